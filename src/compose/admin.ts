@@ -45,7 +45,7 @@ import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
 import { composeSessions } from './account-sign-in.ts';
-import { openArchive } from './archive.ts';
+import { composeFindDelivered, openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService, openReviews } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
@@ -164,7 +164,14 @@ function openAccessPorts(
       clock,
       log,
     }),
-    reviews: createReviewService({ reviews, runs, queue, clock, log }),
+    reviews: createReviewService({
+      reviews,
+      runs,
+      queue,
+      findDelivered: composeFindDelivered(context, { runs, ledger }, scope),
+      clock,
+      log,
+    }),
     pauses,
     correctionIndex: redisWatchIndex(redis, { prefix }),
     corrections: createCorrectionService({

@@ -29,7 +29,7 @@ import {
 } from '../services/deliveries/decisions.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import type { ReviewService } from '../services/reviews/review-service.ts';
-import { openArchive, openIdentity } from './archive.ts';
+import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
 import { openRunStores } from './store.ts';
 
 /** The decision service over parts that the process has opened. */
@@ -91,7 +91,11 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
   const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
   const reviewArchive = openReviews(storage);
-  const reviews = createReviewService({ ...ports, reviews: reviewArchive });
+  const reviews = createReviewService({
+    ...ports,
+    reviews: reviewArchive,
+    findDelivered: composeFindDelivered(context, { runs, ledger }, scope),
+  });
   const corrections = correctionArchive(storage);
   const correctionsWith: DecisionContext['correctionsWith'] = (settingsNow) =>
     createCorrectionService({ ...ports, corrections, settingsNow });

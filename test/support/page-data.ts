@@ -444,6 +444,7 @@ export const reviewView: ReviewView = {
   due: NOW + 26 * HOUR,
   reviewers: ['anna', 'Eva Meier'],
   refusal: null,
+  delivered: null,
   canReject: true,
   history: [
     { section: 'onboarding', text: 'First words', by: 'Cleo Frei', at: NOW - 50 * MINUTE },

@@ -11,6 +11,7 @@ import type { ReviewInputs } from '../../src/run/review/review-inputs.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { Reviewer, ReviewService } from '../../src/services/reviews/review-service.ts';
+import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { dataset, MADE_AT, onboarding } from './dataset.ts';
 import { runOf } from './page-data.ts';
 import { definitionOf, settingsOf } from './reports.ts';
@@ -80,11 +81,13 @@ export function reviewHarness({
   settings = settingsOf(),
   figures = dataset([onboarding]),
   now = Date.parse('2026-11-21T13:12:00Z'),
+  findDelivered,
 }: {
   readonly definition?: Definition;
   readonly settings?: OrgSettings;
   readonly figures?: Dataset;
   readonly now?: number;
+  readonly findDelivered?: FindEarlierDelivery;
 } = {}): ReviewHarness {
   const reviews: Reviews = createReviewArchive({ metadata: memoryMetadata(), location: 'memory' }, reviewEventSchema);
   const records = new Map<string, RunRecord>();
@@ -124,6 +127,7 @@ export function reviewHarness({
       },
     },
     queue: { requeue: async ({ id }) => void requeued.push(id) },
+    findDelivered,
     clock,
     log: silentLog,
   });

@@ -103,11 +103,12 @@ export interface Access {
   ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }>;
   /**
    * Approves exactly this content. The definition names who may, viewers too. This and `reject` throw `run.conflict`,
-   * `review.content_changed`, `review.not_allowed`.
+   * `review.content_changed`, `review.not_allowed`; `approve` throws `already_delivered`.
    *
    * @param content SHA-256 (hex) of what was reviewed, or a prefix of eight digits or more
+   * @param again approves also what was delivered for the period before
    */
-  approve(id: string, content: string, reason: string): Promise<ReviewView>;
+  approve(id: string, content: string, reason: string, again?: boolean): Promise<ReviewView>;
   reject(
     id: string,
     content: string,

@@ -40,7 +40,8 @@ export function reviewsAccess(
       return commentRun(run, { section, text }, author, ports);
     },
 
-    approve: async (id, content, reason) => approveRun(await idOf(id), { content, reason }, author, ports),
+    approve: async (id, content, reason, again = false) =>
+      approveRun(await idOf(id), { content, reason, again }, author, ports),
 
     reject: async (id, content, decision) => rejectRun(await idOf(id), { content, ...decision }, author, ports),
   };

@@ -138,9 +138,12 @@ Example:
       .option('--content <sha256>', 'the content that you have looked at: 8 to 64 hex digits; on a terminal: prompts')
       .option('--json', 'one JSON document on stdout: the review');
   review('approve', 'Approve exactly what a run would deliver')
+    .option('--again', 'approve it even if another run has delivered the period meanwhile; no prompt')
     .details(`
 For the people whom approval.by of the report names. You sign in with a token: DOCKET_TOKEN, or typed at a prompt. When enough
 people have approved, a worker publishes and delivers it. A comment or new figures afterwards need approval again.
+What another run has delivered for the period meanwhile is not approved by accident: on a terminal it prompts; elsewhere, and
+with --json, it fails with already_delivered.
 \`docket runs get <id> --review\` copies the files to look at; \`docket runs show <id>\` prints the content's hash.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL

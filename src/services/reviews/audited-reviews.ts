@@ -31,12 +31,13 @@ export async function commentRun(
 /** `ReviewService.approve`, recorded in the audit log with the approved content. */
 export async function approveRun(
   run: string,
-  { content, reason }: { readonly content: string; readonly reason: string },
+  { content, reason, again }: { readonly content: string; readonly reason: string; readonly again: boolean },
   by: ReviewAuthor,
   { reviews, audit }: Ports<'approve'>,
 ): Promise<ReviewView> {
-  const view = await reviews.approve(run, content, reason, by);
-  await audit.record(entryOf('run.approved', view, by, `content ${shortContent(view, content)}: ${reason}`));
+  const view = await reviews.approve(run, content, reason, by, again);
+  const what = `content ${shortContent(view, content)}${again ? ', to be delivered again' : ''}`;
+  await audit.record(entryOf('run.approved', view, by, `${what}: ${reason}`));
   return view;
 }
 

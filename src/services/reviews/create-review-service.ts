@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import type { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { personOf, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
@@ -8,6 +9,7 @@ import { type LoadedReview, loadReview, type Reviews } from '../../run/review/lo
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-record.ts';
+import { type FindEarlierDelivery, repeatedDelivery } from '../runs/already-delivered.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
 import { reviewDeadline } from './review-deadlines.ts';
@@ -27,6 +29,8 @@ export interface ReviewServicePorts {
   readonly reviews: Reviews;
   readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'reopen'>;
   readonly queue: Pick<RunQueue, 'requeue'>;
+  /** Absent: repeated deliveries are allowed. */
+  readonly findDelivered?: FindEarlierDelivery | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -108,8 +112,22 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       reviewers: reviewersOf(review, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
       canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),
+      delivered: (await deliveredBefore(review, figures))?.message ?? null,
       history: historyOf(events),
     };
+  }
+
+  /**
+   * The refusal of an approval by which a period is delivered a second time: another run has delivered it while this one
+   * waited. A corrected edition replaces what was delivered.
+   */
+  async function deliveredBefore(
+    { state, inputs, record }: OpenReview,
+    { definition }: Pick<ReviewedFigures, 'definition'>,
+  ): Promise<DocketError | undefined> {
+    const waits = closedReason(state) === null && state.phase !== 'ready';
+    if (!waits || inputs.approval === undefined || record.corrects !== undefined) return undefined;
+    return repeatedDelivery(record, definition, { find: ports.findDelivered, now: clock.now(), refused: 'approved' });
   }
 
   /** Also of the last figures while new ones are fetched. */
@@ -153,14 +171,16 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       return { view: await viewOf(review, by), warnings };
     },
 
-    approve: async (run, named, reason, by) => {
-      const review = await append(run, (before) => {
+    approve: async (run, named, reason, by, again = false) => {
+      const review = await append(run, async (before) => {
         const content = requireContent(before, named);
         const who = actor(before, by);
         if (before.state.approvals.some((given) => given.by.person === who.person)) return null;
         assertTakesEvents(before);
         const refusal = approvalRefusal(before, who, clock.now());
         if (refusal !== null) throw notAllowedError(run, 'approve', refusal);
+        const repeated = again ? undefined : await deliveredBefore(before, await figuresOf(before));
+        if (repeated !== undefined) throw repeated;
         return { type: 'approve', at: clock.now(), by: who, content, reason };
       });
       return viewOf(review, by);

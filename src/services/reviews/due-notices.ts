@@ -7,6 +7,7 @@ import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts'
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import type { ReviewDeadline } from './review-deadlines.ts';
+import { authorsOf } from './review-view.ts';
 
 /** Who acts where no person does. */
 export const DOCKET: ReviewActor = { person: 'docket', name: 'Docket', principal: 'docket' };
@@ -59,21 +60,30 @@ export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
     });
   if (phase === 'incomplete')
     found.push({ key: `incomplete ${figures}`, recipient: owner, at, news: { kind: 'incomplete' } });
-  if (phase === 'approval') found.push(...toApprovers(scope, at));
+  if (phase === 'approval') found.push(...toApprovers(scope, at, content?.seq ?? 0));
   const last = events.at(-1);
   if (phase === 'cancelled' && last?.type === 'cancel' && last.by.principal === DOCKET.principal)
     found.push({ key: 'cancelled', recipient: owner, at: last.at, news: { kind: 'cancelled', reason: last.reason } });
   return found;
 }
 
-/** Those who may approve and have not. */
-function toApprovers({ order, definition, settings, state, deadline }: NoticeScope, at: number): DueNotice[] {
+/**
+ * Those who may approve and have not.
+ *
+ * @param round number of the event that made the content: one that is withdrawn again makes an earlier content, whose
+ * approvals no longer count
+ */
+function toApprovers(
+  { order, definition, settings, events, state, deadline }: NoticeScope,
+  at: number,
+  round: number,
+): DueNotice[] {
   const { approval } = definition;
   if (approval === undefined) return [];
   const { people } = settings;
-  const { content, approvals, comments, need } = state;
+  const { content, approvals, need } = state;
   const given = new Set(approvals.map(({ by }) => approverOf(by, approval.by, people)));
-  const involved = { triggeredBy: order.by, authors: comments.map(({ by }) => by) };
+  const involved = { triggeredBy: order.by, authors: authorsOf(events) };
   const asked = approval.four_eyes
     ? remainingApprovers(approval.by, people, involved)
     : approvers(approval.by, people).filter(({ canSignIn }) => canSignIn);
@@ -81,7 +91,12 @@ function toApprovers({ order, definition, settings, state, deadline }: NoticeSco
     const recipient = email === undefined || given.has(id) ? undefined : canonicalAddress(email);
     if (recipient === undefined) return [];
     const due = deadline?.due ?? null;
-    const first: DueNotice = { key: `approve ${content}`, recipient, at, news: { kind: 'approval', need, due } };
+    const first: DueNotice = {
+      key: `approve ${round} ${content}`,
+      recipient,
+      at,
+      news: { kind: 'approval', need, due },
+    };
     if (deadline === undefined || deadline.reminders === 0) return [first];
     // The last reminder alone: after an outage nobody gets all of them at once.
     const key = `remind ${content} ${deadline.reminders}`;

@@ -52,6 +52,11 @@ export interface ReviewView {
   readonly refusal: string | null;
   /** Whether the asking reviewer may reject: the report names them, whatever they have written. */
   readonly canReject: boolean;
+  /**
+   * What another run has delivered for the period, as a sentence: whoever approves this one has to insist. Null where nothing
+   * was delivered, or nobody is waited for any more.
+   */
+  readonly delivered: string | null;
   /** All versions of all comments, oldest first. */
   readonly history: readonly {
     readonly section: string | null;
@@ -65,7 +70,8 @@ export interface ReviewView {
  * Comments and decisions on runs that are not delivered yet. Each appends one event to the review, reopens the run for a
  * worker, and may be repeated. Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed`
  * (another content than the named one), `review.not_allowed`, `review.comment_invalid` (a reference that names no figure, too
- * long), `approval.unreachable` (a comment by one of the last who could approve).
+ * long), `approval.unreachable` (a comment by one of the last who could approve), `already_delivered` (an approval, where
+ * another run has delivered the period).
  */
 export interface ReviewService {
   /** Undefined: the run has no review. */
@@ -81,8 +87,11 @@ export interface ReviewService {
     text: string | null,
     by: Reviewer,
   ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }>;
-  /** @param content SHA-256 (hex) of what the reviewer has seen, or a prefix of eight digits or more */
-  approve(run: string, content: string, reason: string, by: Reviewer): Promise<ReviewView>;
+  /**
+   * @param content SHA-256 (hex) of what the reviewer has seen, or a prefix of eight digits or more
+   * @param again approves also what was delivered for the period before; false by default
+   */
+  approve(run: string, content: string, reason: string, by: Reviewer, again?: boolean): Promise<ReviewView>;
   reject(
     run: string,
     content: string,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { isRedisOutage, isStorageOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
@@ -38,24 +39,40 @@ const WAITING_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['comments
  */
 export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> {
   const { reviews, log } = ports;
+  const sweep = async (open: OpenedReview): Promise<void> => {
+    try {
+      await sweepOne(open, ports);
+    } catch (thrown) {
+      const error = toDocketError(thrown);
+      if (isRedisOutage(error) || isStorageOutage(error)) throw error;
+      // An unreadable review must not stop the others.
+      log.error('Review could not be continued', { run: open.run.id, error: error.toJSON() });
+    }
+  };
   return async () => {
-    for await (const open of reviews.listOpen()) {
-      try {
-        await sweepOne(open, ports);
-      } catch (thrown) {
-        const error = toDocketError(thrown);
-        if (isRedisOutage(error) || isStorageOutage(error)) throw error;
-        // An unreadable review must not stop the others.
-        log.error('Review could not be continued', { run: open.run.id, error: error.toJSON() });
+    const batch: OpenedReview[] = [];
+    const sweepBatch = () => forEachWithConcurrency(batch.splice(0), CONCURRENCY, sweep);
+    try {
+      for await (const open of reviews.listOpen()) {
+        batch.push(open);
+        if (batch.length === CONCURRENCY) await sweepBatch();
       }
+    } finally {
+      // Also where the listing ends with an unreadable review.
+      await sweepBatch();
     }
   };
 }
 
-async function sweepOne(
-  { run, order: stored }: { readonly run: RunRef; readonly order: string },
-  ports: ReviewSweepPorts,
-): Promise<void> {
+interface OpenedReview {
+  readonly run: RunRef;
+  readonly order: string;
+}
+
+/** A review costs five requests to the archive or more: a thousand of them shall not take longer than a minute. */
+const CONCURRENCY = 8;
+
+async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweepPorts): Promise<void> {
   const { reviews, runs, definitions, archive, notices, clock } = ports;
   const { order, definition, settings } = parseOpenReview(stored);
   if ((await definitions.get(order.digest)) === undefined) await definitions.put({ definition, settings });
@@ -104,7 +121,8 @@ export function stepFor(
   if (!TERMINAL_STATES.has(state)) return 'running';
   const waits = WAITING_STATES.has(state);
   if (isPublished || phase === 'rejected' || phase === 'cancelled') return waits ? 'reopen' : 'close';
-  if (!waits) return state === 'cancelled' ? 'cancel' : 'failed';
+  // Sealed, and cancelled before it was published: a retry publishes what was approved, and no event can follow the seal.
+  if (!waits) return state === 'cancelled' && phase !== 'sealed' ? 'cancel' : 'failed';
   // The last attempt knew what the events say now, and has made the files of it.
   const isCurrent = review !== undefined && review.phase === phase && review.content === content;
   return isCurrent && WAITING_PHASES.has(phase) ? 'none' : 'reopen';
@@ -113,13 +131,15 @@ export function stepFor(
 /** Ends the review. False when another event came first. */
 async function cancel(
   run: RunRef,
-  { state }: LoadedReview,
+  { state, events }: LoadedReview,
   by: ReviewActor,
   reason: string,
   { reviews, clock, log }: ReviewSweepPorts,
 ): Promise<boolean> {
   const seq = state.seq + 1;
-  const appended = await reviews.append(run, seq, { type: 'cancel', seq, at: clock.now(), by, reason });
+  // Another machine's clock may be ahead; the list is in order of time.
+  const at = Math.max(clock.now(), events.at(-1)?.at ?? 0);
+  const appended = await reviews.append(run, seq, { type: 'cancel', seq, at, by, reason });
   if (appended) log.info('Review cancelled', { run: run.id, org: run.org, report: run.report, why: reason });
   return appended;
 }

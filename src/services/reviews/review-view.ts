@@ -50,7 +50,7 @@ export function reviewersOf(review: LoadedReview, at: number): readonly string[]
 }
 
 /** Who wrote a version of a text that is printed, since the section's comment was last withdrawn. */
-function authorsOf(events: readonly ReviewEvent[]): readonly ReviewActor[] {
+export function authorsOf(events: readonly ReviewEvent[]): readonly ReviewActor[] {
   const authors = new Map<string | null, readonly ReviewActor[]>();
   for (const event of events) {
     if (event.type !== 'comment') continue;

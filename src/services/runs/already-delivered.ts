@@ -158,38 +158,46 @@ export const firstFound =
     return undefined;
   };
 
+interface RepeatRule {
+  /** Undefined: the rule is off. */
+  readonly find: FindEarlierDelivery | undefined;
+  /** Epoch ms. */
+  readonly now: number;
+  /** What is refused: `opened` by default. */
+  readonly refused?: 'opened' | 'approved';
+  readonly targets?: readonly Target[];
+}
+
 /**
  * Throws `already_delivered` for a report that was delivered for the period: the rule of the command line, the page and the
  * API. It does not apply with `again`, without deliveries, and to local directories only. Throws what `find` throws.
- *
- * @param find undefined: the rule is off
- * @param now epoch ms
  */
 export async function assertNotDelivered(
   query: ReportPeriod & { readonly deliver: boolean },
-  { deliveries }: Pick<Definition, 'deliveries'>,
-  {
-    again,
-    find,
-    now,
-    targets = TARGETS,
-  }: {
-    readonly again: boolean;
-    readonly find: FindEarlierDelivery | undefined;
-    readonly now: number;
-    readonly targets?: readonly Target[];
-  },
+  definition: Pick<Definition, 'deliveries'>,
+  { again, ...rule }: RepeatRule & { readonly again: boolean },
 ): Promise<void> {
+  const repeated = again ? undefined : await repeatedDelivery(query, definition, rule);
+  if (repeated !== undefined) throw repeated;
+}
+
+/** As `assertNotDelivered`: resolves to the error in place of throwing it. */
+export async function repeatedDelivery(
+  query: ReportPeriod & { readonly deliver: boolean },
+  { deliveries }: Pick<Definition, 'deliveries'>,
+  { find, now, refused = 'opened', targets = TARGETS }: RepeatRule,
+): Promise<DocketError | undefined> {
   const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
-  if (!query.deliver || !counts || again || find === undefined) return;
+  if (!query.deliver || !counts || find === undefined) return undefined;
   const earlier = await find(query);
-  if (earlier !== undefined) throw alreadyDeliveredError(query, earlier, now, targets);
+  return earlier && alreadyDeliveredError(query, earlier, now, refused, targets);
 }
 
 function alreadyDeliveredError(
   { org, report }: ReportPeriod,
   earlier: EarlierDelivery,
   now: number,
+  refused: 'opened' | 'approved',
   targets: readonly Target[],
 ): DocketError {
   const { run, period, at, sent, uncertain } = earlier;
@@ -200,7 +208,7 @@ function alreadyDeliveredError(
     );
   return new DocketError('already_delivered', describeDelivery(earlier, now, targets), {
     where: `${org}/${report}`,
-    next: 'Nothing was opened. To send it again all the same: --again on the command line, `again: true` in the API, the box in the form of the page.',
+    next: `Nothing was ${refused}. To send it again all the same: --again on the command line, \`again: true\` in the API, the box in the form of the page.`,
     delivered: {
       run,
       period: { ...period },

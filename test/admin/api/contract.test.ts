@@ -105,6 +105,7 @@ const review: ReviewView = {
   due: 5,
   reviewers: ['Chief'],
   refusal: 'Sign in to approve.',
+  delivered: null,
   canReject: false,
   history: [{ section: null, text: null, by: 'Mia Lro', at: 1 }],
 };

@@ -2,7 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import type { AuditEntry } from '../../../src/services/audit-log.ts';
+import type { EarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { createTestAdmin, NO_AUDIT } from '../../support/admin.ts';
+import { definitionOf } from '../../support/reports.ts';
 import { awaitingRun, type ReviewHarness, reviewHarness } from '../../support/review-harness.ts';
 
 const RUN = awaitingRun();
@@ -17,9 +19,15 @@ const entries: TokenEntry[] = [
 let harness: ReviewHarness;
 let app: AdminApp;
 let content: string;
+let delivered: EarlierDelivery | undefined;
 let audited: AuditEntry[];
 beforeEach(async () => {
-  harness = reviewHarness();
+  delivered = undefined;
+  const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);
+  harness = reviewHarness({
+    definition: { ...definition, deliveries: [{ email: { to: ['board@acme.example'] } }] as never },
+    findDelivered: async () => delivered,
+  });
   content = await harness.reviewed(RUN);
   audited = [];
   const { records, service } = harness;
@@ -57,6 +65,20 @@ test('a viewer whom the report names approves; the audit log has the content', a
   expect(audited).toMatchObject([
     { event: 'run.approved', who: 'mia', run: RUN.id, why: `content ${content.slice(0, 16)}: checked` },
   ]);
+});
+
+test('a period that was delivered meanwhile is a conflict, unless the approver insists', async () => {
+  delivered = { run: 'f'.repeat(32), period: RUN.period, at: 5, sent: { email: 2 }, uncertain: 0 };
+  expect((await ask('mia', 'GET', '/review')).body.already_delivered).toContain('2 people');
+  expect(await ask('mia', 'POST', '/approve', approval())).toMatchObject({
+    status: 409,
+    body: { code: 'already_delivered', delivered: { run: 'f'.repeat(32), people: 2 } },
+  });
+  expect(await ask('mia', 'POST', '/approve', { ...approval(), again: true })).toMatchObject({
+    status: 200,
+    body: { phase: 'ready', already_delivered: null },
+  });
+  expect(audited).toMatchObject([{ event: 'run.approved', why: expect.stringContaining('delivered again') }]);
 });
 
 test('who is not named, of whatever role, approves and rejects nothing', async () => {

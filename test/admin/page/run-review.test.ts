@@ -63,6 +63,16 @@ describe('the review of a run', () => {
     expect(panel).not.toMatch(/^<div id="review-part"[^>]*data-live/);
   });
 
+  it('tells an approver what was delivered meanwhile, and asks to insist', async () => {
+    expect(panelOf(await show(reviewView))).not.toContain('name="again"');
+    const delivered = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
+    const panel = panelOf(await show({ ...reviewView, delivered }));
+    const form = panel.slice(panel.indexOf(`action="${PATH}/approve"`));
+    expect(form.slice(0, form.indexOf('</form>'))).toMatch(/83b1c195[\s\S]*<input type="checkbox" name="again"/);
+    // Who may not approve is told as well.
+    expect(panelOf(await show({ ...reviewView, ...NOT_NAMED, delivered }, { token: ben.token }))).toContain(delivered);
+  });
+
   it('prints a comment as text, with its figures and lists, and a draft as no comment', async () => {
     const panel = panelOf(await show(reviewView));
     expect(panel).toContain('<em>412</em> new clients, +3.0%.');
@@ -156,15 +166,15 @@ describe('the forms of a review', () => {
     await post('comments', { section: '_', text: long });
     await post('comments', { section: '_', text: 'old', withdraw: 'yes' });
     expect((await post('approve', { content, reason: ' ' }))[0]).toBe(303);
-    expect((await post('approve', { content, reason: 'checked' }))[0]).toBe(303);
+    expect((await post('approve', { content, reason: 'checked', again: 'yes' }))[0]).toBe(303);
     await post('reject', { content, reason: 'wrong month', outcome: 'end' });
     await post('reject', { content, reason: 'stale', outcome: 'refetch' });
     expect(asked).toEqual([
       ['comment', inReview.id, 'alerts', 'a\n\nb'],
       ['comment', inReview.id, null, long],
       ['comment', inReview.id, null, null],
-      ['approve', inReview.id, content, 'approved'],
-      ['approve', inReview.id, content, 'checked'],
+      ['approve', inReview.id, content, 'approved', false],
+      ['approve', inReview.id, content, 'checked', true],
       ['reject', inReview.id, content, { reason: 'wrong month', refetch: false }],
       ['reject', inReview.id, content, { reason: 'stale', refetch: true }],
     ]);

@@ -120,9 +120,13 @@ test('each approver who may approve is asked once a content, also after the ledg
 
   // Who has approved is not asked again; who writes may no longer approve.
   review.append({ type: 'comment', at: FRIDAY, by: actor('head'), section: null, text: 'Fewer.' });
+  review.append({ type: 'comment', at: FRIDAY, by: actor('ops'), section: null, text: 'Fewer still.' });
   expect((await review.told()).to).toEqual(['ann@acme.example Approval needed']);
   review.append({ type: 'approve', at: FRIDAY, by: actor('mlro'), content: review.content(), reason: 'ok' });
   expect((await review.told()).to).toEqual([]);
+  // The first content again, but nobody's approval of it counts.
+  review.append({ type: 'comment', at: FRIDAY, by: actor('ops'), section: null, text: null });
+  expect((await review.told()).to).toEqual(first.to);
 });
 
 test('a notice links to the page alone, and has nothing that decides', async () => {

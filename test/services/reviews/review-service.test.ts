@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { EarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { definitionOf } from '../../support/reports.ts';
 import {
   accountOf,
@@ -92,6 +93,38 @@ test('four eyes: who triggered it cannot approve, whatever they sign in with; wi
   const approval = { ...APPROVAL, by: ['mlro'], four_eyes: false };
   const free = await opened({ ...REVIEW_INPUTS, approval, triggered_by: 'mia' });
   expect((await free.service.approve(RUN.id, free.content, 'x', MIA)).state.phase).toBe('ready');
+});
+
+test('what another run has delivered meanwhile is told, and approved only by whoever insists', async () => {
+  const sent: EarlierDelivery[] = [];
+  const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);
+  const harness = reviewHarness({
+    definition: { ...definition, deliveries: [{ email: { to: ['board@acme.example'] } }] as never },
+    findDelivered: async ({ id }) => sent.find(({ run }) => run !== id),
+  });
+  const { service } = harness;
+  const content = await harness.reviewed(RUN, { ...REVIEW_INPUTS, approval: { ...APPROVAL, need: 2 } });
+  expect((await service.approve(RUN.id, content, 'x', CFO)).delivered).toBeNull();
+  sent.push({
+    run: 'f'.repeat(32),
+    period: RUN.period,
+    at: Date.parse('2026-11-03'),
+    sent: { email: 2 },
+    uncertain: 0,
+  });
+  // What was approved before may be repeated.
+  await service.approve(RUN.id, content, 'x', CFO);
+  expect((await service.view(RUN.id, MIA))?.delivered).toContain('2 people');
+  await expect(service.approve(RUN.id, content, 'x', MIA)).rejects.toMatchObject({
+    code: 'already_delivered',
+    delivered: { run: 'f'.repeat(32), people: 2 },
+  });
+  expect(await eventsOf(harness)).toEqual(['figures docket', 'approve https://id.example cfo']);
+  const approved = await service.approve(RUN.id, content, 'x', MIA, true);
+  expect(approved).toMatchObject({ state: { phase: 'ready' }, delivered: null });
+  // A corrected edition goes to those who received the first one.
+  const edition = awaitingRun({ id: 'e'.repeat(32), corrects: 'f'.repeat(32) });
+  expect((await service.approve(edition.id, await harness.reviewed(edition), 'x', MIA)).state.phase).toBe('ready');
 });
 
 test('a comment voids approvals and changes the content', async () => {

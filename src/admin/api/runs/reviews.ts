@@ -59,6 +59,12 @@ const reviewSchema = z
       .describe('Of exactly this content.'),
     reviewers: z.array(z.string()).readonly().describe('Who may approve it now.'),
     refusal: z.string().nullable().describe('Why you may not approve it; null where you may.'),
+    already_delivered: z
+      .string()
+      .nullable()
+      .describe(
+        'What another run has delivered for the period while this one waits; `again` approves it all the same.',
+      ),
     can_reject: z.boolean().describe('Whether you may reject it now.'),
     sections: z
       .array(
@@ -113,6 +119,7 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: instant(at), reason })),
   reviewers: view.reviewers,
   refusal: view.refusal,
+  already_delivered: view.delivered,
   can_reject: view.canReject,
   sections: view.sections,
   drafts: view.drafts,
@@ -239,13 +246,17 @@ const approveRoute = createRoute({
   tags: ['Reviews'],
   summary: 'Approve exactly this content',
   description:
-    'For whom `approval.by` of the report names, whatever their role. Another content than the present one is a 409 with code `review.content_changed`. Repeating it changes nothing.',
+    'For whom `approval.by` of the report names, whatever their role. Another content than the present one is a 409 with code `review.content_changed`. A period that another run has delivered meanwhile is a 409 with code `already_delivered`; `again: true` insists. Repeating it changes nothing.',
   security,
   request: {
     params: idParams,
     body: jsonRequestBody(
       z
-        .strictObject({ content: contentSchema, reason: reasonSchema.default('approved') })
+        .strictObject({
+          content: contentSchema,
+          reason: reasonSchema.default('approved'),
+          again: z.boolean().default(false).describe('true: approve although the period was delivered already.'),
+        })
         .meta({ id: 'ApprovalRequest' }),
     ),
   },
@@ -325,8 +336,8 @@ export function addReviewRoutes(app: AdminApp, { log }: { readonly log: Log }): 
   });
 
   app.openapi(approveRoute, async (context) => {
-    const { content, reason } = context.req.valid('json');
-    const view = await context.get('access').approve(context.req.valid('param').id, content, reason);
+    const { content, reason, again } = context.req.valid('json');
+    const view = await context.get('access').approve(context.req.valid('param').id, content, reason, again);
     return context.json(reviewView(view), 200);
   });
 

@@ -14,8 +14,13 @@ interface DecisionProps {
 const rejectionOf = (refused: RejectedForm | undefined, action: string): RejectedForm | undefined =>
   refused?.action === action ? refused : undefined;
 
-/** Approves what the page shows. */
-export const ApproveForm = ({ layout, run, content, refused }: DecisionProps) => {
+interface ApproveProps extends DecisionProps {
+  /** What another run has delivered for the period; null: nothing. */
+  readonly delivered: string | null;
+}
+
+/** Approves what the page shows. A period that was delivered already is approved with a box of its own. */
+export const ApproveForm = ({ layout, run, content, delivered, refused }: ApproveProps) => {
   const action = `/runs/${run}/approve`;
   const rejected = rejectionOf(refused, action);
   return (
@@ -29,6 +34,17 @@ export const ApproveForm = ({ layout, run, content, refused }: DecisionProps) =>
         You approve the content <code title={content}>{shortHash(content)}</code>: the figures, comments and files of
         this page. If anything of it has changed since, nothing is approved.
       </p>
+      {delivered === null ? null : (
+        <div id="approve-delivered">
+          <p>
+            <strong>Already delivered.</strong> {delivered}
+          </p>
+          <div class="choice">
+            <input type="checkbox" name="again" value="yes" id="approve-again" required />
+            <label for="approve-again">Approve it all the same: it is delivered again, to all recipients</label>
+          </div>
+        </div>
+      )}
       <label for="approve-reason">Note (optional)</label>
       <input
         id="approve-reason"
@@ -38,7 +54,7 @@ export const ApproveForm = ({ layout, run, content, refused }: DecisionProps) =>
         value={rejected?.values.reason ?? ''}
         aria-describedby={rejected === undefined ? undefined : 'approve-error'}
       />
-      <p class="hint">Recorded and printed in the pack under your name, {layout.principal.name}.</p>
+      <p class="hint">The note is recorded, the pack does not print it. It prints your name and the day.</p>
       <button type="submit" class="primary">
         Approve
       </button>

@@ -26,8 +26,9 @@ export const REVIEW_ACTIONS = {
   },
 
   approve: async (access: Access, fields: FormFields, run: string): Promise<string> => {
-    const reason = (fields.reason ?? '').trim();
-    await access.approve(run, parseContent(fields), reason === '' ? DEFAULT_APPROVAL_REASON : parseReason(reason));
+    const typed = (fields.reason ?? '').trim();
+    const reason = typed === '' ? DEFAULT_APPROVAL_REASON : parseReason(typed);
+    await access.approve(run, parseContent(fields), reason, fields.again === 'yes');
     return `/runs/${run}?did=approved`;
   },
 

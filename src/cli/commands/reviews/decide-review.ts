@@ -12,12 +12,14 @@ import { assertSees, signIn } from '../../options/sign-in.ts';
 import { timesFor } from '../../terminal/local-times.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { isTerminal } from '../../terminal/style.ts';
+import { withRepeatConfirmation } from '../runs/confirm-repeat.ts';
 import { phaseSentence, reviewLines } from './review-lines.ts';
 
 interface DecideFlags {
   readonly reason: string;
   readonly content?: string;
   readonly refetch?: boolean;
+  readonly again?: boolean;
   readonly json?: boolean;
 }
 
@@ -44,7 +46,9 @@ export async function decideReview(
       const content = flags.content ?? (await confirmContent(what, id, await access.review(id), io, flags.json));
       const view =
         what === 'approve'
-          ? await access.approve(id, content, reason)
+          ? await withRepeatConfirmation({ again: flags.again ?? false, json: flags.json ?? false }, io, (again) =>
+              access.approve(id, content, reason, again),
+            )
           : await access.reject(id, content, { reason, refetch: flags.refetch ?? false });
       if (flags.json) return print.printJson(reviewView(view));
       const { org, report, period } = view.record;

@@ -36,11 +36,12 @@ export function reviewLines(
   view: ReviewView,
   { wide, times }: { readonly wide: boolean; readonly times: LocalTimes },
 ): string[] {
-  const { state, due, files, drafts } = view;
+  const { state, due, files, drafts, delivered } = view;
   const { content, comments, approvals, need } = state;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return [
     `  ${phaseSentence(view)}`,
+    ...(delivered === null ? [] : [`  already delivered: ${delivered}`]),
     ...(due === null ? [] : [`  until      ${times.exact(due)}`]),
     ...(content === null ? [] : [`  content    ${wide ? content : content.slice(0, 12)}`]),
     ...(files.length === 0 ? [] : [`  files      ${formatCounted(files.length, 'file')} (${formatByteCount(bytes)})`]),

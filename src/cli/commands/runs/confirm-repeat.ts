@@ -36,7 +36,7 @@ async function confirmRepeat({ message }: DocketError, io: CommandIo): Promise<v
   if (answer === true) return;
   // During a prompt, Ctrl-C is a key, not a signal.
   if (isCancel(answer)) io.exitCode = 130;
-  throw new DocketError('run.cancelled', 'The report was not run again; nothing was sent.', {
+  throw new DocketError('run.cancelled', 'It is not sent again: nothing was done.', {
     next: 'Give --again to send it without a prompt.',
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { mapWithConcurrency } from '../../../base/concurrency.ts';
+import { batchesOf, mapWithConcurrency } from '../../../base/concurrency.ts';
 import { DocketError } from '../../../base/error.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
 import { requireArtifactName, requirePathName } from '../path-names.ts';
@@ -83,20 +83,22 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
       ),
     async *listOpen() {
       const unreadable: unknown[] = [];
-      for (const name of await metadata.list(OPEN_FOLDER)) {
-        if (!name.endsWith(`/${OPEN_FILE}`)) continue;
-        const bytes = await metadata.get(`${OPEN_FOLDER}/${name}`);
-        // Closed since the listing.
-        if (bytes === undefined) continue;
-        let opened: z.infer<typeof openSchema>;
-        try {
-          opened = parseMetadata(location, `${OPEN_FOLDER}/${name}`, bytes, openSchema);
-        } catch (error) {
-          unreadable.push(error);
-          continue;
+      const names = (await metadata.list(OPEN_FOLDER)).filter((name) => name.endsWith(`/${OPEN_FILE}`));
+      for (const batch of batchesOf(names, CONCURRENCY)) {
+        const files = await mapWithConcurrency(batch, CONCURRENCY, (name) => metadata.get(`${OPEN_FOLDER}/${name}`));
+        for (const [index, bytes] of files.entries()) {
+          // Closed since the listing.
+          if (bytes === undefined) continue;
+          let opened: z.infer<typeof openSchema>;
+          try {
+            opened = parseMetadata(location, `${OPEN_FOLDER}/${batch[index]}`, bytes, openSchema);
+          } catch (error) {
+            unreadable.push(error);
+            continue;
+          }
+          const { org, report, run, order } = opened;
+          yield { run: { id: run, org, report }, order };
         }
-        const { org, report, run, order } = opened;
-        yield { run: { id: run, org, report }, order };
       }
       // At the end: one that is unreadable must not stop the others.
       if (unreadable.length > 0) throw unreadable[0];

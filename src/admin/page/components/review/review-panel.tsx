@@ -62,7 +62,9 @@ export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelP
             <ReviewSections layout={layout} view={view} zone={zone} isOpen={isOpen} draft={draft} refused={refused} />
           </>
         )}
-        {approves ? <ApproveForm layout={layout} run={record.id} content={content} refused={refused} /> : null}
+        {approves ? (
+          <ApproveForm layout={layout} run={record.id} content={content} delivered={view.delivered} refused={refused} />
+        ) : null}
         {isOpen && state.need > 0 && phase !== 'comments' && view.refusal !== null ? (
           <p id="review-refusal" class="more">
             <strong>You cannot approve it.</strong> {view.refusal}
@@ -149,7 +151,7 @@ interface FactsProps {
   readonly now: number;
 }
 
-const Facts = ({ view: { state, due, reviewers, sections }, zone, now }: FactsProps) => {
+const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now }: FactsProps) => {
   const { need, approvals, missingComments, content, since, phase } = state;
   const isOpen = OPEN_PHASES.includes(phase);
   const titleOf = (id: string): string => sections.find((section) => section.id === id)?.title ?? id;
@@ -180,6 +182,7 @@ const Facts = ({ view: { state, due, reviewers, sections }, zone, now }: FactsPr
       {need === 0 || !isOpen ? null : (
         <Fact name="May approve">{reviewers.length === 0 ? 'nobody' : reviewers.join(', ')}</Fact>
       )}
+      {delivered === null ? null : <Fact name="Already delivered">{delivered}</Fact>}
       {due === null || !isOpen ? null : (
         <Fact name="Due">
           <Timestamp at={due} zone={zone} weekday />{' '}
