@@ -223,9 +223,12 @@ export async function evaluateConditions(
   return { figures, conditions };
 }
 
-/** A corrected edition goes to those who received the one that it replaces, or may have, and to nobody else. */
+/**
+ * A corrected edition goes to those who received the one that it replaces, or may have, and to nobody else. It goes to nobody
+ * where the service reports the delivered figures again since somebody decided.
+ */
 function correctionDecisions(
-  { replaces, recipients: received = [] }: CorrectedEdition,
+  { replaces, changes, recipients: received = [] }: CorrectedEdition,
   deliveries: Definition['deliveries'],
   targets: typeof TARGETS,
 ): readonly SendDecision[] {
@@ -234,7 +237,12 @@ function correctionDecisions(
     const target = targetName(index, kind);
     const before = received.filter((one) => one.target === target).map(({ recipient }) => recipientKey(recipient));
     const decision = (recipient: string | null): SendDecision => {
-      const send = recipient === null ? before.length > 0 : before.includes(recipient);
+      const isKnown = recipient === null ? before.length > 0 : before.includes(recipient);
+      const send = isKnown && changes.length > 0;
+      if (isKnown && !send) {
+        const reason = `No figure of run ${replaces.run} differs any more: there is nothing to correct.`;
+        return { target, recipient, send_if: CORRECTION, send, reason };
+      }
       const reason = `${send ? 'Received' : 'Did not receive'} run ${replaces.run}, which this edition corrects.`;
       return { target, recipient, send_if: CORRECTION, send, reason };
     };

@@ -159,10 +159,12 @@ async function fetchFigures(
 ): Promise<Outcome<{ readonly dataset: Dataset; readonly secrets: RenderOptions['secrets'] }>> {
   const { definition, settings, signal, observe } = context;
   const stageContext = { observe, clock: ports.clock, trace: ports.trace };
+  // An answer of before the change would be sent again as the correction of itself.
+  const asked = order.corrects === undefined ? context : { ...context, definition: { ...definition, max_age: 0 } };
   const counts = currentCountsWindow(order);
   const planned = await timedStage('plan', stageContext, async () => {
     const secrets = await revealOutputSecrets(definition, ports);
-    const result = await makePlan(order, context, ports);
+    const result = await makePlan(order, asked, ports);
     if (result.kind !== 'done') return result;
     const { catalog, plan } = result.value;
     return done({ secrets, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });

@@ -46,10 +46,12 @@ test.each([
   [1_000, 1_009, 'count', false],
   [1_000, 1_010, 'count', true],
   [1_000, 989, 'seconds', true],
-  // Ratios are percentage points, also from 0.
+  // Ratios are percentage points.
   [0.5, 0.509, 'ratio', false],
   [0.5, 0.51, 'ratio', true],
-  [0, 0.005, 'ratio', false],
+  [0.005, 0, 'ratio', false],
+  // From 0 everything is material.
+  [0, 0.005, 'ratio', true],
   [0, 1, 'count', true],
   [1, 0, 'count', true],
   [null, 0.5, 'ratio', true],
@@ -174,7 +176,7 @@ test('a corrected edition goes to those who received the first one, whatever sen
     tables: [],
     correction: {
       replaces: { run: 'first', at: '2026-11-03T09:00:00Z' },
-      changes: [],
+      changes: [{ section: 's', metric: 'created', bucket: null, group: null, before: 1, after: 2 }],
       recipients: [
         { target: '0-email', recipient: 'a@acme.example' },
         { target: '2-directory', recipient: 'out' },
@@ -197,4 +199,8 @@ test('a corrected edition goes to those who received the first one, whatever sen
     // Not decided about: the definition cannot have it, and it is not sent.
     sends('0-email', 'd@acme.example'),
   ]).toEqual([true, false, false, true, false]);
+  // The service has taken the change back: nobody gets an edition that corrects nothing.
+  const unchanged = { ...dataset, correction: { ...dataset.correction, changes: [] } };
+  const none = await evaluateConditions(unchanged, { org: 'acme', report: 'weekly', deliveries }, undefined);
+  expect(none.conditions.map(({ send }) => send)).toEqual([false, false, false, false]);
 });

@@ -17,7 +17,8 @@ import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
-import { reviewEventSchema } from '../../src/run/review/review-event.ts';
+import { loadReview } from '../../src/run/review/load-review.ts';
+import { type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
@@ -41,6 +42,8 @@ export function movableClock(): SteadyClock & { advance(ms: number): void } {
     },
   };
 }
+
+const EVA: ReviewActor = { person: 'eva', name: 'Eva', principal: 'token:eva' };
 
 export function memoryWatchIndex(): WatchIndex & { lose(): void } {
   const checks = new Map<string, number>();
@@ -84,6 +87,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const archive = createArchive(storage, clock);
   const ledger = memoryLedger();
   const corrections = correctionArchive(storage);
+  const reviews = createReviewArchive(storage, reviewEventSchema);
   const editions = createEditionStore({ corrections, archive, ledger });
   // The smallest history: a change of the past is generated anew.
   const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
@@ -96,7 +100,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const inline = await composeInline(
     { config, env: { ACME_KEY: key }, clock, log: silentLog, workingDirectory: folder },
     archive,
-    { orgs, stores: () => ({ archive, ledger, editions, reviews: createReviewArchive(storage, reviewEventSchema) }) },
+    { orgs, stores: () => ({ archive, ledger, editions, reviews }) },
   );
   onTestFinished(async () => {
     await inline.scope.close();
@@ -160,7 +164,17 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     return run(order, context, { ...(await inline.portsOf(now)), ...change });
   };
 
+  /** Approves what the run waits with, and runs it again. */
+  const approve = async (order: RunOrder, definition: Definition, by: ReviewActor = EVA) => {
+    const { state } = await loadReview(reviews, order);
+    const [seq, content] = [state.seq + 1, state.content ?? ''];
+    await reviews.append(order, seq, { type: 'approve', seq, at: clock.now(), by, content, reason: 'checked' });
+    return execute(order, definition);
+  };
+
   return {
+    approve,
+    storage,
     clock,
     sandbox,
     mail,
@@ -191,7 +205,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
         now: clock.now(),
       });
       frozen.set(definition.digest, { definition, settings });
-      const outcome = await execute(order, definition);
+      const first = await execute(order, definition);
+      const outcome = definition.approval === undefined ? first : await approve(order, definition);
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
       return { id: order.id, org: order.org, report: order.report };
     },

@@ -129,6 +129,7 @@ function printCorrection(view: CorrectionView, { wide }: { readonly wide?: boole
       ? `State: ${state}.`
       : `State: ${state}, by ${decision.by} at ${times.exact(decision.at)}: ${decision.reason}${decision.run === null ? '' : ` (run ${decision.run.slice(0, RUN_DIGITS)})`}`,
   );
+  if (view.ended) print.printText('That run has ended, and nobody received a corrected edition.');
   print.printLine();
   const sections = new Map(view.sections.map((section) => [section.id, section]));
   print.printTable(

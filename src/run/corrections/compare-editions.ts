@@ -19,8 +19,8 @@ export function differs(before: number | null, after: number | null): boolean {
 }
 
 /**
- * Whether a difference is material: ratios by percentage points, everything else relative to the figure of before. From or
- * to undefined, and from 0, it always is.
+ * Whether a difference is material: ratios by percentage points, everything else relative to the figure of before. From 0,
+ * and from or to undefined, it always is.
  *
  * @param materiality 0 to 1
  */
@@ -31,7 +31,7 @@ export function isMaterial(
   materiality: number,
 ): boolean {
   if (!differs(before, after)) return false;
-  if (before === null || after === null || (before === 0 && unit !== 'ratio')) return true;
+  if (before === null || after === null || before === 0) return true;
   const difference = Math.abs(after - before);
   const share = unit === 'ratio' ? difference : difference / Math.abs(before);
   // 0.51 - 0.5 is a little less than 0.01.

@@ -24,8 +24,10 @@ export async function sendCorrection(
 ): Promise<{ readonly correction: Correction; readonly record: RunRecord }> {
   const { by, reason } = actor;
   const sent = await ports.corrections.send(correction, { by, reason });
-  // Somebody may have sent it before: that decision stands, and is in the log.
-  if (correction.state === 'open') await record('correction.sent', correction, actor, ports);
+  // Somebody may have sent it before, or at the same time: that decision stands, and is in the log.
+  const { decision } = sent.correction;
+  if (correction.state === 'open' && decision?.by === by && decision.reason === reason)
+    await record('correction.sent', correction, actor, ports);
   return sent;
 }
 

@@ -22,8 +22,8 @@ const LIST_INTERVAL_MS = 5 * MINUTE_MS;
 const CLAIM_TTL_MS = 10 * MINUTE_MS;
 /** After a failed check. */
 const RETRY_DELAY_MS = 15 * MINUTE_MS;
-/** States of the run of a corrected edition that has sent nothing and will not. */
-const ENDED_UNSENT: ReadonlySet<RunState> = new Set<RunState>(['failed', 'cancelled', 'skipped']);
+/** States in which the run of a corrected edition sends nothing more, unless somebody retries it. */
+const ENDED: ReadonlySet<RunState> = new Set<RunState>(['done', 'partly_delivered', 'failed', 'cancelled', 'skipped']);
 
 export interface CorrectionRoundPorts extends CorrectionPorts {
   readonly service: CorrectionService;
@@ -102,11 +102,16 @@ export function createCorrectionRounds(ports: CorrectionRoundPorts): () => Promi
         const last = all.at(-1);
         const settled = last === undefined ? undefined : await carryOutOrLog(last, edition, ports);
         if (settled?.state === 'open') count(entry.run.org, { open: settled });
-        if (edition.deliveredAt === null || (settled !== undefined && (await isReplaced(settled, ports)))) return;
+        if (edition.deliveredAt === null) return;
+        if (settled !== undefined && (await isReplaced(settled, ports))) {
+          over.set(entry.run.id, entry.lastEvent);
+          return;
+        }
         const spec = await specOf(edition);
         const times = { ...spec, deliveredAt: edition.deliveredAt, checkedAt: undefined };
         if (nextCheckAt(times, clock.now()) === undefined) {
-          if (settled?.state !== 'open' && settled?.state !== 'sent') over.set(entry.run.id, entry.lastEvent);
+          if (settled?.state !== 'open' && (settled?.state !== 'sent' || settled.ended))
+            over.set(entry.run.id, entry.lastEvent);
           return;
         }
         found.push({ edition, spec, deliveredAt: edition.deliveredAt });
@@ -145,6 +150,8 @@ async function check(edition: Edition, due: number, ports: CorrectionRoundPorts)
   const { run } = edition;
   const { corrections, definitions, orgs, clock, signal, log } = ports;
   const figures = await loadFigures(edition, corrections);
+  // A report of current counts or lists alone: there is nothing to ask for.
+  if (figures.sections.length === 0) return clock.now();
   const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
   const id = `correction:${run.id}:${due}`;
   const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(
@@ -169,7 +176,7 @@ async function check(edition: Edition, due: number, ports: CorrectionRoundPorts)
 async function record(
   { run, hash }: Edition,
   { changes, material }: EditionComparison,
-  { corrections, runs, clock, log }: CorrectionRoundPorts,
+  { corrections, clock, log }: CorrectionRoundPorts,
 ): Promise<Correction | undefined> {
   const events = await corrections.events(run);
   const last = foldCorrections(run, events).at(-1);
@@ -187,8 +194,7 @@ async function record(
     if (last.total === changes.length && JSON.stringify(last.changes) === JSON.stringify(kept)) return undefined;
   }
   // While a corrected edition is made and approved, nothing else is found: it asks for the newest figures itself.
-  if (last?.state === 'sent' && !ENDED_UNSENT.has((await correctedRun(last, runs))?.state ?? 'queued'))
-    return undefined;
+  if (last?.state === 'sent' && !last.ended) return undefined;
   const found: CorrectionEvent = {
     ...base,
     type: 'found',
@@ -209,25 +215,37 @@ async function record(
 
 /** Sends, notifies, or opens the run of a correction, as far as that was not done. @returns the correction as it is then */
 async function carryOut(correction: Correction, edition: Edition, ports: CorrectionRoundPorts): Promise<Correction> {
-  const { corrections, definitions, orgs, service, runs, archive, clock } = ports;
+  const { corrections, definitions, orgs, service, clock } = ports;
   const { run, state, number } = correction;
+  const append = async (type: 'notified' | 'ended'): Promise<void> => {
+    const seq = ((await corrections.events(run)).at(-1)?.seq ?? 0) + 1;
+    await corrections.append(run, { seq, at: clock.now(), type, correction: number });
+  };
   if (state === 'sent') {
-    const id = correction.decision?.run;
-    const isKnown = (await correctedRun(correction, runs)) ?? (id && (await archive.peek({ ...run, id })));
-    if (!isKnown) await service.reopen(correction);
+    if (correction.ended) return correction;
+    // Before the deliveries are read: an ended run makes none that they do not show.
+    const record = await correctedRun(correction, ports.runs);
+    if (await isReplaced(correction, ports)) return correction;
+    if (record === undefined) await service.reopen(correction);
+    else if (ENDED.has(record.state)) {
+      // Its record expires: without this event the run would be opened, and the edition sent, months later.
+      await append('ended');
+      return { ...correction, ended: true };
+    }
     return correction;
   }
   if (state !== 'open') return correction;
   const figures = await loadFigures(edition, corrections);
-  if (figures.corrections.on_correction === 'send') {
+  // Once: people decide about what was rejected, cancelled or failed.
+  const earlier = foldCorrections(run, await corrections.events(run)).find((one) => one.number === number - 1);
+  if (figures.corrections.on_correction === 'send' && !earlier?.ended) {
     const sent = await service.send(correction, { by: DOCKET, reason: 'on_correction: send' });
     return sent.correction;
   }
   if (correction.notified) return correction;
   const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
   if (!(await ports.notify(correction, edition, frozen))) return correction;
-  const seq = ((await corrections.events(run)).at(-1)?.seq ?? 0) + 1;
-  await corrections.append(run, { seq, at: clock.now(), type: 'notified', correction: number });
+  await append('notified');
   return { ...correction, notified: true };
 }
 
@@ -259,13 +277,14 @@ const correctedRun = async (
   runs: CorrectionRoundPorts['runs'],
 ): Promise<RunRecord | undefined> => (decision?.run == null ? undefined : runs.get(decision.run));
 
-/** Whether the corrected edition is published: from then on that one is watched. */
+/** Whether somebody has received the corrected edition: from then on that one is watched. */
 async function isReplaced(
   { run, state, decision }: Correction,
-  { archive }: Pick<CorrectionRoundPorts, 'archive'>,
+  ports: Pick<CorrectionRoundPorts, 'archive' | 'ledger'>,
 ): Promise<boolean> {
   if (state !== 'sent' || decision?.run == null) return false;
-  return (await archive.peek({ ...run, id: decision.run })) !== undefined;
+  const corrected = await loadEdition({ ...run, id: decision.run }, ports);
+  return corrected !== undefined && corrected.deliveredAt !== null;
 }
 
 function logFailure(log: Log, { id, org, report }: WatchedRun['run'], error: DocketError): void {

@@ -10,6 +10,7 @@ import type { DefinitionStore } from '../../queue/definitions/definition-store.t
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { runId } from '../../run/run-order.ts';
 import type { DecisionAuthor, RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
+import { assertApprovable } from '../runs/assert-approvable.ts';
 import { type Correction, foldCorrections, parseCorrectionId } from './correction.ts';
 import { type Edition, type EditionPorts, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 
@@ -52,7 +53,7 @@ export interface CorrectionService {
   find(id: string, orgs: readonly string[] | '*'): Promise<CorrectionView | undefined>;
   /**
    * Sends a corrected edition: opens its run, once. The same decision may be repeated. Throws `correction.conflict` where it
-   * was dismissed, withdrawn or replaced.
+   * was dismissed, withdrawn or replaced, and `approval.unreachable` where too few people could approve what this person sends.
    */
   send(
     correction: Correction,
@@ -107,6 +108,14 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
       if (now.state !== 'open') throw conflict(now);
       await corrections.append(run, make((events.at(-1)?.seq ?? 0) + 1));
     }
+  };
+
+  /** Before the decision, which cannot be taken back: a run that nobody can approve would wait forever. */
+  const assertSendable = async ({ run, number }: Correction, by: string): Promise<void> => {
+    const now = (await ofRun(run)).find((one) => one.number === number);
+    if (by === DOCKET || now?.state !== 'open') return;
+    const figures = await loadFigures(await requireEdition(run), corrections);
+    assertApprovable(await frozenOfEdition(figures, definitions, settingsNow(run.org)), by);
   };
 
   const openRun = async (correction: Correction, by: string): Promise<RunRecord> => {
@@ -165,6 +174,7 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
     },
 
     send: async (correction, { by, reason }) => {
+      await assertSendable(correction, by);
       const decided = await decide(
         correction,
         (seq) => ({

@@ -26,6 +26,8 @@ export interface Correction {
   readonly material: number;
   readonly total: number;
   readonly notified: boolean;
+  /** Of a sent one: its run has ended, and nobody received the corrected edition. */
+  readonly ended?: true;
   /** Null while nobody has decided. */
   readonly decision: {
     readonly at: number;
@@ -79,8 +81,9 @@ export function foldCorrections(run: RunRef, events: readonly CorrectionEvent[])
 function changedBy(
   { state }: Correction,
   event: Exclude<CorrectionEvent, { type: 'found' }>,
-): Partial<Pick<Correction, 'state' | 'decision' | 'notified'>> {
+): Partial<Pick<Correction, 'state' | 'decision' | 'notified' | 'ended'>> {
   if (event.type === 'notified') return { notified: true };
+  if (event.type === 'ended') return state === 'sent' ? { ended: true } : {};
   if (state !== 'open') return {};
   if (event.type === 'withdrawn') return { state: 'withdrawn' };
   const { at, by, reason } = event;

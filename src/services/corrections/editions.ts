@@ -48,10 +48,15 @@ export async function loadEdition(
   if (published === undefined || hash === undefined) return undefined;
   const states = await archive.getArchivedStates(published);
   const found = new Map<string, { readonly of: EditionRecipient; readonly at: number }>();
+  const { made_at: madeAt, review } = published.manifest;
+  // Receipts have no time. What waits for approval is made days before it is sent.
+  const archivedAt = Math.max(
+    ...[madeAt, ...(review?.approved_by ?? []).map(({ at }) => at)].map((at) => Date.parse(at)),
+  );
   // The archive names recipients in the receipts; the ledger knows of what happened since.
   for (const { delivery, target, recipient } of await archive.getReceipts(published)) {
     if (!ARRIVED.has(states.get(delivery)?.state ?? '')) continue;
-    found.set(delivery, { of: { target, recipient }, at: Date.parse(published.manifest.made_at) });
+    found.set(delivery, { of: { target, recipient }, at: archivedAt });
   }
   for (const row of await ledger.list(run.id)) {
     const { id, target, recipient, at } = row;

@@ -40,12 +40,18 @@ const CHANGES = [
   }),
   change({ metric: 'profiles.time_to_decision_p50', before: null, after: 19_011.5 }),
   change({ section: 'types', group: { dimension: 'profile.type', value: 'entity' }, before: 3, after: 0 }),
+  change({
+    section: 'types',
+    group: { dimension: 'profile.type', value: 'entity' },
+    within: { dimension: 'profile.risk', value: 'high' },
+  }),
 ];
 const SENTENCES = [
   'Onboarding: Profiles created (Tue 10 Nov 2026): 1,250, was 1,204',
   'Onboarding: Approval rate: 83.6%, was 91.0%; ■ breached, was ● on target',
   'Onboarding: Time to decision (median): 5.3 hours, was –',
   'By type: Profiles created (Entity (KYB)): 0, was 3',
+  'By type: Profiles created (Entity (KYB), high): 2, was 1',
 ];
 
 describe('a corrected edition', () => {
@@ -53,8 +59,8 @@ describe('a corrected edition', () => {
     expect(buildPack(corrected(CHANGES)).correction).toEqual({
       text: 'Corrected, replaces the edition of 3 November 2026',
       run: 'f'.repeat(32),
-      heading: '4 figures changed',
-      total: 4,
+      heading: '5 figures changed',
+      total: 5,
       changes: SENTENCES,
       more: '',
     });
@@ -74,12 +80,18 @@ describe('a corrected edition', () => {
     expect(formatApart(1, 2, { kind: 'count' }, 'en-GB')).toEqual(['1', '2']);
   });
 
-  it('lists so many changes, and counts the others', () => {
+  it('lists so many changes, and counts the others, which the sheet of the run lists', async () => {
     const many = Array.from({ length: 45 }, (_, index) => change({ after: index + 2 }));
     const { changes, more, heading } = buildPack(corrected(many)).correction ?? {};
     expect(changes).toHaveLength(40);
     expect(more).toContain('5');
     expect(heading).toContain('45');
+    const artifacts = await render(corrected(many), [{ format: 'xlsx' }] as Output[]);
+    const book = readWorkbook(artifactNamed(artifacts, '.xlsx').path);
+    const texts = (sheet: string) => cellsOf(book, sheet).flatMap((cells) => cells.flatMap((cell) => cell?.v ?? []));
+    expect(texts('Summary')).toContain(`${more} → Run`);
+    const listed = texts('Run').filter((text) => String(text).startsWith('Onboarding: Profiles created: '));
+    expect(listed).toEqual([42, 43, 44, 45, 46].map((figure) => `Onboarding: Profiles created: ${figure}, was 1`));
   });
 
   it('describes a figure that the report does not have any more by its names', () => {
@@ -111,7 +123,7 @@ describe('a corrected edition', () => {
     const full = await renderEmail(corrected([...CHANGES, ...CHANGES]), artifacts, options);
     expect(full.text).toContain('Corrected, replaces the edition of 3 November 2026');
     expect(full.text).toContain(`* ${SENTENCES[0]}`);
-    expect(full.text).toContain('2 more figures changed.');
+    expect(full.text).toContain('4 more figures changed.');
     const many = Array.from({ length: 45 }, (_, index) => change({ after: index + 2 }));
     expect((await renderEmail(corrected(many), artifacts, options)).text).toContain('39 more figures changed.');
     const notice = await renderEmail(corrected(CHANGES), artifacts, { ...options, body: 'notice' });

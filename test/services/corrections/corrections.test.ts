@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
+import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
+import type { Budget } from '../../../src/fetch/rate-limit/budget.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
 import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
-import { correctionsHarness } from '../../support/corrections-harness.ts';
+import { findDeliveredInArchive } from '../../../src/services/runs/already-delivered.ts';
+import { correctionsHarness, memoryWatchIndex } from '../../support/corrections-harness.ts';
 import { definitionOf, type SectionInput } from '../../support/reports.ts';
 
 const DAILY: SectionInput = { id: 'onboarding', metrics: ['profiles.created'], granularity: 'day', totals: true };
@@ -87,11 +92,6 @@ describe('the watch of a delivered edition', () => {
     });
 
     const { definition } = harness.frozen.get(sent.record.digest)!;
-    // With `approval` it waits like any other edition.
-    const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
-    const reviewed = await harness.execute(sent.record, { ...definition, approval });
-    expect(reviewed).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
-    expect(mail.messages()).toHaveLength(2);
     const outcome = await harness.execute(sent.record, definition);
     expect(outcome.kind).toBe('done');
     expect(
@@ -173,6 +173,140 @@ describe('the watch of a delivered edition', () => {
       [first.id, 'sent'],
     ]);
     expect(harness.notified).toEqual([]);
+  });
+
+  test('with approval, once it is approved it goes to the first recipients that are still allowed, and to nobody else', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail, orgs, settings } = harness;
+    const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
+    const definition = report({ approval });
+    const first = await harness.deliver(definition);
+    expect(mail.messages()).toHaveLength(2);
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.nextDay();
+    const [found] = await service.list('*');
+    // Eva alone may approve, and who sends it may not: nothing is decided.
+    await expect(service.send(found!, { by: 'eva', reason: 'late' })).rejects.toMatchObject({
+      code: 'approval.unreachable',
+    });
+    expect(await service.list('*')).toMatchObject([{ state: 'open' }]);
+    const { record } = await service.send(found!, { by: 'anna', reason: 'late' });
+    const waiting = await harness.execute(record, definition);
+    expect(waiting).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
+    expect((await service.send(found!, { by: 'eva', reason: 'again' })).record.id).toBe(record.id);
+    // In between the allow-list loses the board, and gains somebody who got nothing.
+    orgs.set(settings.id, {
+      ...settings,
+      recipients: { domains: ['other.example'], addresses: ['mlro@acme.example', 'late@acme.example'] },
+    });
+    expect(await harness.execute(record, definition)).toMatchObject({ value: { state: 'awaiting_approval' } });
+    expect(mail.messages()).toHaveLength(2);
+    // The guard for periods that were delivered knows the edition that went out, not the one that waits.
+    const delivered = findDeliveredInArchive(harness.storage, silentLog);
+    const { org, report: name, period } = record;
+    expect(await delivered({ org, report: name, period })).toMatchObject({ run: first.id, sent: { email: 2 } });
+    expect((await harness.approve(record, definition)).kind).toBe('done');
+    expect(await delivered({ org, report: name, period })).toMatchObject({ run: record.id, sent: { email: 1 } });
+    expect(mail.messages().flatMap(({ to }) => to)).toEqual([
+      'mlro@acme.example',
+      'board@acme.example',
+      'mlro@acme.example',
+    ]);
+    const published = await harness.archive.peek(record);
+    expect(published?.manifest).toMatchObject({
+      corrects: { run: first.id },
+      review: { approved_by: [{ person: 'eva' }] },
+    });
+    await harness.execute(record, definition);
+    expect(mail.messages()).toHaveLength(3);
+    // What was frozen and decided stands in the archive as it was written.
+    const storage = harness.storage;
+    for await (const { findings } of verifyArchive(storage, { now: harness.clock.now() })) expect(findings).toEqual([]);
+  });
+
+  test('what ended unsent stays unsent when its record is gone, and people decide about what is found again', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail } = harness;
+    const definition = report({ corrections: { watch: 20 * 86_400, materiality: 0.02, on_correction: 'send' } });
+    await harness.deliver(definition);
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.nextDay();
+    const [id = ''] = harness.queued;
+    const order = harness.records.get(id)!;
+    // The service has taken it back since.
+    sandbox.setFaults([]);
+    expect((await harness.execute(order, definition)).kind).toBe('done');
+    expect(mail.messages()).toHaveLength(2);
+    harness.records.set(id, { ...order, state: 'done' });
+    await harness.nextDay();
+    expect(await service.list('*')).toMatchObject([{ state: 'sent', ended: true }]);
+    harness.records.clear();
+    harness.index.lose();
+    sandbox.setFaults([parseFault('history=60')]);
+    await harness.nextDay();
+    expect((await service.list('*')).map(({ state }) => state)).toEqual(['open', 'sent']);
+    expect(harness.notified).toHaveLength(1);
+    expect(harness.records.size).toBe(0);
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('processes that have lost their claims, and die before they decide, find it once and send it once', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail } = harness;
+    const definition = report({ corrections: { watch: 10 * 86_400, materiality: 0.02, on_correction: 'send' } });
+    const first = await harness.deliver(definition);
+    sandbox.setFaults([parseFault('history=30')]);
+    harness.clock.advance(DAY_MS);
+    const dying = { ...service, send: () => Promise.reject(new Error('killed')) };
+    const alone = (change: object = {}) => harness.process({ index: memoryWatchIndex(), ...change })();
+    await Promise.all([alone({ service: dying }), alone({ service: dying })]);
+    expect((await harness.corrections.events(first)).map(({ type }) => type)).toEqual(['found']);
+    await Promise.all([alone(), alone()]);
+    await alone();
+    expect((await harness.corrections.events(first)).map(({ type }) => type)).toEqual(['found', 'sent']);
+    expect(new Set(harness.queued).size).toBe(1);
+    const [order] = harness.records.values();
+    await harness.execute(order!, definition);
+    await harness.execute(order!, definition);
+    expect(mail.messages()).toHaveLength(4);
+  });
+
+  test('it is made of the newest figures, whatever max_age allows', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service } = harness;
+    const definition = report({ max_age: 86_400 });
+    await harness.deliver(definition);
+    harness.clock.advance(DAY_MS);
+    // Another report has asked the same a moment before the service changed it.
+    await harness.deliver(report({ report: 'other', max_age: 86_400, corrections: undefined }));
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.round();
+    const [found] = await service.list('*');
+    const { record } = await service.send(found!, { by: 'anna', reason: 'late' });
+    await harness.execute(record, definition);
+    const published = await harness.archive.peek(record);
+    expect(published?.manifest.corrects?.changes).toBeGreaterThan(0);
+  });
+
+  test('an edition without figures that can be corrected is compared without a call', async () => {
+    const harness = await correctionsHarness();
+    const { corrections, deliveries } = report();
+    const first = await harness.deliver(
+      definitionOf([{ id: 'queue', metrics: ['alerts.open'] }], { corrections, deliveries }),
+    );
+    const budgets: string[] = [];
+    const checkPortsOf = async (settings: OrgSettings) => {
+      const ports = await harness.inline.portsOf(settings);
+      const acquire: Budget['acquire'] = (request) => {
+        budgets.push(request.id);
+        return ports.budget.acquire(request);
+      };
+      return { ...ports, budget: { ...ports.budget, acquire } };
+    };
+    harness.clock.advance(DAY_MS);
+    await harness.process({ checkPortsOf })();
+    expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
+    expect(budgets).toEqual([]);
   });
 
   test('a run that nobody decided to send as a correction makes no call and sends nothing', async () => {

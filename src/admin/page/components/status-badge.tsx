@@ -86,7 +86,7 @@ export const FigureStatusBadge = ({ status }: { readonly status: Status }) => (
 
 export const CORRECTION_STATE_LABELS: Readonly<Record<CorrectionState, StateLabel>> = {
   open: { label: 'To decide', tone: 'warn', description: 'Nothing is sent until somebody decides.' },
-  sent: { label: 'Corrected', tone: 'good', description: 'A corrected edition replaces it.' },
+  sent: { label: 'Corrected', tone: 'good', description: 'Its run says whether the corrected edition was sent.' },
   dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition remains valid.' },
   withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The figures are as delivered again.' },
   replaced: { label: 'Replaced', tone: 'idle', description: 'The service has changed the figures again since.' },

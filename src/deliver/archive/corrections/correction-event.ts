@@ -46,6 +46,8 @@ export const correctionEventSchema = z.discriminatedUnion('type', [
   z.object({ ...base, type: z.literal('notified') }),
   /** A corrected edition is sent by this run. */
   z.object({ ...decision, type: z.literal('sent'), run: z.string() }),
+  /** That run has ended, and nobody received the corrected edition: it is not opened again. */
+  z.object({ ...base, type: z.literal('ended') }),
 ]);
 export type CorrectionEvent = Readonly<z.infer<typeof correctionEventSchema>>;
 export type FoundEvent = Extract<CorrectionEvent, { type: 'found' }>;

@@ -9,6 +9,7 @@ import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
 import { readVerifyKeys, type VerifyKeys } from './verify-keys.ts';
 import { verifyReadings } from './verify-readings.ts';
+import { type ExpectedRecords, verifyRecords } from './verify-records.ts';
 import { type ArchiveFinding, errorFinding, noteFinding, verifyRunFiles } from './verify-run.ts';
 
 export interface VerifyInput {
@@ -42,8 +43,8 @@ const PENDING_WINDOW_MS = HOUR_MS;
 const REMOVAL_WINDOW_MS = 2 * DAY_MS;
 
 /**
- * Verifies each run, then the files that belong to no run. Needs no private key. Memory holds one run's files and the
- * sequences of all chain entries. Throws `archive.unreachable`.
+ * Verifies each run, then the files that belong to no run. Needs no private key. Memory holds one run's files, the sequences
+ * of all chain entries, and the reviews of the manifests. Throws `archive.unreachable`.
  */
 export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput): AsyncGenerator<VerificationReport> {
   const keys = await readVerifyKeys(storage, input.keys);
@@ -59,11 +60,14 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
     const chain = await chainOf(run.org);
     const findings = await verifyRun(run, chain, input.now);
     yield { kind: 'run', run, signed: chain.run(run.report, run.id) !== undefined, findings };
-    yield { kind: 'archive', findings: [...keys.findings, ...chain.findings()] };
+    const records = await verifyRecords(storage, await recordsOf(run), { run });
+    yield { kind: 'archive', findings: [...keys.findings, ...chain.findings(), ...records] };
     return;
   }
+  const expected: ExpectedRecords[] = [];
   for await (const run of storage.listRuns(input.org)) {
     if (run.unpublishedAt !== undefined) continue;
+    expected.push(...(await recordsOf(run)));
     const chain = await chainOf(run.org);
     const ids = seen.get(run.org) ?? new Set<string>();
     seen.set(run.org, ids.add(`${run.report}/${run.id}`));
@@ -84,7 +88,19 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
   }
   if (input.org === undefined) findings.push(...unusedKeys(keys, chains));
   findings.push(...(await verifyReadings(storage, input.org)));
+  findings.push(...(await verifyRecords(storage, expected, { org: input.org })));
   yield { kind: 'archive', findings };
+}
+
+/** What the manifest says about figures and review, if it can be read and says so. */
+async function recordsOf({ files, id, org, report }: StoredRun): Promise<readonly ExpectedRecords[]> {
+  const manifest = await readManifest(files).catch((error: unknown) => {
+    if (toDocketError(error).code === 'archive.unreachable') throw error;
+    return undefined;
+  });
+  if (manifest?.edition_figures === undefined && manifest?.review === undefined) return [];
+  const { edition_figures, review } = manifest;
+  return [{ run: { id, org, report }, manifest: { edition_figures, review } }];
 }
 
 function unusedKeys({ archived }: VerifyKeys, chains: ReadonlyMap<string, VerifiedChain>): ArchiveFinding[] {

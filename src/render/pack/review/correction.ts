@@ -1,5 +1,6 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Column, FigureChange, Status, Table } from '../../../fetch/dataset.ts';
+import { type ViewColumn, viewColumns } from '../../figures/columns.ts';
 import { formatBucket } from '../../figures/format-date.ts';
 import { formatApart, formatValue } from '../../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../../figures/quantity.ts';
@@ -32,14 +33,17 @@ function figureTexts(
 }
 
 /** `Onboarding: Profiles created (Nov 2026, High): 1,250, was 1,204; ◆ watch, was ● on target`. */
-function changeText(change: FigureChange, { dataset, locale, words, columnsOf }: PackContext): string {
-  const { section, metric, bucket, group, statusBefore, statusAfter } = change;
+function changeText(
+  change: FigureChange,
+  { dataset, locale, words, columnsOf }: Pick<PackContext, 'dataset' | 'locale' | 'words' | 'columnsOf'>,
+): string {
+  const { section, metric, bucket, group, within, statusBefore, statusAfter } = change;
   const table = dataset.tables.find(({ id }) => id === section);
   const view = table && columnsOf(table).find(({ role, source }) => role === 'value' && source.name === metric);
   const [before, after] = figureTexts(change, view?.quantity ?? { kind: 'amount', unit: null, decimals: 0 }, locale);
   const place = [
     ...(bucket === null || table === undefined ? [] : [bucketText(bucket, table, locale)]),
-    ...(group === null ? [] : [isolateBidi(groupText(table?.columns ?? [], group))]),
+    ...[group, within].flatMap((of) => (of == null ? [] : [isolateBidi(groupText(table?.columns ?? [], of))])),
   ];
   const figure = words.review.changedFigure(
     isolateBidi(table?.title ?? section),
@@ -68,4 +72,20 @@ export function packCorrection(context: PackContext): PackCorrection | undefined
     changes: listed.map((change) => changeText(change, context)),
     more: others === 0 ? '' : words.review.moreChanges(others),
   };
+}
+
+/** The changes that the first page only counts. */
+export function unlistedChanges({
+  dataset,
+  locale,
+  words,
+}: Pick<PackContext, 'dataset' | 'locale' | 'words'>): readonly string[] {
+  const changes = dataset.correction?.changes.slice(MAX_CHANGES) ?? [];
+  const columns = new Map<Table, readonly ViewColumn[]>();
+  const columnsOf = (table: Table): readonly ViewColumn[] => {
+    const found = columns.get(table) ?? viewColumns(table, locale);
+    columns.set(table, found);
+    return found;
+  };
+  return changes.map((change) => changeText(change, { dataset, locale, words, columnsOf }));
 }

@@ -68,6 +68,7 @@ export const CorrectionPage = ({ layout, data: { view, refused }, notice }: View
                   {decision.run === null ? null : (
                     <Fact name="Corrected by">
                       <RunLink run={{ id: decision.run }} />
+                      {view.ended ? <span class="line muted">It has ended, and nobody received it.</span> : null}
                     </Fact>
                   )}
                 </>

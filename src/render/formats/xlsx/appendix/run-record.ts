@@ -3,6 +3,7 @@ import type { CallRecord } from '../../../../fetch/dataset.ts';
 import { incompleteNotes, lacksCurrentCounts } from '../../../../fetch/notes.ts';
 import type { Words } from '../../../../i18n/messages.ts';
 import { completenessText } from '../../../pack/build-pack.ts';
+import { unlistedChanges } from '../../../pack/review/correction.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';
@@ -48,6 +49,14 @@ export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext
       ],
       18,
     );
+  }
+  const unlisted = unlistedChanges(context);
+  if (unlisted.length > 0) {
+    await sheet.addRow([], 14);
+    await sheet.addRow([{ value: words.review.moreChanges(unlisted.length), style: STYLES.heading, span: 6 }], 24);
+  }
+  for (const text of unlisted) {
+    await sheet.addRow([{ ...textCell(text), span: 6 }], textRowPoints([text, 160]));
   }
   await sheet.addRow([], 14);
   await sheet.addRow([{ value: texts.calls, style: STYLES.heading, span: 6 }], 24);

@@ -1,7 +1,7 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Logo } from '../../../../definitions/load/logo.ts';
 import type { Words } from '../../../../i18n/messages.ts';
-import type { Pack, PackSection } from '../../../pack/pack.ts';
+import type { PackSection } from '../../../pack/pack.ts';
 import type { PictureDrawing } from '../package/drawing-parts.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
@@ -61,14 +61,14 @@ function headRows({ pack, logo }: WorkbookContext, { characters }: LineWidth): H
   ];
 }
 
-/** What a corrected edition replaces and changes. */
-const correctionLines = ({ correction }: Pack): SheetLine[] =>
+/** What a corrected edition replaces and changes; the sheet of the run lists the changes that are only counted here. */
+const correctionLines = ({ pack: { correction }, names }: Pick<WorkbookContext, 'pack' | 'names'>): SheetLine[] =>
   correction === undefined
     ? []
     : [
         { text: `${correction.text}. ${correction.heading}:`, style: STYLES.warning },
         ...correction.changes.map((text) => ({ text: `– ${text}`, style: STYLES.text })),
-        ...quietLines(correction.more === '' ? [] : [correction.more]),
+        ...quietLines(correction.more === '' ? [] : [`${correction.more} → ${names.run}`]),
       ];
 
 /** Facts and notes of the scorecard's section, which has no sheet of its own. */
@@ -114,7 +114,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     title,
     lines: [...paragraphs.map((text): SheetLine => ({ text, style: STYLES.text })), ...comments.flatMap(commentLines)],
   }));
-  const changes = correctionLines(pack);
+  const changes = correctionLines(context);
   const comments = pack.comments.map((comment) => ({ title: comment.heading, lines: reportCommentLines(comment) }));
   const points =
     head.reduce((sum, row) => sum + row.points, 0) +

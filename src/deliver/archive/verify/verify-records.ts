@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import { toDocketError } from '../../../base/error.ts';
+import { sha256 } from '../../../base/sha256.ts';
+import { problemOf } from '../archive-errors.ts';
+import { CORRECTIONS_FOLDER } from '../corrections/correction-archive.ts';
+import { correctionEventSchema } from '../corrections/correction-event.ts';
+import type { Manifest } from '../manifest.ts';
+import { REVIEWS_FOLDER } from '../reviews/review-archive.ts';
+import { parseMetadata } from '../run-folder/run-metadata.ts';
+import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
+import { type ArchiveFinding, errorFinding } from './verify-run.ts';
+
+/** What the manifest of a published run says about its records. */
+export interface ExpectedRecords {
+  readonly run: RunRef;
+  readonly manifest: Pick<Manifest, 'edition_figures' | 'review'>;
+}
+
+type Storage = Pick<ArchiveStorage, 'metadata' | 'location' | 'runFiles'>;
+
+/** `<org>/<report>/<run>/<file>`; names that begin with a dot are those of the open reviews. */
+const RECORD = /^([^/.][^/]*\/[^/]+\/[^/]+)\/(.+)$/;
+const EVENT = /^events\/(\d{6})\.json$/;
+const EDITION = /^figures\/([0-9a-f]{64})\.json$/;
+const FROZEN = /^figures\/([0-9a-f]{64})\/files\.json$/;
+
+// The other fields of a review's events are a matter of src/run/review.
+const reviewEventSchema = z.looseObject({
+  seq: z.int(),
+  type: z.string(),
+  figures: z.string().optional(),
+  content: z.string().optional(),
+});
+const fileListSchema = z.object({ files: z.array(z.object({ name: z.string(), sha256: z.string() })) });
+
+/**
+ * Figures, events of corrections and events of reviews that were changed or are missing. They are in no signed chain: their
+ * hashes and numbers show accidents, and the manifests that were read what is gone.
+ *
+ * @param expected of the published runs, read before
+ * @param only this organization, or this run
+ */
+export async function verifyRecords(
+  storage: Storage,
+  expected: readonly ExpectedRecords[],
+  only: { readonly org?: string | undefined; readonly run?: RunRef | undefined },
+): Promise<readonly ArchiveFinding[]> {
+  const findings: ArchiveFinding[] = [];
+  const corrections = await filesByRun(CORRECTIONS_FOLDER, storage, only);
+  for (const [folder, files] of corrections) {
+    await eventsOf(`${CORRECTIONS_FOLDER}/${folder}`, files, 'correction', correctionEventSchema, storage, findings);
+    for (const [name, hash] of matching(files, EDITION)) {
+      const path = `${CORRECTIONS_FOLDER}/${folder}/${name}`;
+      await compareHash(path, hash, 'correction.figures_changed', storage, findings);
+    }
+  }
+  const reviews = await filesByRun(REVIEWS_FOLDER, storage, only);
+  const sealed = new Map<string, readonly string[]>();
+  for (const [folder, files] of reviews) {
+    const path = `${REVIEWS_FOLDER}/${folder}`;
+    const events = await eventsOf(path, files, 'review', reviewEventSchema, storage, findings);
+    sealed.set(
+      folder,
+      events.flatMap(({ type, content = '' }) => (type === 'seal' ? [content] : [])),
+    );
+    for (const { type, figures = '' } of events) {
+      const list = `figures/${figures}/files.json`;
+      if (type === 'figures' && !files.includes(list))
+        findings.push(errorFinding('review.figures_missing', `${path}/${list}`, 'is missing'));
+    }
+    for (const [name, hash] of matching(files, FROZEN)) await verifyFrozen(`${path}/${name}`, hash, storage, findings);
+  }
+  for (const { run, manifest } of expected) {
+    const folder = `${run.org}/${run.report}/${run.id}`;
+    const missing: ArchiveFinding[] = [];
+    const { edition_figures: hash, review } = manifest;
+    if (hash !== undefined && !corrections.get(folder)?.includes(`figures/${hash}.json`)) {
+      const path = `${CORRECTIONS_FOLDER}/${folder}/figures/${hash}.json`;
+      missing.push(errorFinding('correction.figures_missing', path, 'is missing, although the manifest names it'));
+    }
+    if (review !== undefined && !sealed.get(folder)?.includes(review.content)) {
+      const path = `${REVIEWS_FOLDER}/${folder}/events`;
+      missing.push(errorFinding('review.seal_missing', path, 'has no end of the review that the manifest names'));
+    }
+    // Retention may have removed the run since its manifest was read.
+    if (missing.length > 0 && (await storage.runFiles(run).get('manifest.json')) !== undefined)
+      findings.push(...missing);
+  }
+  return findings;
+}
+
+/** Names of the files by `<org>/<report>/<run>`. */
+async function filesByRun(
+  root: string,
+  { metadata }: Storage,
+  { org, run }: { readonly org?: string | undefined; readonly run?: RunRef | undefined },
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  if (run !== undefined) {
+    const folder = `${run.org}/${run.report}/${run.id}`;
+    return new Map([[folder, await metadata.list(`${root}/${folder}`)]]);
+  }
+  const found = new Map<string, string[]>();
+  for (const name of await metadata.list(root)) {
+    const [, folder, file] = RECORD.exec(name) ?? [];
+    if (folder === undefined || file === undefined) continue;
+    if (org !== undefined && !folder.startsWith(`${org}/`)) continue;
+    found.set(folder, [...(found.get(folder) ?? []), file]);
+  }
+  return found;
+}
+
+const matching = (files: readonly string[], pattern: RegExp): readonly (readonly [name: string, part: string])[] =>
+  files.flatMap((name) => {
+    const part = pattern.exec(name)?.[1];
+    return part === undefined ? [] : [[name, part] as const];
+  });
+
+/** The readable events of a run, in order. */
+async function eventsOf<Event extends { readonly seq: number }>(
+  folder: string,
+  files: readonly string[],
+  kind: 'correction' | 'review',
+  schema: z.ZodType<Event>,
+  { metadata, location }: Storage,
+  findings: ArchiveFinding[],
+): Promise<readonly Event[]> {
+  const events: Event[] = [];
+  let last = 0;
+  for (const [name, digits] of matching(files, EVENT)) {
+    const seq = Number(digits);
+    for (last += 1; last < seq; last += 1) {
+      const path = `${folder}/events/${String(last).padStart(6, '0')}.json`;
+      findings.push(errorFinding(`${kind}.event_missing`, path, 'is missing, and later events are there'));
+    }
+    const path = `${folder}/${name}`;
+    const bytes = await metadata.get(path);
+    // Expired since the listing.
+    if (bytes === undefined) continue;
+    const event = readable(() => parseMetadata(location, path, bytes, schema));
+    if (typeof event !== 'string' && event.seq === seq) events.push(event);
+    else {
+      const problem = typeof event === 'string' ? event : `it is event ${event.seq}`;
+      findings.push(errorFinding(`${kind}.event_changed`, path, `is damaged: ${problem}`));
+    }
+  }
+  return events;
+}
+
+/** The frozen figures of a review: the list of files by its name, and each file by the list. */
+async function verifyFrozen(path: string, hash: string, storage: Storage, findings: ArchiveFinding[]): Promise<void> {
+  const code = 'review.figures_changed';
+  const bytes = await compareHash(path, hash, code, storage, findings);
+  if (bytes === undefined) return;
+  const list = readable(() => parseMetadata(storage.location, path, bytes, fileListSchema));
+  if (typeof list === 'string') {
+    findings.push(errorFinding(code, path, `is damaged: ${list}`));
+    return;
+  }
+  for (const { name, sha256: expected } of list.files) {
+    const file = `${path.slice(0, -'files.json'.length)}${name}`;
+    const isMissing = (await compareHash(file, expected, code, storage, findings)) === undefined;
+    // Unless retention has removed the whole review since the listing.
+    if (
+      isMissing &&
+      (await storage.metadata.get(file)) === undefined &&
+      (await storage.metadata.get(path)) !== undefined
+    )
+      findings.push(errorFinding('review.figures_missing', file, 'is missing'));
+  }
+}
+
+/** @returns the bytes; undefined where the file is missing or has changed */
+async function compareHash(
+  path: string,
+  expected: string,
+  code: string,
+  { metadata }: Storage,
+  findings: ArchiveFinding[],
+): Promise<Buffer | undefined> {
+  const bytes = await metadata.get(path);
+  if (bytes === undefined) return undefined;
+  const got = sha256(bytes);
+  if (got === expected) return bytes;
+  findings.push(errorFinding(code, path, `has changed: SHA-256 ${got} instead of ${expected}`));
+  return undefined;
+}
+
+/** What `parse` returns, or what is wrong. */
+function readable<Value extends object>(parse: () => Value): Value | string {
+  try {
+    return parse();
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (error.code !== 'archive.corrupt') throw error;
+    return problemOf(error.message);
+  }
+}
