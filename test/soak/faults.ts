@@ -224,7 +224,8 @@ async function unmountArchive({ deployment, note, between }: FaultContext): Prom
   const away = `${deployment.archiveFolder}-away`;
   const moved = `${deployment.archiveFolder}-bare-${between(0, 1e9)}`;
   await rename(deployment.archiveFolder, away);
-  await mkdir(deployment.archiveFolder);
+  // A build that does not look at the marker may have made it already.
+  await mkdir(deployment.archiveFolder, { recursive: true });
   const since = Date.now() + OPEN_MS;
   await sleep(between(OPEN_MS + 1_000, 8_000));
   for (let turn = 0; ; turn += 1) {
