@@ -5,6 +5,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import type { RunFile } from '../../services/runs/run-file-reader.ts';
 import { type FileEntry, MAIL_BODY_NAMES } from '../../services/runs/run-file-reader.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { AdminApp, Env } from '../hono-env.ts';
@@ -146,14 +147,7 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
     if (tag !== undefined && matchesEtag(context.req.valid('header')['If-None-Match'], tag)) {
       return context.body(null, 304, marks);
     }
-    const headers = {
-      ...marks,
-      'Content-Type': file.type,
-      'Content-Length': String(file.bytes),
-      'Content-Disposition': contentDisposition(file.name),
-      // The mail among them: shown against our word it would otherwise be a page of ours, with the page's policy.
-      'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
-    };
+    const headers = { ...marks, ...fileHeaders(file) };
     // Hono asks for the body of a HEAD as well, and throws it away: nobody would close the file.
     if (context.req.method === 'HEAD') return context.body(null, 200, headers);
     return context.body(fileBody(await file.open(), breakOff(context)), 200, headers);
@@ -176,6 +170,19 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
     return context.html(html, 200, { 'Content-Security-Policy': PREVIEW_POLICY });
   });
 }
+
+/** The headers of a file of a run: its type, size and name, and a policy under which it runs nothing. */
+export const fileHeaders = ({
+  type,
+  bytes,
+  name,
+}: Pick<RunFile, 'type' | 'bytes' | 'name'>): Record<string, string> => ({
+  'Content-Type': type,
+  'Content-Length': String(bytes),
+  'Content-Disposition': contentDisposition(name),
+  // The mail among them: shown against our word it would otherwise be a page of ours, with the page's policy.
+  'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
+});
 
 /**
  * A file as a body. Where it fails, the connection ends before the server could write its message into the file.

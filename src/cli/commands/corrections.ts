@@ -190,7 +190,14 @@ function formatSeconds(seconds: number): string {
     .join(' ');
 }
 
-export async function send(id: string, flags: ActorFlags & { readonly json?: boolean }, io: CommandIo): Promise<void> {
+type DecisionFlags = ActorFlags & { readonly json?: boolean };
+type Decide = (
+  correction: CorrectionView,
+  actor: ReturnType<typeof readActor>,
+  ports: Parameters<typeof sendCorrection>[2],
+) => Promise<{ readonly json: unknown; readonly text: string }>;
+
+async function decide(id: string, flags: DecisionFlags, io: CommandIo, decision: Decide): Promise<void> {
   const print = createPrinter(io);
   const actor = readActor(flags);
   const context = createContext(io);
@@ -198,34 +205,25 @@ export async function send(id: string, flags: ActorFlags & { readonly json?: boo
     context,
     async (corrections, { redis }) => {
       const found = await requireCorrection(id, '*', corrections);
-      const audit = openAuditLog(redis, context);
-      const { correction, record } = await sendCorrection(found, actor, { corrections, audit });
-      if (flags.json) return print.printJson({ correction: correctionBody(correction), run: record.id });
-      print.printText(
-        `The corrected edition of ${found.title} ${found.period.label} is queued; \`docket runs show ${record.id}\` shows the result.`,
-      );
+      const { json, text } = await decision(found, actor, { corrections, audit: openAuditLog(redis, context) });
+      if (flags.json) print.printJson(json);
+      else print.printText(text);
     },
     { decides: true, definitions: true },
   );
 }
 
-export async function dismiss(
-  id: string,
-  flags: ActorFlags & { readonly json?: boolean },
-  io: CommandIo,
-): Promise<void> {
-  const print = createPrinter(io);
-  const actor = readActor(flags);
-  const context = createContext(io);
-  await withCorrections(
-    context,
-    async (corrections, { redis }) => {
-      const found = await requireCorrection(id, '*', corrections);
-      const audit = openAuditLog(redis, context);
-      const dismissed = await dismissCorrection(found, actor, { corrections, audit });
-      if (flags.json) return print.printJson(correctionBody(dismissed));
-      print.printText('Dismissed: the delivered edition stays, and the same changes are not reported again.');
-    },
-    { decides: true, definitions: true },
-  );
-}
+export const send = (id: string, flags: DecisionFlags, io: CommandIo): Promise<void> =>
+  decide(id, flags, io, async (found, actor, ports) => {
+    const { correction, record } = await sendCorrection(found, actor, ports);
+    return {
+      json: { correction: correctionBody(correction), run: record.id },
+      text: `The corrected edition of ${found.title} ${found.period.label} is queued; \`docket runs show ${record.id}\` shows the result.`,
+    };
+  });
+
+export const dismiss = (id: string, flags: DecisionFlags, io: CommandIo): Promise<void> =>
+  decide(id, flags, io, async (found, actor, ports) => ({
+    json: correctionBody(await dismissCorrection(found, actor, ports)),
+    text: 'Dismissed: the delivered edition stays, and the same changes are not reported again.',
+  }));

@@ -1,15 +1,14 @@
 import { createRoute } from '@hono/zod-openapi';
-import { create as contentDisposition } from 'content-disposition';
 import { z } from 'zod';
 import type { Log } from '../../../base/log.ts';
-import { MAX_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
+import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import { ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
 import { REVIEW_PHASES } from '../../../run/review/review-state.ts';
 import type { CommentWarning, ReviewView } from '../../../services/reviews/review-service.ts';
 import { notFoundError } from '../../access/access.ts';
-import { DATA_POLICY, PREVIEW_POLICY } from '../../auth/headers.ts';
+import { PREVIEW_POLICY } from '../../auth/headers.ts';
 import type { AdminApp } from '../../hono-env.ts';
-import { bodySchema, downloadBreaker, fileBody } from '../files.ts';
+import { bodySchema, downloadBreaker, fileBody, fileHeaders } from '../files.ts';
 import {
   idParams,
   jsonRequestBody,
@@ -208,9 +207,9 @@ const commentRoute = createRoute({
   request: {
     params: commentParams,
     body: jsonRequestBody(
-      z.strictObject({ text: z.string().max(4 * MAX_NOTE_LENGTH) }).meta({
+      z.strictObject({ text: z.string().max(4 * MAX_COMMENT_LENGTH) }).meta({
         id: 'CommentRequest',
-        description: `At most ${MAX_NOTE_LENGTH} characters.`,
+        description: `At most ${MAX_COMMENT_LENGTH} characters.`,
       }),
     ),
   },
@@ -308,12 +307,7 @@ export function addReviewRoutes(app: AdminApp, { log }: { readonly log: Log }): 
   app.openapi(fileRoute, async (context) => {
     const { id, name } = context.req.valid('param');
     const file = await context.get('access').reviewFile(id, name);
-    const headers = {
-      'Content-Type': file.type,
-      'Content-Length': String(file.bytes),
-      'Content-Disposition': contentDisposition(file.name),
-      'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
-    };
+    const headers = fileHeaders(file);
     if (context.req.method === 'HEAD') return context.body(null, 200, headers);
     return context.body(fileBody(await file.open(), breakOff(context)), 200, headers);
   });
