@@ -1,5 +1,5 @@
 import type { Granularity } from '../contract/report.ts';
-import type { NoteBlock } from '../definitions/commentary/note.ts';
+import type { CommentBlock } from '../definitions/commentary/comment-text.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
@@ -273,7 +273,7 @@ export interface Dataset {
 export interface Comment {
   /** Id of the section; null: on the whole report. */
   readonly section: string | null;
-  readonly blocks: readonly NoteBlock[];
+  readonly blocks: readonly CommentBlock[];
   /** The name of its author. */
   readonly author: string;
   /** ISO, UTC. */

@@ -1,5 +1,5 @@
 import { messagesFor, type Words } from '../i18n/messages.ts';
-import { type NoteMessage, noteText } from '../i18n/note.ts';
+import { type NoteMessage, plainCommentText } from '../i18n/note.ts';
 
 /** Kinds of notes, as in manifests, webhooks and `--json`. */
 export const NOTE_CODES = [
@@ -78,6 +78,6 @@ export function incompleteNotes(
 /** The note as a sentence. */
 export const formatNote = (words: Words, { code, incomplete, message }: TableNote): Note => ({
   code,
-  text: noteText(words, message),
+  text: plainCommentText(words, message),
   incomplete,
 });

@@ -176,7 +176,7 @@ export type NoteMessage<Id extends keyof NoteParams = keyof NoteParams> = {
 export type NoteFormatters = { readonly [Id in keyof NoteParams]: (of: NoteParams[Id]) => string };
 
 /** The note as a sentence. */
-export const noteText = <Id extends keyof NoteParams>(
+export const plainCommentText = <Id extends keyof NoteParams>(
   words: { readonly notes: NoteFormatters },
   { id, of }: NoteMessage<Id>,
 ): string => words.notes[id](of);

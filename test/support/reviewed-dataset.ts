@@ -1,5 +1,5 @@
-import type { NoteBlock } from '../../src/definitions/commentary/note.ts';
-import { parseNote } from '../../src/definitions/commentary/parse-note.ts';
+import type { CommentBlock } from '../../src/definitions/commentary/comment-text.ts';
+import { parseComment } from '../../src/definitions/commentary/comment-text.ts';
 import type { Approval, Comment, CorrectedEdition, Dataset } from '../../src/fetch/dataset.ts';
 
 // What people add to the figures of a dataset: comments, an approval, a correction.
@@ -8,13 +8,13 @@ const AT = '2026-11-16T09:12:00Z';
 
 export const comment = (
   section: string | null,
-  text: string | readonly NoteBlock[],
+  text: string | readonly CommentBlock[],
   author = 'Ada Lovelace',
 ): Comment => ({
   section,
   author,
   at: AT,
-  blocks: typeof text === 'string' ? parseNote(text) : text,
+  blocks: typeof text === 'string' ? parseComment(text) : text,
 });
 
 export const approval = (...names: readonly string[]): Approval => ({
@@ -38,7 +38,7 @@ export const HOSTILE = [
 ] as const;
 
 /** The dataset with a comment on everything that can have one. */
-export const commented = (data: Dataset, text: string | readonly NoteBlock[]): Dataset => ({
+export const commented = (data: Dataset, text: string | readonly CommentBlock[]): Dataset => ({
   ...data,
   comments: [comment(null, text), ...data.tables.map(({ id }) => comment(id, text))],
 });

@@ -1,5 +1,6 @@
+import { sha256 } from '../../base/sha256.ts';
 import { approverOf, approvers, isInvolved } from '../../definitions/people.ts';
-import { contentHash } from './content-hash.ts';
+import { canonicalJson } from '../../plan/requests/call.ts';
 import type { ReviewActor, ReviewEvent } from './review-event.ts';
 import type { ReviewInputs } from './review-inputs.ts';
 import type { ReviewComment, ReviewPhase, ReviewState } from './review-state.ts';
@@ -163,6 +164,24 @@ function commentsInOrder({ comments }: Progress, inputs: ReviewInputs | undefine
     section === null ? -1 : (order.get(section) ?? Number.MAX_SAFE_INTEGER);
   return [...comments.values()].sort((a, b) => place(a) - place(b) || ((a.section ?? '') < (b.section ?? '') ? -1 : 1));
 }
+
+/**
+ * SHA-256 (hex) of what people approve: the figures with everything frozen, and each comment with its author, time and
+ * version. Equal for equal content, on every machine.
+ */
+const contentHash = (figures: string, comments: readonly ReviewComment[]): string =>
+  sha256(
+    canonicalJson({
+      figures,
+      comments: comments.map(({ section, text, by: { person, name, principal }, at, version }) => ({
+        section,
+        text,
+        by: { person, name, principal },
+        at,
+        version,
+      })),
+    }),
+  );
 
 const contentOf = (progress: Progress, inputs: ReviewInputs | undefined): string | null =>
   progress.figures === null ? null : contentHash(progress.figures, commentsInOrder(progress, inputs));

@@ -9,8 +9,8 @@ import { inStagedFolder } from '../staged-folder.ts';
 import { freezeAgain, freezeFigures, isRenderedAlike } from './freeze-figures.ts';
 import { openFigures } from './frozen-figures.ts';
 import { type LoadedReview, loadReview, type Reviews } from './load-review.ts';
+import { publishReviewed, reviewedManifest } from './render-reviewed.ts';
 import type { NewReviewEvent } from './review-event.ts';
-import { publishReviewed, reviewedManifest } from './reviewed-files.ts';
 
 /**
  * The figures of a run with their statuses, as an attempt fetches them into `folder`.

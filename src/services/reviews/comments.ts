@@ -1,12 +1,11 @@
 import { DocketError } from '../../base/error.ts';
-import { MAX_NOTE_LENGTH } from '../../definitions/commentary/note.ts';
-import { noteLength, noteProblem } from '../../definitions/commentary/parse-note.ts';
+import { commentLength, commentProblem, MAX_COMMENT_LENGTH } from '../../definitions/commentary/comment-text.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { contradictions } from '../../render/figures/comments/contradictions.ts';
 import { figureReferences, referenceText, unknownReferences } from '../../render/figures/comments/references.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
+import type { FrozenReport } from './frozen-report.ts';
 import type { CommentWarning, ReviewView } from './review-service.ts';
-import type { ReviewedFigures } from './reviewed-figures.ts';
 
 /** A comment as it is stored: line breaks as `\n`, without control characters and space around it. Throws `review.comment_invalid`. */
 export function normalizeComment(typed: string): string {
@@ -16,12 +15,12 @@ export function normalizeComment(typed: string): string {
     .replace(/\t/g, ' ')
     .replace(/(?!\n)\p{Cc}/gu, '')
     .trim();
-  const problem = noteProblem(text);
+  const problem = commentProblem(text);
   if (problem === undefined) return text;
   throw problem === 'too_long'
     ? new DocketError('review.comment_invalid', 'The comment is too long.', {
-        expected: `at most ${MAX_NOTE_LENGTH} characters`,
-        got: String(noteLength(text)),
+        expected: `at most ${MAX_COMMENT_LENGTH} characters`,
+        got: String(commentLength(text)),
       })
     : new DocketError('review.comment_invalid', 'The comment is empty.', {
         expected: 'a text with words or numbers',
@@ -31,7 +30,7 @@ export function normalizeComment(typed: string): string {
 
 /** The sections that can be commented, in the order of the report, with the figures that comments may quote: all but texts. */
 export function commentableSections(
-  { definition, dataset, locale }: ReviewedFigures,
+  { definition, dataset, locale }: FrozenReport,
   { sections }: ReviewInputs,
 ): ReviewView['sections'] {
   const figures = [...figureReferences(dataset, locale).values()];
@@ -54,7 +53,7 @@ export function commentableSections(
 export function checkComment(
   section: string | null,
   text: string | null,
-  { definition, dataset, locale }: ReviewedFigures,
+  { definition, dataset, locale }: FrozenReport,
 ): readonly CommentWarning[] {
   // A comment whose section cannot have one is withdrawn all the same.
   if (text === null) return [];

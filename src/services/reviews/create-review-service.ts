@@ -12,6 +12,7 @@ import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-
 import { type FindEarlierDelivery, repeatedDelivery } from '../runs/already-delivered.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
+import { type FrozenReport, loadFrozenReport } from './frozen-report.ts';
 import { reviewDeadline } from './review-deadlines.ts';
 import {
   contentChangedError,
@@ -22,7 +23,6 @@ import {
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewService, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf } from './review-view.ts';
-import { loadReviewedFigures, type ReviewedFigures } from './reviewed-figures.ts';
 import { reviewedFileReader } from './reviewed-files.ts';
 
 export interface ReviewServicePorts {
@@ -123,7 +123,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
    */
   async function deliveredBefore(
     { state, inputs, record }: OpenReview,
-    { definition }: Pick<ReviewedFigures, 'definition'>,
+    { definition }: Pick<FrozenReport, 'definition'>,
   ): Promise<DocketError | undefined> {
     const waits = closedReason(state) === null && state.phase !== 'ready';
     if (!waits || inputs.approval === undefined || record.corrects !== undefined) return undefined;
@@ -131,9 +131,9 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
   }
 
   /** Also of the last figures while new ones are fetched. */
-  const figuresOf = ({ record, events }: OpenReview): Promise<ReviewedFigures> => {
+  const figuresOf = ({ record, events }: OpenReview): Promise<FrozenReport> => {
     const last = events.findLast((event) => event.type === 'figures');
-    return loadReviewedFigures(reviews, refOf(record), last?.figures ?? '');
+    return loadFrozenReport(reviews, refOf(record), last?.figures ?? '');
   };
 
   const reader = (content: string) => reviewedFileReader(reviews, content);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseNote } from '../../../src/definitions/commentary/parse-note.ts';
+import { parseComment } from '../../../src/definitions/commentary/comment-text.ts';
 import type { TableNote } from '../../../src/fetch/notes.ts';
 import { withComments } from '../../../src/render/figures/comments/printed-comments.ts';
 import { figureReferences, resolveNote, unknownReferences } from '../../../src/render/figures/comments/references.ts';
@@ -89,7 +89,7 @@ describe('resolveNote', () => {
   });
 
   it('shows a figure that is gone as undefined', () => {
-    expect(resolveNote('{{ gone.away }}', known)).toEqual(parseNote('–'));
+    expect(resolveNote('{{ gone.away }}', known)).toEqual(parseComment('–'));
   });
 });
 
@@ -104,7 +104,7 @@ describe('withComments', () => {
     expect(withComments(judged, typed, 'en').comments).toEqual(
       [null, 'onboarding', 'workload'].map((section) => ({
         section,
-        blocks: parseNote('37'),
+        blocks: parseComment('37'),
         author: 'Ann',
         at: '2026-11-16T08:00:00.000Z',
       })),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { NoteBlock } from '../../../src/definitions/commentary/note.ts';
+import type { CommentBlock } from '../../../src/definitions/commentary/comment-text.ts';
 import type { Output } from '../../../src/definitions/schema/kinds.ts';
 import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
 import type { Artifact, MailBodyName } from '../../../src/render/artifact.ts';
@@ -165,7 +165,7 @@ describe('a comment', () => {
   });
 
   it('has single lines without unpaired direction controls, wherever its blocks are from', () => {
-    const blocks: NoteBlock[] = [
+    const blocks: CommentBlock[] = [
       { kind: 'paragraph', spans: [{ text: 'a\r\nb\u202ec' }, { text: '' }] },
       { kind: 'list', ordered: true, items: [[{ text: '' }], [{ text: 'd\u2028e', emphasis: 'em' }]] },
       { kind: 'paragraph', spans: [] },

@@ -1,4 +1,4 @@
-import { MAX_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
+import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import type { CarriedComment } from '../../../services/reviews/review-service.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { formatInteger } from '../components/format-numbers.ts';
@@ -48,11 +48,11 @@ export const CommentForm = ({ layout, run, approvable, section, title, text, dra
           </p>
         )}
         <label for={id}>Comment: {title}</label>
-        <textarea id={id} name="text" rows={7} maxlength={MAX_NOTE_LENGTH} aria-describedby={errorId}>
+        <textarea id={id} name="text" rows={7} maxlength={MAX_COMMENT_LENGTH} aria-describedby={errorId}>
           {rejected?.values.text ?? draft?.text ?? text ?? ''}
         </textarea>
         <p class="hint">
-          Plain text, at most {formatInteger(MAX_NOTE_LENGTH)} characters. An empty line begins a paragraph,{' '}
+          Plain text, at most {formatInteger(MAX_COMMENT_LENGTH)} characters. An empty line begins a paragraph,{' '}
           <code>- </code> or <code>1. </code> an item of a list, <code>*…*</code> is emphasis, <code>**…**</code>{' '}
           strong. Quote figures by their references, such as <code>{'{{ onboarding.profiles.created }}'}</code>: they
           print what the pack prints. Printed with your name.

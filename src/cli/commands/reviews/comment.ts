@@ -3,7 +3,7 @@ import { reviewsAccess } from '../../../admin/access/reviews.ts';
 import { reviewView } from '../../../admin/api/runs/reviews.ts';
 import { DocketError, errorMessage } from '../../../base/error.ts';
 import { withDecisions } from '../../../compose/decisions.ts';
-import { MAX_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
+import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import { commentRun } from '../../../services/reviews/audited-reviews.ts';
 import type { ReviewService } from '../../../services/reviews/review-service.ts';
 import { openAuditLog } from '../../audit-log.ts';
@@ -24,7 +24,7 @@ interface CommentFlags {
 }
 
 /** Bytes of a file or of stdin, at most: a character has up to four. */
-const MAX_INPUT_BYTES = 4 * MAX_NOTE_LENGTH + 1024;
+const MAX_INPUT_BYTES = 4 * MAX_COMMENT_LENGTH + 1024;
 
 /** Writes or withdraws a comment on a run: as the person of a token, or as the user of the shell. */
 export async function comment(text: string, flags: CommentFlags, io: CommandIo): Promise<void> {
@@ -77,7 +77,7 @@ async function readNote({ text, file, withdraw }: CommentFlags, io: CommandIo): 
   if (bytes.byteLength > MAX_INPUT_BYTES) {
     throw new DocketError('review.comment_invalid', 'The comment is too long.', {
       where: file === '-' ? 'standard input' : (file ?? ''),
-      expected: `at most ${MAX_NOTE_LENGTH} characters`,
+      expected: `at most ${MAX_COMMENT_LENGTH} characters`,
     });
   }
   return decodeUtf8(bytes, file ?? '');

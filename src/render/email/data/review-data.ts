@@ -1,8 +1,8 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
-import { MAX_EMAIL_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
+import { MAX_EMAIL_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import type { Pack } from '../../pack/pack.ts';
-import { noteLines, shortenNote } from '../../pack/review/note-lines.ts';
+import { blockLines, shortenBlocks } from '../../pack/review/block-lines.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import type { EmailSummary, SummarySection } from '../summary.ts';
 
@@ -16,10 +16,10 @@ export type RestLocation = string | undefined;
 /** A comment for a template: its beginning, and where the rest is. */
 export function commentData({ heading, blocks }: PackComment, rest: RestLocation, { review }: Words) {
   const { blocks: shown, cut } =
-    rest === undefined ? { blocks, cut: false } : shortenNote(blocks, MAX_EMAIL_NOTE_LENGTH, MAX_LINES);
+    rest === undefined ? { blocks, cut: false } : shortenBlocks(blocks, MAX_EMAIL_COMMENT_LENGTH, MAX_LINES);
   return {
     heading,
-    lines: noteLines(shown).map(({ marker, spans }) => ({
+    lines: blockLines(shown).map(({ marker, spans }) => ({
       marker,
       spans: spans.map(({ text, emphasis }) => ({ text, emphasis: emphasis ?? ('' as const) })),
     })),

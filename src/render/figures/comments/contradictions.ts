@@ -1,4 +1,4 @@
-import { noteText, parseNote } from '../../../definitions/commentary/parse-note.ts';
+import { parseComment, plainCommentText } from '../../../definitions/commentary/comment-text.ts';
 import { DURATION_UNITS } from '../../../definitions/schema/values/units.ts';
 import type { Column, Dataset, Row, Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
@@ -44,7 +44,7 @@ export function contradictions(
     ({ id, columns }) => (section === null || id === section) && columns.some(isMetric),
   );
   if (tables.length === 0 || tables.some(({ rows }) => rows.length > MAX_ROWS)) return [];
-  const typed = typedNumbers(noteText(parseNote(withoutReferences(text))), locale);
+  const typed = typedNumbers(plainCommentText(parseComment(withoutReferences(text))), locale);
   if (typed.length === 0) return [];
   const shown: ShownNumbers = { percent: new Set(), seconds: new Set(), plain: new Set() };
   for (const table of tables) addNumbers(shown, table, dataset);

@@ -1,5 +1,5 @@
-import type { NoteBlock, NoteSpan } from '../../../definitions/commentary/note.ts';
-import { parseNote } from '../../../definitions/commentary/parse-note.ts';
+import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
+import { parseComment } from '../../../definitions/commentary/comment-text.ts';
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
 import type { Dataset, Table } from '../../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../../fetch/notes.ts';
@@ -100,13 +100,13 @@ export function unknownReferences(text: string, known: FigureReferences): readon
  * The blocks of a comment with figures in place of references. What a figure prints is text, never markup. A figure that the
  * service no longer reports is shown as undefined.
  */
-export function resolveNote(text: string, known: FigureReferences): readonly NoteBlock[] {
-  const resolved = (spans: readonly NoteSpan[]): readonly NoteSpan[] =>
+export function resolveNote(text: string, known: FigureReferences): readonly CommentBlock[] {
+  const resolved = (spans: readonly CommentSpan[]): readonly CommentSpan[] =>
     spans.map((span) => ({
       ...span,
       text: span.text.replace(REFERENCE, (_, inner: string) => known.get(inner.trim())?.text ?? UNDEFINED_TEXT),
     }));
-  return parseNote(text).map((block) =>
+  return parseComment(text).map((block) =>
     block.kind === 'paragraph'
       ? { ...block, spans: resolved(block.spans) }
       : { ...block, items: block.items.map(resolved) },

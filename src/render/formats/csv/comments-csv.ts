@@ -1,7 +1,7 @@
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
+import { blockLines, spansText } from '../../pack/review/block-lines.ts';
 import { packComments } from '../../pack/review/comments.ts';
-import { noteLines, spansText } from '../../pack/review/note-lines.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import { escapeFormula, quoteField, terminateRecord } from './csv-fields.ts';
 import { BOM, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
@@ -12,7 +12,7 @@ const COLUMNS = ['section', 'sectionTitle', 'comment', 'author', 'at'] as const;
 type CommentColumn = (typeof COLUMNS)[number];
 
 const commentText = ({ blocks }: PackComment): string =>
-  noteLines(blocks)
+  blockLines(blocks)
     .map(({ marker, spans }) => `${marker === '' ? '' : `${marker} `}${spansText(spans)}`)
     .join('\n');
 

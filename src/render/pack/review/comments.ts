@@ -1,5 +1,5 @@
 import { isolateBidi, toSingleLine } from '../../../base/text/bidi.ts';
-import type { NoteBlock, NoteSpan } from '../../../definitions/commentary/note.ts';
+import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
 import type { Comment } from '../../../fetch/dataset.ts';
 import { formatDayOf } from '../../figures/format-date.ts';
 import type { PackContext } from '../pack-context.ts';
@@ -20,12 +20,12 @@ export function dayText(at: string, { dataset, locale }: Pick<PackContext, 'data
   return Number.isNaN(instant.getTime()) ? toSingleLine(at) : formatDayOf(instant, dataset.period.timezone, locale);
 }
 
-const cleanSpans = (spans: readonly NoteSpan[]): NoteSpan[] =>
+const cleanSpans = (spans: readonly CommentSpan[]): CommentSpan[] =>
   spans.map((span) => ({ ...span, text: toSingleLine(span.text) })).filter(({ text }) => text !== '');
 
 /** Its texts as single lines: none can add a line or a direction. Empty paragraphs and items are left out. */
-const cleanBlocks = (blocks: readonly NoteBlock[]): NoteBlock[] =>
-  blocks.flatMap((block): NoteBlock[] => {
+const cleanBlocks = (blocks: readonly CommentBlock[]): CommentBlock[] =>
+  blocks.flatMap((block): CommentBlock[] => {
     if (block.kind === 'paragraph') {
       const spans = cleanSpans(block.spans);
       return spans.length === 0 ? [] : [{ ...block, spans }];

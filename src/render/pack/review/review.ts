@@ -1,4 +1,4 @@
-import type { NoteBlock } from '../../../definitions/commentary/note.ts';
+import type { CommentBlock } from '../../../definitions/commentary/comment-text.ts';
 
 /** A comment of a person, as every format shows it. */
 export interface PackComment {
@@ -10,7 +10,7 @@ export interface PackComment {
   readonly author: string;
   /** ISO, UTC. */
   readonly at: string;
-  readonly blocks: readonly NoteBlock[];
+  readonly blocks: readonly CommentBlock[];
 }
 
 /** What a corrected edition replaces and changes. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sampleComments } from '../../../../src/cli/commands/reports/sample-comments.ts';
-import { noteText } from '../../../../src/definitions/commentary/parse-note.ts';
+import { plainCommentText } from '../../../../src/definitions/commentary/comment-text.ts';
 import { reportFileSchema } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { dataset, onboarding, workload } from '../../../support/dataset.ts';
 
@@ -22,7 +22,10 @@ const report = (sections: readonly object[], more: object = {}) =>
     ...more,
   });
 const comments = (...args: Parameters<typeof report>) =>
-  sampleComments(report(...args), 0)(figures, 'en').comments?.map(({ section: of, blocks }) => [of, noteText(blocks)]);
+  sampleComments(report(...args), 0)(figures, 'en').comments?.map(({ section: of, blocks }) => [
+    of,
+    plainCommentText(blocks),
+  ]);
 
 test('a sample has a comment where the report may have one, with figures of the section', () => {
   expect(comments([section('onboarding', 'required'), section('workload')])).toEqual([

@@ -4,8 +4,8 @@ import type { RejectedForm } from '../../forms/reason-form.tsx';
 import { formatCounted } from '../format-numbers.ts';
 import { canAct, type LayoutData } from '../layout.tsx';
 import { When } from '../time.tsx';
+import { CommentText } from './comment-text.tsx';
 import { FigureTable, quotableFigures } from './figure-table.tsx';
-import { NoteText } from './note-text.tsx';
 import { sectionKey } from './review-links.ts';
 
 interface ReviewSectionsProps {
@@ -102,7 +102,7 @@ const SectionEntry = ({
       )}
       {comment === undefined ? null : (
         <div class="printed-comment">
-          <NoteText text={comment.text} sections={view.sections} />
+          <CommentText text={comment.text} sections={view.sections} />
           <p class="muted">
             {comment.by.name}, <When at={comment.at} zone={zone} />
             {comment.version === 1 ? null : `, version ${comment.version}`}

@@ -1,4 +1,4 @@
-import { noteLines } from '../../../pack/review/note-lines.ts';
+import { blockLines } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 
 /** A piece of a line. */
@@ -17,7 +17,7 @@ export interface CommentData {
 
 export const commentData = ({ heading, blocks }: PackComment): CommentData => ({
   heading,
-  lines: noteLines(blocks).map(({ marker, spans }) => ({
+  lines: blockLines(blocks).map(({ marker, spans }) => ({
     marker,
     spans: spans.map(({ text, emphasis }): SpanData => ({ text, emphasis: emphasis ?? '' })),
   })),

@@ -1,5 +1,5 @@
-import type { NoteSpan } from '../../../../definitions/commentary/note.ts';
-import { noteLines, partsOf, spansText } from '../../../pack/review/note-lines.ts';
+import type { CommentSpan } from '../../../../definitions/commentary/comment-text.ts';
+import { blockLines, partsOf, spansText } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import type { TextRun } from '../package/sheet-rows.ts';
 import { type CellStyle, STYLES } from '../style/styles.ts';
@@ -30,11 +30,11 @@ const PLAIN: NoteStyles = { paragraph: STYLES.text, item: STYLES.textItem };
 
 /** The lines of a note: one for each paragraph and item, more for a very long one. */
 const noteSheetLines = ({ blocks }: PackComment, { paragraph, item }: NoteStyles): SheetLine[] =>
-  noteLines(blocks).flatMap(({ marker, spans }) => {
+  blockLines(blocks).flatMap(({ marker, spans }) => {
     const text = spansText(spans);
     const wide = textWidth(text) > WIDE_LETTER * text.length;
     return partsOf(spans, wide ? MAX_ROW_LENGTH.wide : MAX_ROW_LENGTH.usual).map((part, index): SheetLine => {
-      const runs: readonly NoteSpan[] = marker === '' || index > 0 ? part : [{ text: `${marker} ` }, ...part];
+      const runs: readonly CommentSpan[] = marker === '' || index > 0 ? part : [{ text: `${marker} ` }, ...part];
       return { text: spansText(runs), style: marker === '' ? paragraph : item, runs };
     });
   });

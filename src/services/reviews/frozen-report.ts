@@ -5,7 +5,7 @@ import { type FrozenInputs, openFigures } from '../../run/review/frozen-figures.
 import type { Reviews } from '../../run/review/load-review.ts';
 
 /** What comments are about: the frozen report, and its figures. */
-export interface ReviewedFigures extends Pick<FrozenInputs, 'definition' | 'settings'> {
+export interface FrozenReport extends Pick<FrozenInputs, 'definition' | 'settings'> {
   /** Of the files. */
   readonly locale: string;
   /** Judged, without the rows of lists. */
@@ -13,11 +13,11 @@ export interface ReviewedFigures extends Pick<FrozenInputs, 'definition' | 'sett
 }
 
 /** Throws `archive.corrupt` for a missing or changed file. @param figures SHA-256 (hex) */
-export async function loadReviewedFigures(
+export async function loadFrozenReport(
   reviews: Pick<Reviews, 'get'>,
   run: RunRef,
   figures: string,
-): Promise<ReviewedFigures> {
+): Promise<FrozenReport> {
   const reader = await openFigures(reviews, run, figures);
   const { definition, settings } = reader.inputs;
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;

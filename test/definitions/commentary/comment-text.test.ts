@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_NOTE_LENGTH } from '../../../src/definitions/commentary/note.ts';
-import { noteProblem, noteText, parseNote } from '../../../src/definitions/commentary/parse-note.ts';
+import {
+  commentProblem,
+  MAX_COMMENT_LENGTH,
+  parseComment,
+  plainCommentText,
+} from '../../../src/definitions/commentary/comment-text.ts';
 
 const plain = (text: string) => ({ kind: 'paragraph', spans: [{ text }] });
 const list = (ordered: boolean, ...items: string[]) => ({
@@ -10,10 +14,10 @@ const list = (ordered: boolean, ...items: string[]) => ({
   items: items.map((text) => [{ text }]),
 });
 
-describe('parseNote', () => {
+describe('parseComment', () => {
   it('reads paragraphs, lists and emphasis', () => {
     expect(
-      parseNote(
+      parseComment(
         'First line\nof two.\r\n\r\nCauses:\n- a *late* file\n  of the bank\n\n- **two** staff\n1. one\n2. two',
       ),
     ).toEqual([
@@ -45,7 +49,7 @@ describe('parseNote', () => {
     ['', []],
     [' \n\t\n', []],
   ])('%j', (text, blocks) => {
-    expect(parseNote(text)).toEqual(blocks);
+    expect(parseComment(text)).toEqual(blocks);
   });
 
   it('loses nothing but stars of pairs, space and control characters, and makes nothing up', () => {
@@ -70,23 +74,23 @@ describe('parseNote', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const text = pieces.join('');
-        expect(letters(noteText(parseNote(text)))).toBe(letters(text));
-        for (const line of noteText(parseNote(text)).split('\n')) expect(line).not.toMatch(/\p{Cc}/u);
+        expect(letters(plainCommentText(parseComment(text)))).toBe(letters(text));
+        for (const line of plainCommentText(parseComment(text)).split('\n')) expect(line).not.toMatch(/\p{Cc}/u);
       }),
       { numRuns: 300 },
     );
   });
 });
 
-describe('noteProblem', () => {
+describe('commentProblem', () => {
   it.each([
     ['', 'empty'],
     ['  \u200b\n- ', 'empty'],
     ['–', 'empty'],
     ['{{ s.m }}', undefined],
-    [`${'𝄞'.repeat(MAX_NOTE_LENGTH - 1)}a`, undefined],
-    ['a'.repeat(MAX_NOTE_LENGTH + 1), 'too_long'],
+    [`${'𝄞'.repeat(MAX_COMMENT_LENGTH - 1)}a`, undefined],
+    ['a'.repeat(MAX_COMMENT_LENGTH + 1), 'too_long'],
   ])('%#', (text, problem) => {
-    expect(noteProblem(text)).toBe(problem);
+    expect(commentProblem(text)).toBe(problem);
   });
 });

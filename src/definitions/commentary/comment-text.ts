@@ -1,14 +1,27 @@
-import type { NoteBlock, NoteSpan } from './note.ts';
-import { MAX_NOTE_LENGTH } from './note.ts';
+/** A piece of a line. It is plain text: whatever looks like markup, a formula or a link in it is data. */
+export interface CommentSpan {
+  readonly text: string;
+  readonly emphasis?: 'em' | 'strong';
+}
+
+/** A paragraph, or a list with one line an item. */
+export type CommentBlock =
+  | { readonly kind: 'paragraph'; readonly spans: readonly CommentSpan[] }
+  | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly (readonly CommentSpan[])[] };
+
+/** Characters of a comment, at most. */
+export const MAX_COMMENT_LENGTH = 4_000;
+/** Characters of a comment in an e-mail, at most. */
+export const MAX_EMAIL_COMMENT_LENGTH = 400;
 
 /** Why a text cannot be a comment; undefined when it can. Lengths are in characters (code points). */
-export function noteProblem(text: string): 'empty' | 'too_long' | undefined {
-  if (noteLength(text) > MAX_NOTE_LENGTH) return 'too_long';
+export function commentProblem(text: string): 'empty' | 'too_long' | undefined {
+  if (commentLength(text) > MAX_COMMENT_LENGTH) return 'too_long';
   // A dash or an invisible character would satisfy `commentary: required` without saying anything.
   return /[\p{L}\p{N}]/u.test(text) ? undefined : 'empty';
 }
 
-export const noteLength = (text: string): number => [...text].length;
+export const commentLength = (text: string): number => [...text].length;
 
 const BULLET = /^-[ \t]+(?=\S)/;
 const NUMBER = /^(\d{1,9})\.[ \t]+(?=\S)/;
@@ -25,7 +38,7 @@ interface OpenBlock {
  * spaces. Numbers of a list begin at 1 and follow each other, so that they are printed as they were typed: `3. November` is
  * text. Control characters and halves of characters are removed. Pure.
  */
-export function parseNote(text: string): readonly NoteBlock[] {
+export function parseComment(text: string): readonly CommentBlock[] {
   const blocks: OpenBlock[] = [];
   let afterBlank = true;
   for (const line of linesOf(text)) {
@@ -79,8 +92,8 @@ function addLine(blocks: OpenBlock[], line: string, afterBlank: boolean): void {
 const PAIR =
   /(?<![\p{L}\p{N}*])(?:\*\*(?<strong>[^\s*](?:[^*]*[^\s*])?)\*\*|\*(?<em>[^\s*](?:[^*]*[^\s*])?)\*)(?![\p{L}\p{N}*])/gu;
 
-function parseSpans(text: string): readonly NoteSpan[] {
-  const spans: NoteSpan[] = [];
+function parseSpans(text: string): readonly CommentSpan[] {
+  const spans: CommentSpan[] = [];
   let end = 0;
   for (const match of text.matchAll(PAIR)) {
     const { strong, em } = match.groups ?? {};
@@ -94,7 +107,7 @@ function parseSpans(text: string): readonly NoteSpan[] {
 }
 
 /** The text of blocks without emphasis: a paragraph or an item a line, items with `-` or their number. */
-export const noteText = (blocks: readonly NoteBlock[]): string =>
+export const plainCommentText = (blocks: readonly CommentBlock[]): string =>
   blocks
     .flatMap((block) =>
       block.kind === 'paragraph'
@@ -103,4 +116,4 @@ export const noteText = (blocks: readonly NoteBlock[]): string =>
     )
     .join('\n');
 
-const spansText = (spans: readonly NoteSpan[]): string => spans.map(({ text }) => text).join('');
+const spansText = (spans: readonly CommentSpan[]): string => spans.map(({ text }) => text).join('');

@@ -1,20 +1,20 @@
-import type { NoteSpan } from '../../../../definitions/commentary/note.ts';
-import { parseNote } from '../../../../definitions/commentary/parse-note.ts';
+import type { CommentSpan } from '../../../../definitions/commentary/comment-text.ts';
+import { parseComment } from '../../../../definitions/commentary/comment-text.ts';
 import { figureQuoter } from '../../../../services/reviews/quoted-figures.ts';
 import type { ReviewView } from '../../../../services/reviews/review-service.ts';
 
-interface NoteTextProps {
+interface CommentTextProps {
   /** As typed. */
   readonly text: string;
   readonly sections: ReviewView['sections'];
 }
 
 /** A comment as the pack prints it: its blocks, with the figures that its references name. */
-export const NoteText = ({ text, sections }: NoteTextProps) => {
+export const CommentText = ({ text, sections }: CommentTextProps) => {
   const quote = figureQuoter(sections);
   return (
     <>
-      {parseNote(text).map((block) => {
+      {parseComment(text).map((block) => {
         if (block.kind === 'paragraph') {
           return (
             <p>
@@ -34,7 +34,7 @@ export const NoteText = ({ text, sections }: NoteTextProps) => {
 };
 
 interface SpansProps {
-  readonly spans: readonly NoteSpan[];
+  readonly spans: readonly CommentSpan[];
   readonly quote: (text: string) => string;
 }
 

@@ -1,21 +1,21 @@
-import type { NoteBlock, NoteSpan } from '../../../definitions/commentary/note.ts';
+import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
 
 /** A paragraph, or an item of a list. */
-export interface NoteLine {
+export interface BlockLine {
   /** `•` or `2.` before an item; empty before a paragraph. */
   readonly marker: string;
-  readonly spans: readonly NoteSpan[];
+  readonly spans: readonly CommentSpan[];
 }
 
-/** The lines of a note in order, for places that have no lists of their own. */
-export const noteLines = (blocks: readonly NoteBlock[]): NoteLine[] =>
+/** The lines of a comment in order, for places that have no lists of their own. */
+export const blockLines = (blocks: readonly CommentBlock[]): BlockLine[] =>
   blocks.flatMap((block) =>
     block.kind === 'paragraph'
       ? [{ marker: '', spans: block.spans }]
       : block.items.map((spans, index) => ({ marker: block.ordered ? `${index + 1}.` : '•', spans })),
   );
 
-export const spansText = (spans: readonly NoteSpan[]): string => spans.map(({ text }) => text).join('');
+export const spansText = (spans: readonly CommentSpan[]): string => spans.map(({ text }) => text).join('');
 
 /** Where a text longer than `max` UTF-16 units is cut: after a word, else between two characters. At least 1. */
 function cutIndex(text: string, max: number): number {
@@ -28,14 +28,14 @@ function cutIndex(text: string, max: number): number {
 
 /** The first `max` UTF-16 units of a line, cut between words where possible, and the rest; no rest where it is short enough. */
 function splitSpans(
-  spans: readonly NoteSpan[],
+  spans: readonly CommentSpan[],
   max: number,
-): { readonly first: readonly NoteSpan[]; readonly rest: readonly NoteSpan[] } {
+): { readonly first: readonly CommentSpan[]; readonly rest: readonly CommentSpan[] } {
   const text = spansText(spans);
   if (text.length <= max) return { first: spans, rest: [] };
   const at = cutIndex(text, max);
-  const first: NoteSpan[] = [];
-  const rest: NoteSpan[] = [];
+  const first: CommentSpan[] = [];
+  const rest: CommentSpan[] = [];
   let from = 0;
   for (const span of spans) {
     const cut = Math.min(span.text.length, Math.max(0, at - from));
@@ -49,8 +49,8 @@ function splitSpans(
 }
 
 /** The parts of a line of at most `max` UTF-16 units each, for cells that have a largest height. */
-export function partsOf(spans: readonly NoteSpan[], max: number): (readonly NoteSpan[])[] {
-  const parts: (readonly NoteSpan[])[] = [];
+export function partsOf(spans: readonly CommentSpan[], max: number): (readonly CommentSpan[])[] {
+  const parts: (readonly CommentSpan[])[] = [];
   for (let left = spans; left.length > 0; ) {
     const { first, rest } = splitSpans(left, max);
     parts.push(first);
@@ -59,20 +59,20 @@ export function partsOf(spans: readonly NoteSpan[], max: number): (readonly Note
   return parts;
 }
 
-export interface ShortenedNote {
-  readonly blocks: readonly NoteBlock[];
+export interface ShortenedComment {
+  readonly blocks: readonly CommentBlock[];
   /** Whether something was left out. A line of which only the beginning is there ends with an ellipsis. */
   readonly cut: boolean;
 }
 
 /** Collects lines until characters or lines are used up. */
-function noteBudget(characters: number, lines: number) {
+function characterBudget(characters: number, lines: number) {
   let [charactersLeft, linesLeft] = [characters, lines];
   let cut = false;
   return {
     isCut: () => cut,
     /** What is shown of a line; undefined of one that is left out. */
-    take: (spans: readonly NoteSpan[]): readonly NoteSpan[] | undefined => {
+    take: (spans: readonly CommentSpan[]): readonly CommentSpan[] | undefined => {
       if (cut || charactersLeft <= 0 || linesLeft <= 0) {
         cut = true;
         return undefined;
@@ -86,10 +86,10 @@ function noteBudget(characters: number, lines: number) {
   };
 }
 
-/** The beginning of a note: at most so many characters (UTF-16 units), paragraphs and items, cut at a word. */
-export function shortenNote(blocks: readonly NoteBlock[], characters: number, lines: number): ShortenedNote {
-  const budget = noteBudget(characters, lines);
-  const shown = blocks.flatMap((block): NoteBlock[] => {
+/** The beginning of a comment: at most so many characters (UTF-16 units), paragraphs and items, cut at a word. */
+export function shortenBlocks(blocks: readonly CommentBlock[], characters: number, lines: number): ShortenedComment {
+  const budget = characterBudget(characters, lines);
+  const shown = blocks.flatMap((block): CommentBlock[] => {
     if (block.kind === 'paragraph') {
       const spans = budget.take(block.spans);
       return spans === undefined ? [] : [{ ...block, spans }];

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseNote } from '../../../src/definitions/commentary/parse-note.ts';
-import { noteLines, partsOf, shortenNote, spansText } from '../../../src/render/pack/review/note-lines.ts';
+import { parseComment } from '../../../src/definitions/commentary/comment-text.ts';
+import { blockLines, partsOf, shortenBlocks, spansText } from '../../../src/render/pack/review/block-lines.ts';
 import { cases } from '../../support/fuzz.ts';
 
 const shortened = (text: string, characters: number, lines = 12) => {
-  const { blocks, cut } = shortenNote(parseNote(text), characters, lines);
-  return { lines: noteLines(blocks).map(({ marker, spans }) => `${marker} ${spansText(spans)}`.trim()), cut };
+  const { blocks, cut } = shortenBlocks(parseComment(text), characters, lines);
+  return { lines: blockLines(blocks).map(({ marker, spans }) => `${marker} ${spansText(spans)}`.trim()), cut };
 };
 
 describe('the beginning of a note', () => {
