@@ -8,6 +8,7 @@ import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart } from '../artifact.ts';
 import type { NameVariables } from '../file-names.ts';
+import type { FilledWorkbook } from '../workbook-template/fill/filled-workbook.ts';
 
 /** A file that an output consists of. */
 export interface PlannedFile {
@@ -20,8 +21,11 @@ export interface PlannedFile {
   readonly part?: ArtifactPart;
   /** Names the file in the error about two files of one name, e.g. `the workbook`. */
   readonly label: string;
-  /** Writes the file to `path`, which does not exist. `earlier` are the finished files of the plan before it. */
-  readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void>;
+  /**
+   * Writes the file to `path`, which does not exist. `earlier` are the finished files of the plan before it.
+   * @returns what of a template was filled, where the file is made from one
+   */
+  readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void> | Promise<FilledWorkbook | undefined>;
 }
 
 /** What the files of a report are created with. */
@@ -41,6 +45,8 @@ export interface FormatContext {
   readonly classification?: string | undefined;
   /** What `DOCKET_TEMPLATES` names: a folder of the organization's own templates. */
   readonly templates?: string | undefined;
+  /** The folder of the organization's `org.yaml`: where the files are that outputs name. */
+  readonly orgFolder?: string | undefined;
   /** The organization's fiscal year, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
   /** The formats of all outputs of the report. */
