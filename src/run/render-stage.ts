@@ -16,7 +16,7 @@ import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { storeEditionFigures } from './corrections/corrected-edition.ts';
 import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
-import type { RenderPaths } from './review/frozen-templates.ts';
+import { currentPaths, type RenderPaths } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
@@ -29,7 +29,7 @@ export interface RenderInput {
   readonly secrets: RenderOptions['secrets'];
   /** Epoch ms: the time of creation that all files show. */
   readonly madeAt: number;
-  /** Replace the templates of the deployment and the logo of the settings, where those were frozen before. */
+  /** Replace the templates and the logo of today, where those were frozen before. */
   readonly paths?: RenderPaths;
 }
 
@@ -55,11 +55,12 @@ export function renderRun(
   { dataset, folder, secrets, madeAt, paths }: RenderInput,
   order: RunOrder,
   { definition, settings, signal, observe }: RunContext,
-  { clock, trace, templates: deployed, publicUrl, render: renderer, targets = TARGETS }: RunPorts,
+  ports: RunPorts,
 ): Promise<Rendered> {
+  const { clock, trace, publicUrl, render: renderer, targets = TARGETS } = ports;
   const { outputs } = definition;
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  const { templates, logo } = paths ?? { templates: deployed, logo: settings.logo };
+  const { templates, logo, orgFolder } = paths ?? currentPaths(definition, settings, ports);
   const request: RenderRequest = {
     dataset,
     outputs,
@@ -67,6 +68,7 @@ export function renderRun(
       logo,
       classification: definition.classification ?? settings.classification,
       templates,
+      orgFolder,
       secrets,
       folder,
       digest: order.digest,
@@ -197,8 +199,8 @@ const manifestOf = (
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
   ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
   files: artifacts.map((artifact) => {
-    const { name, bytes, sha256 } = artifact;
-    return { name, ...storedKind(artifact), bytes, sha256 };
+    const { name, bytes, sha256, workbook } = artifact;
+    return { name, ...storedKind(artifact), bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
   }),
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
