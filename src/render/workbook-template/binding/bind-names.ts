@@ -20,6 +20,9 @@ const overlap = (a: CellRange, b: CellRange): boolean =>
 
 const isSame = (a: Target, b: Target): boolean => a.sheet === b.sheet && overlap(a.range, b.range);
 
+const renaming = (closest: string | undefined): string =>
+  closest === undefined ? 'rename or delete it' : `rename it to ${quoted(closest)}, or delete it`;
+
 /** Why a name gets nothing. */
 function readingProblem(
   name: DefinedName,
@@ -50,7 +53,7 @@ function readingProblem(
           ...about,
           code: 'workbook.unknown',
           expected: `a value of the report (${sample(FIXED_NAMES)}, or docket.<section>.<metric>)`,
-          next: read.closest === undefined ? 'rename or delete it' : `did you mean ${quoted(read.closest)}?`,
+          next: renaming(read.closest),
         };
       }
       const { suffix } = read;
@@ -63,7 +66,7 @@ function readingProblem(
           suffix === undefined
             ? `a metric of section ${quoted(section.id)} (${metrics.length === 0 ? 'it has none' : sample(metrics)})`
             : `a figure that section ${quoted(section.id)} has: ${has.join(', ')}`,
-        next: read.closest === undefined ? 'rename or delete it' : `did you mean ${quoted(read.closest)}?`,
+        next: renaming(read.closest),
       };
     }
   }
