@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { toDocketError } from '../base/error.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import type { Diagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { findOrgFile } from '../definitions/load/org-file.ts';
@@ -36,37 +35,11 @@ export async function checkWorkbookTemplates(
     if ('expected' in found) continue;
     const file = join(folder, template);
     const outline = outlineOfDefinition(definition, catalog, settings.readings);
-    for (const problem of await problemsOf(found.path, outline)) {
+    for (const problem of await checkWorkbookTemplate(found.path, outline, file)) {
       (problem.severity === 'error' ? errors : warnings).push(toDiagnostic(file, problem));
     }
   }
   return { errors, warnings };
-}
-
-/** A template that breaks the rules of packages is refused by whoever opens it. */
-async function problemsOf(...of: Parameters<typeof checkWorkbookTemplate>): Promise<readonly TemplateProblem[]> {
-  try {
-    return await checkWorkbookTemplate(...of);
-  } catch (thrown) {
-    const {
-      code,
-      message,
-      expected = 'a workbook of Excel',
-      got = 'another file',
-      next = 'save it in Excel again',
-    } = toDocketError(thrown);
-    if (code !== 'template.invalid') throw thrown;
-    return [
-      {
-        severity: 'error',
-        code: 'workbook.invalid',
-        message: message.replace(/\.$/, ''),
-        expected,
-        got,
-        next: `${next.charAt(0).toLowerCase()}${next.slice(1)}`.replace(/\.$/, ''),
-      },
-    ];
-  }
 }
 
 function toDiagnostic(file: string, { at, code, message, expected, got, next }: TemplateProblem): Diagnostic {
