@@ -31,7 +31,7 @@ import { runStates } from './run-states.ts';
 import { sampleReadings } from './sample-readings.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
-const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
+const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-workbook'] as const;
 
 export interface DemoOptions {
   /** Output folder. Written elsewhere and moved here at the end, so that concurrent demos do not mix. */
