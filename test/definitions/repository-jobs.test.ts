@@ -39,7 +39,7 @@ afterAll(() => sandbox.close());
 
 test('every file in jobs/ loads without a fault', () => {
   expect(jobs.diagnostics.map(formatDiagnostic)).toEqual([]);
-  expect([...jobs.reports.keys()]).toEqual(['demo/board-pack', 'demo/board-workbook', 'demo/weekly-kpi']);
+  expect([...jobs.reports.keys()]).toEqual(['demo/board-book', 'demo/board-pack', 'demo/weekly-kpi']);
 });
 
 test('every file in jobs/ names its schema for editors', () => {
@@ -103,7 +103,7 @@ describe('the demo', () => {
   });
 
   test('asks nothing for the board workbook that the board pack does not ask', () => {
-    expect([...requests('board-workbook').keys()].filter((key) => !requests('board-pack').has(key))).toEqual([]);
+    expect([...requests('board-book').keys()].filter((key) => !requests('board-pack').has(key))).toEqual([]);
   });
 
   test('gets figures for every section, none of them cut', async () => {

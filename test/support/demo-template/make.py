@@ -1,4 +1,4 @@
-"""Writes jobs/demo/board.xlsx, the template of demo/board-workbook: /usr/bin/python3 test/support/demo-template/make.py
+"""Writes jobs/demo/board.xlsx, the template of demo/board-book: /usr/bin/python3 test/support/demo-template/make.py
 
 Needs XlsxWriter (Debian: python3-xlsxwriter). The same bytes each time. People would design it in Excel; it is made by a
 program so that a change of it can be read.
