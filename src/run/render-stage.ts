@@ -10,8 +10,9 @@ import { incompleteNotes } from '../fetch/notes.ts';
 import { messagesFor } from '../i18n/messages.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
-import { formatOf } from '../render/formats/format.ts';
+import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
+import { templateOf } from '../render/formats/xlsx/xlsx-output.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { storeEditionFigures } from './corrections/corrected-edition.ts';
@@ -69,6 +70,7 @@ export function renderRun(
       classification: definition.classification ?? settings.classification,
       templates,
       orgFolder,
+      definition: outputs.some((output) => templateOf(output) !== undefined) ? boundFields(definition) : undefined,
       secrets,
       folder,
       digest: order.digest,
@@ -139,6 +141,12 @@ export const createManifest = (
     ...correctsOf(dataset, definition.locale ?? settings.locale),
   };
 };
+
+/** Only what templates bind to: the rest of a definition is nothing that a thread which renders needs. */
+function boundFields(definition: RunContext['definition']): TemplateDefinition {
+  const { sections, compare, to_date, units, labels, approval, corrections } = definition;
+  return { sections, compare, to_date, units, labels, approval, corrections };
+}
 
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
 function neededBodies(

@@ -5,6 +5,7 @@ import type { SecretRef } from '../../base/secrets/secret.ts';
 import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
+import type { ReportFile } from '../../definitions/schema/report-definition.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart } from '../artifact.ts';
 import type { NameVariables } from '../file-names.ts';
@@ -28,6 +29,12 @@ export interface PlannedFile {
   readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void> | Promise<FilledWorkbook | undefined>;
 }
 
+/** The fields of a definition that a template of a workbook binds to: plain data, which can be sent to another thread. */
+export type TemplateDefinition = Pick<
+  ReportFile,
+  'sections' | 'compare' | 'to_date' | 'units' | 'labels' | 'approval' | 'corrections'
+>;
+
 /** What the files of a report are created with. */
 export interface FormatContext {
   readonly variables: NameVariables;
@@ -47,6 +54,8 @@ export interface FormatContext {
   readonly templates?: string | undefined;
   /** The folder of the organization's `org.yaml`: where the files are that outputs name. */
   readonly orgFolder?: string | undefined;
+  /** What of the definition a template of a workbook binds to; absent where no output has one. */
+  readonly definition?: TemplateDefinition | undefined;
   /** The organization's fiscal year, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
   /** The formats of all outputs of the report. */
