@@ -1,0 +1,140 @@
+import { attributeOf, booleanOf, prefixedAttributeOf } from '../package/attributes.ts';
+import { clipText, invalidTemplate } from '../package/invalid-template.ts';
+import { relationshipKind } from '../package/relationships.ts';
+import type { Relationship, TemplatePackage } from '../package/template-package.ts';
+import { decodeExcelText, tokenizeXml } from '../package/tokenize-xml.ts';
+import { parseSheetRange, sameName } from './addresses.ts';
+import { readTable } from './read-table.ts';
+import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from './workbook.ts';
+
+/** Media types of the main part of workbooks and templates; macros are kept or removed by `macros`. */
+const WORKBOOK_TYPES: ReadonlySet<string> = new Set([
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.template.main+xml',
+  'application/vnd.ms-excel.sheet.macroEnabled.main+xml',
+  'application/vnd.ms-excel.template.macroEnabled.main+xml',
+]);
+
+/** Sheets, tables and names of a template. Throws `template.invalid` if it is no workbook or one of them is missing. */
+export async function readWorkbook(pack: TemplatePackage): Promise<TemplateWorkbook> {
+  const part = await findWorkbookPart(pack);
+  const relationships = await pack.relationships(part);
+  const { date1904, sheets: named, names } = parseWorkbook(await pack.readText(part), part);
+  const sheets = named.map(({ name, relationship }) => sheetOf(pack, name, relationship, relationships));
+  if (sheets.length === 0) {
+    throw invalidTemplate(pack.file, 'The template is not a workbook.', {
+      expected: 'a workbook with sheets',
+      got: 'none',
+    });
+  }
+  const tables: TemplateTable[] = [];
+  for (const sheet of sheets) {
+    if (sheet.kind !== 'worksheet') continue;
+    for (const { target } of (await pack.relationships(sheet.part)).filter(
+      (relationship) => !relationship.external && relationshipKind(relationship) === 'table',
+    )) {
+      tables.push(readTable(pack.file, await pack.readText(target), target, sheet.name));
+    }
+  }
+  return {
+    sheets,
+    tables,
+    names: names.map((name) => definedName(name, sheets)),
+    date1904,
+    macros: relationships.some((relationship) => relationshipKind(relationship) === 'vbaProject'),
+  };
+}
+
+/** The part of the workbook. Throws `template.invalid` if the package has none, or it is of a kind that cannot be filled. */
+export async function findWorkbookPart(pack: TemplatePackage): Promise<string> {
+  const main = (await pack.relationships()).find(
+    (relationship) => !relationship.external && relationshipKind(relationship) === 'officeDocument',
+  );
+  const type = main === undefined ? undefined : pack.contentType(main.target);
+  if (main !== undefined && pack.has(main.target) && type !== undefined && WORKBOOK_TYPES.has(type)) return main.target;
+  throw invalidTemplate(pack.file, 'The template is not a workbook.', {
+    expected: 'a workbook: .xlsx, .xlsm, .xltx or .xltm',
+    got:
+      main === undefined
+        ? 'a package without a main part'
+        : `${clipText(main.target)} of type ${clipText(type ?? 'unknown')}`,
+    next: 'Save it in Excel as .xlsx or .xlsm.',
+  });
+}
+
+interface ParsedName {
+  readonly name: string;
+  /** The index of its sheet. */
+  readonly scope: number | null;
+  readonly formula: string;
+}
+
+interface ParsedWorkbook {
+  readonly date1904: boolean;
+  readonly sheets: readonly { readonly name: string; readonly relationship: string }[];
+  readonly names: readonly ParsedName[];
+}
+
+function parseWorkbook(text: string, part: string): ParsedWorkbook {
+  const sheets: { name: string; relationship: string }[] = [];
+  const names: ParsedName[] = [];
+  let date1904 = false;
+  let open: { name: string; scope: number | null; formula: string } | undefined;
+  for (const token of tokenizeXml(text, part)) {
+    if (token.kind === 'text' && open !== undefined) open.formula += token.text;
+    if (token.kind === 'close' && token.local === 'definedName' && open !== undefined) {
+      names.push(open);
+      open = undefined;
+    }
+    if (token.kind !== 'open') continue;
+    if (token.local === 'workbookPr') date1904 = booleanOf(token, 'date1904', false);
+    if (token.local === 'sheet') {
+      sheets.push({
+        name: decodeExcelText(attributeOf(token, 'name') ?? ''),
+        relationship: prefixedAttributeOf(token, 'id') ?? '',
+      });
+    }
+    if (token.local === 'definedName') {
+      const scope = attributeOf(token, 'localSheetId');
+      open = {
+        name: decodeExcelText(attributeOf(token, 'name') ?? ''),
+        scope: scope === undefined ? null : Number(scope),
+        formula: '',
+      };
+    }
+  }
+  return { date1904, sheets, names };
+}
+
+function sheetOf(
+  pack: TemplatePackage,
+  name: string,
+  id: string,
+  relationships: readonly Relationship[],
+): TemplateSheet {
+  const relationship = relationships.find((candidate) => candidate.id === id);
+  if (relationship === undefined || relationship.external || !pack.has(relationship.target)) {
+    throw invalidTemplate(pack.file, 'The workbook is damaged: a sheet is missing.', {
+      expected: `a part for the sheet ${clipText(name)}`,
+      got: clipText(relationship?.target ?? 'no relationship'),
+    });
+  }
+  const kind = relationshipKind(relationship);
+  return {
+    name,
+    part: relationship.target,
+    kind: kind === 'worksheet' || kind === 'chartsheet' ? kind : 'other',
+  };
+}
+
+function definedName({ name, scope, formula }: ParsedName, sheets: readonly TemplateSheet[]): DefinedName {
+  const target = parseSheetRange(formula);
+  // Formulas may write the sheet's name in another case.
+  const sheet = target && sheets.find((candidate) => sameName(candidate.name, target.sheet));
+  return {
+    name,
+    scope: scope === null ? null : (sheets[scope]?.name ?? null),
+    formula,
+    ...(target === undefined || sheet === undefined ? {} : { target: { sheet: sheet.name, range: target.range } }),
+  };
+}
