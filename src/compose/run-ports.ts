@@ -236,6 +236,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       maxWaitMs: stores.maxWaitMs,
       mail: await mailOf(settings),
       templates: config.DOCKET_TEMPLATES,
+      definitionsFolder: config.DOCKET_JOBS,
       publicUrl: config.DOCKET_PUBLIC_URL,
       workingDirectory,
     };

@@ -1,3 +1,5 @@
+import type { FilledWorkbook } from './workbook-template/fill/filled-workbook.ts';
+
 /** A file that belongs to the output of a format without being its data: a description of the data, or all files in one. */
 export interface ArtifactPart {
   /** The output's format. */
@@ -20,12 +22,14 @@ export interface Artifact {
   readonly bytes: number;
   /** SHA-256 (hex). */
   readonly sha256: string;
+  /** What of a template was filled; absent where the file is not made from one. */
+  readonly workbook?: FilledWorkbook;
 }
 
 /** What an artifact's format implies. */
 export type ArtifactKind = Pick<Artifact, 'mediaType' | 'part'>;
 
-/** The artifact formats of Docket 0.1. Manifests store their media type and part only for other formats. */
+/** The artifact formats of Docket 0.1. Manifests store their media type and part only where they differ, or for other formats. */
 const IMPLIED_KINDS: Readonly<Record<string, ArtifactKind>> = {
   xlsx: { mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' },
   csv: { mediaType: 'text/csv; charset=utf-8' },
@@ -43,15 +47,16 @@ export interface StoredKind {
 /** The kind of an archived file. */
 export function artifactKind({ format, media_type: mediaType, part }: StoredKind): ArtifactKind {
   const implied = IMPLIED_KINDS[format];
-  if (implied !== undefined) return implied;
+  if (implied !== undefined) return mediaType === undefined ? implied : { ...implied, mediaType };
   return { mediaType: mediaType ?? 'application/octet-stream', ...(part === undefined ? {} : { part }) };
 }
 
 /** What a manifest stores about the kind of a file. */
-export const storedKind = ({ format, mediaType, part }: Artifact): StoredKind =>
-  Object.hasOwn(IMPLIED_KINDS, format)
-    ? { format }
-    : { format, media_type: mediaType, ...(part === undefined ? {} : { part }) };
+export const storedKind = ({ format, mediaType, part }: Artifact): StoredKind => {
+  const implied = Object.hasOwn(IMPLIED_KINDS, format) ? IMPLIED_KINDS[format] : undefined;
+  if (implied !== undefined) return { format, ...(mediaType === implied.mediaType ? {} : { media_type: mediaType }) };
+  return { format, media_type: mediaType, ...(part === undefined ? {} : { part }) };
+};
 
 /** The media types of an archived e-mail's two bodies. */
 export const MAIL_MEDIA_TYPES = { html: 'text/html; charset=utf-8', text: 'text/plain; charset=utf-8' } as const;

@@ -25,7 +25,10 @@ export function renderFileName(
   extension: `.${string}`,
 ): string {
   const text = renderTemplate(template, variables, `the name of a ${extension} output`).trim();
-  const stem = text.toLowerCase().endsWith(extension) ? text.slice(0, -extension.length) : text;
+  // A workbook with macros has the other ending, whichever of the two its name was given.
+  const ends = extension === '.xlsm' || extension === '.xlsx' ? ['.xlsm', '.xlsx'] : [extension];
+  const given = ends.find((ending) => text.toLowerCase().endsWith(ending)) ?? '';
+  const stem = text.slice(0, text.length - given.length);
   return safeFileName(stem, `${ending}${extension}`);
 }
 

@@ -58,12 +58,13 @@ async function createArtifact(file: PlannedFile, folder: string, earlier: readon
   const path = join(folder, file.name);
   try {
     await rm(temporary, { force: true });
-    await file.write(temporary, earlier);
+    const workbook = await file.write(temporary, earlier);
     const { name, format, mediaType, part } = file;
     const bytes = (await stat(temporary)).size;
     const sha256 = await fileSha256(temporary);
     await rename(temporary, path);
-    return { name, format, mediaType, ...(part === undefined ? {} : { part }), path, bytes, sha256 };
+    const filled = typeof workbook === 'object' ? { workbook } : {};
+    return { name, format, mediaType, ...(part === undefined ? {} : { part }), path, bytes, sha256, ...filled };
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

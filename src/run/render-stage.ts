@@ -10,13 +10,14 @@ import { incompleteNotes } from '../fetch/notes.ts';
 import { messagesFor } from '../i18n/messages.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
-import { formatOf } from '../render/formats/format.ts';
+import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
+import { templateOf } from '../render/formats/xlsx/xlsx-output.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { storeEditionFigures } from './corrections/corrected-edition.ts';
 import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
-import type { RenderPaths } from './review/frozen-templates.ts';
+import { currentPaths, type RenderPaths } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
@@ -29,7 +30,7 @@ export interface RenderInput {
   readonly secrets: RenderOptions['secrets'];
   /** Epoch ms: the time of creation that all files show. */
   readonly madeAt: number;
-  /** Replace the templates of the deployment and the logo of the settings, where those were frozen before. */
+  /** Replace the templates and the logo of today, where those were frozen before. */
   readonly paths?: RenderPaths;
 }
 
@@ -55,11 +56,12 @@ export function renderRun(
   { dataset, folder, secrets, madeAt, paths }: RenderInput,
   order: RunOrder,
   { definition, settings, signal, observe }: RunContext,
-  { clock, trace, templates: deployed, publicUrl, render: renderer, targets = TARGETS }: RunPorts,
+  ports: RunPorts,
 ): Promise<Rendered> {
+  const { clock, trace, publicUrl, render: renderer, targets = TARGETS } = ports;
   const { outputs } = definition;
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  const { templates, logo } = paths ?? { templates: deployed, logo: settings.logo };
+  const { templates, logo, orgFolder } = paths ?? currentPaths(definition, settings, ports);
   const request: RenderRequest = {
     dataset,
     outputs,
@@ -67,6 +69,8 @@ export function renderRun(
       logo,
       classification: definition.classification ?? settings.classification,
       templates,
+      orgFolder,
+      definition: outputs.some((output) => templateOf(output) !== undefined) ? boundFields(definition) : undefined,
       secrets,
       folder,
       digest: order.digest,
@@ -138,6 +142,12 @@ export const createManifest = (
   };
 };
 
+/** Only what templates bind to: the rest of a definition is nothing that a thread which renders needs. */
+function boundFields(definition: RunContext['definition']): TemplateDefinition {
+  const { sections, compare, to_date, units, labels, approval, corrections } = definition;
+  return { sections, compare, to_date, units, labels, approval, corrections };
+}
+
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
 function neededBodies(
   deliveries: readonly TargetDescription[],
@@ -197,8 +207,8 @@ const manifestOf = (
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
   ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
   files: artifacts.map((artifact) => {
-    const { name, bytes, sha256 } = artifact;
-    return { name, ...storedKind(artifact), bytes, sha256 };
+    const { name, bytes, sha256, workbook } = artifact;
+    return { name, ...storedKind(artifact), bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
   }),
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),

@@ -33,7 +33,15 @@ export type DiagnosticCode =
   /** The organization's catalog does not have it. */
   | 'catalog.unknown'
   /** The catalog has it, but does not allow it here. */
-  | 'catalog.not_allowed';
+  | 'catalog.not_allowed'
+  /** Of templates of workbooks: see `TemplateProblemCode`. */
+  | 'workbook.invalid'
+  | 'workbook.external'
+  | 'workbook.unknown'
+  | 'workbook.ambiguous'
+  | 'workbook.obstacle'
+  | 'workbook.not_followed'
+  | 'workbook.unused';
 
 /** An error in a file with its position. `docket check` shows it with its source line. */
 export interface Diagnostic {
@@ -55,6 +63,8 @@ export interface Diagnostic {
   readonly end?: { readonly line: number; readonly column: number };
   /** Keys and indexes from the root of the file to the value. Absent: no value, e.g. a syntax error. */
   readonly path?: readonly (string | number)[];
+  /** Of a workbook, instead of line and column, which are 1: `Board!B4`, or `Board` for the sheet as a whole. */
+  readonly cell?: string;
 }
 
 /** A diagnostic without its position. */
@@ -82,11 +92,15 @@ export const overLimitDiagnostic = (file: string, limit: string): Diagnostic => 
   code: 'definition.over_limit',
 });
 
+/** `jobs/acme/weekly.yaml:4:12`, and of a workbook `jobs/acme/board.xlsx:Board!B4`. */
+export const formatPosition = ({ file, line, column, cell }: Diagnostic): string =>
+  cell === undefined ? `${file}:${line}:${column}` : `${file}:${cell}`;
+
 /** `file:line:column: expected …, got …; do: …`, always one line; the code of an exceeded limit at its end. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const message = diagnostic.message === undefined ? '' : `${diagnostic.message}: `;
   const code = diagnostic.code === 'definition.over_limit' ? ` [${diagnostic.code}]` : '';
-  const line = `${diagnostic.file}:${diagnostic.line}:${diagnostic.column}: ${message}expected ${diagnostic.expected}, got ${diagnostic.got}; do: ${diagnostic.next}${code}`;
+  const line = `${formatPosition(diagnostic)}: ${message}expected ${diagnostic.expected}, got ${diagnostic.got}; do: ${diagnostic.next}${code}`;
   // File and field names may contain anything: line breaks must not forge lines, nor open bidi controls reorder text.
   return line.replace(
     /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,

@@ -2,8 +2,8 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mapWithConcurrency } from '../../base/concurrency.ts';
 
-/** Definitions and logos. */
-const WATCHED_FILE = /\.(ya?ml|png|jpe?g)$/i;
+/** Definitions, logos and templates of workbooks. */
+const WATCHED_FILE = /\.(ya?ml|png|jpe?g|xl[st][xm])$/i;
 
 const CONCURRENCY = 64;
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
+import { withFileHashes } from './named-files.ts';
 import {
   type AdmissionCheck,
   applyAdmissionCheck,
@@ -66,7 +67,10 @@ export async function lastKnownGoodReports(
       continue;
     }
     const read = await parser.report(last.text, last.source.file, { org, report }, settings);
-    const { definition, source } = applyAdmissionCheck(read, settings, admissionCheck);
+    // Its files may be what is wrong now.
+    const files = read.definition === undefined ? undefined : withFileHashes(read.definition, last.definition.files);
+    const known = files === undefined ? read : { ...read, definition: files };
+    const { definition, source } = applyAdmissionCheck(known, settings, admissionCheck);
     if (definition !== undefined) versions.set(name, { text: last.text, orgText: settings.text, source, definition });
   }
   return versions;

@@ -11,6 +11,7 @@ import { type DirectoryEntry, listDirectory, readDefinitionFile } from './files.
 import type { LastKnownGood, LastKnownGoodReport } from './last-known-good.ts';
 import { type LoadedTargets, loadTargets, TARGETS_STEM } from './load-targets.ts';
 import { type InvalidLogo, readLogo } from './logo.ts';
+import { hasSameFiles, readNamedFiles } from './named-files.ts';
 import {
   type AdmissionCheck,
   applyAdmissionCheck,
@@ -187,11 +188,16 @@ async function loadReport(
   const name = `${org}/${report}`;
   const { text } = read;
   const last = state.previous.reports.get(name);
-  const unchanged = last !== undefined && last.text === text && last.orgText === settings?.text;
+  const folder = dirname(file.file);
+  const unchanged =
+    last !== undefined &&
+    last.text === text &&
+    last.orgText === settings?.text &&
+    (await hasSameFiles(last.definition, folder));
   const { source, definition, partial, diagnostics }: ParsedReport = unchanged
     ? { ...last, diagnostics: [] }
     : applyAdmissionCheck(
-        await state.parser.report(text, file.file, { org, report }, settings),
+        await readNamedFiles(await state.parser.report(text, file.file, { org, report }, settings), folder),
         settings,
         state.admissionCheck,
       );

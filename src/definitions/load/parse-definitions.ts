@@ -14,12 +14,13 @@ import {
 import { peopleDiagnostics, reviewDiagnostics } from '../diagnostics/review-diagnostics.ts';
 import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
 import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
+import { outputFiles } from '../schema/outputs.ts';
 import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
 import { type TargetsFile, targetsFileSchema } from '../schema/targets.ts';
 import { isPrefix, type PartialValue } from '../yaml/check-schema.ts';
 import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
 import { isStandIn } from '../yaml/repair/edit-value.ts';
-import type { SourceFile, ValuePath } from '../yaml/source-file.ts';
+import { type Location, locate, type SourceFile, type ValuePath } from '../yaml/source-file.ts';
 import { orgStandIns, reportStandIns, targetsStandIns } from './stand-ins.ts';
 
 /** An organization's settings, and the text of which they and the digests of its reports are made. */
@@ -39,6 +40,16 @@ export interface ParsedReport {
   /** Of a text with faults, what can still be compared with the catalog. It never runs. */
   readonly partial?: PartialValue<Definition>;
   readonly diagnostics: readonly Diagnostic[];
+  /** The files beside `org.yaml` that its outputs name. Absent: none, or the text has faults. */
+  readonly files?: readonly NamedFile[];
+}
+
+/** A file that a field of a definition names. */
+export interface NamedFile {
+  /** As the definition writes it, from the folder of `org.yaml`. */
+  readonly file: string;
+  /** Where the definition names it. */
+  readonly at: Location;
 }
 
 /** What was read, if the definition may run here. */
@@ -154,7 +165,15 @@ export function createDefinitionParser(
         .update(JSON.stringify([name.org, name.report, text, org?.text]))
         .digest('hex');
       const definition: Definition = { ...read.value, ...name, digest };
-      if (org !== undefined && all.length === 0) return { source, definition: deepFreeze(definition), diagnostics: [] };
+      if (org !== undefined && all.length === 0) {
+        const files = namedFiles(source, definition, kinds);
+        return {
+          source,
+          definition: deepFreeze(definition),
+          diagnostics: [],
+          ...(files.length === 0 ? {} : { files }),
+        };
+      }
       return {
         source,
         diagnostics: limitDiagnostics(source, all.sort(comparePositions)),
@@ -193,6 +212,11 @@ function rulesOf(
   const isLost = (path: ValuePath) => lost.some((each) => each.length > 0 && isPrefix(each, path));
   return found.filter(({ path = [] }) => !isStandIn(source.tree, path) && !isLost(path));
 }
+
+const namedFiles = (source: SourceFile, { outputs }: ReportFile, { formats }: DefinitionKinds): NamedFile[] =>
+  outputs.flatMap((output, index) =>
+    outputFiles(output, formats).map(({ path, file }) => ({ file, at: locate(source, ['outputs', index, ...path]) })),
+  );
 
 export function parseTargets(text: string, file: string): ParsedTargets {
   const parsed = parseYaml(file, text, targetsFileSchema, targetsStandIns);

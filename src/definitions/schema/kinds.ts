@@ -84,6 +84,16 @@ export interface FormatSchema<Spec = never> {
   readonly severalFiles: boolean;
   /** Errors that no field shows alone. @param sections those of the report */
   diagnostics(output: Spec, sections: readonly unknown[]): readonly OutputIssue[];
+  /** The files that the output is made from, by their paths from the folder of `org.yaml`. Absent: none. */
+  files?(output: Spec): readonly OutputFile[];
+}
+
+/** A file of the organization's folder that an output is made from. */
+export interface OutputFile {
+  /** Of the field that names it, relative to the output. */
+  readonly path: ValuePath;
+  /** As the definition names it. */
+  readonly file: string;
 }
 
 /** The registries that report definitions are read with. */

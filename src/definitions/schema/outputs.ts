@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FormatSchema, Output, OutputIssue } from './kinds.ts';
+import type { FormatSchema, Output, OutputFile, OutputIssue } from './kinds.ts';
 
 /** One entry of `outputs`, in one of the registered formats. */
 export function createOutputSchema(formats: readonly FormatSchema[]): z.ZodType<Output> {
@@ -23,6 +23,13 @@ export function outputIssues(
     const issues = format.diagnostics(parsed.data as never, sections);
     return issues.map(({ path, ...issue }) => ({ path: [index, ...path], ...issue }));
   });
+}
+
+/** The files of the organization's folder that an output is made from. */
+export function outputFiles(output: Output, formats: readonly FormatSchema[]): readonly OutputFile[] {
+  const format = formats.find((each) => each.format === output.format);
+  // A definition is parsed with the same registry, so the output is what this format's schema returned.
+  return format?.files?.(output as never) ?? [];
 }
 
 /** Whether every run makes more than one file. */

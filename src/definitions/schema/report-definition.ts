@@ -181,6 +181,11 @@ export interface Definition extends ReportFile {
   readonly org: string;
   /** The file's stem. */
   readonly report: string;
-  /** SHA-256 (hex) of the file's text and its organization's: two runs with one digest ran the same definition. */
+  /**
+   * SHA-256 (hex) of the file's text, its organization's, and the files that its outputs are made from: two runs with one
+   * digest ran the same definition.
+   */
   readonly digest: string;
+  /** SHA-256 (hex) of the files that its outputs are made from, by the path from the folder of `org.yaml`. Absent: none. */
+  readonly files?: Readonly<Record<string, string>>;
 }

@@ -24,6 +24,10 @@ const MAX_HEADLINES = 100;
 const MAX_BODIES = 10;
 const MAX_REVIEWERS = 1_000;
 const MAX_COMMENTS = 1_000;
+/** Of a workbook: Excel's columns, and far more tables and names than the parts that a template may have. */
+const MAX_COLUMNS = 16_384;
+const MAX_TABLES = 10_000;
+const MAX_NAMES = 100_000;
 
 /** Checks the length before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
@@ -84,6 +88,23 @@ const trendReadingSchema = readingSchema
 /** A reading that a point of a trend is of, or the gap in its place. */
 export type TrendReadingRecord = Readonly<z.infer<typeof trendReadingSchema>>;
 
+const filledWorkbookSchema = z.object({
+  template: z.string(),
+  sha256: z.string(),
+  tables: listOf(
+    z.object({
+      name: z.string(),
+      sheet: z.string(),
+      range: z.string(),
+      section: z.string(),
+      rows: z.int().nonnegative(),
+      columns: listOf(z.object({ header: z.string(), bound: nullableText }), MAX_COLUMNS),
+    }),
+    MAX_TABLES,
+  ),
+  names: listOf(z.object({ name: z.string(), cell: z.string() }), MAX_NAMES),
+});
+
 const knownFieldsSchema = z.object({
   version: z.literal(1),
   run: z.string(),
@@ -138,6 +159,8 @@ const knownFieldsSchema = z.object({
       part: z.object({ of: z.string(), role: z.enum(['companion', 'bundle']) }).optional(),
       bytes: z.number(),
       sha256: z.string(),
+      /** What of a template was filled. Absent where the file is not made from one, and in older manifests. */
+      workbook: filledWorkbookSchema.optional(),
     }),
     MAX_FILES,
   ),

@@ -17,7 +17,13 @@ export interface FrozenDefinition {
 }
 
 const storedSchema = z.strictObject({
-  definition: z.object({ org: z.string(), report: z.string(), digest: z.string(), file: z.unknown() }),
+  definition: z.object({
+    org: z.string(),
+    report: z.string(),
+    digest: z.string(),
+    files: z.record(z.string(), z.string()).optional(),
+    file: z.unknown(),
+  }),
   settings: z.object({ id: z.string(), file: z.unknown() }),
 });
 
@@ -76,11 +82,11 @@ const CACHE_SIZE = 200;
 const BATCH_SIZE = 500;
 
 function serialize({ definition, settings }: FrozenDefinition): string {
-  const { org, report, digest, compare, ...rest } = definition;
+  const { org, report, digest, files, compare, ...rest } = definition;
   const file = { ...rest, ...(compare === undefined ? {} : { compare: compareText(compare) }) };
   const { id, ...orgFile } = settings;
   return JSON.stringify({
-    definition: { org, report, digest, file },
+    definition: { org, report, digest, ...(files === undefined ? {} : { files }), file },
     settings: { id, file: orgFile },
   } satisfies z.input<typeof storedSchema>);
 }
@@ -96,9 +102,10 @@ const compareText = (kinds: readonly ComparisonKind[]): ComparisonKind | readonl
 
 function parseDefinition(text: string, reportSchema: z.ZodType<ReportFile>): FrozenDefinition {
   const { definition, settings } = storedSchema.parse(JSON.parse(text));
-  const { org, report, digest } = definition;
+  const { org, report, digest, files } = definition;
+  const named = files === undefined ? {} : { files: Object.freeze(files) };
   return Object.freeze({
-    definition: Object.freeze({ ...reportSchema.parse(definition.file), org, report, digest }),
+    definition: Object.freeze({ ...reportSchema.parse(definition.file), org, report, digest, ...named }),
     settings: Object.freeze({ ...storedOrgSchema.parse(settings.file), id: settings.id }),
   });
 }

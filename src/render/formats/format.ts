@@ -5,9 +5,11 @@ import type { SecretRef } from '../../base/secrets/secret.ts';
 import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
+import type { ReportFile } from '../../definitions/schema/report-definition.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart } from '../artifact.ts';
 import type { NameVariables } from '../file-names.ts';
+import type { FilledWorkbook } from '../workbook-template/fill/filled-workbook.ts';
 
 /** A file that an output consists of. */
 export interface PlannedFile {
@@ -20,9 +22,18 @@ export interface PlannedFile {
   readonly part?: ArtifactPart;
   /** Names the file in the error about two files of one name, e.g. `the workbook`. */
   readonly label: string;
-  /** Writes the file to `path`, which does not exist. `earlier` are the finished files of the plan before it. */
-  readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void>;
+  /**
+   * Writes the file to `path`, which does not exist. `earlier` are the finished files of the plan before it.
+   * @returns what of a template was filled, where the file is made from one
+   */
+  readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void> | Promise<FilledWorkbook | undefined>;
 }
+
+/** The fields of a definition that a template of a workbook binds to: plain data, which can be sent to another thread. */
+export type TemplateDefinition = Pick<
+  ReportFile,
+  'sections' | 'compare' | 'to_date' | 'units' | 'labels' | 'approval' | 'corrections'
+>;
 
 /** What the files of a report are created with. */
 export interface FormatContext {
@@ -41,6 +52,10 @@ export interface FormatContext {
   readonly classification?: string | undefined;
   /** What `DOCKET_TEMPLATES` names: a folder of the organization's own templates. */
   readonly templates?: string | undefined;
+  /** The folder of the organization's `org.yaml`: where the files are that outputs name. */
+  readonly orgFolder?: string | undefined;
+  /** What of the definition a template of a workbook binds to; absent where no output has one. */
+  readonly definition?: TemplateDefinition | undefined;
   /** The organization's fiscal year, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
   /** The formats of all outputs of the report. */

@@ -30,7 +30,8 @@ export function completenessText({ tables }: Pick<Dataset, 'tables'>, { workbook
   return lacking.length === 0 ? workbook.complete : workbook.completeBut(lacking);
 }
 
-function completenessOf(dataset: Pick<Dataset, 'tables'>, words: Words): Pack['completeness'] {
+/** The completeness statement, with the notes that it counts. */
+export function completenessOf(dataset: Pick<Dataset, 'tables'>, words: Words): Pack['completeness'] {
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
   const notes = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section,

@@ -5,7 +5,7 @@ import { decideDeliveries } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
 import { type FiguresReader, type FrozenInputs, storeFigures } from './frozen-figures.ts';
-import { readRenderFiles } from './frozen-templates.ts';
+import { currentPaths, readRenderFiles } from './frozen-templates.ts';
 import type { Reviews } from './load-review.ts';
 import { openReviewText, orderOf } from './open-review.ts';
 import { createReviewInputs } from './review-inputs.ts';
@@ -20,7 +20,7 @@ export async function freezeFigures(
 ): Promise<string> {
   const { definition, settings } = context;
   const conditions = await decideDeliveries(dataset, context, ports);
-  const files = await readRenderFiles({ templates: ports.templates, logo: settings.logo }, definition);
+  const files = await readRenderFiles(currentPaths(definition, settings, ports), definition);
   const review = createReviewInputs(dataset, order, definition, settings, conditions);
   // Before the first event: whoever finds the review after Redis was lost can continue it.
   await reviews.open(order, openReviewText({ order, definition, settings }));

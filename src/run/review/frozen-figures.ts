@@ -50,7 +50,7 @@ const inputsSchema = z.intersection(
     docket: z.string(),
     madeAt: z.number(),
     conditions: conditionsSchema,
-    /** The templates and the logo, by their path in the folder of rendering, with the name of the stored file. */
+    /** Templates, logo and what outputs name, by their path in the folder of rendering, with the name of the stored file. */
     renderFiles: z.array(z.object({ path: z.string(), name: z.string() })),
   }),
   openReviewSchema,
@@ -95,7 +95,7 @@ export interface FiguresReader {
   readonly inputs: FrozenInputs;
   /** @param folder gets the rows of lists as files; undefined: lists come without rows */
   dataset(folder?: string): Promise<Dataset>;
-  /** The templates and the logo. */
+  /** Templates, logo and what outputs name. */
   files(): Promise<readonly RenderFile[]>;
 }
 

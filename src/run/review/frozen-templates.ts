@@ -1,10 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { isErrno } from '../../base/errno.ts';
 import { readLogo } from '../../definitions/load/logo.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { TEMPLATES } from '../../render/email/template.ts';
 import { PACK_FOLDER, readOwnTemplates } from '../../render/formats/pdf/pack-templates.ts';
+import { templateOf } from '../../render/formats/xlsx/xlsx-output.ts';
+import { findTemplate } from '../../render/workbook-template/find-template.ts';
 
 /** A file that rendering reads besides the data, by its path with `/` in a folder of its own. */
 export interface RenderFile {
@@ -17,14 +20,34 @@ export interface RenderPaths {
   /** Undefined: the built-in templates alone. */
   readonly templates: string | undefined;
   readonly logo: string | undefined;
+  /** The folder of `org.yaml`, where outputs find their files. Undefined: there is none. */
+  readonly orgFolder?: string | undefined;
 }
+
+/** Where rendering finds its files today. */
+export const currentPaths = (
+  { org }: Pick<Definition, 'org'>,
+  { logo }: Pick<OrgSettings, 'logo'>,
+  {
+    templates,
+    definitionsFolder,
+  }: { readonly templates: string | undefined; readonly definitionsFolder?: string | undefined },
+): RenderPaths => ({
+  templates,
+  logo,
+  orgFolder: definitionsFolder === undefined ? undefined : join(definitionsFolder, org),
+});
 
 const TEMPLATES_FOLDER = 'templates';
 const LOGO_FOLDER = 'logo';
+const ORG_FOLDER = 'org';
 
-/** The templates and the logo as they are now. A logo that cannot be used is left out, as rendering does. */
+/**
+ * The templates, the logo and the files that outputs name, as they are now. A logo that cannot be used is left out, as
+ * rendering does. Throws `template.invalid` for a template of a workbook that cannot be used.
+ */
 export async function readRenderFiles(
-  { templates, logo }: RenderPaths,
+  { templates, logo, orgFolder }: RenderPaths,
   { outputs }: Pick<Definition, 'outputs'>,
 ): Promise<readonly RenderFile[]> {
   const files: RenderFile[] = [];
@@ -39,6 +62,10 @@ export async function readRenderFiles(
   const image = logo === undefined ? undefined : await readLogo(logo);
   if (logo !== undefined && image !== undefined && !('expected' in image))
     files.push({ path: `${LOGO_FOLDER}/${basename(logo)}`, bytes: image.bytes });
+  for (const name of new Set(outputs.flatMap((output) => templateOf(output) ?? []))) {
+    const { path } = await findTemplate(orgFolder, name);
+    files.push({ path: posix.join(ORG_FOLDER, name), bytes: await readFile(path) });
+  }
   return files;
 }
 
@@ -61,6 +88,7 @@ export async function writeRenderFiles(
       ? join(folder, TEMPLATES_FOLDER)
       : undefined,
     logo: logo === undefined ? undefined : join(folder, LOGO_FOLDER, basename(logo)),
+    orgFolder: join(folder, ORG_FOLDER),
   };
 }
 

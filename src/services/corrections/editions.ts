@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { storedOrgSchema } from '../../definitions/schema/org-settings.ts';
@@ -120,6 +121,8 @@ export function createEditionStore(ports: EditionPorts): EditionStore {
   };
 }
 
+const fileHashesSchema = z.record(z.string(), z.string()).optional();
+
 /**
  * The definition and the settings of an edition: those of Redis, or after Redis was lost those of the archive, which are
  * then stored again. Throws `definition.invalid`, `redis.unreachable`.
@@ -134,11 +137,12 @@ export async function frozenOfEdition(
   const { org, report, digest } = figures;
   const known = await definitions.get(digest);
   if (known?.definition.org === org && known.definition.report === report) return known;
-  const { org: _, report: __, digest: ___, ...file } = figures.definition;
+  const { org: _, report: __, digest: ___, files, ...file } = figures.definition;
   const { id: ____, ...orgFile } = figures.settings;
   const parsed = reportFileSchema.safeParse(file);
   const settings = storedOrgSchema.safeParse(orgFile);
-  if (!parsed.success || !settings.success) {
+  const named = fileHashesSchema.safeParse(files);
+  if (!parsed.success || !settings.success || !named.success) {
     throw new DocketError('definition.invalid', 'The stored definition of a delivered edition cannot be read.', {
       where: `run ${figures.run}`,
       next: 'Run the same version of Docket on every machine.',
@@ -146,7 +150,7 @@ export async function frozenOfEdition(
   }
   const logo = current?.logo;
   const frozen: FrozenDefinition = {
-    definition: { ...parsed.data, org, report, digest },
+    definition: { ...parsed.data, org, report, digest, ...(named.data === undefined ? {} : { files: named.data }) },
     settings: { ...settings.data, ...(logo === undefined ? {} : { logo }), id: org },
   };
   await definitions.put(frozen);

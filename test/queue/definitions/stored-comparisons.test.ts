@@ -51,6 +51,21 @@ describe('records of the version before', () => {
     expect(await storedCompare('d', undefined)).toBeUndefined();
   });
 
+  it('a definition without files is stored without them; one with a template comes back with its hash', async () => {
+    const { prefix, producer: redis } = bench;
+    const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
+    const put = async (digit: string, files?: Readonly<Record<string, string>>) => {
+      const definition = { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }]), digest: digit.repeat(64) };
+      await store.put({
+        definition: files === undefined ? definition : { ...definition, files },
+        settings: settingsOf(),
+      });
+      return (await store.get(definition.digest))?.definition;
+    };
+    expect(await put('7')).not.toHaveProperty('files');
+    expect(await put('8', { 'board.xlsx': 'ab' })).toMatchObject({ files: { 'board.xlsx': 'ab' } });
+  });
+
   it('a run record has no periods of sections; a new one keeps them', async () => {
     const trend = { from: '2025-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: 'trend' };
     const old = anOrder();

@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { toSingleLine } from '../../../base/text/bidi.ts';
-import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import {
+  type Diagnostic,
+  type DiagnosticCode,
+  formatDiagnostic,
+  formatPosition,
+} from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
@@ -19,6 +24,13 @@ const TITLES: Readonly<Partial<Record<DiagnosticCode, string>>> = {
   'report.invalid': 'fields that do not fit together',
   'catalog.unknown': 'not in the catalog of the organization',
   'catalog.not_allowed': 'not possible with the catalog of the organization',
+  'workbook.invalid': 'a workbook that cannot be filled',
+  'workbook.external': 'content outside the workbook',
+  'workbook.unknown': 'asks for what the report does not have',
+  'workbook.ambiguous': 'not clear what belongs here',
+  'workbook.obstacle': 'in the way of a table that grows',
+  'workbook.not_followed': 'does not follow a table that grows',
+  'workbook.unused': 'part of the report that the template does not show',
 };
 
 /** Prints diagnostics with their source lines, by file and line. */
@@ -41,7 +53,7 @@ export async function printDiagnostics(
       print.printLine(
         style(
           'bold',
-          `${prefix}${toSingleLine(file)}:${line}:${column}: ${toSingleLine(message ?? TITLES[code ?? 'field.invalid'] ?? 'invalid value')}`,
+          `${prefix}${toSingleLine(formatPosition(diagnostic))}: ${toSingleLine(message ?? TITLES[code ?? 'field.invalid'] ?? 'invalid value')}`,
         ),
       );
     const source = hasExcerpt(diagnostic) ? (await linesOf(file))[line - 1] : undefined;
@@ -63,8 +75,9 @@ export async function printDiagnostics(
   }
 }
 
-/** Whole files have no line to show, and what exceeds a limit was not read. */
-const hasExcerpt = ({ code }: Diagnostic): boolean => code !== 'file.invalid' && code !== 'definition.over_limit';
+/** Whole files and workbooks have no line to show, and what exceeds a limit was not read. */
+const hasExcerpt = ({ code = 'field.invalid' }: Diagnostic): boolean =>
+  code !== 'file.invalid' && code !== 'definition.over_limit' && !code.startsWith('workbook.');
 
 /** The lines of a file: a definition that is loaded, or a template. Empty if it cannot be read. */
 function sourceLines({

@@ -106,8 +106,9 @@ export async function readPublishedRun(
         got: `${actual} (${size} bytes instead of ${file.bytes})`,
       });
     }
-    const { name, format, bytes, sha256 } = file;
-    artifacts.push(Object.freeze({ name, format, ...artifactKind(file), path, bytes, sha256 }));
+    const { name, format, bytes, sha256, workbook } = file;
+    const filled = workbook === undefined ? {} : { workbook };
+    artifacts.push(Object.freeze({ name, format, ...artifactKind(file), path, bytes, sha256, ...filled }));
   }
   const mail = await readMail(folder, manifest, location);
   return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });

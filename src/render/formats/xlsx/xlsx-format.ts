@@ -1,36 +1,41 @@
-import { z } from 'zod';
-import { secretRefSchema } from '../../../base/secrets/secret.ts';
-import { fileNameSchema } from '../../../definitions/schema/template-fields.ts';
 import { renderFileName } from '../../file-names.ts';
 import type { Format } from '../format.ts';
-
-const schema = z.strictObject({
-  format: z.literal('xlsx'),
-  name: fileNameSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
-  password: secretRefSchema
-    .optional()
-    .describe('Encrypts the file (AES-256); a reference, { env: NAME } or { file: PATH }, never the password itself.'),
-});
+import { workbookKind, type XlsxOutput, xlsxOutputSchema } from './xlsx-output.ts';
 
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 
-/** An Excel workbook with one or more sheets per section. */
-export const xlsxFormat: Format<z.output<typeof schema>> = {
+/** An Excel workbook: one or more sheets per section, or a template of the organization that is filled. */
+export const xlsxFormat: Format<XlsxOutput> = {
   format: 'xlsx',
-  schema,
+  schema: xlsxOutputSchema,
   severalFiles: false,
-  diagnostics: () => [],
+  diagnostics: ({ template, macros }) =>
+    macros === undefined || (template !== undefined && /m$/i.test(template))
+      ? []
+      : [
+          {
+            path: ['macros'],
+            expected: 'a .xlsm or .xltm template beside it: other workbooks have no macros',
+            next: 'remove it, or name such a template',
+          },
+        ],
+  files: ({ template }) => (template === undefined ? [] : [{ path: ['template'], file: template }]),
   secrets: ({ password }) => (password === undefined ? {} : { password }),
-  render: async (dataset, { name = DEFAULT_NAME_TEMPLATE }, context) => [
-    {
-      name: renderFileName(name, context.variables, '.xlsx'),
-      format: 'xlsx',
-      mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-      label: 'the workbook',
-      write: async (path) => {
-        const { writeWorkbook } = await import('./workbook.ts');
-        await writeWorkbook(path, dataset, { ...context, password: context.secrets.password });
+  render: async (dataset, output, context) => {
+    const { extension, mediaType } = workbookKind(output);
+    return [
+      {
+        name: renderFileName(output.name ?? DEFAULT_NAME_TEMPLATE, context.variables, extension),
+        format: 'xlsx',
+        mediaType,
+        label: 'the workbook',
+        write: async (path) => {
+          const { writeWorkbook } = await import('./workbook.ts');
+          const { template: name, macros = 'keep' } = output;
+          const template = name === undefined ? undefined : { name, macros };
+          return writeWorkbook(path, dataset, { ...context, template, password: context.secrets.password });
+        },
       },
-    },
-  ],
+    ];
+  },
 };

@@ -1,4 +1,5 @@
-import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
+import type { Granularity } from '../../../contract/report.ts';
+import type { ComparisonKind, ToDate } from '../../../definitions/schema/comparison.ts';
 import type { DurationUnit } from '../../../definitions/schema/values/units.ts';
 import type { TemplateProblem } from '../template-problem.ts';
 import type { DefinedName, TemplateTable } from '../workbook/workbook.ts';
@@ -22,8 +23,8 @@ export interface ColumnTarget {
   readonly column: string;
   /** Absent for a bucket, a week, a dimension or a field. */
   readonly figure?: FigureTarget;
-  /** `week`: the ISO week of the bucket, as text. */
-  readonly as?: 'week';
+  /** `week`: the ISO week of the bucket, as text. `utc`: instants of a field in UTC, not in the report's zone. */
+  readonly as?: 'week' | 'utc';
   /** Of a duration; seconds where absent. */
   readonly unit?: DurationUnit;
 }
@@ -74,21 +75,28 @@ export interface TemplateBindings {
 export interface SectionOutline {
   readonly id: string;
   readonly title: string;
+  /** Of a list that is not read yet: none, or those that are certain. */
   readonly columns: readonly OutlineColumn[];
+  /** Null: one row for each group. */
+  readonly granularity: Granularity | null;
   /** In their order: `.previous` and `.change` are those of the first. */
   readonly comparisons: readonly ComparisonKind[];
-  readonly toDate: boolean;
+  readonly toDate: ToDate | null;
   /** It has totals, or a single row that stands for them: names may ask for its figures. */
   readonly totals: boolean;
   /** A text has no figures; a table for it is a problem. */
   readonly text: boolean;
+  /** A list: the service gives its fields, and columns that bind to none of those known here are no problem. */
+  readonly list: boolean;
 }
 
 export interface OutlineColumn {
   /** The API's id; `bucket` for time. */
   readonly name: string;
   readonly kind: 'time' | 'dimension' | 'metric' | 'field';
-  /** What headers may call it: the API's label and the report's own. Empty where the catalog is not known. */
+  /** The deprecated metric that the definition names, in whose place this one is. */
+  readonly formerly?: string;
+  /** What headers may call it: its label, the report's own where it has one. Empty where the catalog is not known. */
   readonly labels: readonly string[];
   /** `count`, `ratio`, `seconds` or another; null for what is no metric, undefined where the catalog is not known. */
   readonly unit?: string | null;
@@ -103,4 +111,9 @@ export interface ReportOutline {
   readonly headlines: number;
   /** The catalog is known, so that a header which is no id and no label is an error. */
   readonly labelsKnown: boolean;
+  /** The report asks for approval, watches its figures for corrections: a template should show them. */
+  readonly approval: boolean;
+  readonly corrections: boolean;
+  /** Ids of the sections that have, or may have, a comment. */
+  readonly commented: readonly string[];
 }

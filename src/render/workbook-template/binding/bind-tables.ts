@@ -1,0 +1,185 @@
+import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
+import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
+import { formatCell, formatRange } from '../workbook/addresses.ts';
+import type { TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
+import type { BoundTable, ColumnTarget, ReportOutline, SectionOutline } from './bindings.ts';
+import { type HeaderReading, headerReader } from './column-headers.ts';
+import { figuresOf } from './figure-names.ts';
+import { sectionsNamed } from './names.ts';
+import { quoted, sample } from './problem-text.ts';
+
+/** Begins a table's alternative text that names its section. */
+const TITLE = /^\s*docket:\s*(.*?)\s*$/i;
+
+const tableAt = ({ sheet, range }: TemplateTable): ProblemPlace => ({ sheet, cell: formatRange(range) });
+
+/** The cell of a column's header; of a table without headers its first cell. */
+const headerAt = ({ sheet, range: { from } }: TemplateTable, index: number): ProblemPlace => ({
+  sheet,
+  cell: formatCell({ row: from.row, column: from.column + index }),
+});
+
+type FoundSection = SectionOutline | TemplateProblem | undefined;
+
+/** The section whose rows a table gets; a problem where it asks for one that is none; undefined for a table of its own. */
+function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSection {
+  const [, asked] = TITLE.exec(table.title ?? '') ?? [];
+  const name = asked ?? table.name;
+  // The id as it is: alternative text tells `a-b` and `a_b` apart.
+  const exact = asked === undefined ? undefined : sections.find(({ id }) => id === asked.toLowerCase());
+  const found = exact === undefined ? sectionsNamed(sections, name) : [exact];
+  const [section] = found;
+  const at = tableAt(table);
+  if (section === undefined) {
+    if (asked === undefined) return undefined;
+    const ids = sections.map(({ id }) => id);
+    const [closest] = closestMatches(asked, ids);
+    return {
+      severity: 'error',
+      code: 'workbook.unknown',
+      at,
+      expected: `a section of the report behind "docket:" in the alternative text of the table (${sample(ids)})`,
+      got: quoted(asked),
+      next: closest === undefined ? 'name a section of the report' : `write "docket:${closest}"`,
+    };
+  }
+  if (found.length > 1) {
+    const ids = found.map(({ id }) => id);
+    return {
+      severity: 'error',
+      code: 'workbook.ambiguous',
+      at,
+      expected: 'a name that one section has',
+      got: `${quoted(name)}, as names write ${ids.map(quoted).join(' and ')}`,
+      next: `give the table the alternative text (title) docket:${ids[0]} or docket:${ids[1]}`,
+    };
+  }
+  if (section.text) {
+    return {
+      severity: 'error',
+      code: 'workbook.unknown',
+      at,
+      expected: 'a section with figures or a list',
+      got: `${quoted(section.id)}, a section of text`,
+      next: `name the table otherwise; a cell named docket.comment.${section.id.replaceAll('-', '_')} gets its comment`,
+    };
+  }
+  return section;
+}
+
+/** What a header of a section may be, for a problem. */
+const columnIds = ({ columns }: SectionOutline): string => sample(columns.map(({ name }) => name));
+
+/** Why a header gets nothing; undefined where that is the template's own business. */
+function headerProblem(
+  read: Exclude<HeaderReading, { kind: 'bound' }>,
+  { table, index, section, labelsKnown }: HeaderContext,
+): TemplateProblem | undefined {
+  const at = headerAt(table, index);
+  const { header = '', formula } = table.columns[index] ?? {};
+  const problem = (
+    severity: TemplateProblem['severity'],
+    code: TemplateProblem['code'],
+    expected: string,
+    next: string,
+  ): TemplateProblem => ({ severity, code, at, expected, got: quoted(header), next });
+  switch (read.kind) {
+    case 'ambiguous':
+      return problem(
+        'error',
+        'workbook.ambiguous',
+        `a label that one column of ${quoted(section.id)} has`,
+        `write an id instead: ${read.ids.join(' or ')}`,
+      );
+    case 'unit':
+      return problem(
+        'error',
+        'workbook.unknown',
+        `a unit that ${read.id} has`,
+        `leave the unit out, or write ${quoted(read.id)}`,
+      );
+    case 'figure': {
+      const suffixes = figuresOf(section).flatMap(({ suffixes: each }) => each.filter((suffix) => suffix !== ''));
+      return problem(
+        'error',
+        'workbook.unknown',
+        `a figure that section ${quoted(section.id)} has: ${suffixes.join(', ')}`,
+        `remove ${quoted(read.suffix)}, or ${addition(read.suffix)}`,
+      );
+    }
+    case 'unknown': {
+      // The service gives a list its fields, and the catalog the labels.
+      if (section.list) return undefined;
+      const renamed = read.closest === undefined ? undefined : `rename it to ${quoted(read.closest)}`;
+      if (read.id)
+        return problem(
+          'error',
+          'workbook.unknown',
+          `a column of section ${quoted(section.id)} (${columnIds(section)})`,
+          `${renamed ?? 'name a column of the section'}, or write a header that is no id`,
+        );
+      if (!labelsKnown || formula !== undefined) return undefined;
+      return problem(
+        'warning',
+        'workbook.unknown',
+        `a column of section ${quoted(section.id)} (${columnIds(section)}), or a calculated column`,
+        `${renamed === undefined ? 'check that' : `${renamed}, or check that`} the column is your own: its cells stay as they are in the template`,
+      );
+    }
+  }
+}
+
+/** What the section needs to have the figure of a suffix. */
+const addition = (suffix: string): string => {
+  if (suffix === '.to_date') return 'add "to_date" to the section';
+  const [kind] = /previous_period|previous_year/.exec(suffix) ?? [];
+  return kind === undefined ? 'add "compare" to the section' : `add "compare: ${kind}" to the section`;
+};
+
+interface HeaderContext {
+  readonly table: TemplateTable;
+  readonly index: number;
+  readonly section: SectionOutline;
+  readonly labelsKnown: boolean;
+}
+
+export interface BoundTables {
+  readonly tables: readonly BoundTable[];
+  readonly problems: readonly TemplateProblem[];
+}
+
+/** The tables of a workbook that get rows of a report. */
+export function bindTables({ tables }: Pick<TemplateWorkbook, 'tables'>, outline: ReportOutline): BoundTables {
+  const bound: BoundTable[] = [];
+  const problems: TemplateProblem[] = [];
+  const readers = new Map<SectionOutline, ReturnType<typeof headerReader>>();
+  for (const table of tables) {
+    const section = sectionOf(table, outline);
+    if (section === undefined) continue;
+    if ('severity' in section) {
+      problems.push(section);
+      continue;
+    }
+    const read = readers.get(section) ?? headerReader(section);
+    readers.set(section, read);
+    const columns = table.columns.map(({ header }, index): ColumnTarget | null => {
+      const found = read(header);
+      if (found.kind === 'bound') return found.target;
+      const problem = headerProblem(found, { table, index, section, labelsKnown: outline.labelsKnown });
+      if (problem !== undefined) problems.push(problem);
+      return null;
+    });
+    if (columns.every((column) => column === null) && outline.labelsKnown && !section.list) {
+      problems.push({
+        severity: 'error',
+        code: 'workbook.unknown',
+        at: tableAt(table),
+        expected: `a header for a column of section ${quoted(section.id)} (${columnIds(section)})`,
+        got: `table ${quoted(table.name)} without one`,
+        next: 'write ids or labels into its headers, or give the table another name',
+      });
+    }
+    bound.push({ table, section: section.id, columns });
+  }
+  return { tables: bound, problems };
+}

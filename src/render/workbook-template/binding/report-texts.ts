@@ -1,0 +1,94 @@
+import type { Dataset } from '../../../fetch/dataset.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import { parseCivilDate } from '../../figures/quantity.ts';
+import { completenessOf } from '../../pack/build-pack.ts';
+import { createPackContext } from '../../pack/pack-context.ts';
+import { approvalText } from '../../pack/review/approval.ts';
+import { blockLines, spansText } from '../../pack/review/block-lines.ts';
+import { commentsOn, packComments } from '../../pack/review/comments.ts';
+import { packCorrection } from '../../pack/review/correction.ts';
+import type { PackComment } from '../../pack/review/review.ts';
+import type { ExcelDate, NameTarget, TextVariable } from './bindings.ts';
+import { excelDate, excelInstant } from './excel-dates.ts';
+
+export interface ReportTextOptions {
+  /** BCP 47. */
+  readonly locale: string;
+  /** Epoch ms: when the file is made. */
+  readonly madeAt: number;
+  /** E.g. `Confidential`. */
+  readonly classification?: string | undefined;
+}
+
+/** A day of the period, or the making of the file in the zone of the period. */
+export function reportDate(
+  { period }: Pick<Dataset, 'period'>,
+  of: Extract<NameTarget, { readonly kind: 'date' }>['of'],
+  { madeAt }: Pick<ReportTextOptions, 'madeAt'>,
+): ExcelDate | string {
+  if (of === 'made_at') {
+    const at = new Date(madeAt);
+    return excelInstant(at, period.timezone) ?? at.toISOString();
+  }
+  const text = of === 'period.start' ? period.from : period.to;
+  const day = parseCivilDate(text);
+  return (day && excelDate(day)) ?? text;
+}
+
+/** A heading with author and day, then a line for each paragraph and item. */
+const commentText = ({ heading, blocks }: PackComment): string =>
+  [
+    heading,
+    ...blockLines(blocks).map(({ marker, spans }) => `${marker === '' ? '' : `${marker} `}${spansText(spans)}`),
+  ].join('\n');
+
+function variableText(
+  dataset: Dataset,
+  of: TextVariable,
+  { locale, classification }: ReportTextOptions,
+): string | null {
+  const words = messagesFor(locale);
+  switch (of) {
+    case 'period.label':
+      return dataset.period.label;
+    case 'org':
+      return dataset.organization;
+    case 'report':
+      return dataset.report;
+    case 'title':
+      return dataset.title;
+    case 'completeness':
+      return completenessOf(dataset, words).text;
+    case 'classification':
+      return classification ?? null;
+    case 'approval':
+      return approvalText({ dataset, locale, words }) ?? null;
+    case 'correction': {
+      const correction = packCorrection(createPackContext(dataset, { locale, calendar: {} }));
+      if (correction === undefined) return null;
+      const { text, heading, changes, more } = correction;
+      return [`${text}. ${heading}:`, ...changes.map((change) => `– ${change}`), ...(more === '' ? [] : [more])].join(
+        '\n',
+      );
+    }
+  }
+}
+
+/** A text of the report, as Docket's own files print it; null where it has none. */
+export function reportText(
+  dataset: Dataset,
+  target: Extract<NameTarget, { readonly kind: 'text' | 'headline' | 'comment' }>,
+  options: ReportTextOptions,
+): string | null {
+  switch (target.kind) {
+    case 'text':
+      return variableText(dataset, target.of, options);
+    case 'headline':
+      return dataset.headlines?.[target.number - 1] ?? null;
+    case 'comment': {
+      const words = messagesFor(options.locale);
+      const comments = commentsOn(packComments({ dataset, words, locale: options.locale }), target.section);
+      return comments.length === 0 ? null : comments.map(commentText).join('\n\n');
+    }
+  }
+}
