@@ -52,6 +52,18 @@ export function temporaryFile(): string {
   return path;
 }
 
+/** What is done with the bytes of a workbook, opened as `board.xlsx`. */
+export async function withPackage<T>(bytes: Uint8Array, use: (pack: OpenedPackage) => Promise<T>): Promise<T> {
+  const path = temporaryFile();
+  await writeFile(path, bytes);
+  const pack = await openPackage(path, 'board.xlsx');
+  try {
+    return await use(pack);
+  } finally {
+    await pack.close();
+  }
+}
+
 /** Opens the bytes of a workbook as `board.xlsx`; closed when the test ends. */
 export async function openBytes(bytes: Uint8Array): Promise<OpenedPackage> {
   const path = temporaryFile();

@@ -59,7 +59,12 @@ function parseWorkbook(text: string, part: string): ParsedWorkbook {
   const names: ParsedName[] = [];
   let date1904 = false;
   let open: { name: string; scope: number | null; formula: string } | undefined;
+  // Extensions have elements of the same names, such as the arguments of functions by `definedName`.
+  let inExtensions = 0;
   for (const token of tokenizeXml(text, part)) {
+    if (token.kind === 'open' && token.local === 'extLst') inExtensions += 1;
+    if (token.kind === 'close' && token.local === 'extLst') inExtensions -= 1;
+    if (inExtensions > 0) continue;
     if (token.kind === 'text' && open !== undefined) open.formula += token.text;
     if (token.kind === 'close' && token.local === 'definedName' && open !== undefined) {
       names.push(open);
