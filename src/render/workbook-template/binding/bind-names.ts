@@ -1,8 +1,8 @@
 import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
+import { formatRange } from '../workbook/addresses.ts';
 import type { CellRange } from '../workbook/cells.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundName, BoundTable, ReportOutline } from './bindings.ts';
-import { formatRange } from '../workbook/addresses.ts';
 import { figuresOf } from './figure-names.ts';
 import { FIXED_NAMES, type NameReading, nameKey, readName } from './names.ts';
 import { quoted, sample } from './problem-text.ts';

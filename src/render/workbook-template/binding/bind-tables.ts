@@ -1,8 +1,8 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
 import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
+import { formatCell, formatRange } from '../workbook/addresses.ts';
 import type { TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundTable, ColumnTarget, ReportOutline, SectionOutline } from './bindings.ts';
-import { formatCell, formatRange } from '../workbook/addresses.ts';
 import { type HeaderReading, headerReader } from './column-headers.ts';
 import { figuresOf } from './figure-names.ts';
 import { sectionsNamed } from './names.ts';
