@@ -1,3 +1,4 @@
+import { columnLetters, columnNumber } from '../workbook/addresses.ts';
 import { type CellAddress, type CellRange, MAX_COLUMN, MAX_ROW } from '../workbook/cells.ts';
 import { type FormulaReference, formatReference, parseFormula, type ReferenceCorner } from './formula-references.ts';
 import type { ReferenceMap } from './growth.ts';
@@ -31,6 +32,10 @@ export function mapFormula(
     .map((piece) => (typeof piece === 'string' ? piece : mapReference(piece, sheet, map, place, single)))
     .join('');
 }
+
+/** As `mapFormula`, but ranges never grow: each corner moves as its cell does. For merged cells and what is selected. */
+export const mapCorners = (formula: string, sheet: string, map: ReferenceMap): string =>
+  mapFormula(formula, sheet, map, { row: 0, filled: true });
 
 function mapReference(
   reference: FormulaReference,
@@ -109,15 +114,4 @@ function shiftCorner({ column, row }: ReferenceCorner, rows: number, columns: nu
     ...(column === undefined || letters === undefined ? {} : { column: { ...column, letters } }),
     ...(row === undefined || newRow === undefined ? {} : { row: { ...row, number: newRow } }),
   };
-}
-
-const columnNumber = (letters: string): number =>
-  [...letters.toUpperCase()].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
-
-function columnLetters(column: number): string {
-  let letters = '';
-  for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26)) {
-    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
-  }
-  return letters;
 }

@@ -1,5 +1,6 @@
 import { DocketError } from '../../../base/error.ts';
-import { MAX_ROW } from '../workbook/cells.ts';
+import { formatRange } from '../workbook/addresses.ts';
+import { type CellRange, MAX_ROW } from '../workbook/cells.ts';
 import { bodyRows, type TemplateTable } from '../workbook/workbook.ts';
 import { type GrowthPlan, insertedRows, type RowBand } from './growth.ts';
 
@@ -12,47 +13,60 @@ export interface TableNeed {
 
 /**
  * Where the rows of bound tables go.
- * @throws DocketError `template.invalid` if tables share rows without starting and ending together, or if rows would be
- * inserted inside another bound table; `render.failed` if a sheet would have more rows than Excel allows.
+ * @throws DocketError `template.invalid` for a conflict of tables; `render.failed` if a sheet would have more rows than Excel
+ * allows.
  */
-export function planGrowth(tables: readonly TableNeed[]): GrowthPlan {
-  const bands = new Map<string, RowBand[]>();
-  for (const need of [...tables].sort(byPosition)) {
-    const onSheet = bands.get(need.table.sheet) ?? [];
-    bands.set(need.table.sheet, onSheet);
-    const { first, last } = bodyRows(need.table);
-    const shared = onSheet.findIndex((band) => band.first <= last && first <= band.last);
-    const band = onSheet[shared];
-    if (band === undefined) {
-      onSheet.push({ first, last, rows: Math.max(1, need.rows), tables: [bandTable(need.table)] });
-    } else if (band.first === first && band.last === last) {
-      onSheet[shared] = {
-        ...band,
-        rows: Math.max(band.rows, need.rows),
-        tables: [...band.tables, bandTable(need.table)],
+export function planGrowth(needs: readonly TableNeed[]): GrowthPlan {
+  const [conflict] = findConflicts(needs.map(({ table }) => table));
+  if (conflict !== undefined) throw conflictError(conflict);
+  const plan = new Map<string, RowBand[]>();
+  for (const { table, rows } of [...needs].sort((one, other) => byPosition(one.table, other.table))) {
+    const bands = plan.get(table.sheet) ?? [];
+    plan.set(table.sheet, bands);
+    const last = bands.at(-1);
+    const { first, last: lastRow } = bodyRows(table);
+    if (last?.first === first) {
+      bands[bands.length - 1] = {
+        ...last,
+        rows: Math.max(last.rows, rows),
+        tables: [...last.tables, bandTable(table)],
       };
-    } else {
-      throw conflict(need.table, band.tables[0]?.name ?? '', 'that start and end on the same rows');
-    }
+    } else bands.push({ first, last: lastRow, rows: Math.max(1, rows), tables: [bandTable(table)] });
   }
-  for (const { table } of tables) {
-    const { first } = bodyRows(table);
-    const split = bands
-      .get(table.sheet)
-      ?.find((band) => band.first !== first && isSplitBy(table.range.from.row, table.range.to.row, band.last));
-    if (split !== undefined)
-      throw conflict(table, split.tables[0]?.name ?? '', 'one below the other, without common rows');
-  }
-  for (const [sheet, onSheet] of bands) assertRows(sheet, onSheet);
-  return bands;
+  for (const [sheet, bands] of plan) assertRows(sheet, bands);
+  return plan;
 }
 
-/** Rows that are inserted behind `last` would tear these rows apart. */
-export const isSplitBy = (from: number, to: number, last: number): boolean => from <= last && last < to;
+/** Two bound tables of a sheet that cannot grow together. */
+export interface TableConflict {
+  readonly table: TemplateTable;
+  readonly other: TemplateTable;
+  /** They share rows of data, but not all of them; otherwise rows of `other` would be inserted inside `table`. */
+  readonly shareData: boolean;
+}
 
-const byPosition = (one: TableNeed, other: TableNeed): number =>
-  one.table.range.from.row + one.table.headerRows - (other.table.range.from.row + other.table.headerRows) ||
-  one.table.range.from.column - other.table.range.from.column;
+export function findConflicts(tables: readonly TemplateTable[]): readonly TableConflict[] {
+  const conflicts: TableConflict[] = [];
+  const sorted = [...tables].sort(byPosition);
+  for (const [index, table] of sorted.entries()) {
+    const rows = bodyRows(table);
+    for (const [place, other] of sorted.entries()) {
+      if (place === index || table.sheet !== other.sheet) continue;
+      const others = bodyRows(other);
+      if (rows.first === others.first && rows.last === others.last) continue;
+      const shareData = rows.first <= others.last && others.first <= rows.last;
+      // Of two that share rows of data, the lower one is named.
+      if (shareData ? place < index : isSplitBy(table.range, others.last)) conflicts.push({ table, other, shareData });
+    }
+  }
+  return conflicts;
+}
+
+/** Rows that are inserted behind this row would tear the range apart. */
+export const isSplitBy = ({ from, to }: CellRange, last: number): boolean => from.row <= last && last < to.row;
+
+const byPosition = (one: TemplateTable, other: TemplateTable): number =>
+  bodyRows(one).first - bodyRows(other).first || one.range.from.column - other.range.from.column;
 
 const bandTable = ({ name, range, totalsRows }: TemplateTable): RowBand['tables'][number] => ({
   name,
@@ -74,13 +88,10 @@ function assertRows(sheet: string, bands: readonly RowBand[]): void {
 
 const hasTotals = ({ totalsRow }: RowBand['tables'][number]): boolean => totalsRow;
 
-const conflict = (table: TemplateTable, other: string, rule: string): DocketError =>
-  new DocketError(
-    'template.invalid',
-    `Rows for the table "${other}" would be inserted inside the table "${table.name}".`,
-    {
-      expected: `tables ${rule}`,
-      got: `"${table.name}" and "${other}" share rows of the sheet "${table.sheet}"`,
-      next: 'Align the two tables, or move one of them below the other or to a sheet of its own.',
-    },
-  );
+const conflictError = ({ table, other, shareData }: TableConflict): DocketError =>
+  new DocketError('template.invalid', `The tables "${other.name}" and "${table.name}" cannot grow on one sheet.`, {
+    expected: shareData ? 'tables whose first and last rows of data are the same' : 'tables without common rows',
+    got: `${formatRange(other.range)} and ${formatRange(table.range)}`,
+    where: `${table.sheet}!${formatRange(table.range)}`,
+    next: 'Align the two tables, or move one of them below the other or to a sheet of its own.',
+  });

@@ -1,0 +1,72 @@
+import { relationshipKind, relationshipsPart } from '../../package/relationships.ts';
+import type { TemplatePackage } from '../../package/template-package.ts';
+import type { TemplateSheet, TemplateTable } from '../../workbook/workbook.ts';
+import type { ReferenceMap } from '../growth.ts';
+import { mapPivotTable } from './cached/map-pivot.ts';
+import { mapNamedViews, mapSingleXmlCells } from './map-cell-lists.ts';
+import { commentedCells, mapComments, moveComments } from './map-comments.ts';
+import { mapControl } from './map-controls.ts';
+import { mapDrawing } from './map-drawing.ts';
+import { mapLinks } from './map-links.ts';
+import { mapTable } from './map-tables.ts';
+import { mapVml } from './map-vml.ts';
+import { readPart, type XmlPart } from './xml-part.ts';
+
+export interface SheetSources {
+  readonly template: TemplatePackage;
+  readonly sheet: TemplateSheet;
+  /** Of the sheet. */
+  readonly boundTables: readonly TemplateTable[];
+  readonly map: ReferenceMap;
+}
+
+/**
+ * The parts of a sheet that hold references or anchors which growth moves: tables, drawings, comments, controls, pivot
+ * tables and others. The part of the sheet itself is not among them.
+ */
+export async function mapSheetParts({
+  template,
+  sheet: { name: sheet, part: own },
+  boundTables,
+  map,
+}: SheetSources): Promise<ReadonlyMap<string, string>> {
+  const changes = new Map<string, string>();
+  const put = (part: string, text: string | undefined): void => {
+    if (text !== undefined) changes.set(part, text);
+  };
+  const putLinks = async (owner: string): Promise<void> => {
+    const part = relationshipsPart(owner);
+    if (template.has(part)) put(part, mapLinks(await readPart(template, part), sheet, map));
+  };
+
+  const parts = (await template.relationships(own))
+    .filter(({ target, external }) => !external && template.has(target))
+    .map((relationship) => ({ kind: relationshipKind(relationship), name: relationship.target }));
+  const cells: string[] = [];
+  for (const { kind, name } of parts) {
+    if (kind === 'comments') cells.push(...commentedCells(await readPart(template, name)));
+  }
+  const comments = moveComments(cells, sheet, map);
+  const isBound = (part: string): boolean => boundTables.some((table) => table.part === part);
+  const boundRanges = boundTables.map(({ range }) => range);
+
+  const mappers: Readonly<Record<string, (part: XmlPart) => string | undefined>> = {
+    table: (part) => mapTable(part, sheet, isBound(part.name), map),
+    drawing: (part) => mapDrawing(part, sheet, map),
+    comments: (part) => mapComments(part, comments),
+    threadedComment: (part) => mapComments(part, comments),
+    vmlDrawing: ({ text }) => mapVml(text, sheet, comments, map),
+    ctrlProp: (part) => mapControl(part, sheet, map),
+    pivotTable: (part) => mapPivotTable(part, sheet, map),
+    tableSingleCells: (part) => mapSingleXmlCells(part, sheet, map),
+    namedSheetView: (part) => mapNamedViews(part, sheet, boundRanges, map),
+    namedSheetViews: (part) => mapNamedViews(part, sheet, boundRanges, map),
+  };
+  await putLinks(own);
+  for (const { kind, name } of parts) {
+    const mapper = Object.hasOwn(mappers, kind) ? mappers[kind] : undefined;
+    if (mapper !== undefined) put(name, mapper(await readPart(template, name)));
+    if (kind === 'drawing') await putLinks(name);
+  }
+  return changes;
+}

@@ -1,0 +1,97 @@
+import type { XmlOpen, XmlToken } from '../package/xml-tokens.ts';
+import { formatCell, parseCell, parseRange } from '../workbook/addresses.ts';
+import type { CellAddress, CellRange } from '../workbook/cells.ts';
+import { isTooLong } from './formula-references.ts';
+import { findNotFollowed, type NotFollowed } from './not-followed.ts';
+
+/** What of a worksheet growth depends on, besides its tables. */
+export interface SheetObstacles {
+  readonly merged: readonly CellRange[];
+  /** Formulas whose results fill a range. */
+  readonly blocks: readonly BlockFormula[];
+  /** References that do not follow growth, by kind: the first cell, and how many formulas. */
+  readonly notFollowed: ReadonlyMap<NotFollowed, { readonly cell: string | undefined; readonly formulas: number }>;
+  /** Cells with a formula in the rows asked for. */
+  readonly formulaCells: readonly CellAddress[];
+  /** Cells of formulas that are too long to be read; undefined: a formula outside of cells. */
+  readonly tooLong: readonly (CellAddress | undefined)[];
+  /** Of the rows asked for. */
+  readonly hiddenRows: ReadonlySet<number>;
+}
+
+export interface BlockFormula {
+  readonly kind: 'array' | 'spill' | 'data table';
+  readonly range: CellRange;
+}
+
+const FORMULAS = new Set(['f', 'formula', 'formula1', 'formula2']);
+
+/** @param rows Those whose formulas and hiding matter. */
+export async function readObstacles(
+  batches: AsyncIterable<readonly XmlToken[]>,
+  rows: ReadonlySet<number>,
+): Promise<SheetObstacles> {
+  const merged: CellRange[] = [];
+  const blocks: BlockFormula[] = [];
+  const notFollowed = new Map<NotFollowed, { readonly cell: string | undefined; readonly formulas: number }>();
+  const formulaCells: CellAddress[] = [];
+  const tooLong: (CellAddress | undefined)[] = [];
+  const hiddenRows = new Set<number>();
+  // Files may leave out the addresses of rows and cells: then they follow the one before.
+  let cell: CellAddress = { row: 0, column: 0 };
+  let dynamic = false;
+  let inData = false;
+  /** Of the formula that is being read; null: none. */
+  let formula = null as string | null;
+
+  const open = (token: XmlOpen): void => {
+    const { local, attributes } = token;
+    if (local === 'sheetData') inData = true;
+    else if (local === 'row' && inData) {
+      cell = { row: Number(attributes.r ?? cell.row + 1), column: 0 };
+      if (rows.has(cell.row) && isTrue(attributes.hidden)) hiddenRows.add(cell.row);
+    } else if (local === 'c' && inData) {
+      cell = parseCell(attributes.r ?? '') ?? { row: cell.row, column: cell.column + 1 };
+      dynamic = attributes.cm !== undefined;
+    } else if (local === 'mergeCell') {
+      const range = parseRange(attributes.ref ?? '');
+      if (range !== undefined) merged.push(range);
+    } else if (FORMULAS.has(local)) {
+      formula = '';
+      if (local === 'f' && inData) readFormula(attributes);
+    }
+  };
+
+  const readFormula = ({ t, ref }: XmlOpen['attributes']): void => {
+    if (rows.has(cell.row)) formulaCells.push(cell);
+    const range = parseRange(ref ?? '');
+    if (range === undefined) return;
+    if (t === 'array') blocks.push({ kind: dynamic ? 'spill' : 'array', range });
+    else if (t === 'dataTable') blocks.push({ kind: 'data table', range });
+  };
+
+  const close = (): void => {
+    if (isTooLong(formula ?? '')) {
+      tooLong.push(inData ? cell : undefined);
+      formula = null;
+    }
+    for (const kind of findNotFollowed(formula ?? '')) {
+      const seen = notFollowed.get(kind);
+      const first = inData ? formatCell(cell) : undefined;
+      notFollowed.set(kind, { cell: seen === undefined ? first : seen.cell, formulas: (seen?.formulas ?? 0) + 1 });
+    }
+    formula = null;
+  };
+
+  for await (const batch of batches) {
+    for (const token of batch) {
+      if (token.kind === 'open') open(token);
+      else if (token.kind === 'text' && formula !== null) formula += token.text;
+      else if (token.kind === 'close' && FORMULAS.has(token.local)) close();
+      else if (token.kind === 'close' && token.local === 'sheetData') inData = false;
+    }
+  }
+  return { merged, blocks, notFollowed, formulaCells, tooLong, hiddenRows };
+}
+
+const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
