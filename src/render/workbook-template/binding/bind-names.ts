@@ -1,8 +1,8 @@
 import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
+import { formatRange } from '../workbook/addresses.ts';
 import type { CellRange } from '../workbook/cells.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundName, BoundTable, ReportOutline } from './bindings.ts';
-import { formatRange } from './cell-text.ts';
 import { figuresOf } from './figure-names.ts';
 import { FIXED_NAMES, type NameReading, nameKey, readName } from './names.ts';
 import { quoted, sample } from './problem-text.ts';
@@ -19,6 +19,9 @@ const overlap = (a: CellRange, b: CellRange): boolean =>
   a.from.row <= b.to.row && b.from.row <= a.to.row && a.from.column <= b.to.column && b.from.column <= a.to.column;
 
 const isSame = (a: Target, b: Target): boolean => a.sheet === b.sheet && overlap(a.range, b.range);
+
+const renaming = (closest: string | undefined): string =>
+  closest === undefined ? 'rename or delete it' : `rename it to ${quoted(closest)}, or delete it`;
 
 /** Why a name gets nothing. */
 function readingProblem(
@@ -50,7 +53,7 @@ function readingProblem(
           ...about,
           code: 'workbook.unknown',
           expected: `a value of the report (${sample(FIXED_NAMES)}, or docket.<section>.<metric>)`,
-          next: read.closest === undefined ? 'rename or delete it' : `did you mean ${quoted(read.closest)}?`,
+          next: renaming(read.closest),
         };
       }
       const { suffix } = read;
@@ -63,7 +66,7 @@ function readingProblem(
           suffix === undefined
             ? `a metric of section ${quoted(section.id)} (${metrics.length === 0 ? 'it has none' : sample(metrics)})`
             : `a figure that section ${quoted(section.id)} has: ${has.join(', ')}`,
-        next: read.closest === undefined ? 'rename or delete it' : `did you mean ${quoted(read.closest)}?`,
+        next: renaming(read.closest),
       };
     }
   }

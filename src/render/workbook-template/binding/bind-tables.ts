@@ -1,8 +1,8 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
 import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
+import { formatCell, formatRange } from '../workbook/addresses.ts';
 import type { TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundTable, ColumnTarget, ReportOutline, SectionOutline } from './bindings.ts';
-import { formatCell, formatRange } from './cell-text.ts';
 import { type HeaderReading, headerReader } from './column-headers.ts';
 import { figuresOf } from './figure-names.ts';
 import { sectionsNamed } from './names.ts';
@@ -40,7 +40,7 @@ function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSect
       at,
       expected: `a section of the report behind "docket:" in the alternative text of the table (${sample(ids)})`,
       got: quoted(asked),
-      next: closest === undefined ? 'name a section of the report' : `did you mean "docket:${closest}"?`,
+      next: closest === undefined ? 'name a section of the report' : `write "docket:${closest}"`,
     };
   }
   if (found.length > 1) {
@@ -110,20 +110,20 @@ function headerProblem(
     case 'unknown': {
       // The service gives a list its fields, and the catalog the labels.
       if (section.list) return undefined;
-      const [next] = [read.closest === undefined ? undefined : `did you mean ${quoted(read.closest)}?`];
+      const renamed = read.closest === undefined ? undefined : `rename it to ${quoted(read.closest)}`;
       if (read.id)
         return problem(
           'error',
           'workbook.unknown',
           `a column of section ${quoted(section.id)} (${columnIds(section)})`,
-          next ?? 'name a column of the section, or write a header that is no id',
+          `${renamed ?? 'name a column of the section'}, or write a header that is no id`,
         );
       if (!labelsKnown || formula !== undefined) return undefined;
       return problem(
         'warning',
         'workbook.unknown',
         `a column of section ${quoted(section.id)} (${columnIds(section)}), or a calculated column`,
-        next ?? 'check that the column is your own: its cells stay as they are in the template',
+        `${renamed === undefined ? 'check that' : `${renamed}, or check that`} the column is your own: its cells stay as they are in the template`,
       );
     }
   }

@@ -27,20 +27,26 @@ interface Candidate {
 interface HeaderIndex {
   readonly ids: ReadonlyMap<string, Candidate>;
   readonly labels: ReadonlyMap<string, readonly Candidate[]>;
+  /** Keys as headers write them. */
+  readonly texts: ReadonlyMap<string, string>;
 }
 
 function indexOf(section: SectionOutline): HeaderIndex {
   const ids = new Map<string, Candidate>();
   const labels = new Map<string, Candidate[]>();
+  const texts = new Map<string, string>();
   const addLabel: AddCandidate = (text, candidate) => {
     const key = headerKey(text);
     const known = labels.get(key) ?? [];
+    if (!texts.has(key)) texts.set(key, text.trim());
     if (key !== '' && !known.some(({ target }) => sameTarget(target, candidate.target)))
       labels.set(key, [...known, candidate]);
   };
   /** Its own id comes before what is made of another one's. */
   const addId: AddCandidate = (text, candidate) => {
-    if (!ids.has(headerKey(text))) ids.set(headerKey(text), candidate);
+    const key = headerKey(text);
+    if (!ids.has(key)) ids.set(key, candidate);
+    if (!texts.has(key)) texts.set(key, text);
   };
   const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
     formerly === undefined ? [name] : [name, formerly];
@@ -77,7 +83,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
       }
     }
   }
-  return { ids, labels };
+  return { ids, labels, texts };
 }
 
 type AddCandidate = (text: string, candidate: Candidate) => void;
@@ -116,7 +122,7 @@ const ID = /^[\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+$/u;
  * files in all languages, and a unit in brackets. Ids come before labels. Without regard to case and outer space.
  */
 export function headerReader(section: SectionOutline): (header: string) => HeaderReading {
-  const { ids, labels } = indexOf(section);
+  const { ids, labels, texts } = indexOf(section);
   const find = (key: string): readonly Candidate[] => {
     const byId = ids.get(key);
     return byId === undefined ? (labels.get(key) ?? []) : [byId];
@@ -151,7 +157,8 @@ export function headerReader(section: SectionOutline): (header: string) => Heade
       const [of] = find(key.slice(0, -suffix.length));
       return { kind: 'figure', id: of?.column.name ?? '', suffix };
     }
-    const [closest] = closestMatches(key, [...ids.keys(), ...labels.keys()]);
+    const [near] = closestMatches(key, texts.keys());
+    const closest = near === undefined ? undefined : texts.get(near);
     return { kind: 'unknown', id: ID.test(key), ...(closest === undefined ? {} : { closest }) };
   };
 }

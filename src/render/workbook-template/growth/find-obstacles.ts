@@ -2,7 +2,7 @@ import type { TemplateBindings } from '../binding/bindings.ts';
 import type { TemplatePackage } from '../package/template-package.ts';
 import { tokenizeXml, tokenizeXmlStream } from '../package/tokenize-xml.ts';
 import type { TemplateProblem } from '../template-problem.ts';
-import { formatRange, parseRange, sameName } from '../workbook/addresses.ts';
+import { formatCell, formatRange, parseRange, sameName } from '../workbook/addresses.ts';
 import type { CellRange } from '../workbook/cells.ts';
 import { bodyRows, type TemplateSheet, type TemplateTable, type TemplateWorkbook } from '../workbook/workbook.ts';
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
@@ -36,7 +36,7 @@ export async function findObstacles(
     const tables = bound.filter((table) => sameName(table.sheet, sheet.name));
     const rows = new Set(tables.flatMap((table) => [bodyRows(table).last, bodyRows(table).last - 1]));
     const found = await readObstacles(tokenizeXmlStream(await template.openPart(sheet.part), sheet.part), rows);
-    problems.push(...notFollowedBySheet(sheet, found));
+    problems.push(...notFollowedBySheet(sheet, found), ...tooLongFormulas(sheet, found));
     if (tables.length === 0) continue;
     problems.push(...besideOtherTables(workbook, tables), ...inTheWay(sheet, tables, found));
     problems.push(...besideTables(sheet, tables, found), ...(await besidePivots(template, sheet, tables)));
@@ -123,7 +123,7 @@ function besideTables(
     problems.push({
       severity: 'warning',
       code: 'workbook.not_followed',
-      at: { sheet: sheet.name, cell: formatRange({ from: cell, to: cell }) },
+      at: { sheet: sheet.name, cell: formatCell(cell) },
       expected: 'formulas for each row in columns of the table',
       got: `formulas beside the table "${table.name}", which new rows do not get`,
       next: `Extend "${table.name}" over their columns, or ignore this if they are not for each row`,
@@ -161,6 +161,16 @@ function pivotRange(xml: string, part: string): CellRange | undefined {
   }
   return undefined;
 }
+
+const tooLongFormulas = ({ name }: TemplateSheet, { tooLong }: SheetObstacles): readonly TemplateProblem[] =>
+  tooLong.map((cell) => ({
+    severity: 'error',
+    code: 'workbook.invalid',
+    at: { sheet: name, ...(cell === undefined ? {} : { cell: formatCell(cell) }) },
+    expected: 'a formula of at most 8,192 characters, as in Excel',
+    got: 'a longer formula',
+    next: 'Split the formula into several cells',
+  }));
 
 const notFollowedBySheet = ({ name }: TemplateSheet, { notFollowed }: SheetObstacles): readonly TemplateProblem[] =>
   [...notFollowed].map(([kind, { cell, formulas }]) => ({

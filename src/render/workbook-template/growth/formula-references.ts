@@ -1,4 +1,5 @@
 import { tokenize } from '@borgar/fx/xlsx';
+import { DocketError } from '../../../base/error.ts';
 
 /**
  * A formula of a file in pieces: references by address, and the text between them as written. Names, structured references,
@@ -30,8 +31,27 @@ export interface ReferenceCorner {
 
 const CORNER = /^(?:(\$?)([A-Za-z]{1,3}))?(?:(\$?)([1-9]\d{0,6}))?$/;
 
-/** @param formula As files write it, with or without `=`. */
+/** Excel's own formulas have at most 8,192 characters, before functions and sheets get the prefixes of files. */
+const MAX_CHARACTERS = 16_384;
+/** The tokenizer looks for the end of a quoted name from each quotation mark on. */
+const MAX_QUOTATION_MARKS = 1_000;
+
+/** Formulas longer than Excel's are not read. */
+export const isTooLong = (formula: string): boolean =>
+  formula.length > MAX_CHARACTERS || (formula.match(/'/g)?.length ?? 0) > MAX_QUOTATION_MARKS;
+
+/**
+ * @param formula As files write it, with or without `=`.
+ * @throws DocketError `template.invalid` for a formula that is too long
+ */
 export function parseFormula(formula: string): readonly FormulaPiece[] {
+  if (isTooLong(formula)) {
+    throw new DocketError('template.invalid', 'A formula of the template is too long.', {
+      expected: `at most ${MAX_CHARACTERS.toLocaleString('en')} characters and ${MAX_QUOTATION_MARKS.toLocaleString('en')} quotation marks`,
+      got: `${formula.length.toLocaleString('en')} characters: ${formula.slice(0, 40)}…`,
+      next: 'Split the formula into several cells.',
+    });
+  }
   const pieces: FormulaPiece[] = [];
   let text = '';
   for (const { type, value } of tokenize(formula, { negativeNumbers: false })) {

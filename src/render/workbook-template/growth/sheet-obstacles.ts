@@ -1,6 +1,7 @@
 import type { XmlOpen, XmlToken } from '../package/xml-tokens.ts';
 import { formatCell, parseCell, parseRange } from '../workbook/addresses.ts';
 import type { CellAddress, CellRange } from '../workbook/cells.ts';
+import { isTooLong } from './formula-references.ts';
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
 
 /** What of a worksheet growth depends on, besides its tables. */
@@ -12,6 +13,8 @@ export interface SheetObstacles {
   readonly notFollowed: ReadonlyMap<NotFollowed, { readonly cell: string | undefined; readonly formulas: number }>;
   /** Cells with a formula in the rows asked for. */
   readonly formulaCells: readonly CellAddress[];
+  /** Cells of formulas that are too long to be read; undefined: a formula outside of cells. */
+  readonly tooLong: readonly (CellAddress | undefined)[];
   /** Of the rows asked for. */
   readonly hiddenRows: ReadonlySet<number>;
 }
@@ -32,6 +35,7 @@ export async function readObstacles(
   const blocks: BlockFormula[] = [];
   const notFollowed = new Map<NotFollowed, { readonly cell: string | undefined; readonly formulas: number }>();
   const formulaCells: CellAddress[] = [];
+  const tooLong: (CellAddress | undefined)[] = [];
   const hiddenRows = new Set<number>();
   // Files may leave out the addresses of rows and cells: then they follow the one before.
   let cell: CellAddress = { row: 0, column: 0 };
@@ -67,6 +71,10 @@ export async function readObstacles(
   };
 
   const close = (): void => {
+    if (isTooLong(formula ?? '')) {
+      tooLong.push(inData ? cell : undefined);
+      formula = null;
+    }
     for (const kind of findNotFollowed(formula ?? '')) {
       const seen = notFollowed.get(kind);
       const first = inData ? formatCell(cell) : undefined;
@@ -83,7 +91,7 @@ export async function readObstacles(
       else if (token.kind === 'close' && token.local === 'sheetData') inData = false;
     }
   }
-  return { merged, blocks, notFollowed, formulaCells, hiddenRows };
+  return { merged, blocks, notFollowed, formulaCells, tooLong, hiddenRows };
 }
 
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';

@@ -79,7 +79,7 @@ describe('headers of a bound table', () => {
     ['same', { kind: 'ambiguous', ids: ['other_rate', 'third_rate'] }],
     ['Profiles created (hours)', { kind: 'unit', id: 'profiles.created', unit: 'hours' }],
     ['decision_p50.status (h)', { kind: 'unit', id: 'decision_p50', unit: 'h' }],
-    ['Profils created', { kind: 'unknown', id: false, closest: 'profiles created' }],
+    ['Profils created', { kind: 'unknown', id: false, closest: 'Profiles created' }],
     ['profiles.creatd', { kind: 'unknown', id: true, closest: 'profiles.created' }],
     ['Notes of the board', { kind: 'unknown', id: false }],
   ])('does not bind %j', (header, reading) => {

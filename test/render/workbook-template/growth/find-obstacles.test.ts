@@ -127,5 +127,10 @@ it.each<[string, Example, string[]]>([
     },
     ['warning workbook.obstacle Board!4:4', 'warning workbook.not_followed Board!E4'],
   ],
+  [
+    'formulas that Excel would not read',
+    { other: data(row(1, `<c r="B1"><f>A1+${'1+'.repeat(9_000)}1</f></c><c r="C1"><f>${"''".repeat(600)}</f></c>`)) },
+    ['error workbook.invalid Other!B1', 'error workbook.invalid Other!C1'],
+  ],
   ['nothing', { sheet: data(row(4, '<c r="B4"><f>SUM(A$2:A4)</f></c>')), other: merge('A1:A9') }, []],
 ])('finds %s', async (_, example, expected) => expect(await problemsOf(example)).toEqual(expected));
