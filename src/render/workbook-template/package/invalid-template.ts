@@ -1,4 +1,5 @@
 import { DocketError, type ErrorDetail } from '../../../base/error.ts';
+import type { TemplateProblem } from '../template-problem.ts';
 
 /** A template that is no workbook, damaged, or larger than the limits allow. `file`: as diagnostics name it. */
 export const invalidTemplate = (
@@ -17,3 +18,13 @@ export const clipText = (text: string): string => {
   const shown = text.replace(/\p{Cc}/gu, '?');
   return shown.length > 80 ? `${shown.slice(0, 79)}…` : shown;
 };
+
+/** The error of a package as a problem of the template as a whole. */
+export const problemOfError = ({ message, expected, got, next }: DocketError): TemplateProblem => ({
+  severity: 'error',
+  code: 'workbook.invalid',
+  message,
+  expected: expected ?? 'a workbook',
+  got: got ?? 'another file',
+  next: (next ?? 'Save the workbook again in Excel').replace(/\.$/, ''),
+});

@@ -3,17 +3,10 @@ import { clipText, invalidTemplate } from '../package/invalid-template.ts';
 import { relationshipKind } from '../package/relationships.ts';
 import type { Relationship, TemplatePackage } from '../package/template-package.ts';
 import { decodeExcelText, tokenizeXml } from '../package/tokenize-xml.ts';
+import { findWorkbookPart } from '../package/workbook-part.ts';
 import { parseSheetRange, sameName } from './addresses.ts';
 import { readTable } from './read-table.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from './workbook.ts';
-
-/** Media types of the main part of workbooks and templates; macros are kept or removed by `macros`. */
-const WORKBOOK_TYPES: ReadonlySet<string> = new Set([
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.template.main+xml',
-  'application/vnd.ms-excel.sheet.macroEnabled.main+xml',
-  'application/vnd.ms-excel.template.macroEnabled.main+xml',
-]);
 
 /** Sheets, tables and names of a template. Throws `template.invalid` if it is no workbook or one of them is missing. */
 export async function readWorkbook(pack: TemplatePackage): Promise<TemplateWorkbook> {
@@ -43,23 +36,6 @@ export async function readWorkbook(pack: TemplatePackage): Promise<TemplateWorkb
     date1904,
     macros: relationships.some((relationship) => relationshipKind(relationship) === 'vbaProject'),
   };
-}
-
-/** The part of the workbook. Throws `template.invalid` if the package has none, or it is of a kind that cannot be filled. */
-export async function findWorkbookPart(pack: TemplatePackage): Promise<string> {
-  const main = (await pack.relationships()).find(
-    (relationship) => !relationship.external && relationshipKind(relationship) === 'officeDocument',
-  );
-  const type = main === undefined ? undefined : pack.contentType(main.target);
-  if (main !== undefined && pack.has(main.target) && type !== undefined && WORKBOOK_TYPES.has(type)) return main.target;
-  throw invalidTemplate(pack.file, 'The template is not a workbook.', {
-    expected: 'a workbook: .xlsx, .xlsm, .xltx or .xltm',
-    got:
-      main === undefined
-        ? 'a package without a main part'
-        : `${clipText(main.target)} of type ${clipText(type ?? 'unknown')}`,
-    next: 'Save it in Excel as .xlsx or .xlsm.',
-  });
 }
 
 interface ParsedName {

@@ -1,0 +1,72 @@
+import { DocketError } from '../../../base/error.ts';
+import type { TemplateProblem } from '../template-problem.ts';
+import { readWorkbook } from '../workbook/read-workbook.ts';
+import { problemOfError } from './invalid-template.ts';
+import { sheetsOfParts } from './refused/locate.ts';
+import { findRefusedFormulas, SUSPICIOUS } from './refused/refused-formulas.ts';
+import { type ExternalLink, linkProblem, readExternalLinks } from './refused/refused-links.ts';
+import { findRefusedRelationships } from './refused/refused-relationships.ts';
+import { findRemotePictures } from './refused/remote-pictures.ts';
+import type { TemplatePackage } from './template-package.ts';
+import { findWorkbookPart } from './workbook-part.ts';
+
+/** Characters at the end of a chunk that are searched again with the next one. */
+const OVERLAP = 16;
+
+/**
+ * What a template is refused for before anything of it is bound: damaged parts, content outside of the workbook, a signature
+ * of the whole file; also what its reader should know. Inflates every part once; opens nothing but the template.
+ * @throws `template.invalid` if it is no workbook
+ */
+export async function findRefusedContent(pack: TemplatePackage): Promise<TemplateProblem[]> {
+  const workbook = await readWorkbook(pack);
+  const workbookPart = await findWorkbookPart(pack);
+  const sheets = await sheetsOfParts(pack, workbook);
+  const links = await readExternalLinks(pack, workbookPart);
+  const unreported = new Set(links.map(({ number }) => number));
+  const problems = [...(await findRefusedRelationships(pack, sheets))];
+  const withFormulas = new Set([
+    workbookPart,
+    ...workbook.sheets.map(({ part }) => part),
+    ...workbook.tables.map(({ part }) => part),
+  ]);
+  for (const part of pack.parts) {
+    const sheet = sheets.get(part);
+    problems.push(
+      ...(await partProblems(pack, part, sheet, withFormulas.has(part) ? { links, unreported } : undefined)),
+    );
+  }
+  for (const link of links) if (unreported.has(link.number)) problems.push(linkProblem(link.what, undefined));
+  return problems;
+}
+
+async function partProblems(
+  pack: TemplatePackage,
+  part: string,
+  sheet: string | undefined,
+  formulas: { readonly links: readonly ExternalLink[]; readonly unreported: Set<number> } | undefined,
+): Promise<readonly TemplateProblem[]> {
+  try {
+    const suspicious = await readThrough(pack, part);
+    if (formulas !== undefined && suspicious) {
+      return await findRefusedFormulas(pack, part, sheet, formulas.links, formulas.unreported);
+    }
+    return part.toLowerCase().endsWith('.vml') ? await findRemotePictures(pack, part, sheet) : [];
+  } catch (error) {
+    if (!(error instanceof DocketError) || error.code !== 'template.invalid') throw error;
+    return [{ ...problemOfError(error), ...(sheet === undefined ? {} : { at: { sheet } }) }];
+  }
+}
+
+/** Inflates a part, which checks its size and checksum. True if its bytes may hold a refused formula. */
+async function readThrough(pack: TemplatePackage, part: string): Promise<boolean> {
+  let suspicious = false;
+  let end = '';
+  for await (const chunk of await pack.openPart(part)) {
+    if (suspicious) continue;
+    const text = end + chunk.toString('latin1');
+    suspicious = SUSPICIOUS.test(text);
+    end = text.slice(-OVERLAP);
+  }
+  return suspicious;
+}
