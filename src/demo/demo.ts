@@ -31,7 +31,7 @@ import { runStates } from './run-states.ts';
 import { sampleReadings } from './sample-readings.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
-const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
+const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-book'] as const;
 
 export interface DemoOptions {
   /** Output folder. Written elsewhere and moved here at the end, so that concurrent demos do not mix. */
@@ -177,11 +177,12 @@ async function deleteKeys(url: string, prefix: string): Promise<void> {
   }
 }
 
-/** Writes each e-mail as an HTML page next to the messages. */
+/** Writes each report's e-mail as an HTML page next to the messages. */
 async function writeMailPages(staging: string, records: readonly RunRecord[]): Promise<void> {
   const archive = directoryArchive(join(staging, 'archive'));
   for (const record of records) {
-    const sealed = await archive.find(record);
+    const hasMail = record.deliveries.some(({ target }) => target.endsWith('-email'));
+    const sealed = hasMail ? await archive.find(record) : undefined;
     if (sealed !== undefined)
       await writeFile(join(staging, 'mailbox', `${record.report}.html`), inlineImages(sealed.mail));
   }
@@ -210,7 +211,7 @@ async function printSummary(
     const { org, report, period, state, calls, files, deliveries } = record;
     const sent = deliveries.filter((delivery) => delivery.state === 'sent').length;
     say(
-      `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls, ${files.length} files, ${sent} of ${deliveries.length} deliveries sent`,
+      `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls, ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${sent} of ${deliveries.length} deliveries sent`,
     );
     if (record.error !== null) say(`  ${record.error.message}`);
   }
@@ -222,6 +223,7 @@ async function printSummary(
   say('  npx docket demo --page          the same, but you comment and approve the board pack in a browser');
   say('  npx docket sandbox              the API on a port; prints the two variables to set for the next two');
   say('  npx docket explain demo/board-pack      what a run asks and costs, and who gets it');
+  say('  npx docket explain demo/board-book      which table and cell of the workbook jobs/demo/board.xlsx gets what');
   say('  npx docket run demo/weekly-kpi --no-deliver --period 2026-10      one run, without Redis');
   say(
     '  docs/first-report.md            a report of your own in five minutes: docket sandbox, docket init, docket run',
@@ -230,6 +232,9 @@ async function printSummary(
 
 /** The most interesting files first. */
 const SHOWN_FIRST = ['.pdf', '.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
+
+/** Where the workbook is that was made from a template. */
+const FILLED = join('out', 'board-book');
 
 /** The PDF and the workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
 async function listFirst(target: string): Promise<string[]> {
@@ -245,6 +250,9 @@ async function listFirst(target: string): Promise<string[]> {
   const manifest = /^archive\/[^.].*\/manifest\.json$/;
   const single = paths.filter((path) => !path.startsWith('archive') || manifest.test(path));
   return SHOWN_FIRST.flatMap((ending) => [...single, ...csv.keys()].filter((path) => path.endsWith(ending))).map(
-    (path) => (csv.has(path) ? `${path}  (${csv.get(path)} CSV files, a schema beside each)` : path),
+    (path) => {
+      if (csv.has(path)) return `${path}  (${csv.get(path)} CSV files, a schema beside each)`;
+      return path.startsWith(FILLED) ? `${path}  (jobs/demo/board.xlsx, filled)` : path;
+    },
   );
 }

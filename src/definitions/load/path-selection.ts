@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises';
-import { basename, dirname, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { DocketError } from '../../base/error.ts';
 import { comparePositions, type Diagnostic } from '../diagnostics/diagnostic.ts';
 import type { Definition } from '../schema/report-definition.ts';
@@ -33,13 +33,22 @@ export async function reportSelector(
   const isSelected = await selectFiles(jobs, only);
   return ({ org, report }) => {
     const source = jobs.sources.get(`${org}/${report}`);
-    return source !== undefined && isSelected(source.file);
+    return source !== undefined && (isSelected(source.file) || namedFiles(jobs, `${org}/${report}`).some(isSelected));
   };
 }
 
-/** All files with definitions or diagnostics. */
-const definitionFiles = (jobs: Definitions): string[] =>
-  [...jobs.sources.values(), ...jobs.targetSources.values(), ...jobs.diagnostics].map(({ file }) => file);
+/** All files with definitions or diagnostics, and those that definitions name. */
+const definitionFiles = (jobs: Definitions): string[] => [
+  ...[...jobs.sources.values(), ...jobs.targetSources.values(), ...jobs.diagnostics].map(({ file }) => file),
+  ...[...jobs.reports.keys()].flatMap((name) => namedFiles(jobs, name)),
+];
+
+/** The files that a report's outputs are made from. */
+function namedFiles({ reports, sources }: Definitions, name: string): string[] {
+  const source = sources.get(name);
+  const names = Object.keys(reports.get(name)?.files ?? {});
+  return source === undefined ? [] : names.map((file) => join(dirname(source.file), file));
+}
 
 const isIn = (file: string, path: string): boolean => {
   const full = resolve(file);

@@ -1,10 +1,11 @@
+import { dirname } from 'node:path';
 import type { AppContext } from '../../../base/context.ts';
 import { toDocketError } from '../../../base/error.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
-import { comparePositions, type Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
@@ -15,6 +16,7 @@ import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
+import type { WorkbookDiagnostics } from '../../../render/check-workbook-templates.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import { catalogDiagnostics, planDiagnostic } from '../../../services/definitions/catalog-diagnostics.ts';
@@ -50,18 +52,21 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const chosen = await reportSelector(jobs, paths);
   advice.push(...(await templateAdvice(context.config.DOCKET_TEMPLATES, [...jobs.reports.values()].filter(chosen))));
-  const warnings = [...refusedLater, ...advice].sort(comparePositions);
   const unchecked: string[] = [];
-  if (!flags.offline) {
-    const found = await catalogErrors(
-      readableReports(jobs).filter(({ value }) => chosen(value)),
-      jobs,
-      context,
-      (why) => unchecked.push(why),
-    );
-    errors.push(...(await selectDiagnostics({ ...jobs, diagnostics: found }, paths)));
-  }
+  const readable = readableReports(jobs).filter(({ value }) => chosen(value));
+  const catalogs =
+    flags.offline || readable.length === 0
+      ? undefined
+      : await openCatalogs(jobs, context, (why) => unchecked.push(why));
+  const reports = await checkReports(readable, jobs, context.clock.now(), catalogs).finally(() => catalogs?.close());
+  errors.push(
+    ...(await selectDiagnostics({ ...jobs, diagnostics: reports.errors }, paths)),
+    ...reports.workbooks.errors,
+  );
+  advice.push(...reports.workbooks.warnings);
+  const warnings = [...refusedLater, ...advice];
   errors.sort(comparePositions);
+  warnings.sort(comparePositions);
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size + jobs.targetSources.size;
   if (flags.json) print.printJson({ files, faults: errors, warnings, not_checked: unchecked });
@@ -142,46 +147,101 @@ const readableReports = ({ reports, sources, partialReports }: Definitions): Par
   ...(partialReports?.values() ?? []),
 ];
 
-/** Checks the reports against their organizations' catalogs. A catalog that cannot be fetched is reported to `unchecked`, not as an error. */
-async function catalogErrors(
-  reports: readonly PartialValue<Definition>[],
+/** The catalog of an organization; undefined, with the reason reported, where there is none. */
+interface Catalogs {
+  readonly catalogOf: (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog | undefined>;
+  close(): Promise<void>;
+}
+
+/** A catalog that cannot be fetched is reported to `unchecked`, not as an error. */
+async function openCatalogs(
   jobs: Definitions,
   context: AppContext,
   unchecked: (why: string) => void,
-): Promise<Diagnostic[]> {
-  if (reports.length === 0) return [];
+): Promise<Catalogs | undefined> {
   if (context.config.COMPLIANCE_API_URL === undefined) {
     unchecked('COMPLIANCE_API_URL is not set');
-    return [];
+    return undefined;
   }
   const opened = await composeCatalogs(context, { orgs: jobs.orgs }).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
     unchecked(`${message} ${next}`.trim());
   });
-  if (opened === undefined) return [];
-  const { catalogOf, scope } = opened;
-  try {
-    const errors: Diagnostic[] = [];
-    for (const org of new Set(reports.map(({ value }) => value.org))) {
-      const settings = jobs.orgs.get(org);
-      if (settings === undefined) continue;
-      try {
-        const own = reports.filter(({ value }) => value.org === org);
-        const errorsBy = (catalog: Catalog): Diagnostic[] => [
-          ...settingsErrors(org, settings, jobs, catalog),
-          ...own.flatMap((report) => catalogDiagnostics(report, settings, catalog, context.clock.now())),
-        ];
-        const found = errorsBy(await catalogOf(settings));
-        // A cached catalog may lack metrics that were added since.
-        errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));
-      } catch (thrown) {
-        unchecked(`${org}: ${toDocketError(thrown).message}`);
-      }
-    }
-    return errors;
-  } finally {
-    await scope.close();
+  if (opened === undefined) return undefined;
+  return {
+    catalogOf: (settings, maxAgeMs) =>
+      opened.catalogOf(settings, maxAgeMs).catch((thrown: unknown) => {
+        unchecked(`${settings.id}: ${toDocketError(thrown).message}`);
+        return undefined;
+      }),
+    close: () => opened.scope.close(),
+  };
+}
+
+interface ReportFindings {
+  /** In definitions. */
+  readonly errors: readonly Diagnostic[];
+  /** In the workbooks that they name. */
+  readonly workbooks: WorkbookDiagnostics;
+}
+
+/** Checks reports against their organizations' catalogs, and their templates of workbooks with or without one. */
+async function checkReports(
+  reports: readonly PartialValue<Definition>[],
+  jobs: Definitions,
+  now: number,
+  catalogs: Catalogs | undefined,
+): Promise<ReportFindings> {
+  const found: ReportFindings[] = [];
+  for (const org of new Set(reports.map(({ value }) => value.org))) {
+    const settings = jobs.orgs.get(org);
+    if (settings === undefined) continue;
+    const own = reports.filter(({ value }) => value.org === org);
+    const findingsBy = async (catalog: Catalog | undefined): Promise<ReportFindings> => ({
+      errors:
+        catalog === undefined
+          ? []
+          : [
+              ...settingsErrors(org, settings, jobs, catalog),
+              ...own.flatMap((report) => catalogDiagnostics(report, settings, catalog, now)),
+            ],
+      workbooks: await workbookFindings(own, settings, catalog),
+    });
+    const cached = await catalogs?.catalogOf(settings);
+    const first = await findingsBy(cached);
+    const isClean = first.errors.length === 0 && first.workbooks.errors.length === 0;
+    // A cached catalog may lack metrics that were added since.
+    const recent =
+      cached === undefined || isClean ? undefined : await catalogs?.catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS);
+    found.push(recent === undefined ? first : await findingsBy(recent));
   }
+  return {
+    errors: found.flatMap(({ errors }) => errors),
+    workbooks: {
+      errors: distinct(found.flatMap(({ workbooks }) => workbooks.errors)),
+      warnings: distinct(found.flatMap(({ workbooks }) => workbooks.warnings)),
+    },
+  };
+}
+
+/** Two reports may fill one workbook. */
+const distinct = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => [
+  ...new Map(diagnostics.map((diagnostic) => [formatDiagnostic(diagnostic), diagnostic])).values(),
+];
+
+/** What is wrong with the workbooks of reports without faults: those of others may be right once these are. */
+async function workbookFindings(
+  reports: readonly PartialValue<Definition>[],
+  settings: OrgSettings,
+  catalog: Catalog | undefined,
+): Promise<WorkbookDiagnostics> {
+  const named = reports.filter(({ value, lost }) => value.files !== undefined && lost.length === 0);
+  if (named.length === 0) return { errors: [], warnings: [] };
+  const { checkWorkbookTemplates } = await import('../../../render/check-workbook-templates.ts');
+  const found: WorkbookDiagnostics[] = [];
+  for (const { value, source } of named)
+    found.push(await checkWorkbookTemplates(value, settings, dirname(source.file), catalog));
+  return { errors: found.flatMap(({ errors }) => errors), warnings: found.flatMap(({ warnings }) => warnings) };
 }
 
 /** What the catalog does not allow in `org.yaml` and `targets.yaml`. */

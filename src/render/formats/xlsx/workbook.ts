@@ -1,7 +1,11 @@
 import { rm } from 'node:fs/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
+import { DEFAULT_LOCALE } from '../../../i18n/messages.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
+import { fillTemplate } from '../../workbook-template/fill/fill-template.ts';
+import type { FilledWorkbook } from '../../workbook-template/fill/filled-workbook.ts';
+import { findTemplate } from '../../workbook-template/find-template.ts';
 import { readCurrentLogo } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
 import { writeLongTexts } from './appendix/long-texts-sheet.ts';
@@ -76,19 +80,47 @@ async function writePlainWorkbook(path: string, dataset: Dataset, options: Workb
   }
 }
 
+export interface WriteOptions extends WorkbookOptions {
+  /** The organization's own workbook, and what becomes of its macros. Absent: Docket's. */
+  readonly template?: { readonly name: string; readonly macros: 'keep' | 'remove' } | undefined;
+  /** The folder of the organization's `org.yaml`, where templates are. */
+  readonly orgFolder?: string | undefined;
+}
+
 /**
- * Writes the workbook of a report, encrypted if there is a password. `path` must not exist; after a failure the caller
- * removes it. Throws `render.failed`; `config.invalid` for a password longer than Excel accepts.
+ * Writes the workbook of a report, Docket's own or a filled template, encrypted if there is a password. `path` must not
+ * exist; after a failure the caller removes it. Throws `render.failed`; `template.invalid` for a template that cannot be
+ * filled; `config.invalid` for a password longer than Excel accepts.
+ * @returns what of a template was filled
  */
-export async function writeWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
+export async function writeWorkbook(
+  path: string,
+  dataset: Dataset,
+  options: WriteOptions,
+): Promise<FilledWorkbook | undefined> {
   const { password } = options;
-  if (password === undefined) return writePlainWorkbook(path, dataset, options);
+  if (password === undefined) return writeReadable(path, dataset, options);
   const plain = `${path}.readable`;
   try {
     await rm(plain, { force: true });
-    await writePlainWorkbook(plain, dataset, options);
+    const filled = await writeReadable(plain, dataset, options);
     await encryptFile(plain, path, password);
+    return filled;
   } finally {
     await rm(plain, { force: true });
   }
+}
+
+async function writeReadable(
+  path: string,
+  dataset: Dataset,
+  options: WriteOptions,
+): Promise<FilledWorkbook | undefined> {
+  const { template, orgFolder, locale = DEFAULT_LOCALE } = options;
+  if (template === undefined) {
+    await writePlainWorkbook(path, dataset, options);
+    return undefined;
+  }
+  const found = await findTemplate(orgFolder, template.name);
+  return fillTemplate(found, path, dataset, { ...options, locale, macros: template.macros });
 }

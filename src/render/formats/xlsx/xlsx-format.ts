@@ -31,8 +31,9 @@ export const xlsxFormat: Format<XlsxOutput> = {
         label: 'the workbook',
         write: async (path) => {
           const { writeWorkbook } = await import('./workbook.ts');
-          await writeWorkbook(path, dataset, { ...context, password: context.secrets.password });
-          return undefined;
+          const { template: name, macros = 'keep' } = output;
+          const template = name === undefined ? undefined : { name, macros };
+          return writeWorkbook(path, dataset, { ...context, template, password: context.secrets.password });
         },
       },
     ];

@@ -1,6 +1,6 @@
 import type { BoundCells } from '../fill/bound-cells.ts';
 import type { TemplatePackage } from '../package/template-package.ts';
-import { findWorkbookPart } from '../workbook/read-workbook.ts';
+import { findWorkbookPart } from '../package/workbook-part.ts';
 import type { TemplateWorkbook } from '../workbook/workbook.ts';
 import type { GrowthPlan, ReferenceMap } from './growth.ts';
 import { mapChartsAndPivots } from './parts/cached/charts-and-pivots.ts';

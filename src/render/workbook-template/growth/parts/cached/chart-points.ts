@@ -12,6 +12,8 @@ export interface ChartSources {
   readonly map: ReferenceMap;
   readonly cells: BoundCells;
   readonly names: readonly DefinedName[];
+  /** Days are counted from 1904 on. */
+  readonly date1904: boolean;
   /** A formula computes a cell of this range of the template. */
   readonly computed: (sheet: string, range: CellRange) => boolean;
 }
@@ -21,7 +23,7 @@ export interface ChartSources {
  * @param single What a single cell is: a cell, as in titles, or a table of one row, as in a series.
  */
 export function cachedPoints(formula: string, single: 'cell' | 'body', sources: ChartSources): CachedPoints {
-  const { map, cells, names, computed } = sources;
+  const { map, cells, names, date1904, computed } = sources;
   const areas = findAreas(formula, names);
   if (areas === 'none') return 'keep';
   if (areas === 'computed') return 'drop';
@@ -30,7 +32,8 @@ export function cachedPoints(formula: string, single: 'cell' | 'body', sources: 
   const known = values.flatMap((one) => one ?? []);
   if (values.every((one) => one !== undefined)) {
     if (known.length > MAX_CACHED_POINTS) return 'drop';
-    return { values: known, columns: areas.length === 1 && areas[0] ? width(areas[0].range) : 1 };
+    const points = date1904 ? known.map(since1904) : known;
+    return { values: points, columns: areas.length === 1 && areas[0] ? width(areas[0].range) : 1 };
   }
   const same = areas.every(({ range }, place) => size(range) === size(filled[place]?.range ?? range));
   const stale =
@@ -43,12 +46,18 @@ export function cachedPoints(formula: string, single: 'cell' | 'body', sources: 
 export function possiblyComputed(
   formula: string,
   single: 'cell' | 'body',
-  { map, cells, names }: Omit<ChartSources, 'computed'>,
+  { map, cells, names }: Pick<ChartSources, 'map' | 'cells' | 'names'>,
 ): readonly Area[] {
   const areas = findAreas(formula, names);
   if (typeof areas === 'string') return [];
   return areas.filter((area) => !cells.touches(area.sheet, fillArea(area, single, map)));
 }
+
+/** Days between the first days of the two calendars of Excel. */
+const DAYS_TO_1904 = 1_462;
+
+const since1904 = (value: CellValue): CellValue =>
+  value !== null && typeof value === 'object' ? { serial: value.serial - DAYS_TO_1904 } : value;
 
 const fillArea = ({ sheet, range, lone }: Area, single: 'cell' | 'body', map: ReferenceMap): CellRange =>
   map.range(sheet, range, lone ? single : 'body');

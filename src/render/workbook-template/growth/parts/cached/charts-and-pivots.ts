@@ -32,7 +32,7 @@ export async function mapChartsAndPivots(
   map: ReferenceMap,
   cells: BoundCells,
 ): Promise<ChartsAndPivots> {
-  const { names, tables } = workbook;
+  const { names, tables, date1904 } = workbook;
   const parts = template.parts.flatMap((part) => {
     const kind = KINDS.get(template.contentType(part)?.toLowerCase() ?? '');
     return kind === undefined ? [] : [{ part, kind }];
@@ -54,7 +54,8 @@ export async function mapChartsAndPivots(
     }
   }
 
-  const sources = { map, cells, names, tables, computed: await findComputed(template, workbook, areas) };
+  const computed = await findComputed(template, workbook, areas);
+  const sources = { map, cells, names, tables, date1904, computed };
   const changes = new Map<string, string>();
   for (const { part, kind } of parts) {
     const changed = MAPPERS[kind](await readPart(template, part), sources);

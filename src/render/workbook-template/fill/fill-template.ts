@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Dataset } from '../../../fetch/dataset.ts';
+import { bindTemplate } from '../binding/bind-template.ts';
+import type { TemplateBindings } from '../binding/bindings.ts';
+import { outlineOfDataset } from '../binding/outline.ts';
+import { nameValue, tableRows, type ValueOptions } from '../binding/read-values.ts';
+import type { FoundTemplate } from '../find-template.ts';
+import { findObstacles } from '../growth/find-obstacles.ts';
+import { mapParts } from '../growth/map-parts.ts';
+import { planGrowth } from '../growth/plan-growth.ts';
+import { createReferenceMap } from '../growth/reference-map.ts';
+import { openPackage } from '../package/open-package.ts';
+import type { PartChange, TemplatePackage } from '../package/template-package.ts';
+import { changeWorkbookKind } from '../package/workbook-kind.ts';
+import { writePackage } from '../package/write-package.ts';
+import { readWorkbook } from '../workbook/read-workbook.ts';
+import type { TemplateWorkbook } from '../workbook/workbook.ts';
+import { createBoundCells } from './bound-values.ts';
+import { describeFilled } from './describe-filled.ts';
+import { fillSheet } from './fill-sheet.ts';
+import type { FilledWorkbook } from './filled-workbook.ts';
+import { type Growth, scanSheet } from './scan-sheet.ts';
+import { collectFills, type SheetFill, type TableFill } from './sheet-fill.ts';
+import { refuseProblems } from './template-error.ts';
+
+export interface FillOptions extends ValueOptions {
+  readonly macros: 'keep' | 'remove';
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Fills a template with the figures of a report: its tables get their rows, its names their values; all else stays as it is
+ * or follows. `to` must not exist; after a failure the caller removes it. The same template, dataset and instant give the
+ * same bytes. Throws `template.invalid` for a template that cannot be filled, `render.failed` for rows beyond Excel's last.
+ */
+export async function fillTemplate(
+  { path, file, name }: FoundTemplate,
+  to: string,
+  dataset: Dataset,
+  options: FillOptions,
+): Promise<FilledWorkbook> {
+  const template = await openPackage(path, file);
+  try {
+    const workbook = await readWorkbook(template);
+    const bindings = bindTemplate(workbook, outlineOfDataset(dataset));
+    refuseProblems(file, [...bindings.problems, ...(await findObstacles(template, workbook, bindings))]);
+
+    const tables = bindings.tables.map(
+      (bound): TableFill => ({
+        table: bound.table,
+        bound: bound.columns.map((column) => column !== null),
+        ...tableRows(dataset, bound, options),
+      }),
+    );
+    const plan = planGrowth(tables.map(({ table, length }) => ({ table, rows: length })));
+    const map = createReferenceMap(plan);
+    const fills = collectFills(workbook, plan, tables, valuesOfNames(dataset, bindings, options));
+    const cells = createBoundCells(fills, map);
+
+    const changes = new Map<string, PartChange>([
+      ...(await changeWorkbookKind(template, options.macros)),
+      ...(await mapParts({ template, workbook, plan, map, cells })),
+      ...(await sheetChanges(template, workbook, fills, { plan, map })),
+    ]);
+    await writePackage(to, template, changes, options.signal);
+    return describeFilled({ name, sha256: await sha256Of(path) }, bindings, tables, map);
+  } finally {
+    await template.close();
+  }
+}
+
+const valuesOfNames = (dataset: Dataset, { names }: TemplateBindings, options: ValueOptions) =>
+  names.map(({ name, target }) => ({ name, value: nameValue(dataset, target, options) }));
+
+/** The sheets that get values, and those with references that growth changes. */
+async function sheetChanges(
+  template: TemplatePackage,
+  workbook: TemplateWorkbook,
+  fills: readonly SheetFill[],
+  growth: Growth,
+): Promise<ReadonlyMap<string, PartChange>> {
+  const changes = new Map<string, PartChange>();
+  const { date1904 } = workbook;
+  for (const fill of fills) {
+    if (!growth.map.changes && fill.bands.length === 0 && fill.names.size === 0) continue;
+    const scan = await scanSheet(template, fill, growth);
+    if (!scan.changes) continue;
+    changes.set(fill.sheet.part, () => fillSheet(template, fill, scan, { ...growth, date1904 }));
+  }
+  return changes;
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

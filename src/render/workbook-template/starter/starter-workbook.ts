@@ -1,0 +1,129 @@
+import type { Worksheet } from 'exceljs';
+import { type Words, messagesFor } from '../../../i18n/messages.ts';
+import { sheetNames } from '../../formats/xlsx/sheet-names.ts';
+import { font, STYLES, top } from '../../formats/xlsx/style/styles.ts';
+import type { ReportOutline, SectionOutline } from '../binding/bindings.ts';
+import { nameKey, readName, sectionsNamed } from '../binding/names.ts';
+import { parseCell } from '../workbook/addresses.ts';
+import { writeFrontSheet } from './front-sheet.ts';
+import { SAMPLE_ROWS, type StarterTexts, sectionColumns } from './section-columns.ts';
+import { withTableTitles } from './table-titles.ts';
+
+export interface StarterOptions {
+  /** Of the report. */
+  readonly title: string;
+  /** BCP 47. */
+  readonly locale: string;
+  /** Ids of the metrics that have targets. */
+  readonly judged: ReadonlySet<string>;
+  /** `.xlsx`, as bytes: epoch ms that the file shows as its time of creation. */
+  readonly madeAt: number;
+}
+
+const HEADER_ROW = 4;
+/** Far below what Excel accepts as a column's width, in characters. */
+const WIDTHS = { min: 12, max: 34 } as const;
+
+/**
+ * A workbook to design a template from: a front sheet whose cells have names, and a sheet with a table for each section.
+ * Everything in it binds to the report. Until it is filled, it shows sample figures.
+ */
+export async function createStarterWorkbook(outline: ReportOutline, options: StarterOptions): Promise<Uint8Array> {
+  const { default: ExcelJS } = await import('exceljs');
+  const words = messagesFor(options.locale);
+  const texts: StarterTexts = { words, judged: options.judged };
+  const book = new ExcelJS.Workbook();
+  book.created = new Date(options.madeAt);
+  book.modified = book.created;
+  book.title = options.title;
+  const sections = outline.sections.filter(({ text, columns }) => !text && columns.length > 0);
+  const [front = '', ...names] = sheetNames(
+    [words.workbook.sheets.summary, ...sections.map(({ title }) => title)],
+    words.workbook.sheets.unnamed,
+  );
+  writeFrontSheet(addSheet(book.addWorksheet(front), words), outline, texts);
+  const titles = new Map<string, string>();
+  for (const [index, section] of sections.entries()) {
+    const table = tableName(section, outline, index);
+    if (table.title !== undefined) titles.set(table.name, table.title);
+    const sheet = addSheet(book.addWorksheet(names[index] ?? section.id), words);
+    writeSectionSheet(sheet, section, table.name, outline, texts);
+  }
+  const bytes = new Uint8Array(await book.xlsx.writeBuffer());
+  return withTableTitles(bytes, titles);
+}
+
+/** Landscape, as wide as a page. */
+function addSheet(sheet: Worksheet, { workbook }: Words): Worksheet {
+  Object.assign(sheet.pageSetup, { paperSize: 9, orientation: 'landscape', fitToPage: true, fitToWidth: 1, fitToHeight: 0 });
+  sheet.headerFooter.oddFooter = `&L&A&R${workbook.page('&P', '&N')}`;
+  sheet.views = [{ showGridLines: false }];
+  return sheet;
+}
+
+/** What Excel takes for a cell: `q1`, `fy2026`, `r1c1`, `c`. */
+const looksLikeCell = (name: string): boolean => parseCell(name) !== undefined || /^(?:r\d*|c\d*|r\d*c\d*)$/i.test(name);
+
+/** The section's id, or where that is no name of a table, another one with the section in its alternative text. */
+function tableName(
+  { id }: SectionOutline,
+  { sections }: ReportOutline,
+  index: number,
+): { readonly name: string; readonly title?: string } {
+  const name = nameKey(id);
+  if (/^[\p{L}_]/u.test(name) && !looksLikeCell(name) && sectionsNamed(sections, name).length === 1) return { name };
+  return { name: `section_${index + 1}_${name}`, title: `docket:${id}` };
+}
+
+function writeSectionSheet(
+  sheet: Worksheet,
+  section: SectionOutline,
+  table: string,
+  outline: ReportOutline,
+  texts: StarterTexts,
+): void {
+  const columns = sectionColumns(section, texts);
+  sheet.getCell('A1').value = section.title;
+  sheet.getCell('A1').style = STYLES.title;
+  sheet.getRow(1).height = 26;
+  writeComment(sheet, section, outline, columns.length);
+  const single = section.granularity === null && section.columns.every(({ kind }) => kind === 'metric');
+  const rows = Array.from({ length: single ? 1 : SAMPLE_ROWS }, (_, row) =>
+    columns.map(({ samples }) => samples[row] ?? samples[0] ?? null),
+  );
+  sheet.addTable({
+    name: table,
+    ref: `A${HEADER_ROW}`,
+    headerRow: true,
+    style: { theme: 'TableStyleMedium2', showRowStripes: true },
+    columns: columns.map(({ header }) => ({ name: header, filterButton: false })),
+    rows,
+  });
+  sheet.getRow(HEADER_ROW).height = 32;
+  for (const [index, { header, format, samples }] of columns.entries()) {
+    const isText = typeof samples[0] !== 'number';
+    sheet.getColumn(index + 1).width = Math.min(WIDTHS.max, Math.max(WIDTHS.min, header.length * 0.7 + 4));
+    const horizontal = isText ? 'left' : 'right';
+    sheet.getCell(HEADER_ROW, index + 1).alignment = { vertical: 'middle', horizontal, wrapText: true };
+    for (const row of rows.keys()) {
+      const cell = sheet.getCell(HEADER_ROW + 1 + row, index + 1);
+      cell.numFmt = format;
+      cell.font = font();
+      cell.alignment = { ...top, horizontal };
+    }
+  }
+  sheet.views = [{ state: 'frozen', ySplit: HEADER_ROW, showGridLines: false }];
+  sheet.pageSetup.printTitlesRow = `${HEADER_ROW}:${HEADER_ROW}`;
+}
+
+/** The place of the section's comment, where people may write one. */
+function writeComment(sheet: Worksheet, { id }: SectionOutline, outline: ReportOutline, columns: number): void {
+  const name = `docket.comment.${nameKey(id)}`;
+  if (!outline.commented.includes(id) || readName(name, outline).kind !== 'bound') return;
+  sheet.mergeCells(2, 1, 2, Math.max(2, columns));
+  const cell = sheet.getCell(2, 1);
+  cell.value = name;
+  cell.name = name;
+  cell.style = STYLES.comment;
+  sheet.getRow(2).height = 60;
+}

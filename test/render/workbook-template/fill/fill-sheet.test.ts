@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { dataOf, fillSample, MAIN, type Sample } from './sheet-fixture.ts';
+
+/** The rows of a filled sheet, one a line. */
+const rowsOf = async (sample: Sample): Promise<string[]> =>
+  dataOf((await fillSample(sample)).xml).split(/(?<=<\/row>|<row [^>]*\/>)/);
+
+const text = (value: string) => `<is><t xml:space="preserve">${value}</t></is>`;
+const HEADER = '<row r="2" spans="1:3"><c r="B2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row>';
+const ONE =
+  '<row r="3" spans="1:3" ht="20" customHeight="1"><c r="A3" s="9"/><c r="B3" s="4"><v>1</v></c><c r="C3" s="5"><v>2</v></c></row>';
+
+describe('rows of tables', () => {
+  test('values take the styles of their cells; inserted rows take those of the last row of data', async () => {
+    const rows = await rowsOf({
+      xml: `${HEADER}${ONE}<row r="5"><c r="A5" s="1"><v>7</v></c><c r="B5" t="s"><v>3</v></c></row>`,
+      tables: [
+        {
+          range: 'B2:C3',
+          columns: ['one', 'two'],
+          rows: [
+            ['a & <b>', 1.5],
+            [{ serial: 46_000 }, null],
+            [true, 1e-7],
+          ],
+        },
+      ],
+    });
+    expect(rows).toEqual([
+      HEADER,
+      `<row r="3" ht="20" customHeight="1"><c r="A3" s="9"/><c r="B3" s="4" t="inlineStr">${text('a &amp; &lt;b&gt;')}</c><c r="C3" s="5"><v>1.5</v></c></row>`,
+      '<row r="4" ht="20" customHeight="1"><c r="A4" s="9"/><c r="B4" s="4"><v>46000</v></c><c r="C4" s="5"/></row>',
+      '<row r="5" ht="20" customHeight="1"><c r="A5" s="9"/><c r="B5" s="4" t="b"><v>1</v></c><c r="C5" s="5"><v>1e-7</v></c></row>',
+      '<row r="7"><c r="A7" s="1"><v>7</v></c><c r="B7" t="s"><v>3</v></c></row>',
+    ]);
+  });
+
+  test('rows and cells that the template has not get the style of their row or column', async () => {
+    const { xml } = await fillSample({
+      xml: `<worksheet xmlns="${MAIN}"><cols><col min="2" max="2" style="6"/></cols><sheetData>${HEADER}<row r="4" s="8" customFormat="1"/></sheetData></worksheet>`,
+      tables: [
+        {
+          range: 'B2:C4',
+          columns: ['one', 'two'],
+          rows: [
+            [1, 2],
+            [3, 4],
+            [5, null],
+          ],
+        },
+      ],
+    });
+    expect(dataOf(xml)).toBe(
+      `${HEADER}<row r="3"><c r="B3" s="6"><v>1</v></c><c r="C3"><v>2</v></c></row>` +
+        '<row r="4" s="8" customFormat="1"><c r="B4" s="8"><v>3</v></c><c r="C4" s="8"><v>4</v></c></row>' +
+        '<row r="5" s="8" customFormat="1"><c r="B5" s="8"><v>5</v></c><c r="C5" s="8"/></row>',
+    );
+  });
+
+  test('a sheet without rows, with a prefix', async () => {
+    const { xml } = await fillSample({
+      xml: `<x:worksheet xmlns:x="${MAIN}">\n<x:sheetData/></x:worksheet>\n`,
+      tables: [{ range: 'B2:B3', columns: ['one'], rows: [['a'], [2]] }],
+      names: { A1: 'Acme' },
+    });
+    expect(xml).toBe(
+      `<x:worksheet xmlns:x="${MAIN}">\n<x:sheetData>` +
+        '<x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t xml:space="preserve">Acme</x:t></x:is></x:c></x:row>' +
+        '<x:row r="3"><x:c r="B3" t="inlineStr"><x:is><x:t xml:space="preserve">a</x:t></x:is></x:c></x:row>' +
+        '<x:row r="4"><x:c r="B4"><x:v>2</x:v></x:c></x:row></x:sheetData></x:worksheet>\n',
+    );
+  });
+
+  test('fewer rows: values go, styles stay, the totals row moves up, and nothing else moves', async () => {
+    const row = (number: number, style: number) =>
+      `<row r="${number}"><c r="A${number}"><v>${number}</v></c><c r="B${number}" s="${style}"><v>1</v></c><c r="C${number}" s="${style}"><f>B${number}*2</f><v>2</v></c></row>`;
+    const totals =
+      '<row r="6" ht="30"><c r="A6"><v>6</v></c><c r="B6" s="20"><f>SUBTOTAL(109,board[one])</f><v>9</v></c><c r="C6" s="21"/></row>';
+    const rows = await rowsOf({
+      xml: `${HEADER}${row(3, 11)}${row(4, 12)}${row(5, 13)}${totals}<row r="8"><c r="B8"><f>SUM(B3:B5)+B6</f><v>9</v></c></row>`,
+      tables: [{ range: 'B2:C6', columns: ['one', '!two'], totals: true, rows: [[7]] }],
+      names: { C6: 42 },
+    });
+    expect(rows).toEqual([
+      HEADER,
+      '<row r="3"><c r="A3"><v>3</v></c><c r="B3" s="11"><v>7</v></c><c r="C3" s="11"><f>B3*2</f></c></row>',
+      '<row r="4"><c r="A4"><v>4</v></c><c r="B4" s="20"><f>SUBTOTAL(109,board[one])</f></c><c r="C4" s="21"><v>42</v></c></row>',
+      '<row r="5"><c r="A5"><v>5</v></c><c r="B5" s="13"/><c r="C5" s="13"/></row>',
+      '<row r="6" ht="30"><c r="A6"><v>6</v></c><c r="B6" s="12"/><c r="C6" s="12"/></row>',
+      '<row r="8"><c r="B8"><f>SUM(B3:B3)+B4</f></c></row>',
+    ]);
+  });
+
+  test('no rows: one row stays, empty but for the formulas of the template', async () => {
+    const rows = await rowsOf({
+      xml: `${HEADER}<row r="3"><c r="B3" s="4"><v>1</v></c><c r="C3"><f>B3*2</f><v>2</v></c></row>`,
+      tables: [{ range: 'B2:C3', columns: ['one', '!two'], rows: [] }],
+    });
+    expect(rows).toEqual([HEADER, '<row r="3"><c r="B3" s="4"/><c r="C3"><f>B3*2</f></c></row>']);
+  });
+
+  test('the shorter of two tables side by side ends with empty cells', async () => {
+    const rows = await rowsOf({
+      xml: '<row r="2"><c r="A2" s="1"><v>1</v></c><c r="C2" s="2"><v>1</v></c><c r="D2" s="3"><f>C2+1</f></c></row>',
+      tables: [
+        { name: 'one', range: 'A1:A2', columns: ['x'], rows: [[1], [2], [3]] },
+        { name: 'two', range: 'C1:D2', columns: ['y', '!z'], rows: [[9]] },
+      ],
+    });
+    expect(rows).toEqual([
+      '<row r="2"><c r="A2" s="1"><v>1</v></c><c r="C2" s="2"><v>9</v></c><c r="D2" s="3"><f>C2+1</f></c></row>',
+      '<row r="3"><c r="A3" s="1"><v>2</v></c><c r="C3" s="2"/><c r="D3" s="3"/></row>',
+      '<row r="4"><c r="A4" s="1"><v>3</v></c><c r="C4" s="2"/><c r="D4" s="3"/></row>',
+    ]);
+  });
+});
+
+describe('formulas', () => {
+  test('columns of the template continue, filled down from the last row or as calculated columns', async () => {
+    const rows = await rowsOf({
+      xml:
+        '<row r="2"><c r="A2"><v>1</v></c><c r="B2" s="3"><f>A2/A$4</f><v>1</v></c><c r="C2"><f>SUM(A$2:A2)</f></c><c r="D2" cm="1"><f t="array" ref="D2">SUM(A2*2)</f><v>2</v></c><c r="E2" t="str"><v>x</v></c></row>' +
+        '<row r="4"><c r="A4"><f>SUM(A2:A2)</f><v>1</v></c></row>',
+      tables: [
+        {
+          range: 'A1:F2',
+          columns: ['n', '!share', '!running', '!array', '!text', '=board[[#This Row],[n]]+A2'],
+          rows: [[1], [2], [3]],
+        },
+      ],
+    });
+    expect(rows).toEqual([
+      '<row r="2"><c r="A2"><v>1</v></c><c r="B2" s="3"><f>A2/A$6</f></c><c r="C2"><f>SUM(A$2:A2)</f></c><c r="D2" cm="1"><f t="array" ref="D2">SUM(A2*2)</f></c><c r="E2" t="str"><v>x</v></c><c r="F2"><f>board[[#This Row],[n]]+A2</f></c></row>',
+      '<row r="3"><c r="A3"><v>2</v></c><c r="B3" s="3"><f>A3/A$6</f></c><c r="C3"><f>SUM(A$2:A3)</f></c><c r="D3" cm="1"><f t="array" ref="D3">SUM(A3*2)</f></c><c r="F3"><f>board[[#This Row],[n]]+A3</f></c></row>',
+      '<row r="4"><c r="A4"><v>3</v></c><c r="B4" s="3"><f>A4/A$6</f></c><c r="C4"><f>SUM(A$2:A4)</f></c><c r="D4" cm="1"><f t="array" ref="D4">SUM(A4*2)</f></c><c r="F4"><f>board[[#This Row],[n]]+A4</f></c></row>',
+      '<row r="6"><c r="A6"><f>SUM(A2:A4)</f></c></row>',
+    ]);
+  });
+
+  test('shared formulas are written out where growth changes one of them, and stay otherwise', async () => {
+    const shared = (column: string, id: number, base: string) =>
+      `<c r="${column}3"><f t="shared" ref="${column}3:${column}4" si="${id}">${base}</f><v>1</v></c>`;
+    const rows = await rowsOf({
+      xml:
+        `<row r="1"><c r="E1"><f t="shared" ref="E1:F1" si="7">E$9+1</f><v>1</v></c><c r="F1"><f t="shared" si="7"/></c></row>` +
+        `<row r="3"><c r="A3"><v>1</v></c>${shared('B', 0, 'A3*$A$8')}</row>` +
+        `<row r="4"><c r="A4"><v>1</v></c><c r="B4"><f t="shared" si="0"/><v>1</v></c></row>` +
+        `<row r="8"><c r="A8"><v>2</v></c></row>`,
+      tables: [{ range: 'A2:B4', columns: ['n', '!twice'], rows: [[1], [2], [3]] }],
+    });
+    expect(rows).toEqual([
+      '<row r="1"><c r="E1"><f>E$10+1</f></c><c r="F1"><f>F$10+1</f></c></row>',
+      '<row r="3"><c r="A3"><v>1</v></c><c r="B3"><f>A3*$A$9</f></c></row>',
+      '<row r="4"><c r="A4"><v>2</v></c><c r="B4"><f>A4*$A$9</f></c></row>',
+      '<row r="5"><c r="A5"><v>3</v></c><c r="B5"><f>A5*$A$9</f></c></row>',
+      '<row r="9"><c r="A9"><v>2</v></c></row>',
+    ]);
+    const untouched =
+      '<row r="3"><c r="B3"><f t="shared" ref="B3:B4" si="0">A3*2</f></c></row><row r="4"><c r="B4"><f t="shared" si="0"/></c></row>';
+    expect(dataOf((await fillSample({ xml: untouched, names: { D3: 1 } })).xml)).toBe(
+      untouched.replace('</row>', '<c r="D3"><v>1</v></c></row>'),
+    );
+  });
+
+  test('results of array formulas and data tables are left out, and their addresses move', async () => {
+    const rows = await rowsOf({
+      xml:
+        '<row r="2"><c r="A2"><v>1</v></c></row>' +
+        '<row r="4"><c r="A4"><f t="array" ref="A4:B4">A2:A2*{1,2}</f><v>1</v></c><c r="B4" s="2"><v>2</v></c></row>' +
+        '<row r="6"><c r="C6"><f t="dataTable" ref="C6:C7" dt2D="0" dtr="0" r1="A4"/><v>1</v></c></row>' +
+        '<row r="7"><c r="C7"><v>5</v></c></row>',
+      tables: [{ range: 'A1:A2', columns: ['n'], rows: [[1], [2]] }],
+    });
+    expect(rows.slice(2)).toEqual([
+      '<row r="5"><c r="A5"><f t="array" ref="A5:B5">A2:A3*{1,2}</f></c><c r="B5" s="2"></c></row>',
+      '<row r="7"><c r="C7"><f t="dataTable" ref="C7:C8" dt2D="0" dtr="0" r1="A5"/></c></row>',
+      '<row r="8"><c r="C8"></c></row>',
+    ]);
+  });
+});
+
+describe('names', () => {
+  test('a name moves with its cell, which keeps its style; white space of the template stays', async () => {
+    const { xml } = await fillSample({
+      xml: '\n  <row r="1">\n <c r="A1" s="7" t="s"><v>0</v></c>\n</row>\n<row r="3"><c r="A3"><v>1</v></c></row><row r="6"><c r="B6" s="2"><f>A3</f></c></row>',
+      tables: [{ range: 'A2:A3', columns: ['n'], rows: [[1], [2]] }],
+      names: { A1: 'June', B6: { serial: 46_000 } },
+      date1904: true,
+    });
+    expect(dataOf(xml)).toBe(
+      `\n  <row r="1">\n <c r="A1" s="7" t="inlineStr">${text('June')}</c>\n</row>\n<row r="3"><c r="A3"><v>1</v></c></row><row r="4"><c r="A4"><v>2</v></c></row><row r="7"><c r="B7" s="2"><v>44538</v></c></row>`,
+    );
+  });
+
+  test('a sheet that gets nothing and refers to nothing that moves does not change', async () => {
+    const xml = `<?xml version="1.0" encoding="UTF-8"?>\r\n<worksheet xmlns="${MAIN}"><sheetData><row><c><v>1</v></c><c t="s"><v>2</v></c></row><row r="4"><c r="B4"><f>A1</f><v>1</v></c></row></sheetData><!-- end --></worksheet>\r\n`;
+    const { changes } = await fillSample({ xml });
+    expect(changes).toBe(false);
+  });
+});
+
+test('rows out of order are refused', async () => {
+  await expect(fillSample({ xml: '<row r="3"/><row r="2"/>', names: { A1: 1 } })).rejects.toMatchObject({
+    code: 'template.invalid',
+  });
+});

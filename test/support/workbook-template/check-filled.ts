@@ -1,0 +1,71 @@
+import { unzipSync } from 'fflate';
+import { packageFacts } from './package-facts.ts';
+
+/** Parts that filling may always change, whatever they refer to. */
+const MAY_CHANGE =
+  /^(\[Content_Types\]\.xml|xl\/workbook\.xml|xl\/_rels\/workbook\.xml\.rels|xl\/pivotCache\/pivotCacheDefinition\d+\.xml)$/;
+const CALC_CHAIN = 'xl/calcChain.xml';
+
+/** What is wrong with a filled template; nothing: it is what its tool would have built with these figures. */
+export function checkFilled(template: Uint8Array, filled: Uint8Array, expected: readonly string[]): string[] {
+  const [before, after] = [unzipSync(template), unzipSync(filled)];
+  const [told, wanted] = [byPart(packageFacts(template)), byPart(expected)];
+  const got = byPart(packageFacts(filled));
+  const problems: string[] = [];
+  const names = Object.keys(before).filter((part) => part !== CALC_CHAIN);
+  if (Object.keys(after).join() !== names.join()) problems.push(`parts: ${differences(names, Object.keys(after))}`);
+  for (const part of names) {
+    const same = (wanted.get(part) ?? []).join('\n') === (told.get(part) ?? []).join('\n');
+    if (same && !MAY_CHANGE.test(part) && !equal(before[part], after[part]))
+      problems.push(`${part}: changed without need`);
+    const difference = differences(wanted.get(part) ?? [], got.get(part) ?? []);
+    if (difference !== '') problems.push(`${part}: ${difference}`);
+  }
+  for (const [part, bytes] of Object.entries(after)) {
+    if (equal(bytes, before[part])) continue;
+    const text = new TextDecoder().decode(bytes);
+    if (part.startsWith('xl/worksheets/sheet') && /<\/f><v>|<f[^>]*\/><v>/.test(text))
+      problems.push(`${part}: stored values of formulas`);
+    if (part === 'xl/workbook.xml' && !/<calcPr[^>]*fullCalcOnLoad="(1|true)"/.test(text))
+      problems.push(`${part}: not computed on load`);
+    if (part.includes('pivotCacheDefinition') && !/refreshOnLoad="(1|true)"/.test(text))
+      problems.push(`${part}: not refreshed on load`);
+  }
+  return problems;
+}
+
+function byPart(facts: readonly string[]): Map<string, string[]> {
+  const parts = new Map<string, string[]>();
+  for (const fact of facts) {
+    const [part = ''] = fact.split(' ', 1);
+    const list = parts.get(part) ?? [];
+    list.push(fact.slice(part.length + 1));
+    parts.set(part, list);
+  }
+  return parts;
+}
+
+const equal = (one: Uint8Array | undefined, other: Uint8Array | undefined) =>
+  one !== undefined && other !== undefined && Buffer.compare(one, other) === 0;
+
+/** The first lines that only one of them has, those expected with `-`. */
+export function differences(expected: readonly string[], got: readonly string[], most = 8): string {
+  if (expected.join('\n') === got.join('\n')) return '';
+  const [missing, more] = [minus(expected, got), minus(got, expected)];
+  if (missing.length + more.length === 0) return 'the same in another order';
+  const lines = [
+    ...missing.slice(0, most).map((line) => `- ${line}`),
+    ...more.slice(0, most).map((line) => `+ ${line}`),
+  ];
+  return `${missing.length} lines missing, ${more.length} more\n    ${lines.map((line) => line.slice(0, 300)).join('\n    ')}`;
+}
+
+function minus(from: readonly string[], those: readonly string[]): string[] {
+  const count = new Map<string, number>();
+  for (const one of those) count.set(one, (count.get(one) ?? 0) + 1);
+  return from.filter((one) => {
+    const left = count.get(one) ?? 0;
+    count.set(one, left - 1);
+    return left <= 0;
+  });
+}
