@@ -12,6 +12,7 @@ import { mapParts } from '../growth/map-parts.ts';
 import { planGrowth } from '../growth/plan-growth.ts';
 import { createReferenceMap } from '../growth/reference-map.ts';
 import { openPackage } from '../package/open-package.ts';
+import { findRefusedContent } from '../package/refused-content.ts';
 import type { PartChange, TemplatePackage } from '../package/template-package.ts';
 import { changeWorkbookKind } from '../package/workbook-kind.ts';
 import { writePackage } from '../package/write-package.ts';
@@ -43,6 +44,7 @@ export async function fillTemplate(
 ): Promise<FilledWorkbook> {
   const template = await openPackage(path, file);
   try {
+    refuseProblems(file, await findRefusedContent(template));
     const workbook = await readWorkbook(template);
     const bindings = bindTemplate(workbook, outlineOfDataset(dataset));
     refuseProblems(file, [...bindings.problems, ...(await findObstacles(template, workbook, bindings))]);

@@ -2,8 +2,8 @@ import type { Cell, Worksheet } from 'exceljs';
 import type { Words } from '../../../i18n/messages.ts';
 import { COLOURS, fill, font, middle, STYLES, top } from '../../formats/xlsx/style/styles.ts';
 import type { OutlineColumn, ReportOutline, SectionOutline } from '../binding/bindings.ts';
-import { nameKey, readName } from '../binding/names.ts';
 import { figureSuffix } from '../binding/figure-names.ts';
+import { nameKey, readName } from '../binding/names.ts';
 import { metricFigures, type StarterTexts } from './section-columns.ts';
 
 const HEADLINES = 3;
@@ -56,7 +56,10 @@ function writeTotals(
   if (first === undefined) return from;
   const heading = sheet.getCell(from, 1);
   heading.value = section.title;
-  const headings = [heading, ...first.cells.map(({ heading: text }, index) => headingCell(sheet, from, index + 2, text))];
+  const headings = [
+    heading,
+    ...first.cells.map(({ heading: text }, index) => headingCell(sheet, from, index + 2, text)),
+  ];
   for (const cell of headings) {
     cell.font = font({ bold: true, color: { argb: COLOURS.ink } });
     cell.fill = fill(COLOURS.band);

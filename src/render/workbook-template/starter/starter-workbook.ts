@@ -1,5 +1,5 @@
 import type { Worksheet } from 'exceljs';
-import { type Words, messagesFor } from '../../../i18n/messages.ts';
+import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { sheetNames } from '../../formats/xlsx/sheet-names.ts';
 import { font, STYLES, top } from '../../formats/xlsx/style/styles.ts';
 import type { ReportOutline, SectionOutline } from '../binding/bindings.ts';
@@ -55,14 +55,21 @@ export async function createStarterWorkbook(outline: ReportOutline, options: Sta
 
 /** Landscape, as wide as a page. */
 function addSheet(sheet: Worksheet, { workbook }: Words): Worksheet {
-  Object.assign(sheet.pageSetup, { paperSize: 9, orientation: 'landscape', fitToPage: true, fitToWidth: 1, fitToHeight: 0 });
+  Object.assign(sheet.pageSetup, {
+    paperSize: 9,
+    orientation: 'landscape',
+    fitToPage: true,
+    fitToWidth: 1,
+    fitToHeight: 0,
+  });
   sheet.headerFooter.oddFooter = `&L&A&R${workbook.page('&P', '&N')}`;
   sheet.views = [{ showGridLines: false }];
   return sheet;
 }
 
 /** What Excel takes for a cell: `q1`, `fy2026`, `r1c1`, `c`. */
-const looksLikeCell = (name: string): boolean => parseCell(name) !== undefined || /^(?:r\d*|c\d*|r\d*c\d*)$/i.test(name);
+const looksLikeCell = (name: string): boolean =>
+  parseCell(name) !== undefined || /^(?:r\d*|c\d*|r\d*c\d*)$/i.test(name);
 
 /** The section's id, or where that is no name of a table, another one with the section in its alternative text. */
 function tableName(
