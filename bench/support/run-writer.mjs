@@ -25,14 +25,14 @@ export async function buildLibxlsxwriter(folder) {
  * One writer at one workload, in a process of its own: ms, megabytes at the most, and what else it tells.
  * Sections 0: a list.
  */
-export async function runWriter(writer, { sections, rows, folder }) {
+export async function runWriter(writer, { sections, rows, folder, timeout = 0 }) {
   const own = await mkdtemp(join(folder, 'run-'));
   const [program, args] =
     typeof writer === 'string'
       ? [process.execPath, [CHILD, writer, own, sections, rows]]
       : [writer.path, [join(own, 'book.xlsx'), sections || 'list', rows]];
   try {
-    const { stdout } = await run(program, args.map(String), { env: { ...process.env, NODE_ENV: 'production' } });
+    const { stdout } = await run(program, args.map(String), { env: { ...process.env, NODE_ENV: 'production' }, timeout });
     return JSON.parse(stdout);
   } finally {
     await rm(own, { recursive: true, force: true });

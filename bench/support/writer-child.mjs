@@ -14,12 +14,14 @@ const inputOf = async (count, length) => {
   return count > 0 ? packOf(count, length) : datasetOf([await listTable(length, join(folder, 'rows.jsonl'))]);
 };
 
-const { write } = await import(`./writers/${writer}.mjs`);
+const { write, prepare, inspect } = await import(`./writers/${writer}.mjs`);
+const template = join(folder, 'template.xlsx');
+await prepare?.(template);
 const input = await inputOf(Number(sections), Number(rows));
 const path = join(folder, 'book.xlsx');
 const from = performance.now();
 const before = process.cpuUsage();
-const figures = await write(path, input);
+const figures = await write(path, input, template);
 const ms = performance.now() - from;
 const { user, system } = process.cpuUsage(before);
 console.log(
@@ -29,5 +31,6 @@ console.log(
     rss_mb: Math.round(process.resourceUsage().maxRSS / 1024),
     mb: Number((statSync(path).size / 1e6).toFixed(1)),
     ...figures,
+    ...inspect?.(path),
   }),
 );
