@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { bindTemplate } from '../binding/bind-template.ts';
 import type { TemplateBindings } from '../binding/bindings.ts';
-import { outlineOfDataset } from '../binding/outline.ts';
+import { outlineOfDataset, type TemplateDefinition } from '../binding/outline.ts';
 import { nameValue, tableRows, type ValueOptions } from '../binding/read-values.ts';
 import type { FoundTemplate } from '../find-template.ts';
 import { findObstacles } from '../growth/find-obstacles.ts';
@@ -27,6 +27,8 @@ import { refuseProblems } from './template-error.ts';
 
 export interface FillOptions extends ValueOptions {
   readonly macros: 'keep' | 'remove';
+  /** What of the definition headers and names depend on. */
+  readonly definition?: TemplateDefinition | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -44,7 +46,7 @@ export async function fillTemplate(
   const template = await openPackage(path, file);
   try {
     const workbook = await readWorkbook(template);
-    const bindings = bindTemplate(workbook, outlineOfDataset(dataset));
+    const bindings = bindTemplate(workbook, outlineOfDataset(dataset, options.definition));
     refuseProblems(file, [...bindings.problems, ...(await findObstacles(template, workbook, bindings))]);
 
     const tables = bindings.tables.map(
