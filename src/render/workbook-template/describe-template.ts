@@ -4,6 +4,7 @@ import type { ReportOutline, TemplateBindings } from './binding/bindings.ts';
 import { columnText, nameText } from './binding/target-text.ts';
 import type { FilledTable } from './fill/filled-workbook.ts';
 import { type InspectedTemplate, inspectTemplate } from './inspect-template.ts';
+import { problemOfError } from './package/invalid-template.ts';
 import { openPackage } from './package/open-package.ts';
 import type { TemplateProblem } from './template-problem.ts';
 import { formatRange, quoteSheetName } from './workbook/addresses.ts';
@@ -36,19 +37,6 @@ export const describeBindings = ({ tables, names }: TemplateBindings): Omit<Desc
   ),
 });
 
-/** Why a template cannot be read at all, as a problem of it. */
-function unreadable(error: DocketError): TemplateProblem {
-  const { message, expected = 'a workbook: .xlsx, .xlsm, .xltx or .xltm', got = 'another file', next } = error;
-  return {
-    severity: 'error',
-    code: 'workbook.invalid',
-    message,
-    expected,
-    got,
-    next: next?.replace(/\.$/, '') ?? 'Save it again in Excel',
-  };
-}
-
 const bySeverity = (problems: readonly TemplateProblem[]): readonly TemplateProblem[] => [
   ...problems.filter(({ severity }) => severity === 'error'),
   ...problems.filter(({ severity }) => severity === 'warning'),
@@ -74,6 +62,6 @@ export async function describeWorkbookTemplate(
     }
   } catch (error) {
     if (!(error instanceof DocketError) || error.code !== 'template.invalid') throw error;
-    return { tables: [], names: [], problems: [unreadable(error)] };
+    return { tables: [], names: [], problems: [problemOfError(error)] };
   }
 }

@@ -24,14 +24,9 @@ export async function inspectTemplate(template: TemplatePackage, outline: Report
   const refused = await findRefusedContent(template);
   const workbook = await readWorkbook(template);
   const bindings = bindTemplate(workbook, outline);
-  return {
-    workbook,
-    bindings,
-    problems: [
-      ...refused,
-      ...bindings.problems,
-      ...(await findNameProblems(template, workbook, bindings)),
-      ...(await findObstacles(template, workbook, bindings)),
-    ],
-  };
+  const known = [...refused, ...bindings.problems];
+  // Damaged or foreign content is reported by itself: reading sheets would fail at the first of it.
+  if (refused.some(({ severity }) => severity === 'error')) return { workbook, bindings, problems: known };
+  const names = await findNameProblems(template, workbook, bindings);
+  return { workbook, bindings, problems: [...known, ...names, ...(await findObstacles(template, workbook, bindings))] };
 }

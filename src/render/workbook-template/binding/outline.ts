@@ -7,13 +7,8 @@ import { type Column, type Dataset, isTextTable, type Table } from '../../../fet
 import { readingGap } from '../../../plan/reading.ts';
 import { followReplacements } from '../../../plan/replacements.ts';
 import { wantedComparisons, wantedToDate } from '../../../plan/requests/section-requests.ts';
+import type { TemplateDefinition } from '../../formats/format.ts';
 import type { OutlineColumn, ReportOutline, SectionOutline } from './bindings.ts';
-
-/** What of a definition the binding of a template depends on. Plain data, which can be sent to another thread. */
-export type TemplateDefinition = Pick<
-  ReportFile,
-  'sections' | 'compare' | 'to_date' | 'units' | 'labels' | 'approval' | 'corrections'
->;
 
 const EMPTY_DEFINITION: TemplateDefinition = { sections: [] };
 

@@ -6,6 +6,7 @@ import { formatCell, formatRange, parseRange, sameName } from '../workbook/addre
 import type { CellRange } from '../workbook/cells.ts';
 import { bodyRows, type TemplateSheet, type TemplateTable, type TemplateWorkbook } from '../workbook/workbook.ts';
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
+import { findStretchedDrawings } from './parts/find-stretched-drawings.ts';
 import { findConflicts, isSplitBy } from './plan-growth.ts';
 import { readObstacles, type SheetObstacles } from './sheet-obstacles.ts';
 
@@ -40,6 +41,7 @@ export async function findObstacles(
     if (tables.length === 0) continue;
     problems.push(...besideOtherTables(workbook, tables), ...inTheWay(sheet, tables, found));
     problems.push(...besideTables(sheet, tables, found), ...(await besidePivots(template, sheet, tables)));
+    problems.push(...(await findStretchedDrawings(template, sheet, tables)));
   }
   return problems;
 }

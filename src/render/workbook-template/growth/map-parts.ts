@@ -47,9 +47,11 @@ export async function mapParts({
 
   if (!map.changes) return changes;
   for (const sheet of workbook.sheets) {
-    const bound = new Set((plan.get(sheet.name) ?? []).flatMap(({ tables }) => tables.map(({ name }) => name)));
+    const bands = plan.get(sheet.name) ?? [];
+    const bound = new Set(bands.flatMap(({ tables }) => tables.map(({ name }) => name)));
     const boundTables = workbook.tables.filter((table) => table.sheet === sheet.name && bound.has(table.name));
-    for (const [name, text] of await mapSheetParts({ template, sheet, boundTables, map })) changes.set(name, text);
+    for (const [name, text] of await mapSheetParts({ template, sheet, bands, boundTables, map }))
+      changes.set(name, text);
   }
   return changes;
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
 import type { BoundCells } from '../../../../src/render/workbook-template/fill/bound-cells.ts';
 import { mapParts } from '../../../../src/render/workbook-template/growth/map-parts.ts';
+import { findStretchedDrawings } from '../../../../src/render/workbook-template/growth/parts/find-stretched-drawings.ts';
 import { planGrowth } from '../../../../src/render/workbook-template/growth/plan-growth.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 import { openPackage } from '../../../../src/render/workbook-template/package/open-package.ts';
@@ -168,4 +169,18 @@ test('parts made by openpyxl follow a table that grows', async () => {
   expect(all(texts.get('xl/tables/table1.xml'), /ref="([^"]*)"/g)).toEqual(['A1:B11', 'A1:B11']);
   expect(all(texts.get('xl/drawings/drawing1.xml'), /<row>(\d+)</g)).toEqual(['14']);
   expect(all(texts.get('xl/drawings/commentsDrawing1.vml'), /<ns2:Row>(\d+)</g)).toEqual(['12']);
+});
+
+test('a chart beside a table that is sized with its cells is named; one below it, or fixed, is not', async () => {
+  const template = await openPackage(join(FOLDER, 'xlsxwriter.xlsx'), 'xlsxwriter.xlsx');
+  try {
+    const { sheets, tables } = await readWorkbook(template);
+    const bound = tables.filter(({ name }) => name === 'created');
+    const problems = await findStretchedDrawings(template, sheets[0]!, bound);
+    expect(problems.map(({ severity, at }) => [severity, at])).toEqual([
+      ['warning', { sheet: 'Board pack', cell: 'E2:L16' }],
+    ]);
+  } finally {
+    await template.close();
+  }
 });

@@ -1,31 +1,29 @@
-import type { TemplateBindings } from '../../binding/bindings.ts';
 import { relationshipKind } from '../../package/relationships.ts';
 import type { TemplatePackage } from '../../package/template-package.ts';
 import type { XmlOpen } from '../../package/xml-tokens.ts';
 import type { TemplateProblem } from '../../template-problem.ts';
-import { formatRange, sameName } from '../../workbook/addresses.ts';
+import { formatRange } from '../../workbook/addresses.ts';
 import type { CellRange } from '../../workbook/cells.ts';
-import { bodyRows, type TemplateTable, type TemplateWorkbook } from '../../workbook/workbook.ts';
+import { bodyRows, type TemplateSheet, type TemplateTable } from '../../workbook/workbook.ts';
 import { isSplitBy } from '../plan-growth.ts';
 import { rewriteXml } from './rewrite-xml.ts';
 import { readPart, tokensOf, type XmlPart } from './xml-part.ts';
 
-/** Charts and pictures beside a table that are sized with their cells: they become taller with each row that is inserted. */
+/**
+ * Charts and pictures beside tables that are sized with their cells: they become taller with each row that is inserted.
+ * @param tables The bound tables of the sheet.
+ */
 export async function findStretchedDrawings(
   template: TemplatePackage,
-  { sheets }: Pick<TemplateWorkbook, 'sheets'>,
-  { tables }: Pick<TemplateBindings, 'tables'>,
+  sheet: TemplateSheet,
+  tables: readonly TemplateTable[],
 ): Promise<readonly TemplateProblem[]> {
   const problems: TemplateProblem[] = [];
-  for (const sheet of sheets) {
-    const bound = tables.map(({ table }) => table).filter((table) => sameName(table.sheet, sheet.name));
-    if (bound.length === 0) continue;
-    for (const relationship of await template.relationships(sheet.part)) {
-      if (relationship.external || relationshipKind(relationship) !== 'drawing') continue;
-      for (const drawing of readSized(await readPart(template, relationship.target))) {
-        const table = bound.find((one) => isSplitBy(drawing.range, bodyRows(one).last));
-        if (table !== undefined) problems.push(stretched(sheet.name, drawing, table));
-      }
+  for (const relationship of await template.relationships(sheet.part)) {
+    if (relationship.external || relationshipKind(relationship) !== 'drawing') continue;
+    for (const drawing of readSized(await readPart(template, relationship.target))) {
+      const table = tables.find((one) => isSplitBy(drawing.range, bodyRows(one).last));
+      if (table !== undefined) problems.push(stretched(sheet.name, drawing, table));
     }
   }
   return problems;
@@ -42,7 +40,7 @@ function readSized(part: XmlPart): readonly SizedDrawing[] {
   let corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
   rewriteXml(tokensOf(part), {
     attributes: (element, ancestors) => {
-      if (isSized(element)) corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
+      if (element.local.endsWith('Anchor')) corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
       const parent = ancestors.at(-1);
       const kind = element.local === 'graphicFrame' ? 'chart' : element.local === 'pic' ? 'picture' : undefined;
       if (kind !== undefined && parent !== undefined && isSized(parent)) found.push({ kind, range: corners });
