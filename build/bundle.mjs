@@ -90,11 +90,11 @@ const withoutWarning = {
   name: 'without-warning',
   transform: {
     filter: { id: PACKAGE, code: /\bnew Buffer\(/ },
-    handler: (code) => ({ code: code.replaceAll(/\bnew Buffer\(/g, 'newBuffer(') + NEW_BUFFER, map: null }),
+    handler: (code) => ({ code: code.replaceAll(/\bnew Buffer\(/g, 'bufferOf(') + NEW_BUFFER, map: null }),
   },
 };
 const NEW_BUFFER = `
-function newBuffer(from, encoding) {
+function bufferOf(from, encoding) {
   return typeof from === 'number' ? Buffer.alloc(from) : Buffer.from(from, encoding);
 }`;
 

@@ -38,6 +38,7 @@ import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { createCorrectionService } from '../services/corrections/correction-service.ts';
 import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
+import { createTemplateViewer } from '../services/definitions/view-template.ts';
 import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
@@ -208,6 +209,7 @@ function openAccessPorts(
     budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
     explainer,
     checkText: validation.validate,
+    viewTemplate: createTemplateViewer({ folder: () => jobs.current().folder, catalogOf: explainer.getCachedCatalog }),
     clock,
   };
 }

@@ -90,6 +90,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   budgetsOf: async () => ({ budgets: [], unknown: [] }),
   explainer: NO_PLANNING,
   checkText: () => Promise.reject(new Error('not here')),
+  viewTemplate: async () => null,
   clock: systemClock,
   ...given,
 });

@@ -8,6 +8,7 @@ import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts'
 import type { Correction } from '../../src/services/corrections/correction.ts';
 import type { CorrectionView } from '../../src/services/corrections/correction-service.ts';
 import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
+import type { TemplateView } from '../../src/services/definitions/template-view.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
 import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
@@ -276,6 +277,45 @@ export const outline: ReportOutline = {
   ],
 };
 
+const tableOfDays = {
+  name: 'Days',
+  sheet: 'Board <b>',
+  section: 'onboarding',
+  columns: [
+    { header: 'Day', bound: 'onboarding.bucket' },
+    { header: 'New clients', bound: 'onboarding.profiles.created' },
+    { header: 'Approval rate.previous', bound: 'onboarding.profiles.approval_rate.previous_period' },
+    { header: 'Share', bound: null },
+  ],
+};
+/** A template with an error, so that every kind of problem is on the page. */
+export const workbook: TemplateView = {
+  template: 'kpis.xlsx',
+  tables: [{ ...tableOfDays, range: 'B4:E8' }],
+  names: [
+    { name: 'docket.period.label', cell: "'Board <b>'!B2", bound: 'period.label' },
+    { name: 'docket.onboarding.profiles.created', cell: "'Board <b>'!C2", bound: 'onboarding.profiles.created' },
+  ],
+  problems: [
+    {
+      ...{ severity: 'error', code: 'workbook.obstacle', at: "'Board <b>'!B6:C7", message: null },
+      ...{ expected: 'no merged cells where the table grows', got: 'merged cells', next: 'Unmerge them.' },
+    },
+    {
+      ...{ severity: 'warning', code: 'workbook.unused', at: null, message: null },
+      ...{ expected: 'a table for section “risks”', got: 'a template that shows nothing of it' },
+      next: 'Name a table risks.',
+    },
+  ],
+};
+/** What a run has filled of it. */
+export const filledWorkbook: NonNullable<FileEntry['workbook']> = {
+  template: 'kpis.xlsx',
+  sha256: 'c'.repeat(64),
+  tables: [{ ...tableOfDays, range: 'B4:E12', rows: 7 }],
+  names: workbook.names.map(({ name, cell }) => ({ name, cell })),
+};
+
 export const report: ReportDetail = {
   org: 'acme',
   report: 'weekly-kpi',
@@ -291,6 +331,7 @@ export const report: ReportDetail = {
   digest: done.digest,
   slots: slots.slice(3),
   outline,
+  workbook,
 };
 
 export const budget: BudgetEntry = {
@@ -312,7 +353,10 @@ export const budget: BudgetEntry = {
 };
 
 export const files: readonly FileEntry[] = [
-  ...done.files.map((file) => ({ ...file, kind: 'file' as const, type: 'application/octet-stream' })),
+  ...done.files.map((file, index) => ({
+    ...{ ...file, kind: 'file' as const, type: 'application/octet-stream' },
+    ...(index === 0 ? { workbook: filledWorkbook } : {}),
+  })),
   { name: 'mail.html', kind: 'mail', type: 'text/html', bytes: null, sha256: null },
 ];
 

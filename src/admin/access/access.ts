@@ -16,6 +16,7 @@ import type { Correction } from '../../services/corrections/correction.ts';
 import type { CorrectionView } from '../../services/corrections/correction-service.ts';
 import type { CorrectionSummary } from '../../services/corrections/watch-index.ts';
 import type { ReportOutline } from '../../services/definitions/report-outline.ts';
+import type { TemplateView } from '../../services/definitions/template-view.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
 import type { CommentWarning, ReviewView } from '../../services/reviews/review-service.ts';
@@ -227,6 +228,8 @@ export interface ReportDetail extends ReportEntry {
   readonly slots: readonly SlotView[];
   /** Who gets what, when and in which form, for people who do not read YAML. */
   readonly outline: ReportOutline | null;
+  /** What of its workbook template gets what; null also for a report without one. */
+  readonly workbook: TemplateView | null;
 }
 
 export interface SlotFilter {

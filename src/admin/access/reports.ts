@@ -8,6 +8,7 @@ import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
 import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { outlineReport, scheduleWords } from '../../services/definitions/report-outline.ts';
+import type { ViewTemplate } from '../../services/definitions/view-template.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible, notFoundError, type OrganizationEntry, type ReportEntry } from './access.ts';
 
@@ -15,6 +16,7 @@ export interface ReportsPorts extends CurrentReportPorts {
   readonly runs: Pick<RunStore, 'list'>;
   readonly pauses: Pick<Pauses, 'list'>;
   readonly clock: Clock;
+  readonly viewTemplate: ViewTemplate;
 }
 
 /** Slots in the detail of a report. */
@@ -86,7 +88,16 @@ export function reportsAccess(
       const { version, faults } = await currentReport(ports, org, report);
       if (version === undefined && faults.length === 0) throw notFoundError();
       const entry = await entryOf(org, report, await ports.pauses.list());
-      const none = { ...entry, owner: null, timezone: null, text: null, digest: null, slots: [], outline: null };
+      const none = {
+        ...entry,
+        owner: null,
+        timezone: null,
+        text: null,
+        digest: null,
+        slots: [],
+        outline: null,
+        workbook: null,
+      };
       if (version === undefined) return none;
       const { definition, settings } = version;
       const timezone = definition.timezone ?? settings.timezone;
@@ -100,6 +111,7 @@ export function reportsAccess(
         digest: definition.digest,
         slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
         outline: outlineReport(version, ports.clock.now()),
+        workbook: await ports.viewTemplate(version),
       };
     },
 

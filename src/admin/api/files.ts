@@ -9,8 +9,38 @@ import type { RunFile } from '../../services/runs/run-file-reader.ts';
 import { type FileEntry, MAIL_BODY_NAMES } from '../../services/runs/run-file-reader.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { AdminApp, Env } from '../hono-env.ts';
-import { idParams, jsonResponse, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
+import { idParams, jsonResponse, lookupProblems, orNull, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
 import { idOrPrefixSchema } from './schemas.ts';
+
+const filledWorkbookSchema = z
+  .object({
+    template: z.string().describe('As the definition names it.').meta({ example: 'board.xlsx' }),
+    sha256: z.string().describe('Of the template, hex.'),
+    tables: z
+      .array(
+        z.object({
+          name: z.string(),
+          sheet: z.string(),
+          range: z
+            .string()
+            .describe('As it is in the file, with its header and totals rows.')
+            .meta({ example: 'B5:I19' }),
+          section: z.string(),
+          rows: z.int().describe('Rows of data; 0: one empty row is left.'),
+          columns: z
+            .array(
+              z.object({
+                header: z.string(),
+                bound: z.string().nullable().describe('What it got; null: its own formulas or cells.'),
+              }),
+            )
+            .readonly(),
+        }),
+      )
+      .readonly(),
+    names: z.array(z.object({ name: z.string(), cell: z.string().meta({ example: 'Board!E3' }) })).readonly(),
+  })
+  .meta({ id: 'FilledWorkbook', description: 'What of a workbook template was filled.' });
 
 const fileSchema = z
   .object({
@@ -24,16 +54,21 @@ const fileSchema = z
     bytes: z.int().nullable().describe('null for parts of the mail.'),
     sha256: z.string().nullable().describe('Hex; null for the mail of runs of older versions.'),
     href: z.string().describe('Where it is downloaded.'),
+    workbook: orNull(filledWorkbookSchema).describe('null: it is not made from a workbook template.'),
   })
   .meta({ id: 'File' });
 
-const fileView = (run: string, { name, kind, type, bytes, sha256 }: FileEntry): z.infer<typeof fileSchema> => ({
+const fileView = (
+  run: string,
+  { name, kind, type, bytes, sha256, workbook }: FileEntry,
+): z.infer<typeof fileSchema> => ({
   name,
   kind,
   type,
   bytes,
   sha256,
   href: `/api/runs/${run}/files/${encodeURIComponent(name)}`,
+  workbook: workbook ?? null,
 });
 
 const listRoute = createRoute({

@@ -2,6 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import { reportOutlineSchema } from '../../services/definitions/report-outline.ts';
+import { templateViewSchema } from '../../services/definitions/template-view.ts';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
@@ -67,6 +68,9 @@ const detailSchema = reportSchema
     digest: z.string().nullable(),
     slots: z.array(slotSchema).readonly().describe('The next ones.'),
     outline: orNull(reportOutlineSchema).describe('Who gets what, when and in which form, without YAML.'),
+    workbook: orNull(templateViewSchema).describe(
+      'What of its workbook template gets what; null also without a template.',
+    ),
   })
   .meta({
     id: 'ReportDetail',
@@ -83,10 +87,10 @@ const reportView = ({ scheduleWords, ...entry }: ReportEntry): z.infer<typeof re
   pause: entry.pause === null ? null : pauseView(entry.pause),
   last: entry.last === null ? null : runView(entry.last),
 });
-const detailView = ({ owner, timezone, text, digest, slots, outline, ...entry }: ReportDetail) =>
+const detailView = ({ owner, timezone, text, digest, slots, outline, workbook, ...entry }: ReportDetail) =>
   ({
     ...reportView(entry),
-    ...{ owner, timezone, text, digest, slots, outline },
+    ...{ owner, timezone, text, digest, slots, outline, workbook },
   }) satisfies z.infer<typeof detailSchema>;
 
 const organizationsRoute = createRoute({

@@ -9,6 +9,7 @@ import { mailBodyFiles, mailFiles } from '../../deliver/archive/run-folder/mail-
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { artifactKind, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
+import type { FilledWorkbook } from '../../render/workbook-template/fill/filled-workbook.ts';
 
 export { MAIL_BODY_NAMES } from '../../render/artifact.ts';
 
@@ -23,6 +24,8 @@ export interface FileEntry {
   readonly bytes: number | null;
   /** Hex. Null for the mail of runs that older versions have published. */
   readonly sha256: string | null;
+  /** What of a template was filled; absent where the file is not made from one. */
+  readonly workbook?: FilledWorkbook;
 }
 
 export interface RunFile extends FileEntry {
@@ -104,8 +107,9 @@ export function createRunFileReader(
 }
 
 const fileEntry = (file: Manifest['files'][number]): FileEntry => {
-  const { name, bytes, sha256 } = file;
-  return { name, kind: 'file', type: artifactKind(file).mediaType, bytes, sha256 };
+  const { name, bytes, sha256, workbook } = file;
+  const type = artifactKind(file).mediaType;
+  return { name, kind: 'file', type, bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
 };
 
 const MAIL_FILE_TYPES = { html: MAIL_MEDIA_TYPES.html, text: MAIL_MEDIA_TYPES.text, picture: 'image/png' } as const;

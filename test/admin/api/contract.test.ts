@@ -15,7 +15,7 @@ import type { ReviewView } from '../../../src/services/reviews/review-service.ts
 import { createTestAdmin } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
-import { outline } from '../../support/page-data.ts';
+import { filledWorkbook, outline, workbook } from '../../support/page-data.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
 const { token, sha256 } = newToken();
@@ -136,6 +136,7 @@ const FULL: Partial<Access> = {
     digest: HASH,
     slots: [{ ...slot, schedule: '0 8 * * MON' }],
     outline,
+    workbook,
   }),
   trigger: async () => ({ opened: true, record }),
   runs: async () => ({ runs: [record], next: `1-${ID}` }),
@@ -148,7 +149,10 @@ const FULL: Partial<Access> = {
   comment: async () => ({ view: review, warnings: [{ number: '12', text: '12: Profiles is 13.' }] }),
   approve: async () => review,
   reject: async () => review,
-  files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
+  files: async () => [
+    { ...file, workbook: filledWorkbook },
+    { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null },
+  ],
   file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
   filesZip: async () => ({
     name: 'weekly.zip',

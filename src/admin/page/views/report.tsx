@@ -18,6 +18,7 @@ import { RunNowForm } from '../forms/run-now-form.tsx';
 import type { Loaded, loadReport } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
 import { OutlineFacts, ReportContents, ReportRecipients } from './report-outline.tsx';
+import { WorkbookTemplate } from './workbook-template.tsx';
 
 /** A report: its history, who gets what and when, latest files and definition, and the forms to run and pause it. */
 export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadReport>>) => {
@@ -64,6 +65,7 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
             )}
           </Section>
           {report.outline === null ? null : <ReportContents outline={report.outline} />}
+          {report.workbook === null ? null : <WorkbookTemplate view={report.workbook} />}
         </div>
         <div>
           <ScheduleFacts report={report} period={data.periods[0]} now={layout.now} />

@@ -14,6 +14,7 @@ import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '.
 import { RunTimeline } from '../components/run-timeline.tsx';
 import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
+import { FilledWorkbooks } from '../components/workbook/filled-workbooks.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun, RunReview } from '../routes/loaders.ts';
 import { correctionPath } from './corrections/corrections.tsx';
@@ -112,6 +113,9 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
           <Section id="files" heading="Files" live="files-list">
             <FileList record={record} view={data.files} />
           </Section>
+          <div id="workbooks" data-live>
+            {'files' in data.files ? <FilledWorkbooks files={data.files.files} /> : null}
+          </div>
           <Section id="sent" heading="Deliveries" live="deliveries">
             {data.deliveries.length === 0 ? (
               <EmptyState>{noDeliveries(record)}</EmptyState>

@@ -1,0 +1,38 @@
+/** A column of a table in a workbook, with what it gets. */
+export interface BoundColumn {
+  readonly header: string;
+  /** Null: its own formulas or cells. */
+  readonly bound: string | null;
+}
+
+/** The columns of a table, folded: most people look for one. @param section its id, which all that they get begins with */
+export const TableColumns = ({
+  columns,
+  section,
+}: {
+  readonly columns: readonly BoundColumn[];
+  readonly section: string;
+}) => (
+  <details class="fold">
+    <summary>
+      {columns.filter(({ bound }) => bound !== null).length} of {columns.length} filled
+    </summary>
+    <ul class="plain-list compact">
+      {columns.map(({ header, bound }) => (
+        <li class="wrap">
+          {header}{' '}
+          {bound === null ? (
+            <small>as in the template</small>
+          ) : (
+            <small>
+              <code>{withoutSection(bound, section)}</code>
+            </small>
+          )}
+        </li>
+      ))}
+    </ul>
+  </details>
+);
+
+const withoutSection = (bound: string, section: string): string =>
+  bound.startsWith(`${section}.`) ? bound.slice(section.length + 1) : bound;
