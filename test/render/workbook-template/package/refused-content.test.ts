@@ -50,6 +50,8 @@ describe('a template', () => {
     ['DDE in a cell', sheetWith("cmd|'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
     ['DDE behind an entity', sheetWith("cmd&#124;'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
     ['a remote image', sheetWith('_xlfn.IMAGE("https://example.com/a.png")'), { sheet: 'Board', cell: 'C7' }],
+    ['a function behind a comment', sheetWith('IM<!-- -->AGE("x")'), { sheet: 'Board', cell: 'C7' }],
+    ['a function behind an instruction', sheetWith('IM<?a b?>AGE("x")'), { sheet: 'Board', cell: 'C7' }],
     ['a web service', sheetWith('1+webservice ("https://example.com")'), { sheet: 'Board', cell: 'C7' }],
     ['real-time data', sheetWith('RTD("a",,"b")'), { sheet: 'Board', cell: 'C7' }],
     [
