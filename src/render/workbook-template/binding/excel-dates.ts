@@ -1,4 +1,4 @@
-import { DateTime } from 'luxon';
+import { IANAZone } from 'luxon';
 import { DAY_MS } from '../../../base/time.ts';
 import type { ExcelDate } from './bindings.ts';
 
@@ -18,9 +18,10 @@ export const excelDate = (at: Date): ExcelDate | undefined =>
  * day in UTC is kept where the clocks are not changed on it.
  * @param timezone IANA
  */
-export function instantWriter(timezone: string): (at: Date) => ExcelDate | undefined {
+export function createInstantReader(timezone: string): (at: Date) => ExcelDate | undefined {
   const offsets = new Map<number, number | null>();
-  const offsetAt = (ms: number): number => DateTime.fromMillis(ms, { zone: timezone }).offset * MINUTE_MS;
+  const zone = IANAZone.create(timezone);
+  const offsetAt = (ms: number): number => zone.offset(ms) * MINUTE_MS;
   const offsetOfDay = (day: number): number | null => {
     const known = offsets.get(day);
     if (known !== undefined) return known;

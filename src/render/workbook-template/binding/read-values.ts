@@ -11,7 +11,7 @@ import { labelReader } from '../../figures/raw-columns.ts';
 import { judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
 import { totalsOf } from '../../figures/total-figures.ts';
 import type { BoundTable, CellValue, ColumnTarget, NameTarget } from './bindings.ts';
-import { excelDate, instantWriter } from './excel-dates.ts';
+import { createInstantReader, excelDate } from './excel-dates.ts';
 import { type ReportTextOptions, reportDate, reportText } from './report-texts.ts';
 
 export interface ValueOptions extends ReportTextOptions {
@@ -123,7 +123,7 @@ function bucketReader({ name }: Column, { as }: ColumnTarget): ReadRow {
 /** A field of a list, as its column is in Docket's own workbook: a number, a day, an instant or a text. */
 function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | undefined, timezone: string): ReadRow {
   const read = labelReader(column);
-  const inZone = instantWriter(as === 'utc' ? 'UTC' : timezone);
+  const inZone = createInstantReader(as === 'utc' ? 'UTC' : timezone);
   return (row) => {
     const value = read(row);
     if (typeof value === 'number') return quantity?.kind === 'text' ? String(value) : value;

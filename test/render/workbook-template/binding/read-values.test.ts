@@ -18,7 +18,7 @@ import { statusColumns } from '../../../../src/render/formats/csv/status-fields.
 import { toCellValue } from '../../../../src/render/formats/xlsx/sections/grid/cell-value.ts';
 import type { CellValue, ColumnTarget, NameTarget } from '../../../../src/render/workbook-template/binding/bindings.ts';
 import { headerReader } from '../../../../src/render/workbook-template/binding/column-headers.ts';
-import { excelDate, instantWriter } from '../../../../src/render/workbook-template/binding/excel-dates.ts';
+import { createInstantReader, excelDate } from '../../../../src/render/workbook-template/binding/excel-dates.ts';
 import { readName } from '../../../../src/render/workbook-template/binding/names.ts';
 import { outlineOfDataset } from '../../../../src/render/workbook-template/binding/outline.ts';
 import { nameValue, tableRows } from '../../../../src/render/workbook-template/binding/read-values.ts';
@@ -230,7 +230,7 @@ const value = (data: Dataset, target: NameTarget) => nameValue(data, target, OPT
 
 describe('instants', () => {
   it('are shown by the clock of their zone, also on days on which it is changed', () => {
-    const clock = instantWriter('Europe/Zurich');
+    const clock = createInstantReader('Europe/Zurich');
     const hours = (text: string) => ((clock(new Date(text))?.serial ?? 0) % 1) * 24;
     const texts = [
       '2026-03-29T00:30Z',
