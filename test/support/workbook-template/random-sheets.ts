@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Formula, Table as ExcelTable, TableColumn, Workbook, type Worksheet } from 'wasm-xlsxwriter';
+import { Table as ExcelTable, Formula, TableColumn, Workbook, type Worksheet } from 'wasm-xlsxwriter';
 import type { Dataset } from '../../../src/fetch/dataset.ts';
 import { countColumn, dataset, groupColumn, row, strangeColumn, table } from '../dataset.ts';
 
@@ -29,10 +29,13 @@ const KINDS = ['sum', 'relative', 'structured', 'both', 'span', 'first', 'produc
 const band: fc.Arbitrary<RandomBand> = fc.record({
   sample: fc.integer({ min: 1, max: 5 }),
   gap: fc.integer({ min: 0, max: 3 }),
-  tables: fc.array(fc.record({ rows: fc.integer({ min: 0, max: 12 }), totals: fc.boolean(), calculated: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 2,
-  }),
+  tables: fc.array(
+    fc.record({ rows: fc.integer({ min: 0, max: 12 }), totals: fc.boolean(), calculated: fc.boolean() }),
+    {
+      minLength: 1,
+      maxLength: 2,
+    },
+  ),
 });
 
 export const randomSheet: fc.Arbitrary<RandomSheet> = fc.record({
@@ -129,7 +132,8 @@ function writeTable(
   const made = new ExcelTable().setName(name).setColumns(columns).setTotalRow(totals);
   board.addTable(first - 2, column - 1, last - 1 + (totals ? 1 : 0), column - 2 + columns.length, made);
   for (const [index, values] of data.entries())
-    for (const [at, value] of values.entries()) if (value !== undefined) board.write(first - 1 + index, column - 1 + at, value);
+    for (const [at, value] of values.entries())
+      if (value !== undefined) board.write(first - 1 + index, column - 1 + at, value);
   const created = letter(column + 1);
   for (let row = first; calculated && row <= last; row += 1) {
     board.write(row - 1, column + 2, new Formula(`=${created}${row}*2`));
