@@ -6,7 +6,7 @@ import type { PackSection } from '../../pack/pack.ts';
 import { fillTemplate } from '../../workbook-template/fill/fill-template.ts';
 import type { FilledWorkbook } from '../../workbook-template/fill/filled-workbook.ts';
 import { findTemplate } from '../../workbook-template/find-template.ts';
-import { readCurrentLogo } from '../format.ts';
+import { readCurrentLogo, type TemplateDefinition } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
 import { writeLongTexts } from './appendix/long-texts-sheet.ts';
 import { writeRunSheet } from './appendix/run-record.ts';
@@ -85,6 +85,8 @@ export interface WriteOptions extends WorkbookOptions {
   readonly template?: { readonly name: string; readonly macros: 'keep' | 'remove' } | undefined;
   /** The folder of the organization's `org.yaml`, where templates are. */
   readonly orgFolder?: string | undefined;
+  /** What of the definition a template binds to. */
+  readonly definition?: TemplateDefinition | undefined;
 }
 
 /**

@@ -2,20 +2,19 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { bindTemplate } from '../binding/bind-template.ts';
+import type { TemplateDefinition } from '../../formats/format.ts';
 import type { TemplateBindings } from '../binding/bindings.ts';
 import { outlineOfDataset } from '../binding/outline.ts';
 import { nameValue, tableRows, type ValueOptions } from '../binding/read-values.ts';
 import type { FoundTemplate } from '../find-template.ts';
-import { findObstacles } from '../growth/find-obstacles.ts';
 import { mapParts } from '../growth/map-parts.ts';
 import { planGrowth } from '../growth/plan-growth.ts';
 import { createReferenceMap } from '../growth/reference-map.ts';
+import { inspectTemplate } from '../inspect-template.ts';
 import { openPackage } from '../package/open-package.ts';
 import type { PartChange, TemplatePackage } from '../package/template-package.ts';
 import { changeWorkbookKind } from '../package/workbook-kind.ts';
 import { writePackage } from '../package/write-package.ts';
-import { readWorkbook } from '../workbook/read-workbook.ts';
 import type { TemplateWorkbook } from '../workbook/workbook.ts';
 import { createBoundCells } from './bound-values.ts';
 import { describeFilled } from './describe-filled.ts';
@@ -27,6 +26,8 @@ import { refuseProblems } from './template-error.ts';
 
 export interface FillOptions extends ValueOptions {
   readonly macros: 'keep' | 'remove';
+  /** Of the report: the units of durations, and what may be asked for although this run has not got it. */
+  readonly definition?: TemplateDefinition | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -43,9 +44,9 @@ export async function fillTemplate(
 ): Promise<FilledWorkbook> {
   const template = await openPackage(path, file);
   try {
-    const workbook = await readWorkbook(template);
-    const bindings = bindTemplate(workbook, outlineOfDataset(dataset));
-    refuseProblems(file, [...bindings.problems, ...(await findObstacles(template, workbook, bindings))]);
+    const outline = outlineOfDataset(dataset, options.definition);
+    const { workbook, bindings, problems } = await inspectTemplate(template, outline);
+    refuseProblems(file, problems);
 
     const tables = bindings.tables.map(
       (bound): TableFill => ({

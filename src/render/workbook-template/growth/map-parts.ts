@@ -21,7 +21,8 @@ export interface GrownTemplate {
 
 /**
  * What changes outside the parts of the sheets: the new text of each part with a reference or an anchor that growth moves, or
- * with values of cells that are filled; null for what is left out (the order of calculation, which Excel makes again).
+ * with values of cells that are filled; null for what is left out and Excel makes again (the order of calculation, and the
+ * cells that wait for data in real time).
  */
 export async function mapParts({
   template,
@@ -40,6 +41,7 @@ export async function mapParts({
   for (const name of template.parts) {
     const type = template.contentType(name)?.toLowerCase();
     if (type === `${SPREADSHEET}.calcchain+xml`) changes.set(name, null);
+    if (type === `${SPREADSHEET}.volatiledependencies+xml` && map.changes) changes.set(name, null);
     if (type !== `${SPREADSHEET}.connections+xml` || !map.changes) continue;
     const connections = mapConnections(await readPart(template, name), map);
     if (connections !== undefined) changes.set(name, connections);
@@ -47,9 +49,11 @@ export async function mapParts({
 
   if (!map.changes) return changes;
   for (const sheet of workbook.sheets) {
-    const bound = new Set((plan.get(sheet.name) ?? []).flatMap(({ tables }) => tables.map(({ name }) => name)));
+    const bands = plan.get(sheet.name) ?? [];
+    const bound = new Set(bands.flatMap(({ tables }) => tables.map(({ name }) => name)));
     const boundTables = workbook.tables.filter((table) => table.sheet === sheet.name && bound.has(table.name));
-    for (const [name, text] of await mapSheetParts({ template, sheet, boundTables, map })) changes.set(name, text);
+    for (const [name, text] of await mapSheetParts({ template, sheet, bands, boundTables, map }))
+      changes.set(name, text);
   }
   return changes;
 }

@@ -28,3 +28,19 @@ export const problemOfError = ({ message, expected, got, next }: DocketError): T
   got: got ?? 'another file',
   next: (next ?? 'Save the workbook again in Excel').replace(/\.$/, ''),
 });
+
+/** Runs what reads a workbook; errors of its XML, which know their part alone, get the name of the file. */
+export async function readingFile<T>(file: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof DocketError) || error.code !== 'template.invalid' || error.where !== undefined) throw error;
+    const { message, expected, got, next } = error;
+    throw invalidTemplate(file, message, {
+      ...(expected === undefined ? {} : { expected }),
+      ...(got === undefined ? {} : { got }),
+      ...(next === undefined ? {} : { next }),
+      cause: error,
+    });
+  }
+}

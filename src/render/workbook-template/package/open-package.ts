@@ -8,7 +8,7 @@ import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import { findDiskFailure, isErrno } from '../../../base/errno.ts';
 import { DocketError, errorMessage } from '../../../base/error.ts';
 import { CONTENT_TYPES_PART, type ContentTypes, contentTypeOf, parseContentTypes, partKey } from './content-types.ts';
-import { clipText, invalidTemplate } from './invalid-template.ts';
+import { clipText, invalidTemplate, readingFile } from './invalid-template.ts';
 import { readEntries } from './read-entries.ts';
 import { parseRelationships, relationshipsPart } from './relationships.ts';
 import { type Relationship, TEMPLATE_LIMITS, type TemplatePackage } from './template-package.ts';
@@ -31,7 +31,7 @@ export async function openPackage(path: string, file: string): Promise<OpenedPac
   try {
     const entries = await readEntries(zip, file);
     const pack = new ZipPackage(file, zip, entries);
-    await pack.readContentTypes();
+    await readingFile(file, () => pack.readContentTypes());
     return pack;
   } catch (thrown) {
     zip.close();
@@ -129,7 +129,8 @@ class ZipPackage implements OpenedPackage {
     const source = relationshipsPart(part);
     if (!this.has(source)) return [];
     const text = await this.readText(source);
-    return parseRelationships(text, part, (name) => this.#byKey.get(partKey(name))?.fileName);
+    const actual = (name: string): string | undefined => this.#byKey.get(partKey(name))?.fileName;
+    return readingFile(this.file, async () => parseRelationships(text, part, actual));
   }
 
   async readText(part: string): Promise<string> {

@@ -4,7 +4,7 @@ import { clipText } from './invalid-template.ts';
 import type { XmlOpen, XmlToken } from './xml-tokens.ts';
 
 /** Larger tags and texts, or elements nested deeper, are refused; Excel's own texts have at most 32,767 characters. */
-const MAX_TOKEN_CHARACTERS = 16 * 1024 * 1024;
+const MAX_TOKEN_CHARACTERS = 4 * 1024 * 1024;
 const MAX_DEPTH = 1_000;
 /** A text is parsed in pieces of this many characters, so that not all of its tokens are in memory at once. */
 const PIECE_CHARACTERS = 64 * 1024;

@@ -2,23 +2,24 @@ import type { Cell, Worksheet } from 'exceljs';
 import type { Words } from '../../../i18n/messages.ts';
 import { COLOURS, fill, font, middle, STYLES, top } from '../../formats/xlsx/style/styles.ts';
 import type { OutlineColumn, ReportOutline, SectionOutline } from '../binding/bindings.ts';
-import { nameKey, readName } from '../binding/names.ts';
 import { figureSuffix } from '../binding/figure-names.ts';
+import { nameKey, readName } from '../binding/names.ts';
 import { metricFigures, type StarterTexts } from './section-columns.ts';
 
 const HEADLINES = 3;
-/** Columns of the key figures: the metric, its figure, and at most so many others. */
-const LAST_COLUMN = 6;
+/** Texts are as wide as so many columns, also where there are fewer figures. */
+const MIN_COLUMNS = 6;
 
 /** The first sheet: title, period, sentences, and the total of every metric. Each cell that is filled has its name. */
 export function writeFrontSheet(sheet: Worksheet, outline: ReportOutline, texts: StarterTexts): void {
-  const { words } = texts;
+  const totals = outline.sections.map((section) => totalsOf(section, outline, texts));
+  const columns = Math.max(MIN_COLUMNS, ...totals.flat().map(({ cells }) => cells.length + 1));
   sheet.getColumn(1).width = 42;
-  for (let column = 2; column <= LAST_COLUMN; column += 1) sheet.getColumn(column).width = 17;
+  for (let column = 2; column <= columns; column += 1) sheet.getColumn(column).width = 16;
   let row = 1;
   const line = (name: string, style: Cell['style'], height?: number): void => {
     if (readName(name, outline).kind !== 'bound') return;
-    sheet.mergeCells(row, 1, row, LAST_COLUMN);
+    sheet.mergeCells(row, 1, row, columns);
     const cell = sheet.getCell(row, 1);
     named(cell, name);
     cell.style = style;
@@ -36,27 +37,23 @@ export function writeFrontSheet(sheet: Worksheet, outline: ReportOutline, texts:
     line(`docket.headline.${number}`, STYLES.takeaway, 32);
   if (outline.commented.length > 0) line('docket.comment', STYLES.text, 60);
   row += 1;
-  for (const section of outline.sections) row = writeTotals(sheet, row, section, outline, texts);
+  for (const [index, { title }] of outline.sections.entries())
+    row = writeTotals(sheet, row, title, totals[index] ?? []);
   line('docket.completeness', STYLES.text, 30);
-  writeMadeAt(sheet, row, words);
+  writeMadeAt(sheet, row, texts.words);
 }
 
 /** The totals of a section, a metric a row. @returns the row below them */
-function writeTotals(
-  sheet: Worksheet,
-  from: number,
-  section: SectionOutline,
-  outline: ReportOutline,
-  texts: StarterTexts,
-): number {
-  const metrics = section.columns.filter(({ kind }) => kind === 'metric');
-  const rows = section.totals ? metrics.map((column) => totalsOf(column, section, outline, texts)) : [];
-  const shown = rows.filter((each) => each.cells.length > 0);
+function writeTotals(sheet: Worksheet, from: number, title: string, shown: readonly TotalRow[]): number {
   const [first] = shown;
   if (first === undefined) return from;
   const heading = sheet.getCell(from, 1);
-  heading.value = section.title;
-  const headings = [heading, ...first.cells.map(({ heading: text }, index) => headingCell(sheet, from, index + 2, text))];
+  heading.value = title;
+  const headings = [
+    heading,
+    ...first.cells.map(({ heading: text }, index) => headingCell(sheet, from, index + 2, text)),
+  ];
+  sheet.getRow(from).height = 30;
   for (const cell of headings) {
     cell.font = font({ bold: true, color: { argb: COLOURS.ink } });
     cell.fill = fill(COLOURS.band);
@@ -89,17 +86,28 @@ interface TotalCell {
   readonly sample: string | number;
 }
 
-/** Of a metric, the figures that names may ask for. */
-function totalsOf(column: OutlineColumn, section: SectionOutline, outline: ReportOutline, texts: StarterTexts) {
-  const cells = metricFigures(column, section, texts).flatMap(({ of, figure }): TotalCell[] => {
-    const name = `docket.${nameKey(section.id)}.${nameKey(column.name)}${figureSuffix(of.target)}`;
-    const sample = figure.samples[0];
-    // Ids that are written alike in names are ambiguous.
-    if (readName(name, outline).kind !== 'bound' || sample === undefined || sample instanceof Date) return [];
-    return [{ name, heading: headingOf(of.target, section, texts), format: figure.format, sample }];
-  });
-  const [label = column.name] = column.labels;
-  return { label: unitLabel(label, column, texts), cells: cells.slice(0, LAST_COLUMN - 1) };
+/** A metric with the figures that names may ask for. */
+interface TotalRow {
+  readonly label: string;
+  readonly cells: readonly TotalCell[];
+}
+
+function totalsOf(section: SectionOutline, outline: ReportOutline, texts: StarterTexts): readonly TotalRow[] {
+  if (!section.totals) return [];
+  const rows = section.columns
+    .filter(({ kind }) => kind === 'metric')
+    .map((column): TotalRow => {
+      const cells = metricFigures(column, section, texts).flatMap(({ of, figure }): TotalCell[] => {
+        const name = `docket.${nameKey(section.id)}.${nameKey(column.name)}${figureSuffix(of.target)}`;
+        const sample = figure.samples[0];
+        // Ids that are written alike in names are ambiguous.
+        if (readName(name, outline).kind !== 'bound' || sample === undefined || sample instanceof Date) return [];
+        return [{ name, heading: headingOf(of.target, section, texts), format: figure.format, sample }];
+      });
+      const [label = column.name] = column.labels;
+      return { label: unitLabel(label, column, texts), cells };
+    });
+  return rows.filter(({ cells }) => cells.length > 0);
 }
 
 const unitLabel = (label: string, { unit, shownIn }: OutlineColumn, { words }: StarterTexts): string =>
@@ -107,8 +115,8 @@ const unitLabel = (label: string, { unit, shownIn }: OutlineColumn, { words }: S
 
 function headingOf(
   target: Parameters<typeof figureSuffix>[0],
-  { toDate }: SectionOutline,
-  { words: { table, pack } }: StarterTexts,
+  { comparisons, toDate }: SectionOutline,
+  { words: { table, pack, workbook } }: StarterTexts,
 ): string {
   switch (target.figure) {
     case 'value':
@@ -116,7 +124,7 @@ function headingOf(
     case 'previous':
       return table.previousName[target.comparison];
     case 'change':
-      return pack.change;
+      return workbook.section.change(comparisons.length === 1 ? undefined : target.comparison);
     case 'to_date':
       return toDate === null ? '' : table.toDateName[toDate];
     case 'target':

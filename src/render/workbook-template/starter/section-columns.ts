@@ -33,7 +33,9 @@ const DEFAULT_DURATION: DurationUnit = 'hours';
 export function sectionColumns(section: SectionOutline, texts: StarterTexts): readonly StarterFigure[] {
   const read = headerReader(section);
   const figures = section.columns.flatMap((column) =>
-    column.kind === 'metric' ? metricFigures(column, section, texts).map(({ figure }) => figure) : [ownColumn(column, section, texts)],
+    column.kind === 'metric'
+      ? metricFigures(column, section, texts).map(({ figure }) => figure)
+      : [ownColumn(column, section, texts)],
   );
   // A label that two columns have names neither of them.
   return figures.map(({ header, id, ...rest }) => ({ header: read(header).kind === 'bound' ? header : id, ...rest }));
@@ -90,7 +92,10 @@ function figureLook(
   if (figure === 'change') {
     const kind = changeKind(column.unit ?? 'count');
     const change: Quantity = kind === 'difference' ? { kind, unit: null, decimals: 0 } : { kind };
-    return { format: quantityNumberFormat(change), samples: kind === 'relative' ? [0.08, 0.05, -0.02] : [2.4, 1.1, -0.6] };
+    return {
+      format: quantityNumberFormat(change),
+      samples: kind === 'relative' ? [0.08, 0.05, -0.02] : [2.4, 1.1, -0.6],
+    };
   }
   // Without a catalog nothing is known of the figure.
   const format = column.unit === undefined ? 'General' : quantityNumberFormat(quantity);
@@ -104,7 +109,11 @@ const DAYS: Readonly<Record<Granularity, readonly string[]>> = {
 };
 
 /** A bucket, a dimension or a field of a list. */
-function ownColumn({ name, kind, labels }: OutlineColumn, { granularity }: SectionOutline, { words }: StarterTexts): WithId {
+function ownColumn(
+  { name, kind, labels }: OutlineColumn,
+  { granularity }: SectionOutline,
+  { words }: StarterTexts,
+): WithId {
   if (kind === 'time') {
     const unit = granularity ?? 'day';
     const header = labels[0] ?? words.table.bucket[unit];

@@ -1,7 +1,7 @@
 import type { Worksheet } from 'exceljs';
-import { type Words, messagesFor } from '../../../i18n/messages.ts';
+import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { sheetNames } from '../../formats/xlsx/sheet-names.ts';
-import { font, STYLES, top } from '../../formats/xlsx/style/styles.ts';
+import { borderLine, COLOURS, fill, font, STYLES, top } from '../../formats/xlsx/style/styles.ts';
 import type { ReportOutline, SectionOutline } from '../binding/bindings.ts';
 import { nameKey, readName, sectionsNamed } from '../binding/names.ts';
 import { parseCell } from '../workbook/addresses.ts';
@@ -21,8 +21,9 @@ export interface StarterOptions {
 }
 
 const HEADER_ROW = 4;
-/** Far below what Excel accepts as a column's width, in characters. */
-const WIDTHS = { min: 12, max: 34 } as const;
+/** Of columns, in characters: headers of figures have several lines, so that many columns fit on a page. */
+const WIDTHS = { figure: 13, text: 22 } as const;
+const HEADER_HEIGHT = 66;
 
 /**
  * A workbook to design a template from: a front sheet whose cells have names, and a sheet with a table for each section.
@@ -55,14 +56,21 @@ export async function createStarterWorkbook(outline: ReportOutline, options: Sta
 
 /** Landscape, as wide as a page. */
 function addSheet(sheet: Worksheet, { workbook }: Words): Worksheet {
-  Object.assign(sheet.pageSetup, { paperSize: 9, orientation: 'landscape', fitToPage: true, fitToWidth: 1, fitToHeight: 0 });
+  Object.assign(sheet.pageSetup, {
+    paperSize: 9,
+    orientation: 'landscape',
+    fitToPage: true,
+    fitToWidth: 1,
+    fitToHeight: 0,
+  });
   sheet.headerFooter.oddFooter = `&L&A&R${workbook.page('&P', '&N')}`;
   sheet.views = [{ showGridLines: false }];
   return sheet;
 }
 
 /** What Excel takes for a cell: `q1`, `fy2026`, `r1c1`, `c`. */
-const looksLikeCell = (name: string): boolean => parseCell(name) !== undefined || /^(?:r\d*|c\d*|r\d*c\d*)$/i.test(name);
+const looksLikeCell = (name: string): boolean =>
+  parseCell(name) !== undefined || /^(?:r\d*|c\d*|r\d*c\d*)$/i.test(name);
 
 /** The section's id, or where that is no name of a table, another one with the section in its alternative text. */
 function tableName(
@@ -95,21 +103,28 @@ function writeSectionSheet(
     name: table,
     ref: `A${HEADER_ROW}`,
     headerRow: true,
-    style: { theme: 'TableStyleMedium2', showRowStripes: true },
+    style: { theme: 'TableStyleLight1', showRowStripes: true },
     columns: columns.map(({ header }) => ({ name: header, filterButton: false })),
     rows,
   });
-  sheet.getRow(HEADER_ROW).height = 32;
-  for (const [index, { header, format, samples }] of columns.entries()) {
-    const isText = typeof samples[0] !== 'number';
-    sheet.getColumn(index + 1).width = Math.min(WIDTHS.max, Math.max(WIDTHS.min, header.length * 0.7 + 4));
-    const horizontal = isText ? 'left' : 'right';
-    sheet.getCell(HEADER_ROW, index + 1).alignment = { vertical: 'middle', horizontal, wrapText: true };
+  sheet.getRow(HEADER_ROW).height = HEADER_HEIGHT;
+  for (const [index, { format, samples }] of columns.entries()) {
+    const isFigure = typeof samples[0] === 'number';
+    const horizontal = isFigure ? 'right' : 'left';
+    sheet.getColumn(index + 1).width = isFigure ? WIDTHS.figure : WIDTHS.text;
+    sheet.getCell(HEADER_ROW, index + 1).style = {
+      font: font({ bold: true, color: { argb: COLOURS.ink } }),
+      fill: fill(COLOURS.band),
+      alignment: { vertical: 'middle', horizontal, wrapText: true },
+      border: borderLine('bottom', 'thin', COLOURS.ink),
+    };
     for (const row of rows.keys()) {
-      const cell = sheet.getCell(HEADER_ROW + 1 + row, index + 1);
-      cell.numFmt = format;
-      cell.font = font();
-      cell.alignment = { ...top, horizontal };
+      sheet.getCell(HEADER_ROW + 1 + row, index + 1).style = {
+        numFmt: format,
+        font: font(),
+        alignment: { ...top, horizontal },
+        border: borderLine('bottom', 'hair', COLOURS.rule),
+      };
     }
   }
   sheet.views = [{ state: 'frozen', ySplit: HEADER_ROW, showGridLines: false }];

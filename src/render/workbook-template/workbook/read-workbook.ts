@@ -1,5 +1,5 @@
 import { attributeOf, booleanOf, prefixedAttributeOf } from '../package/attributes.ts';
-import { clipText, invalidTemplate } from '../package/invalid-template.ts';
+import { clipText, invalidTemplate, readingFile } from '../package/invalid-template.ts';
 import { relationshipKind } from '../package/relationships.ts';
 import type { Relationship, TemplatePackage } from '../package/template-package.ts';
 import { decodeExcelText, tokenizeXml } from '../package/tokenize-xml.ts';
@@ -9,7 +9,10 @@ import { readTable } from './read-table.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from './workbook.ts';
 
 /** Sheets, tables and names of a template. Throws `template.invalid` if it is no workbook or one of them is missing. */
-export async function readWorkbook(pack: TemplatePackage): Promise<TemplateWorkbook> {
+export const readWorkbook = (pack: TemplatePackage): Promise<TemplateWorkbook> =>
+  readingFile(pack.file, () => readParts(pack));
+
+async function readParts(pack: TemplatePackage): Promise<TemplateWorkbook> {
   const part = await findWorkbookPart(pack);
   const relationships = await pack.relationships(part);
   const { date1904, sheets: named, names } = parseWorkbook(await pack.readText(part), part);
@@ -56,7 +59,12 @@ function parseWorkbook(text: string, part: string): ParsedWorkbook {
   const names: ParsedName[] = [];
   let date1904 = false;
   let open: { name: string; scope: number | null; formula: string } | undefined;
+  // Extensions have elements of the same names, such as the arguments of functions by `definedName`.
+  let inExtensions = 0;
   for (const token of tokenizeXml(text, part)) {
+    if (token.kind === 'open' && token.local === 'extLst') inExtensions += 1;
+    if (token.kind === 'close' && token.local === 'extLst') inExtensions -= 1;
+    if (inExtensions > 0) continue;
     if (token.kind === 'text' && open !== undefined) open.formula += token.text;
     if (token.kind === 'close' && token.local === 'definedName' && open !== undefined) {
       names.push(open);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
 import type { BoundCells } from '../../../../src/render/workbook-template/fill/bound-cells.ts';
@@ -14,10 +15,15 @@ import {
 } from '../../../../src/render/workbook-template/growth/parts/map-cell-lists.ts';
 import { mapComments, moveComments } from '../../../../src/render/workbook-template/growth/parts/map-comments.ts';
 import { mapControl } from '../../../../src/render/workbook-template/growth/parts/map-controls.ts';
-import { mapDrawing } from '../../../../src/render/workbook-template/growth/parts/map-drawing.ts';
+import {
+  lastRowOfKeptSizes,
+  mapChartShapes,
+  mapDrawing,
+} from '../../../../src/render/workbook-template/growth/parts/map-drawing.ts';
 import { mapTable } from '../../../../src/render/workbook-template/growth/parts/map-tables.ts';
 import { mapVml } from '../../../../src/render/workbook-template/growth/parts/map-vml.ts';
 import { mapWorkbookPart } from '../../../../src/render/workbook-template/growth/parts/map-workbook-part.ts';
+import { readRowHeights } from '../../../../src/render/workbook-template/growth/parts/row-heights.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 import { parseRange } from '../../../../src/render/workbook-template/workbook/addresses.ts';
 import type { DefinedName } from '../../../../src/render/workbook-template/workbook/workbook.ts';
@@ -197,5 +203,35 @@ test('pictures of cells, and shapes inside charts', () => {
   expect(mapDrawing(part(picture), 'Data', map)).toContain('cellRange="Data!$A$4:$B$9"');
   const shapes =
     '<c:userShapes><cdr:relSizeAnchor><cdr:from><cdr:x>0</cdr:x></cdr:from><cdr:sp textlink="Data!$B$9"/></cdr:relSizeAnchor></c:userShapes>';
-  expect(mapDrawing(part(shapes), null, map)).toContain('textlink="Data!$B$11"');
+  expect(mapChartShapes(part(shapes), map)).toContain('textlink="Data!$B$11"');
+});
+
+test('a drawing that is not sized keeps its height among rows of other heights', () => {
+  const drawing = (anchor: string): string => `<xdr:wsDr>${anchor}</xdr:wsDr>`;
+  const anchor = (editAs: string, to: string): string =>
+    drawing(
+      `<xdr:twoCellAnchor editAs="${editAs}"><xdr:from><xdr:row>4</xdr:row><xdr:rowOff>100</xdr:rowOff></xdr:from><xdr:to>${to}</xdr:to></xdr:twoCellAnchor>`,
+    );
+  const at = (row: number, offset: number): string => `<xdr:row>${row}</xdr:row><xdr:rowOff>${offset}</xdr:rowOff>`;
+  // Rows of data are twice as high as those below: rows 5 to 7, and to 9 in the filled workbook.
+  const heights = {
+    before: (row: number) => (row <= 7 ? 2000 : 1000),
+    after: (row: number) => (row <= 9 ? 2000 : 1000),
+  };
+  const template = part(anchor('oneCell', at(9, 300)));
+  expect(mapDrawing(template, 'Data', map, heights)).toBe(anchor('oneCell', at(8, 300)));
+  expect(mapDrawing(template, 'Data', map)).toBeUndefined();
+  expect(mapDrawing(part(anchor('twoCell', at(9, 300))), 'Data', map, heights)).toBe(anchor('twoCell', at(11, 300)));
+  expect(lastRowOfKeptSizes(template, 'Data', map)).toBe(10);
+});
+
+test('heights of rows in the template and in the filled workbook', async () => {
+  const sheet =
+    '<worksheet><sheetFormatPr defaultRowHeight="10"/><sheetData><row r="7" ht="20.5"/><row r="8" hidden="1"/><row ht="30"/><row r="10" ht="99"/></sheetData></worksheet>';
+  const bands = [{ first: 5, last: 7, rows: 5, tables: [table] }];
+  const source = { openPart: async () => Readable.from([Buffer.from(sheet)]) };
+  const { before, after } = await readRowHeights(source, 'sheet1.xml', bands, 9);
+  const points = (heights: number[]): number[] => heights.map((height) => height / 12_700);
+  expect(points([6, 7, 8, 9].map(before))).toEqual([10, 20.5, 0, 30]);
+  expect(points([6, 7, 8, 9, 10, 11].map(after))).toEqual([10, 20.5, 20.5, 20.5, 0, 30]);
 });

@@ -40,7 +40,7 @@ function readSized(part: XmlPart): readonly SizedDrawing[] {
   let corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
   rewriteXml(tokensOf(part), {
     attributes: (element, ancestors) => {
-      if (isSized(element)) corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
+      if (element.local.endsWith('Anchor')) corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
       const parent = ancestors.at(-1);
       const kind = element.local === 'graphicFrame' ? 'chart' : element.local === 'pic' ? 'picture' : undefined;
       if (kind !== undefined && parent !== undefined && isSized(parent)) found.push({ kind, range: corners });

@@ -1,20 +1,22 @@
 import { relationshipKind, relationshipsPart } from '../../package/relationships.ts';
 import type { TemplatePackage } from '../../package/template-package.ts';
 import type { TemplateSheet, TemplateTable } from '../../workbook/workbook.ts';
-import type { ReferenceMap } from '../growth.ts';
+import type { ReferenceMap, RowBand } from '../growth.ts';
 import { mapPivotTable } from './cached/map-pivot.ts';
 import { mapNamedViews, mapSingleXmlCells } from './map-cell-lists.ts';
 import { commentedCells, mapComments, moveComments } from './map-comments.ts';
 import { mapControl } from './map-controls.ts';
-import { mapDrawing } from './map-drawing.ts';
+import { lastRowOfKeptSizes, mapDrawing } from './map-drawing.ts';
 import { mapLinks } from './map-links.ts';
 import { mapTable } from './map-tables.ts';
 import { mapVml } from './map-vml.ts';
+import { readRowHeights } from './row-heights.ts';
 import { readPart, type XmlPart } from './xml-part.ts';
 
 export interface SheetSources {
   readonly template: TemplatePackage;
   readonly sheet: TemplateSheet;
+  readonly bands: readonly RowBand[];
   /** Of the sheet. */
   readonly boundTables: readonly TemplateTable[];
   readonly map: ReferenceMap;
@@ -27,6 +29,7 @@ export interface SheetSources {
 export async function mapSheetParts({
   template,
   sheet: { name: sheet, part: own },
+  bands,
   boundTables,
   map,
 }: SheetSources): Promise<ReadonlyMap<string, string>> {
@@ -52,7 +55,6 @@ export async function mapSheetParts({
 
   const mappers: Readonly<Record<string, (part: XmlPart) => string | undefined>> = {
     table: (part) => mapTable(part, sheet, isBound(part.name), map),
-    drawing: (part) => mapDrawing(part, sheet, map),
     comments: (part) => mapComments(part, comments),
     threadedComment: (part) => mapComments(part, comments),
     vmlDrawing: ({ text }) => mapVml(text, sheet, comments, map),
@@ -66,7 +68,12 @@ export async function mapSheetParts({
   for (const { kind, name } of parts) {
     const mapper = Object.hasOwn(mappers, kind) ? mappers[kind] : undefined;
     if (mapper !== undefined) put(name, mapper(await readPart(template, name)));
-    if (kind === 'drawing') await putLinks(name);
+    if (kind !== 'drawing') continue;
+    const drawing = await readPart(template, name);
+    const last = lastRowOfKeptSizes(drawing, sheet, map);
+    const heights = last === 0 ? undefined : await readRowHeights(template, own, bands, last);
+    put(name, mapDrawing(drawing, sheet, map, heights));
+    await putLinks(name);
   }
   return changes;
 }

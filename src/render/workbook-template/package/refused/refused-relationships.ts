@@ -1,10 +1,11 @@
+import { DocketError } from '../../../../base/error.ts';
 import type { TemplateProblem } from '../../template-problem.ts';
-import { clipText } from '../invalid-template.ts';
+import { clipText, problemOfError } from '../invalid-template.ts';
 import { ownerOfRelationships, relationshipKind } from '../relationships.ts';
 import type { Relationship, TemplatePackage } from '../template-package.ts';
 import { anchorOf } from './locate.ts';
 
-type Refusal = Pick<TemplateProblem, 'severity' | 'code' | 'expected' | 'next'> & { readonly got: string };
+type Refusal = Omit<TemplateProblem, 'at'>;
 
 /** Relationships within the package whose parts are refused, or named in a warning. */
 const KINDS: ReadonlyMap<string, Refusal> = new Map([
@@ -69,23 +70,43 @@ export async function findRefusedRelationships(
   for (const part of pack.parts) {
     const owner = ownerOfRelationships(part);
     if (owner === undefined) continue;
-    const ids = new Set<string>();
-    for (const relationship of await pack.relationships(owner ?? undefined)) {
-      const { id } = relationship;
-      const refusal = ids.has(id)
-        ? damaged('error', `each relationship once in ${clipText(part)}`, `${clipText(id)} twice`)
-        : refusalOf(pack, part, relationship);
-      ids.add(id);
-      if (refusal === undefined) continue;
-      const sheet = owner === null ? undefined : sheets.get(owner);
-      if (sheet === undefined || owner === null) problems.push(refusal);
-      else {
-        const cell = relationship.external ? await cellOf(pack, owner, id) : undefined;
-        problems.push({ ...refusal, at: { sheet, ...(cell === undefined ? {} : { cell }) } });
-      }
+    const sheet = owner === null ? undefined : sheets.get(owner);
+    for (const { cell, ...refusal } of await refusalsOf(pack, part, owner ?? undefined)) {
+      problems.push({
+        ...refusal,
+        ...(sheet === undefined ? {} : { at: { sheet, ...(cell === undefined ? {} : { cell }) } }),
+      });
     }
   }
   return problems;
+}
+
+/** @param part the part of the relationships of `owner` */
+async function refusalsOf(
+  pack: TemplatePackage,
+  part: string,
+  owner: string | undefined,
+): Promise<readonly (Refusal & { readonly cell?: string | undefined })[]> {
+  let all: readonly Relationship[];
+  try {
+    all = await pack.relationships(owner);
+  } catch (error) {
+    if (!(error instanceof DocketError) || error.code !== 'template.invalid') throw error;
+    return [problemOfError(error)];
+  }
+  const refusals: (Refusal & { readonly cell?: string | undefined })[] = [];
+  const ids = new Set<string>();
+  for (const relationship of all) {
+    const { id } = relationship;
+    const refusal = ids.has(id)
+      ? damaged('error', `each relationship once in ${clipText(part)}`, `${clipText(id)} twice`)
+      : refusalOf(pack, part, relationship);
+    ids.add(id);
+    if (refusal === undefined) continue;
+    const inDrawing = owner !== undefined && relationship.external && isDrawing(pack, owner);
+    refusals.push(inDrawing ? { ...refusal, cell: await anchorOf(pack, owner, id) } : refusal);
+  }
+  return refusals;
 }
 
 function refusalOf(pack: TemplatePackage, part: string, relationship: Relationship): Refusal | undefined {
@@ -135,5 +156,5 @@ const damaged = (severity: 'error' | 'warning', expected: string, got: string): 
   next: 'Open the workbook in Excel, save it again, and check it',
 });
 
-const cellOf = async (pack: TemplatePackage, owner: string, id: string): Promise<string | undefined> =>
-  pack.contentType(owner)?.endsWith('drawing+xml') ? await anchorOf(pack, owner, id) : undefined;
+const isDrawing = (pack: TemplatePackage, part: string): boolean =>
+  pack.contentType(part)?.endsWith('.drawing+xml') ?? false;

@@ -2,7 +2,7 @@ import type { BoundCells } from '../../../fill/bound-cells.ts';
 import type { TemplatePackage } from '../../../package/template-package.ts';
 import type { TemplateWorkbook } from '../../../workbook/workbook.ts';
 import type { ReferenceMap } from '../../growth.ts';
-import { mapDrawing } from '../map-drawing.ts';
+import { mapChartShapes } from '../map-drawing.ts';
 import { readPart, type XmlPart } from '../xml-part.ts';
 import type { Area } from './areas.ts';
 import { type ChartSources, possiblyComputed } from './chart-points.ts';
@@ -70,6 +70,6 @@ const referencesOf = (kind: 'chart' | 'chartex', part: XmlPart): readonly ChartR
 const MAPPERS = {
   chart: mapChart,
   chartex: mapChartex,
-  shapes: (part: XmlPart, { map }: ChartSources) => mapDrawing(part, null, map),
+  shapes: (part: XmlPart, { map }: ChartSources) => mapChartShapes(part, map),
   pivot: mapPivotCache,
 };

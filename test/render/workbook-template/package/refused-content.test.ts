@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { findRefusedContent } from '../../../../src/render/workbook-template/package/refused-content.ts';
+import type { TemplateProblem } from '../../../../src/render/workbook-template/template-problem.ts';
+import { minimalParts, openBytes, relationship, relationships, zipped } from '../../../support/template-package.ts';
+
+type Parts = Parameters<typeof zipped>[0];
+
+const problemsOf = async (parts: Parts): Promise<readonly TemplateProblem[]> =>
+  findRefusedContent(await openBytes(zipped(parts)));
+
+const sheetWith = (formula: string): Parts => ({
+  'xl/worksheets/sheet1.xml': `<worksheet><sheetData><row r="7"><c r="C7"><f>${formula}</f></c></row></sheetData></worksheet>`,
+});
+const workbookWith = (...each: readonly string[]): Parts => ({
+  'xl/_rels/workbook.xml.rels': relationships(relationship('rId1', 'worksheet', 'worksheets/sheet1.xml'), ...each),
+});
+const types = (...overrides: readonly [string, string][]): Parts => ({
+  '[Content_Types].xml': minimalParts()['[Content_Types].xml']!.replace(
+    '</Types>',
+    `${overrides.map(([part, type]) => `<Override PartName="/${part}" ContentType="${type}"/>`).join('')}</Types>`,
+  ),
+});
+const link = (content: string): Parts => ({
+  ...workbookWith(relationship('rId9', 'externalLink', 'externalLinks/externalLink1.xml')),
+  'xl/externalLinks/externalLink1.xml': `<externalLink>${content}</externalLink>`,
+  'xl/externalLinks/_rels/externalLink1.xml.rels': relationships(
+    relationship('rId1', 'externalLinkPath', 'file:///C:/figures.xlsx', true),
+  ),
+});
+const onSheet = (...each: readonly string[]): Parts => ({
+  'xl/worksheets/_rels/sheet1.xml.rels': relationships(relationship('rId1', 'table', '../tables/table1.xml'), ...each),
+});
+
+describe('a template', () => {
+  test('without anything from outside has no problems', async () => {
+    const fine =
+      '"a|b"&amp;IMAGE_1&amp;\'x|y\'!A1&amp;intake[[#This Row],[a|b]]&amp;intake[1]&amp;MYIMAGE(1)&amp;"IMAGE(1)"&amp;CONCATENATE("[1]x!",1)';
+    expect(
+      await problemsOf({
+        ...sheetWith(fine),
+        ...onSheet(
+          relationship('rId2', 'hyperlink', 'https://example.com', true),
+          relationship('rId3', 'hyperlink', '#Board!A1'),
+        ),
+      }),
+    ).toEqual([]);
+  });
+
+  test.each<[string, Parts, TemplateProblem['at']]>([
+    ['DDE in a cell', sheetWith("cmd|'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
+    ['DDE behind an entity', sheetWith("cmd&#124;'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
+    ['a remote image', sheetWith('_xlfn.IMAGE("https://example.com/a.png")'), { sheet: 'Board', cell: 'C7' }],
+    ['a web service', sheetWith('1+webservice ("https://example.com")'), { sheet: 'Board', cell: 'C7' }],
+    ['real-time data', sheetWith('RTD("a",,"b")'), { sheet: 'Board', cell: 'C7' }],
+    [
+      'DDE in a name',
+      { 'xl/workbook.xml': minimalParts()['xl/workbook.xml']!.replace('board!$B$2', "cmd|'/c calc'!A0") },
+      undefined,
+    ],
+    [
+      'a linked workbook that a cell uses',
+      { ...link('<externalBook r:id="rId1"/>'), ...sheetWith("SUM('[1]My figures'!A1:A3)") },
+      { sheet: 'Board', cell: 'C7' },
+    ],
+    ['a linked workbook that nothing uses', link('<externalBook r:id="rId1"/>'), undefined],
+    ['a DDE link', link('<ddeLink ddeService="cmd" ddeTopic="/c calc"/>'), undefined],
+    ['an OLE link', link('<oleLink r:id="rId1" progId="Word"/>'), undefined],
+    [
+      'a linked picture',
+      {
+        ...types(['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml']),
+        ...onSheet(relationship('rId2', 'drawing', '../drawings/drawing1.xml')),
+        'xl/drawings/drawing1.xml':
+          '<x:wsDr><x:twoCellAnchor><x:from><x:col>3</x:col><x:colOff>0</x:colOff><x:row>8</x:row></x:from><x:to><x:col>9</x:col><x:row>9</x:row></x:to><a:blip r:link="rId7"/></x:twoCellAnchor></x:wsDr>',
+        'xl/drawings/_rels/drawing1.xml.rels': relationships(
+          relationship('rId7', 'image', 'https://example.com/a.png', true),
+        ),
+      },
+      { sheet: 'Board', cell: 'D9' },
+    ],
+    ['a linked object', onSheet(relationship('rId2', 'oleObject', 'file:///C:/a.docx', true)), { sheet: 'Board' }],
+    [
+      'a remote picture in VML that is not well-formed',
+      {
+        ...types(['xl/drawings/vml1.vml', 'application/vnd.openxmlformats-officedocument.vmlDrawing']),
+        ...onSheet(relationship('rId2', 'vmlDrawing', '../drawings/vml1.vml')),
+        'xl/drawings/vml1.vml':
+          '<xml><div>a<br></div><v:imagedata o:title="x" src=\'http://example.com/a.png\'/></xml>',
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'pictures from the web in cells',
+      {
+        ...types(['xl/web.xml', 'application/vnd.ms-excel.rdrichvaluewebimage+xml']),
+        ...workbookWith(
+          relationship(
+            'rId2',
+            'http://schemas.microsoft.com/office/2020/07/relationships/rdRichValueWebImage',
+            'web.xml',
+          ),
+        ),
+        'xl/web.xml': '<a/>',
+      },
+      undefined,
+    ],
+  ])('with %s is refused', async (_, parts, at) => {
+    const problems = await problemsOf(parts);
+    expect(problems).toEqual([expect.objectContaining({ severity: 'error', code: 'workbook.external' })]);
+    expect(problems[0]?.at).toEqual(at);
+  });
+
+  test.each<[string, Parts]>([
+    [
+      'a signature of the whole file',
+      {
+        '_rels/.rels': relationships(
+          relationship('rId1', 'officeDocument', 'xl/workbook.xml'),
+          relationship(
+            'rId2',
+            'http://schemas.openxmlformats.org/package/2006/relationships/digital-signature/origin',
+            '_xmlsignatures/origin.xml',
+          ),
+        ),
+        '_xmlsignatures/origin.xml': '',
+      },
+    ],
+    [
+      'Excel 4.0 macros',
+      { ...workbookWith(relationship('rId2', 'xlMacrosheet', 'macros.xml')), 'xl/macros.xml': '<a/>' },
+    ],
+    ['a relationship twice', onSheet(relationship('rId1', 'hyperlink', '#Board!A1'))],
+    ['a sheet in UTF-16', { 'xl/worksheets/sheet1.xml': Buffer.from('<worksheet/>', 'utf16le') }],
+    ['relationships that are no XML', { 'docProps/_rels/app.xml.rels': '<Relationships>' }],
+  ])('with %s is refused', async (_, parts) => {
+    expect(await problemsOf(parts)).toEqual([expect.objectContaining({ severity: 'error', code: 'workbook.invalid' })]);
+  });
+
+  test('with a damaged part is refused', async () => {
+    const bytes = Buffer.from(zipped({ 'xl/media/a.png': 'png' }));
+    const header = bytes.subarray(bytes.lastIndexOf('PK\u0001\u0002'));
+    header.writeUInt32LE(1, 16);
+    expect(await findRefusedContent(await openBytes(bytes))).toEqual([
+      expect.objectContaining({ severity: 'error', code: 'workbook.invalid' }),
+    ]);
+  });
+
+  test.each<[string, Parts, string]>([
+    ['a missing part', onSheet(relationship('rId2', 'drawing', 'NULL')), 'workbook.invalid'],
+    [
+      'a part without a type',
+      { ...onSheet(relationship('rId2', 'image', '../a.png')), 'xl/a.png': 'png' },
+      'workbook.invalid',
+    ],
+    [
+      'data connections',
+      { ...workbookWith(relationship('rId2', 'connections', 'connections.xml')), 'xl/connections.xml': '<a/>' },
+      'workbook.external',
+    ],
+  ])('with %s has a warning', async (_, parts, code) => {
+    expect(await problemsOf(parts)).toEqual([expect.objectContaining({ severity: 'warning', code })]);
+  });
+});
