@@ -32,7 +32,10 @@ export async function runWriter(writer, { sections, rows, folder, timeout = 0 })
       ? [process.execPath, [CHILD, writer, own, sections, rows]]
       : [writer.path, [join(own, 'book.xlsx'), sections || 'list', rows]];
   try {
-    const { stdout } = await run(program, args.map(String), { env: { ...process.env, NODE_ENV: 'production' }, timeout });
+    const { stdout } = await run(program, args.map(String), {
+      env: { ...process.env, NODE_ENV: 'production' },
+      timeout,
+    });
     return JSON.parse(stdout);
   } finally {
     await rm(own, { recursive: true, force: true });

@@ -25,8 +25,8 @@ export const ROWS_ABOVE = HEADER + 1;
 const HEADERS = LIST_COLUMNS.map(({ name }) => name);
 const SCORE = HEADERS.indexOf('score');
 
-/** @param {(row: number, column: string) => unknown} valueOf */
-function writeTemplate(path, rows, valueOf) {
+/** @param {(row: number, column: string) => string | number | boolean} cellOf */
+function writeTemplate(path, rows, cellOf) {
   const book = new Workbook();
   const sheet = book.addWorksheet();
   sheet.setName('List');
@@ -43,7 +43,7 @@ function writeTemplate(path, rows, valueOf) {
   const table = new Table().setName('list').setColumns(columns).setTotalRow(true);
   sheet.addTable(HEADER, 0, HEADER + rows + 1, columns.length - 1, table);
   for (let row = 0; row < rows; row += 1) {
-    for (const [column, header] of HEADERS.entries()) sheet.write(ROWS_ABOVE + row, column, valueOf(row, header));
+    for (const [column, header] of HEADERS.entries()) sheet.write(ROWS_ABOVE + row, column, cellOf(row, header));
   }
   const chart = Chart.newLine();
   chart.pushSeries(
@@ -62,8 +62,7 @@ export function writeSampleTemplate(path) {
 }
 
 /** The template as xlsx-template is given it: one row that it repeats. */
-export const writePlaceholderTemplate = (path) =>
-  writeTemplate(path, 1, (_, column) => `\${table:people.${column}}`);
+export const writePlaceholderTemplate = (path) => writeTemplate(path, 1, (_, column) => `\${table:people.${column}}`);
 
 const rowsOf = (range) => {
   const [from, to] = (range?.match(/\d+(?=\D*$|:)/g) ?? []).map(Number);
@@ -72,7 +71,9 @@ const rowsOf = (range) => {
 
 /** How many rows the chart and the table of a filled workbook cover; 0: it is gone. */
 export function inspectFilled(path) {
-  const parts = unzipSync(readFileSync(path), { filter: ({ name }) => /^xl\/(charts\/chart|tables\/table)\d+\.xml$/.test(name) });
+  const parts = unzipSync(readFileSync(path), {
+    filter: ({ name }) => /^xl\/(charts\/chart|tables\/table)\d+\.xml$/.test(name),
+  });
   const textOf = (pattern) => {
     const name = Object.keys(parts).find((each) => pattern.test(each));
     return name === undefined ? '' : strFromU8(parts[name]);

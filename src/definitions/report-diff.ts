@@ -12,7 +12,7 @@ export interface ReportVersion {
 
 /** What two versions of a report differ in. Plain data. */
 export interface ReportDiff {
-  /** Fields of the report's file that differ: `sections`, `schedule`. */
+  /** Fields of the report's file that differ: `sections`, `schedule`; `files`: a template whose content differs. */
   readonly fields: readonly string[];
   /** Fields of org.yaml that differ. */
   readonly org_fields: readonly string[];

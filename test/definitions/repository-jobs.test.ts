@@ -16,6 +16,7 @@ import { compilePlan } from '../../src/plan/compile.ts';
 import { readingGap } from '../../src/plan/reading.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
+import { createTemplateViewer } from '../../src/services/definitions/view-template.ts';
 
 const NOW = Date.parse('2026-11-23T07:00:00Z');
 let jobs: Definitions;
@@ -115,6 +116,20 @@ describe('the demo', () => {
       expect(answer.rows.length).toBeGreaterThan(0);
       expect(answer.rows.length).toBeLessThan(LIMITS.max_rows);
     }
+  });
+
+  test('fills every table and cell of its workbook template, and leaves none of its figures out', async () => {
+    const version = requireReport(jobs, 'demo/board-book');
+    const view = await createTemplateViewer({ folder: () => 'jobs', catalogOf: async () => catalog })(version);
+    expect(view?.problems).toEqual([]);
+    expect(view?.names).toHaveLength(37);
+    const own = view?.tables.flatMap(({ columns }) => columns.filter(({ bound }) => bound === null));
+    expect(own?.map(({ header }) => header)).toEqual([
+      'Decided of created',
+      'Share',
+      'More open',
+      'Since the beginning',
+    ]);
   });
 
   test('lists a roster that is worth its pages', async () => {

@@ -15,6 +15,7 @@ test('two demos beside each other end well, each with everything it promises', a
     for (const pattern of [
       /Weekly KPIs .*\.xlsx$/,
       /Board pack .*\.xlsx$/,
+      /Board workbook .*\.xlsx$/,
       /\.csv$/,
       /mailbox\/.*\.eml$/,
       /weekly-kpi\.html$/,

@@ -3,12 +3,14 @@ import { createRequire } from 'node:module';
 import { LIST_COLUMNS } from '../report-data.mjs';
 import { inspectFilled, writePlaceholderTemplate } from '../template-book.mjs';
 
+/** Installed by bench/workbook-template.mjs. */
+const Template = createRequire(new URL('../peers/package.json', import.meta.url))('xlsx-template');
+
 export const prepare = writePlaceholderTemplate;
 export const inspect = inspectFilled;
 
-/** @param template beside it stands the folder that the bench has installed the package into */
+/** As its documentation shows it: a row of placeholders is repeated. */
 export async function write(path, [{ plainRows }], template) {
-  const { default: Template = createRequire(import.meta.url)(process.env.XLSX_TEMPLATE) } = {};
   const book = new Template(readFileSync(template));
   const people = Array.from(plainRows, (values) =>
     Object.fromEntries(LIST_COLUMNS.map(({ name }, index) => [name, values[index] ?? ''])),

@@ -14,9 +14,13 @@ import { createPrinter } from '../terminal/print.ts';
 
 export async function init(
   folder: string | undefined,
-  flags: InitFlags & { readonly signingKey?: string },
+  flags: InitFlags & { readonly signingKey?: string; readonly workbook?: string },
   io: CommandIo,
 ): Promise<void> {
+  if (flags.workbook !== undefined) {
+    const { initStarterWorkbook } = await import('../init/starter-workbook.ts');
+    return initStarterWorkbook(resolvePath(flags.workbook, io), flags, io);
+  }
   if (flags.signingKey !== undefined) {
     const { initSigningKey } = await import('../init/signing-key.ts');
     return initSigningKey(resolvePath(flags.signingKey, io), flags, io);

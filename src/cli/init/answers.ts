@@ -11,6 +11,8 @@ import type { Environment } from '../io.ts';
 /** The reports that `docket init` knows. */
 export const STARTER_REPORTS = ['weekly', 'monthly', 'both'] as const;
 export type StarterReport = (typeof STARTER_REPORTS)[number];
+export const isStarterReport = (text: string): text is StarterReport =>
+  (STARTER_REPORTS as readonly string[]).includes(text);
 
 /** Everything that the first organization and its reports are generated from; no secrets. */
 export interface Answers {

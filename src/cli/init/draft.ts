@@ -6,6 +6,8 @@ import {
   type Answers,
   guessKeyVariable,
   idFromName,
+  isStarterReport,
+  STARTER_REPORTS,
   type StarterReport,
   splitAddresses,
   type Validate,
@@ -37,7 +39,8 @@ export interface InitFlags {
   readonly to?: readonly string[];
   readonly allow?: 'address' | 'domain';
   readonly owner?: string;
-  readonly report?: StarterReport;
+  /** One of `STARTER_REPORTS`; with `--workbook`: `org/report`. */
+  readonly report?: string;
   readonly smtpUrl?: string;
   readonly mailFrom?: string;
   readonly yes?: boolean;
@@ -50,6 +53,16 @@ const plain = (address: string): string => canonicalAddress(address) ?? address;
 export const parseServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
 
 export const parseAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
+
+const parseStarterReport = (text: string): StarterReport => {
+  if (isStarterReport(text)) return text;
+  throw new DocketError('usage.invalid', 'Invalid value.', {
+    where: '--report',
+    expected: `one of ${STARTER_REPORTS.join(', ')}`,
+    got: JSON.stringify(text.slice(0, 80)),
+    next: 'See `docket init --help`.',
+  });
+};
 
 /** The answers of the flags. Throws `usage.invalid` for the first invalid one. */
 export function draftFromFlags(flags: InitFlags): Draft {
@@ -67,7 +80,7 @@ export function draftFromFlags(flags: InitFlags): Draft {
     to: parsed(to, (texts) => parseAddresses(validatedFlag('--to', texts.join(' '), validateAddresses))),
     allow,
     owner: parsed(owner, (text) => plain(validatedFlag('--owner', text, validateOwner))),
-    report,
+    report: parsed(report, parseStarterReport),
     smtpUrl: parsed(smtpUrl, (text) => validatedFlag('--smtp-url', text, validateSmtpUrl)),
     mailFrom: parsed(mailFrom, (text) => plain(validatedFlag('--mail-from', text, validateOwner))),
   };

@@ -50,10 +50,11 @@ Examples:
       'domain',
     ])
     .option('--owner <address>', 'who is notified when a run fails; default: the first recipient')
-    .choice('--report <which>', 'which report to write', ['weekly', 'monthly', 'both'])
+    .option('--report <which>', 'which report to write: weekly, monthly or both; with --workbook: <org/report>')
     .option('--smtp-url <url>', 'mail server, without a password; default: SMTP_URL')
     .option('--mail-from <address>', 'sender; default: MAIL_FROM')
     .option('--signing-key <file>', 'instead: create the key that signs the archive, or rotate it')
+    .option('--workbook <file>', 'instead: write a starter template for the workbook of a report, to design in Excel')
     .option('--yes', 'do not prompt: use the defaults')
     .option('--offline', 'do not call the service: safe sections, and no checks')
     .option('--json', 'one JSON document on stdout; does not prompt')
@@ -61,6 +62,9 @@ Examples:
 Lists the organizations that the key reaches, fetches their metric catalog (one metrics call), and writes sections that the
 key may read. Overwrites no file: either all files are written, or none. Writes no secret.
 Then it checks everything, as \`docket doctor\` does.
+
+With --workbook it writes one .xlsx file: a front sheet whose cells have names, and a sheet with a table for each section.
+Everything in it binds to the report (docs/workbook-template.md). It fetches the catalog for labels.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, LOG_LEVEL; the variable of --key-env
 
@@ -70,6 +74,7 @@ Examples:
   docket init
   docket init --to lead@acme.example --report both --yes
   docket init --signing-key /etc/docket/signing.pem
+  docket init --workbook jobs/acme/board.xlsx --report acme/board-pack
   docket init /srv/reports --url https://api.example.com --key-env ACME_API_KEY --org acme --timezone Europe/Zurich \\
     --to lead@acme.example --allow domain --report weekly --yes`)
     .action(async (folder, flags) => (await import('../commands/init.ts')).init(folder, flags, io));

@@ -37,10 +37,11 @@ export const describeBindings = ({ tables, names }: TemplateBindings): Omit<Desc
   ),
 });
 
-const bySeverity = (problems: readonly TemplateProblem[]): readonly TemplateProblem[] => [
-  ...problems.filter(({ severity }) => severity === 'error'),
-  ...problems.filter(({ severity }) => severity === 'warning'),
-];
+/** Errors first; what is about no cell comes behind what is. */
+const bySeverity = (problems: readonly TemplateProblem[]): readonly TemplateProblem[] => {
+  const rank = ({ severity, at }: TemplateProblem) => (severity === 'error' ? 0 : 2) + (at === undefined ? 1 : 0);
+  return problems.toSorted((one, other) => rank(one) - rank(other));
+};
 
 /**
  * What a template gets of a report, and its problems. A file that is no workbook is a problem, too; one that cannot be

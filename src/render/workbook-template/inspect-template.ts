@@ -1,6 +1,6 @@
 import { bindTemplate } from './binding/bind-template.ts';
 import type { ReportOutline, TemplateBindings } from './binding/bindings.ts';
-import { findNameProblems } from './binding/name-areas.ts';
+import { findCellProblems } from './binding/cell-problems.ts';
 import { findObstacles } from './growth/find-obstacles.ts';
 import { findRefusedContent } from './package/refused-content.ts';
 import type { TemplatePackage } from './package/template-package.ts';
@@ -27,6 +27,6 @@ export async function inspectTemplate(template: TemplatePackage, outline: Report
   const known = [...refused, ...bindings.problems];
   // Damaged or foreign content is reported by itself: reading sheets would fail at the first of it.
   if (refused.some(({ severity }) => severity === 'error')) return { workbook, bindings, problems: known };
-  const names = await findNameProblems(template, workbook, bindings);
-  return { workbook, bindings, problems: [...known, ...names, ...(await findObstacles(template, workbook, bindings))] };
+  const cells = await findCellProblems(template, workbook, bindings, outline);
+  return { workbook, bindings, problems: [...known, ...cells, ...(await findObstacles(template, workbook, bindings))] };
 }

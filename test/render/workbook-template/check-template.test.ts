@@ -19,7 +19,11 @@ const relationships = (...all: readonly (readonly [kind: string, target: string]
     .join('')}</Relationships>`;
 
 /** A sheet `Front` with merged cells B2:C2 and D5:E5, and a sheet `Board` with a table in B4:C6. */
-function workbook(headers: readonly [string, string], names: Readonly<Record<string, string>>): Uint8Array {
+function workbook(
+  headers: readonly [string, string],
+  names: Readonly<Record<string, string>>,
+  { formula = false } = {},
+): Uint8Array {
   const parts = {
     '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="${CONTENT}.worksheet+xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT}.sheet.main+xml"/><Override PartName="/xl/tables/table1.xml" ContentType="${CONTENT}.table+xml"/></Types>`,
     '_rels/.rels': relationships(['officeDocument', 'xl/workbook.xml']),
@@ -33,7 +37,7 @@ function workbook(headers: readonly [string, string], names: Readonly<Record<str
       ['worksheet', 'worksheets/sheet2.xml'],
     ),
     'xl/worksheets/sheet1.xml': `<worksheet xmlns="${MAIN}"><sheetData/><mergeCells count="2"><mergeCell ref="B2:C2"/><mergeCell ref="D5:E5"/></mergeCells></worksheet>`,
-    'xl/worksheets/sheet2.xml': `<worksheet xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheetData/><tableParts count="1"><tablePart r:id="r0"/></tableParts></worksheet>`,
+    'xl/worksheets/sheet2.xml': `<worksheet xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheetData>${formula ? '<row r="6"><c r="C6"><f>1+1</f></c></row>' : ''}</sheetData><tableParts count="1"><tablePart r:id="r0"/></tableParts></worksheet>`,
     'xl/worksheets/_rels/sheet2.xml.rels': relationships(['table', '../tables/table1.xml']),
     'xl/tables/table1.xml': `<table xmlns="${MAIN}" id="1" name="kpis" displayName="kpis" ref="B4:C6"><tableColumns count="2">${headers
       .map((header, index) => `<tableColumn id="${index + 1}" name="${header}"/>`)
@@ -107,6 +111,15 @@ describe('a template of a workbook', () => {
       ['warning', 'workbook.unknown', 'Board!C4'],
       ['warning', 'workbook.unused', undefined],
     ]);
+  });
+
+  it('may have columns of its own: a warning where they have no formulas, if labels are known', async () => {
+    const warned = async (outline: typeof OUTLINE) =>
+      (await checkWorkbookTemplate(path, outline)).flatMap(({ at }) => at?.cell ?? []);
+    let path = await write(workbook(['profile.type', 'Own'], {}));
+    expect([await warned(OUTLINE), await warned({ ...OUTLINE, labelsKnown: false })]).toEqual([['C4'], []]);
+    path = await write(workbook(['profile.type', 'Own'], {}, { formula: true }));
+    expect(await warned(OUTLINE)).toEqual([]);
   });
 
   it('is a problem of its own where it is no workbook, or not there', async () => {

@@ -159,9 +159,12 @@ test('whatever happens, a seal holds only with enough different approvers of its
       const state = reviewState(events, inputs);
       expect(state).toEqual(reviewState(structuredClone(events), inputs));
       if (state.phase !== 'sealed') return;
+      // What follows the seal counts no more.
+      const end = events.findLastIndex((_, index) => reviewState(events.slice(0, index), inputs).phase !== 'sealed');
+      const sealed = events.slice(0, end + 1);
       const isDecided = ({ type }: ReviewEvent) => type === 'figures' || type === 'comment';
-      const given = events
-        .slice(events.findLastIndex(isDecided))
+      const given = sealed
+        .slice(sealed.findLastIndex(isDecided))
         .flatMap((event) => (event.type === 'approve' && event.content === state.content ? [event.by.person] : []));
       const authors = events.flatMap((event) =>
         event.type === 'comment' && event.text !== null ? [event.by.person] : [],

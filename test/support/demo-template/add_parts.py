@@ -2,15 +2,18 @@
 
 import zipfile
 
+from table_sheets import RISK_ROWS
+
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 CONTENT = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
-RISKS, TYPES = ("Low", "High"), ("Individual", "Entity")
-# Of the samples in the table: risk, type, decided, approved, hours.
-RECORDS = ((0, 0, 90, 0.95, 20), (0, 1, 20, 0.9, 40), (1, 0, 10, 0.6, 60))
+RISKS = tuple(risk for risk, *_ in RISK_ROWS)
+TYPES = ("Individual", "Entity")
+RECORDS = tuple((RISKS.index(risk), TYPES.index(kind), *figures) for risk, kind, *figures in RISK_ROWS)
+DECIDED = {(risk, kind): decided for risk, kind, decided, *_ in RISK_ROWS}
 
 
 def items(values):
@@ -25,7 +28,7 @@ def numbers(values):
 def cache_definition():
     shares = [f'<cacheField name="{name}" numFmtId="0">' for name in ("Risk", "Profile type", "Profiles decided", "Approval rate", "Median time to decision (h)")]
     contents = [
-        f'<sharedItems count="2">{items(RISKS)}</sharedItems>',
+        f'<sharedItems count="{len(RISKS)}">{items(RISKS)}</sharedItems>',
         f'<sharedItems count="2">{items(TYPES)}</sharedItems>',
         *(numbers([record[index] for record in RECORDS]) for index in (2, 3, 4)),
     ]
@@ -42,19 +45,28 @@ def cache_records():
     return f'{HEAD}<pivotCacheRecords xmlns="{MAIN}" xmlns:r="{OFFICE}" count="{len(RECORDS)}">{rows}</pivotCacheRecords>'
 
 
+def axis_items(values):
+    own = "".join(f'<item x="{index}"/>' for index in range(len(values)))
+    return f'<items count="{len(values) + 1}">{own}<item t="default"/></items>'
+
+
+def lines(values):
+    own = "".join(f'<i><x v="{index}"/></i>' if index else "<i><x/></i>" for index in range(len(values)))
+    return f'{own}<i t="grand"><x/></i>'
+
+
 def pivot_table():
-    axis = '<items count="3"><item x="0"/><item x="1"/><item t="default"/></items></pivotField>'
-    lines = '<i><x/></i><i><x v="1"/></i><i t="grand"><x/></i>'
     return (
         f'{HEAD}<pivotTableDefinition xmlns="{MAIN}" name="Decisions" cacheId="1" applyNumberFormats="0" applyBorderFormats="0" applyFontFormats="0"'
         ' applyPatternFormats="0" applyAlignmentFormats="0" applyWidthHeightFormats="1" dataCaption="Values" updatedVersion="6" minRefreshableVersion="3"'
         ' useAutoFormatting="1" itemPrintTitles="1" createdVersion="6" indent="0" outline="1" outlineData="1" multipleFieldFilters="0"'
         ' rowHeaderCaption="Risk" colHeaderCaption="Profile type">'
-        '<location ref="B5:E9" firstHeaderRow="1" firstDataRow="2" firstDataCol="1"/><pivotFields count="5">'
-        f'<pivotField axis="axisRow" showAll="0">{axis}<pivotField axis="axisCol" showAll="0">{axis}'
+        f'<location ref="B5:E{7 + len(RISKS)}" firstHeaderRow="1" firstDataRow="2" firstDataCol="1"/><pivotFields count="5">'
+        f'<pivotField axis="axisRow" showAll="0">{axis_items(RISKS)}</pivotField>'
+        f'<pivotField axis="axisCol" showAll="0">{axis_items(TYPES)}</pivotField>'
         '<pivotField dataField="1" showAll="0"/><pivotField showAll="0"/><pivotField showAll="0"/></pivotFields>'
-        f'<rowFields count="1"><field x="0"/></rowFields><rowItems count="3">{lines}</rowItems>'
-        f'<colFields count="1"><field x="1"/></colFields><colItems count="3">{lines}</colItems>'
+        f'<rowFields count="1"><field x="0"/></rowFields><rowItems count="{len(RISKS) + 1}">{lines(RISKS)}</rowItems>'
+        f'<colFields count="1"><field x="1"/></colFields><colItems count="3">{lines(TYPES)}</colItems>'
         '<dataFields count="1"><dataField name="Decisions " fld="2" baseField="0" baseItem="0" numFmtId="3"/></dataFields>'
         '<pivotTableStyleInfo name="PivotStyleMedium2" showRowHeaders="1" showColHeaders="1" showRowStripes="0" showColStripes="0" showLastColumn="1"/>'
         "</pivotTableDefinition>"
@@ -64,10 +76,9 @@ def pivot_table():
 # What the pivot table shows of the samples until it is refreshed, from B5 on.
 PIVOT_CELLS = (
     ("Decisions ", "Profile type", None, None),
-    ("Risk", "Individual", "Entity", "Grand Total"),
-    ("Low", 90, 20, 110),
-    ("High", 10, None, 10),
-    ("Grand Total", 100, 20, 120),
+    ("Risk", *TYPES, "Grand Total"),
+    *((risk, *(DECIDED.get((risk, kind)) for kind in TYPES), figures[0]) for risk, _, *figures in RISK_ROWS),
+    ("Grand Total", *(sum(n for (_, of), n in DECIDED.items() if of == kind) for kind in TYPES), sum(DECIDED.values())),
 )
 
 

@@ -32,7 +32,7 @@ def add_front_sheet(workbook, style, name, logo):
     sheet.set_column("B:M", 9.6)
     sheet.set_column("N:N", 1.5)
     add_head(sheet, style, name, logo)
-    for row, height in ((4, 6), (5, 20), (6, 34), (7, 17), (8, 17), (9, 17), (10, 30), (11, 8)):
+    for row, height in ((4, 6), (5, 20), (6, 34), (7, 17), (8, 17), (9, 17), (10, 24), (11, 8)):
         sheet.set_row(row, height)
     for index, tile in enumerate(TILES):
         add_tile(workbook, sheet, style, name, 1 + 3 * index, tile)

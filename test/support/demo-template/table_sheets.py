@@ -6,6 +6,13 @@ from charts import GRID, SMALL, axis, bar, columns_and_line, finish, line
 from styles import AMBER, COUNT, DAY, FONT, GREY, HOURS, LINE, MONTH, NAVY, PALE, SHARE, TEAL
 from tables import Column, add_table, cells
 
+# Of the table that the pivot table is over. All risks, in the order in which it shows them.
+RISK_ROWS = (
+    ("Low", "Individual", 90, 0.95, 20),
+    ("Medium", "Entity", 20, 0.9, 40),
+    ("High", "Individual", 10, 0.6, 60),
+    ("Severe", "Entity", 5, 0.4, 80),
+)
 DECIDED_LATE = {"font_color": "#842029", "bold": True}
 
 
@@ -19,7 +26,7 @@ def open_sheet(workbook, style, name, title, note):
     sheet.set_landscape()
     sheet.set_paper(9)
     sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.7)
-    sheet.fit_to_pages(1, 0)
+    sheet.fit_to_pages(1, 1)
     sheet.set_footer("&L&9&A&C&9Confidential&R&9Page &P of &N")
     return sheet
 
@@ -141,23 +148,23 @@ def add_risks(workbook, sheet, style):
         Column("Approval rate", SHARE),
         Column("Median time to decision (h)", HOURS),
     )
-    rows = (("Low", "Individual", 90, 0.95, 20), ("Low", "Entity", 20, 0.9, 40), ("High", "Individual", 10, 0.6, 60))
-    sheet.set_row(16, 32)
-    add_table(sheet, style, "risk", 16, columns, rows, {})
-    sheet.conditional_format("F18:F20", {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#F3C98B"})
+    rows = RISK_ROWS
+    sheet.set_row(15, 32)
+    add_table(sheet, style, "risk", 15, columns, rows, {})
+    sheet.conditional_format("F17:F20", {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#F3C98B"})
     head = style(bold=True, bottom=1, bottom_color=NAVY)
     right = style(bold=True, bottom=1, bottom_color=NAVY, align="right")
     for column, text in enumerate(("Sum by risk", "Decisions", "Share", "Approved")):
         sheet.write(21, 1 + column, text, right if column else head)
-    samples = {"Low": (110, 110 / 120, 0.9409), "High": (10, 10 / 120, 0.6)}
-    for row, risk in enumerate(("Low", "Medium", "High", "Severe"), 23):
-        decisions, share, approved = samples.get(risk, (0, 0, ""))
+    total = sum(decided for _, _, decided, _, _ in RISK_ROWS)
+    for row, (risk, _, decisions, approved, _) in enumerate(RISK_ROWS, 23):
+        share = decisions / total
         sheet.write(f"B{row}", risk, style())
         sheet.write_formula(f"C{row}", f"=SUMIFS(risk[Profiles decided],risk[Risk],B{row})", style(num_format=COUNT), decisions)
-        sheet.write_formula(f"D{row}", f"=IFERROR(C{row}/SUM($D$18:$D$20),0)", style(num_format=SHARE), share)
-        weighted = f"SUMPRODUCT(($B$18:$B$20=B{row})*$D$18:$D$20*$E$18:$E$20)"
+        sheet.write_formula(f"D{row}", f"=IFERROR(C{row}/SUM($D$17:$D$20),0)", style(num_format=SHARE), share)
+        weighted = f"SUMPRODUCT(($B$17:$B$20=B{row})*$D$17:$D$20*$E$17:$E$20)"
         sheet.write_formula(f"E{row}", f'=IFERROR({weighted}/C{row},"")', style(num_format=SHARE), approved)
-    sheet.insert_chart("I17", risk_chart(workbook, 320, 215), {"object_position": 2, "description": "Decisions by risk"})
+    sheet.insert_chart("I16", risk_chart(workbook, 320, 215), {"object_position": 2, "description": "Decisions by risk"})
 
 
 def risk_chart(workbook, width, height):

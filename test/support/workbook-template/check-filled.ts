@@ -6,19 +6,27 @@ const MAY_CHANGE =
   /^(\[Content_Types\]\.xml|xl\/workbook\.xml|xl\/_rels\/workbook\.xml\.rels|xl\/pivotCache\/pivotCacheDefinition\d+\.xml)$/;
 const CALC_CHAIN = 'xl/calcChain.xml';
 
-/** What is wrong with a filled template; nothing: it is what its tool would have built with these figures. */
-export function checkFilled(template: Uint8Array, filled: Uint8Array, expected: readonly string[]): string[] {
+/**
+ * What is wrong with a filled template; nothing: it is what its tool would have built with these figures.
+ * @param compared a pattern of the parts that are compared with the tool's
+ */
+export function checkFilled(
+  template: Uint8Array,
+  filled: Uint8Array,
+  expected: readonly string[],
+  compared = '',
+): string[] {
   const [before, after] = [unzipSync(template), unzipSync(filled)];
   const [told, wanted] = [byPart(packageFacts(template)), byPart(expected)];
   const got = byPart(packageFacts(filled));
   const problems: string[] = [];
   const names = Object.keys(before).filter((part) => part !== CALC_CHAIN);
   if (Object.keys(after).join() !== names.join()) problems.push(`parts: ${differences(names, Object.keys(after))}`);
-  for (const part of names) {
+  for (const part of names.filter((name) => new RegExp(compared).test(name))) {
     const same = (wanted.get(part) ?? []).join('\n') === (told.get(part) ?? []).join('\n');
     if (same && !MAY_CHANGE.test(part) && !equal(before[part], after[part]))
       problems.push(`${part}: changed without need`);
-    const difference = differences(wanted.get(part) ?? [], got.get(part) ?? []);
+    const difference = differences(...comparable(wanted.get(part) ?? [], got.get(part) ?? []));
     if (difference !== '') problems.push(`${part}: ${difference}`);
   }
   for (const [part, bytes] of Object.entries(after)) {
@@ -32,6 +40,15 @@ export function checkFilled(template: Uint8Array, filled: Uint8Array, expected: 
       problems.push(`${part}: not refreshed on load`);
   }
   return problems;
+}
+
+/** Stored points of charts: what tools write for an empty cell differs, and numbers as text are left to who draws them. */
+function comparable(expected: readonly string[], got: readonly string[]): [readonly string[], readonly string[]] {
+  const empty = (line: string) => line.replace(/^(?:num|str)Cache 1 points(?: 0:0?)?$/, 'cache of an empty cell');
+  const texts = (lines: readonly string[]) => lines.filter((line) => line.startsWith('strCache')).length;
+  const [one, other] = [expected.map(empty), got.map(empty)];
+  if (texts(other) >= texts(one)) return [one, other];
+  return [one, other].map((lines) => lines.filter((line) => !line.startsWith('strCache'))) as [string[], string[]];
 }
 
 function byPart(facts: readonly string[]): Map<string, string[]> {

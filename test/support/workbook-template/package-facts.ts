@@ -80,7 +80,10 @@ function factsOf({ local, attributes, text }: Element): string[] {
   const facts = Object.entries(attributes)
     .filter(([name]) => ATTRIBUTES.has(name) && (!['name', 'sheet'].includes(name) || NAMED.has(local)))
     .map(([name, value]) => `${local} ${name}=${value}`);
-  return TEXTS.has(local) && text.trim() !== '' ? [...facts, `${local} ${text.trim().replace(/\s+/g, ' ')}`] : facts;
+  const all =
+    TEXTS.has(local) && text.trim() !== '' ? [...facts, `${local} ${text.trim().replace(/\s+/g, ' ')}`] : facts;
+  // A range of one cell may be written either way.
+  return all.map((fact) => fact.replace(/(\$?[A-Z]{1,3}\$?\d+):\1(?![\d:])/g, '$1'));
 }
 
 function partFacts(xml: string): string[] {
@@ -88,7 +91,8 @@ function partFacts(xml: string): string[] {
   let points: string[] = [];
   walk(xml, (element, around) => {
     const { local, text } = element;
-    if (local === 'v' && around.at(-1)?.local === 'pt') points.push(`${around.at(-1)?.attributes.idx}:${number(text)}`);
+    if (local === 'v' && around.at(-1)?.local === 'pt' && text !== '')
+      points.push(`${around.at(-1)?.attributes.idx}:${number(text)}`);
     if (local === 'ptCount') points.push(`${element.attributes.val} points`);
     if (local === 'numCache' || local === 'strCache') {
       facts.push(`${local} ${points.join(' ')}`);
@@ -102,11 +106,14 @@ function partFacts(xml: string): string[] {
 function sheetFacts(xml: string, strings: readonly string[]): string[] {
   const facts: string[] = [];
   let [formula, value, inline] = ['', '', ''];
+  /** The ranges of array formulas: their other cells hold what the first one computed. */
+  const arrays: string[] = [];
   walk(xml, (element, around) => {
     const { local, attributes, text } = element;
     const parent = around.at(-1)?.local;
     if (local === 'f' && parent === 'c') {
       formula = `=${text}${attributes.t === 'array' ? ` {${attributes.ref}}` : ''}`;
+      if (attributes.t === 'array') arrays.push(attributes.ref ?? '');
       if (attributes.t === 'shared') formula = `shared ${attributes.si} ${attributes.ref ?? ''} ${formula}`;
     } else if (local === 'v' && parent === 'c') value = text;
     else if (local === 't' && around.some(({ local: name }) => name === 'is')) inline += text;
@@ -118,7 +125,8 @@ function sheetFacts(xml: string, strings: readonly string[]): string[] {
             ? value
             : number(value);
       const shown = formula || inline || plain;
-      if (shown !== '') facts.push(`${attributes.r} s${attributes.s ?? 0} ${shown}`);
+      const computed = formula === '' && arrays.some((range) => within(attributes.r ?? '', range));
+      if (shown !== '' && !computed) facts.push(`${attributes.r} s${attributes.s ?? 0} ${shown}`);
       [formula, value, inline] = ['', '', ''];
     } else if (local === 'row' && attributes.r !== undefined) {
       const { r, ht, hidden, outlineLevel, collapsed, customHeight } = attributes;
@@ -135,4 +143,14 @@ function sheetFacts(xml: string, strings: readonly string[]): string[] {
     else if (local !== 'dimension') facts.push(...factsOf(element));
   });
   return facts;
+}
+
+function within(cell: string, range: string): boolean {
+  const place = (text: string) => {
+    const [, letters = '', row = ''] = /^([A-Z]+)(\d+)$/.exec(text) ?? [];
+    return { column: letters.padStart(3, ' '), row: Number(row) };
+  };
+  const [from = '', to = from] = range.split(':');
+  const [at, first, last] = [place(cell), place(from), place(to)];
+  return at.row >= first.row && at.row <= last.row && at.column >= first.column && at.column <= last.column;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Formula, Table as ExcelTable, TableColumn, Workbook, type Worksheet } from 'wasm-xlsxwriter';
+import { Table as ExcelTable, Formula, TableColumn, Workbook, type Worksheet } from 'wasm-xlsxwriter';
 import type { Dataset } from '../../../src/fetch/dataset.ts';
 import { countColumn, dataset, groupColumn, row, strangeColumn, table } from '../dataset.ts';
 
@@ -29,10 +29,13 @@ const KINDS = ['sum', 'relative', 'structured', 'both', 'span', 'first', 'produc
 const band: fc.Arbitrary<RandomBand> = fc.record({
   sample: fc.integer({ min: 1, max: 5 }),
   gap: fc.integer({ min: 0, max: 3 }),
-  tables: fc.array(fc.record({ rows: fc.integer({ min: 0, max: 12 }), totals: fc.boolean(), calculated: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 2,
-  }),
+  tables: fc.array(
+    fc.record({ rows: fc.integer({ min: 0, max: 12 }), totals: fc.boolean(), calculated: fc.boolean() }),
+    {
+      minLength: 1,
+      maxLength: 2,
+    },
+  ),
 });
 
 export const randomSheet: fc.Arbitrary<RandomSheet> = fc.record({
@@ -79,6 +82,8 @@ export const figuresOfSheet = ({ bands }: RandomSheet): Dataset =>
 interface Placed {
   readonly first: number;
   readonly last: number;
+  /** The last row that is not below the table: a table that shrinks leaves it where it is. */
+  readonly end: number;
   readonly column: number;
 }
 
@@ -94,7 +99,7 @@ export function buildSheet(sheet: RandomSheet, size: 'template' | 'filled'): Uin
     const slots = Math.max(sample, rows);
     const head = next + gap;
     for (const [at, { rows: own, totals, calculated }] of tables.entries()) {
-      const placing = { first: head + 1, last: head + rows, column: 2 + at * 6 };
+      const placing = { first: head + 1, last: head + rows, end: head + slots, column: 2 + at * 6 };
       const count = size === 'template' ? sample : own;
       const data = Array.from({ length: count }, (_, index) =>
         size === 'template' ? [`Sample ${index}`, 9000 + index, 0.25] : figure(section, index),
@@ -129,9 +134,11 @@ function writeTable(
   const made = new ExcelTable().setName(name).setColumns(columns).setTotalRow(totals);
   board.addTable(first - 2, column - 1, last - 1 + (totals ? 1 : 0), column - 2 + columns.length, made);
   for (const [index, values] of data.entries())
-    for (const [at, value] of values.entries()) if (value !== undefined) board.write(first - 1 + index, column - 1 + at, value);
+    for (const [at, value] of values.entries())
+      if (value !== undefined) board.write(first - 1 + index, column - 1 + at, value);
   const created = letter(column + 1);
-  for (let row = first; calculated && row <= last; row += 1) {
+  // Rows that only its neighbour needs stay empty, those without formulas too.
+  for (let row = first; calculated && row < first + Math.max(1, data.length); row += 1) {
     board.write(row - 1, column + 2, new Formula(`=${created}${row}*2`));
     const all = `$${created}$${first}:$${created}$${last}`;
     board.write(row - 1, column + 3, new Formula(`=IF(SUM(${all})=0,0,${created}${row}/SUM(${all}))`));
@@ -145,8 +152,10 @@ function writeTable(
 /** `@` stands for the sheet, if it is another one. */
 function formula(kind: RandomFormula['kind'], section: number, of: Placed, other: Placed): string {
   const [created, exposure] = [letter(of.column + 1), letter(of.column + 2)];
-  const range = (column: string, { first, last }: Placed, mark = '$') =>
+  const range = (column: string, { first, last }: Pick<Placed, 'first' | 'last'>, mark = '$') =>
     `@${mark}${column}${mark}${first}:${mark}${column}${mark}${last}`;
+  // A range that leaves the columns of the tables where it ends keeps its end when they shrink.
+  const below = other.column === of.column ? other : of;
   switch (kind) {
     case 'sum':
       return `=SUM(${range(created, of)})`;
@@ -157,7 +166,7 @@ function formula(kind: RandomFormula['kind'], section: number, of: Placed, other
     case 'both':
       return `=SUM(${range(created, of)})-SUM(${range(letter(other.column + 1), other)})`;
     case 'span':
-      return `=COUNT(@B${Math.min(of.first, other.first)}:L${Math.max(of.last, other.last)})`;
+      return `=COUNT(${range(created, { first: Math.min(of.first, below.first), last: Math.max(of.last, below.last) }, '')})`;
     case 'first':
       return `=N(@${created}${of.first})+1`;
     case 'product':
@@ -165,7 +174,7 @@ function formula(kind: RandomFormula['kind'], section: number, of: Placed, other
     case 'match':
       return `=IFERROR(INDEX(${range(letter(of.column), of)},MATCH(MAX(${range(created, of)}),${range(created, of)},0)),"none")`;
     case 'rows':
-      return `=ROWS(@$${of.first}:$${of.last})`;
+      return `=ROWS(@$${of.first}:$${of.end})`;
     default:
       return `=COUNT(@${exposure}:${exposure})`;
   }

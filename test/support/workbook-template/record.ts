@@ -45,16 +45,18 @@ try {
   for (const size of COMPUTED) {
     const work = join(folder, `computed-${size}`);
     mkdirSync(work);
-    const opened = kept.filter(({ libreoffice }) => libreoffice);
-    for (const one of opened) symlinkSync(file(one, size), join(work, `${one.name}.${one.ending}`));
+    const readable = kept.filter(({ libreoffice }) => libreoffice);
+    for (const one of readable) symlinkSync(file(one, size), join(work, `${one.name}.${one.ending}`));
     const saved = await recalculate(
-      opened.map(({ name, ending }) => join(work, `${name}.${ending}`)),
+      readable.map(({ name, ending }) => join(work, `${name}.${ending}`)),
       work,
     );
-    for (const [index, { name }] of opened.entries()) {
+    for (const [index, { name }] of readable.entries()) {
       const before = expected[name];
       if (before === undefined) continue;
-      const facts = await libreofficeFacts(saved[index] ?? '');
+      const opened = saved[index] ?? null;
+      if (opened === null) throw new Error(`LibreOffice cannot open ${name}`);
+      const facts = await libreofficeFacts(opened);
       expected[name] = { ...before, libreoffice: { ...before.libreoffice, [size]: facts } };
     }
   }

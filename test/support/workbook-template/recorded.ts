@@ -13,6 +13,8 @@ export interface RecordedTemplate {
   readonly ending: 'xlsx' | 'xlsm';
   /** LibreOffice can open it: 7.4 ends when it meets sparklines over dates, and does not know slicers. */
   readonly libreoffice: boolean;
+  /** A pattern of the parts that are compared with the tool's own; absent: all of them. */
+  readonly compared?: string;
 }
 
 /** Lines of `packageFacts` and `libreofficeFacts` of the workbook that the tool itself has built at that size. */

@@ -5,9 +5,11 @@ import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { formatExplain } from '../../../plan/explain.ts';
 import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { explainReport } from '../../../services/definitions/explain-report.ts';
+import { createTemplateViewer } from '../../../services/definitions/view-template.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { templateLines } from './template-lines.ts';
 
 export async function explain(
   report: string,
@@ -29,12 +31,16 @@ export async function explain(
       activeOrgs: jobs.orgs.values(),
       clock,
     };
-    const document = await withCatalog(
+    const [document, template] = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
-      (catalog) => explainReport({ definition, settings }, days, { ...ports, catalog }),
+      async (catalog) => {
+        const viewTemplate = createTemplateViewer({ folder: () => config.DOCKET_JOBS, catalogOf: async () => catalog });
+        const explained = await explainReport({ definition, settings }, days, { ...ports, catalog });
+        return [explained, await viewTemplate({ definition, settings })] as const;
+      },
     );
-    if (flags.json) print.printJson(document);
-    else print.printText(formatExplain(document));
+    if (flags.json) print.printJson({ ...document, ...(template === null ? {} : { template }) });
+    else print.printText([formatExplain(document), ...(template === null ? [] : templateLines(template))].join('\n'));
   } finally {
     await scope.close();
   }

@@ -14,7 +14,7 @@ const TITLE = /^\s*docket:\s*(.*?)\s*$/i;
 const tableAt = ({ sheet, range }: TemplateTable): ProblemPlace => ({ sheet, cell: formatRange(range) });
 
 /** The cell of a column's header; of a table without headers its first cell. */
-const headerAt = ({ sheet, range: { from } }: TemplateTable, index: number): ProblemPlace => ({
+export const headerAt = ({ sheet, range: { from } }: TemplateTable, index: number): ProblemPlace => ({
   sheet,
   cell: formatCell({ row: from.row, column: from.column + index }),
 });
@@ -73,27 +73,27 @@ const columnIds = ({ columns }: SectionOutline): string => sample(columns.map(({
 /** Why a header gets nothing; undefined where that is the template's own business. */
 function headerProblem(
   read: Exclude<HeaderReading, { kind: 'bound' }>,
-  { table, index, section, labelsKnown }: HeaderContext,
+  { table, index, section }: HeaderContext,
 ): TemplateProblem | undefined {
   const at = headerAt(table, index);
-  const { header = '', formula } = table.columns[index] ?? {};
-  const problem = (
-    severity: TemplateProblem['severity'],
-    code: TemplateProblem['code'],
-    expected: string,
-    next: string,
-  ): TemplateProblem => ({ severity, code, at, expected, got: quoted(header), next });
+  const { header = '' } = table.columns[index] ?? {};
+  const problem = (code: TemplateProblem['code'], expected: string, next: string): TemplateProblem => ({
+    severity: 'error',
+    code,
+    at,
+    expected,
+    got: quoted(header),
+    next,
+  });
   switch (read.kind) {
     case 'ambiguous':
       return problem(
-        'error',
         'workbook.ambiguous',
         `a label that one column of ${quoted(section.id)} has`,
         `write an id instead: ${read.ids.join(' or ')}`,
       );
     case 'unit':
       return problem(
-        'error',
         'workbook.unknown',
         `a unit that ${read.id} has`,
         `leave the unit out, or write ${quoted(read.id)}`,
@@ -101,31 +101,19 @@ function headerProblem(
     case 'figure': {
       const suffixes = figuresOf(section).flatMap(({ suffixes: each }) => each.filter((suffix) => suffix !== ''));
       return problem(
-        'error',
         'workbook.unknown',
         `a figure that section ${quoted(section.id)} has: ${suffixes.join(', ')}`,
         `remove ${quoted(read.suffix)}, or ${addition(read.suffix)}`,
       );
     }
-    case 'unknown': {
-      // The service gives a list its fields, and the catalog the labels.
-      if (section.list) return undefined;
-      const renamed = read.closest === undefined ? undefined : `rename it to ${quoted(read.closest)}`;
-      if (read.id)
-        return problem(
-          'error',
-          'workbook.unknown',
-          `a column of section ${quoted(section.id)} (${columnIds(section)})`,
-          `${renamed ?? 'name a column of the section'}, or write a header that is no id`,
-        );
-      if (!labelsKnown || formula !== undefined) return undefined;
+    case 'unknown':
+      // The service gives a list its fields. Whether a header that is no id is meant for Docket, its cells tell.
+      if (section.list || !read.id) return undefined;
       return problem(
-        'warning',
         'workbook.unknown',
-        `a column of section ${quoted(section.id)} (${columnIds(section)}), or a calculated column`,
-        `${renamed === undefined ? 'check that' : `${renamed}, or check that`} the column is your own: its cells stay as they are in the template`,
+        `a column of section ${quoted(section.id)} (${columnIds(section)})`,
+        `${read.closest === undefined ? 'name a column of the section' : `rename it to ${quoted(read.closest)}`}, or write a header that is no id`,
       );
-    }
   }
 }
 
@@ -140,7 +128,6 @@ interface HeaderContext {
   readonly table: TemplateTable;
   readonly index: number;
   readonly section: SectionOutline;
-  readonly labelsKnown: boolean;
 }
 
 export interface BoundTables {
@@ -165,7 +152,7 @@ export function bindTables({ tables }: Pick<TemplateWorkbook, 'tables'>, outline
     const columns = table.columns.map(({ header }, index): ColumnTarget | null => {
       const found = read(header);
       if (found.kind === 'bound') return found.target;
-      const problem = headerProblem(found, { table, index, section, labelsKnown: outline.labelsKnown });
+      const problem = headerProblem(found, { table, index, section });
       if (problem !== undefined) problems.push(problem);
       return null;
     });

@@ -1,4 +1,4 @@
-import { DateTime } from 'luxon';
+import { IANAZone } from 'luxon';
 import { DAY_MS } from '../../../base/time.ts';
 import type { ExcelDate } from './bindings.ts';
 
@@ -11,7 +11,24 @@ export const excelDate = (at: Date): ExcelDate | undefined =>
   at.getTime() < FIRST || Number.isNaN(at.getTime()) ? undefined : { serial: (at.getTime() - EPOCH) / DAY_MS };
 
 /** An instant as the clocks of a zone show it. @param timezone IANA */
-export const excelInstant = (at: Date, timezone: string): ExcelDate | undefined => {
-  const { offset } = DateTime.fromJSDate(at, { zone: timezone });
-  return excelDate(new Date(at.getTime() + offset * 60_000));
-};
+export const excelInstant = (at: Date, timezone: string): ExcelDate | undefined => createInstantReader(timezone)(at);
+
+/** As `excelInstant`, for many instants: a zone is asked twice for each day, unless its clocks are changed on it. */
+export function createInstantReader(timezone: string): (at: Date) => ExcelDate | undefined {
+  const zone = IANAZone.create(timezone);
+  /** Minutes by the day in UTC; null: they differ. */
+  const offsets = new Map<number, number | null>();
+  const offsetOfDay = (day: number): number | null => {
+    const known = offsets.get(day);
+    if (known !== undefined) return known;
+    const first = zone.offset(day * DAY_MS);
+    const offset = first === zone.offset((day + 1) * DAY_MS) ? first : null;
+    offsets.set(day, offset);
+    return offset;
+  };
+  return (at) => {
+    const ms = at.getTime();
+    const offset = offsetOfDay(Math.floor(ms / DAY_MS)) ?? zone.offset(ms);
+    return excelDate(new Date(ms + offset * 60_000));
+  };
+}

@@ -11,7 +11,7 @@ import { labelReader } from '../../figures/raw-columns.ts';
 import { judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
 import { totalsOf } from '../../figures/total-figures.ts';
 import type { BoundTable, CellValue, ColumnTarget, NameTarget } from './bindings.ts';
-import { excelDate, excelInstant } from './excel-dates.ts';
+import { createInstantReader, excelDate } from './excel-dates.ts';
 import { type ReportTextOptions, reportDate, reportText } from './report-texts.ts';
 
 export interface ValueOptions extends ReportTextOptions {
@@ -112,7 +112,7 @@ function bucketReader({ name }: Column, { as }: ColumnTarget): ReadRow {
 /** A field of a list, as its column is in Docket's own workbook: a number, a day, an instant or a text. */
 function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | undefined, timezone: string): ReadRow {
   const read = labelReader(column);
-  const zone = as === 'utc' ? 'UTC' : timezone;
+  const readInstant = createInstantReader(as === 'utc' ? 'UTC' : timezone);
   return (row) => {
     const value = read(row);
     if (typeof value === 'number') return quantity?.kind === 'text' ? String(value) : value;
@@ -123,7 +123,7 @@ function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | 
     }
     if (quantity?.kind !== 'instant') return value;
     const at = parseIsoInstant(value);
-    return (at && excelInstant(at, zone)) ?? value;
+    return (at && readInstant(at)) ?? value;
   };
 }
 

@@ -80,18 +80,29 @@ function inTheWay(
       next: 'Move it above or below the table, or to another sheet',
     })),
   ];
-  return ranges.flatMap(({ range, what, next }) => {
+  // One problem for each kind and table, however many ranges there are.
+  const first = new Map<string, { readonly problem: TemplateProblem; more: number }>();
+  for (const { range, what, next } of ranges) {
     const inside = tables.find((table) => intersects(range, dataRange(table)));
     const growing = inside ?? splitting(range, tables);
-    if (growing === undefined) return [];
-    return obstacle(sheet.name, formatRange(range), {
-      expected: inside
-        ? `single cells in the table "${growing.name}"`
-        : `cells that end at or above row ${bodyRows(growing).last}, or start below it`,
-      got: `${what} in ${formatRange(range)}, where "${growing.name}" grows`,
-      next,
-    });
-  });
+    if (growing === undefined) continue;
+    const key = JSON.stringify([what, growing.name, inside === undefined]);
+    const seen = first.get(key);
+    if (seen !== undefined) seen.more += 1;
+    else {
+      const problem = obstacle(sheet.name, formatRange(range), {
+        expected: inside
+          ? `single cells in the table "${growing.name}"`
+          : `cells that end at or above row ${bodyRows(growing).last}, or start below it`,
+        got: `${what} in ${formatRange(range)}, where "${growing.name}" grows`,
+        next,
+      });
+      first.set(key, { problem, more: 0 });
+    }
+  }
+  return [...first.values()].map(({ problem, more }) =>
+    more === 0 ? problem : { ...problem, got: `${problem.got}; ${more} more such ${more === 1 ? 'range' : 'ranges'}` },
+  );
 }
 
 /** What a table's new rows would look like: hidden, or without the formulas beside it. */
@@ -115,11 +126,11 @@ function besideTables(
         severity: 'warning',
       });
     }
-    const columns = formulaCells
-      .filter(({ row, column }) => row === last && !inRows.some(({ range }) => isBetween(column, range)))
-      .map(({ column }) => column)
-      .filter((column) => formulaCells.some((cell) => cell.row === last - 1 && cell.column === column));
-    const [column] = columns;
+    const above = new Set(formulaCells.filter(({ row }) => row === last - 1).map(({ column }) => column));
+    const column = formulaCells.find(
+      (cell) =>
+        cell.row === last && above.has(cell.column) && !inRows.some(({ range }) => isBetween(cell.column, range)),
+    )?.column;
     if (column === undefined || bodyRows(table).first === last) continue;
     const cell = { row: last, column };
     problems.push({
@@ -164,15 +175,20 @@ function pivotRange(xml: string, part: string): CellRange | undefined {
   return undefined;
 }
 
+/** The first one. */
 const tooLongFormulas = ({ name }: TemplateSheet, { tooLong }: SheetObstacles): readonly TemplateProblem[] =>
-  tooLong.map((cell) => ({
-    severity: 'error',
-    code: 'workbook.invalid',
-    at: { sheet: name, ...(cell === undefined ? {} : { cell: formatCell(cell) }) },
-    expected: 'a formula of at most 8,192 characters, as in Excel',
-    got: 'a longer formula',
-    next: 'Split the formula into several cells',
-  }));
+  tooLong === null
+    ? []
+    : [
+        {
+          severity: 'error',
+          code: 'workbook.invalid',
+          at: { sheet: name, ...(tooLong.cell === undefined ? {} : { cell: tooLong.cell }) },
+          expected: 'formulas of at most 8,192 characters, as in Excel',
+          got: 'a longer formula',
+          next: 'Split the formula into several cells',
+        },
+      ];
 
 const notFollowedBySheet = ({ name }: TemplateSheet, { notFollowed }: SheetObstacles): readonly TemplateProblem[] =>
   [...notFollowed].map(([kind, { cell, formulas }]) => ({

@@ -10,13 +10,18 @@ export interface SheetObstacles {
   /** Formulas whose results fill a range. */
   readonly blocks: readonly BlockFormula[];
   /** References that do not follow growth, by kind: the first cell, and how many formulas. */
-  readonly notFollowed: ReadonlyMap<NotFollowed, { readonly cell: string | undefined; readonly formulas: number }>;
+  readonly notFollowed: ReadonlyMap<NotFollowed, FormulaCell & { readonly formulas: number }>;
   /** Cells with a formula in the rows asked for. */
   readonly formulaCells: readonly CellAddress[];
-  /** Cells of formulas that are too long to be read; undefined: a formula outside of cells. */
-  readonly tooLong: readonly (CellAddress | undefined)[];
+  /** The first formula that is too long to be read. */
+  readonly tooLong: FormulaCell | null;
   /** Of the rows asked for. */
   readonly hiddenRows: ReadonlySet<number>;
+}
+
+/** Of formulas outside of cells, such as a validation's, undefined. */
+export interface FormulaCell {
+  readonly cell: string | undefined;
 }
 
 export interface BlockFormula {
@@ -33,9 +38,9 @@ export async function readObstacles(
 ): Promise<SheetObstacles> {
   const merged: CellRange[] = [];
   const blocks: BlockFormula[] = [];
-  const notFollowed = new Map<NotFollowed, { readonly cell: string | undefined; readonly formulas: number }>();
+  const notFollowed = new Map<NotFollowed, FormulaCell & { readonly formulas: number }>();
   const formulaCells: CellAddress[] = [];
-  const tooLong: (CellAddress | undefined)[] = [];
+  let tooLong = null as FormulaCell | null;
   const hiddenRows = new Set<number>();
   // Files may leave out the addresses of rows and cells: then they follow the one before.
   let cell: CellAddress = { row: 0, column: 0 };
@@ -71,14 +76,14 @@ export async function readObstacles(
   };
 
   const close = (): void => {
-    if (isTooLong(formula ?? '')) {
-      tooLong.push(inData ? cell : undefined);
-      formula = null;
-    }
-    for (const kind of findNotFollowed(formula ?? '')) {
-      const seen = notFollowed.get(kind);
-      const first = inData ? formatCell(cell) : undefined;
-      notFollowed.set(kind, { cell: seen === undefined ? first : seen.cell, formulas: (seen?.formulas ?? 0) + 1 });
+    const text = formula ?? '';
+    const place = inData ? formatCell(cell) : undefined;
+    if (isTooLong(text)) tooLong ??= { cell: place };
+    else {
+      for (const kind of findNotFollowed(text)) {
+        const seen = notFollowed.get(kind);
+        notFollowed.set(kind, { cell: seen === undefined ? place : seen.cell, formulas: (seen?.formulas ?? 0) + 1 });
+      }
     }
     formula = null;
   };

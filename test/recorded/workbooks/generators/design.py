@@ -53,6 +53,8 @@ class Table:
         self.totals = totals
         self.first, self.last = head + 1, head + band.rows
         self.total = self.last + 1
+        # A single cell does not follow the end of the table, nor does a range that is wider than the table when it shrinks.
+        self.sample_last, self.slots_last = head + band.sample, head + band.slots
         self.below = head + band.slots + 1 + (1 if totals else 0)
         self.to_column = column + len(self.headers) - 1
         self.data = band.data(section)

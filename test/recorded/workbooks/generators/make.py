@@ -54,8 +54,11 @@ def main():
         for size in asked.sizes.split(','):
             save_by_libreoffice(asked.folder, [one['name'] for one in again], size)
         index += [{'tool': 'LibreOffice', 'name': one['name'] + '-lo', 'features': one['features'], 'ending': 'xlsx',
-                   'libreoffice': True}
-                  for one in again]
+                   'libreoffice': True} for one in again]
+        for one in index:
+            # It refreshes pivot tables when it saves them; filling leaves that to who opens the workbook.
+            if one['name'] == 'pivot-tables-lo':
+                one['compared'] = '^xl/(tables|pivotCache)/'
     with open(os.path.join(asked.folder, 'index.json'), 'w') as file:
         json.dump(index, file, indent=1)
 

@@ -95,7 +95,7 @@ def conditional_formats(path, size):
     created, rate = table.range(CREATED, absolute=False), table.range(RATE, absolute=False)
     red = PatternFill(bgColor='FFFF0000', fill_type='solid')
     rules = sheet.conditional_formatting
-    rules.add(created, CellIsRule(operator='greaterThan', formula=['$C$%d' % table.last], fill=red))
+    rules.add(created, CellIsRule(operator='greaterThan', formula=['$C$%d' % table.sample_last], fill=red))
     rules.add('%s E%d:E%d' % (created, table.first, table.last),
               FormulaRule(formula=['C%d>MEDIAN(%s)' % (table.first, table.range(CREATED))], fill=red))
     rules.add(rate, ColorScaleRule(start_type='min', start_color='FFFFFF', end_type='max', end_color='00FF00'))
@@ -110,7 +110,7 @@ def validation_comments(path, size):
     book, sheet, table = begin(size, more=['Owner'])
     listed = DataValidation('list', formula1=table.range(CREATED))
     listed.add('F%d:F%d' % (table.first, table.last))
-    whole = DataValidation('whole', operator='between', formula1='1', formula2='$C$%d' % table.last)
+    whole = DataValidation('whole', operator='between', formula1='1', formula2='$C$%d' % table.sample_last)
     whole.add('C%d' % (table.below + 1))
     for one in (listed, whole):
         sheet.add_data_validation(one)
@@ -126,7 +126,7 @@ def names_print(path, size):
     book, sheet, table = begin(size)
     book.defined_names.append(DefinedName('All_created', attr_text=table.range(CREATED, sheet=True)))
     book.defined_names.append(DefinedName('Local', localSheetId=0, attr_text=table.range(TIME, sheet=True)))
-    sheet.print_area = 'A1:F%d' % table.last
+    sheet.print_area = 'A1:F%d' % table.slots_last
     sheet.print_title_rows = '1:4'
     sheet.freeze_panes = 'C5'
     sheet.row_breaks.append(Break(id=table.below + 2))

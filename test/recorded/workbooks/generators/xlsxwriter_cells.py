@@ -16,7 +16,7 @@ def formulas_below(path, size):
     for index, formula in enumerate([
             '=SUM(%s)' % body, '=AVERAGE(%s)' % table.range(TIME), '=COUNT(C:C)', '=C%d*2' % table.first,
             '=SUM(%s)-SUM($C$%d:C%d)' % (body, table.first, table.last), '=IF(C%d>0,"grew","A1:B2")' % (row + 1),
-            '=MAX(%s,%s)' % (body, table.range(TIME, absolute=False)), '=ROWS(%d:%d)' % (table.first, table.last),
+            '=MAX(%s,%s)' % (body, table.range(TIME, absolute=False)), '=ROWS(%d:%d)' % (table.first, table.slots_last),
             '=SUM((%s %s))' % (table.range(CREATED, to=RATE), table.range(CREATED)),
             '=SUMPRODUCT((%s>10)*(%s))' % (table.range(CREATED), table.range(TIME)),
             '=SUM(%s)' % table.range(CREATED, to=TIME)]):

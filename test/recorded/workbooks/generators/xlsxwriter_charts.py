@@ -66,7 +66,9 @@ def scatter_chart(path, size):
     scatter = writer.book.add_chart({'type': 'scatter', 'subtype': 'straight_with_markers'})
     scatter.add_series({**series(table, TIME, CREATED), 'trendline': {'type': 'linear'},
                         'y_error_bars': {'type': 'custom', 'plus_values': '=' + table.range(TIME, sheet=True),
-                                         'minus_values': '=' + table.range(CREATED, sheet=True)}})
+                                         'minus_values': '=' + table.range(CREATED, sheet=True),
+                                         'plus_data': [row[3] for row in table.data],
+                                         'minus_data': [row[1] for row in table.data]}})
     sheet.insert_chart('B%d' % (table.below + 1), scatter)
     writer.close()
 

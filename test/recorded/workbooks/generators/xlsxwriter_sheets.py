@@ -18,7 +18,7 @@ def conditional_formats(path, size):
     first = '$C$%d' % table.first
     for range_, options in [
             (created, {'type': 'cell', 'criteria': '>', 'value': '=%s' % first}),
-            (created, {'type': 'cell', 'criteria': 'between', 'minimum': 1, 'maximum': '=$C$%d' % table.last}),
+            (created, {'type': 'cell', 'criteria': 'between', 'minimum': 1, 'maximum': '=$C$%d' % table.sample_last}),
             (created, {'type': 'formula', 'criteria': '=C%d>AVERAGE(%s)' % (table.first, table.range(CREATED))}),
             (created, {'type': 'duplicate'}), (created, {'type': 'unique'}),
             (created, {'type': 'top', 'value': 3}), (created, {'type': 'bottom', 'value': 10, 'criteria': '%'}),
@@ -147,7 +147,7 @@ def print_set_up(path, size):
     sheet.freeze_panes(4, 2)
     sheet.repeat_rows(0, 3)
     sheet.repeat_columns('A:B')
-    sheet.print_area('A1:F%d' % table.last)
+    sheet.print_area('A1:F%d' % table.slots_last)
     sheet.set_h_pagebreaks([table.below + 1])
     sheet.set_landscape()
     sheet.fit_to_pages(1, 0)

@@ -73,7 +73,7 @@ const name = (formula: string, scope: string | null): DefinedName => ({ name: 'n
 it.each<[string, Example, string[]]>([
   [
     'merged cells in the table, and where rows are inserted',
-    { sheet: merge('B2:C2', 'E4:E6', 'E1:F4', 'E5:E6', 'A5:C5') },
+    { sheet: merge('B2:C2', 'A3:B3', 'E4:E6', 'E1:F4', 'E5:E6', 'A5:C5') },
     ['error workbook.obstacle Board!B2:C2', 'error workbook.obstacle Board!E4:E6'],
   ],
   [
@@ -129,8 +129,11 @@ it.each<[string, Example, string[]]>([
   ],
   [
     'formulas that Excel would not read',
-    { other: data(row(1, `<c r="B1"><f>A1+${'1+'.repeat(9_000)}1</f></c><c r="C1"><f>${"''".repeat(600)}</f></c>`)) },
-    ['error workbook.invalid Other!B1', 'error workbook.invalid Other!C1'],
+    {
+      sheet: data(row(1, `<c r="C1"><f>${"''".repeat(600)}</f></c>`)),
+      other: data(row(1, `<c r="B1"><f>A1+${'1+'.repeat(9_000)}1</f></c><c r="C1"><f>${"''".repeat(600)}</f></c>`)),
+    },
+    ['error workbook.invalid Board!C1', 'error workbook.invalid Other!B1'],
   ],
   ['nothing', { sheet: data(row(4, '<c r="B4"><f>SUM(A$2:A4)</f></c>')), other: merge('A1:A9') }, []],
 ])('finds %s', async (_, example, expected) => expect(await problemsOf(example)).toEqual(expected));

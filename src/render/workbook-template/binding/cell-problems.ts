@@ -1,0 +1,92 @@
+import { readObstacles, type SheetObstacles } from '../growth/sheet-obstacles.ts';
+import type { TemplatePackage } from '../package/template-package.ts';
+import { tokenizeXmlStream } from '../package/tokenize-xml.ts';
+import type { TemplateProblem } from '../template-problem.ts';
+import { formatCell, formatRange } from '../workbook/addresses.ts';
+import type { CellRange } from '../workbook/cells.ts';
+import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
+import { headerAt } from './bind-tables.ts';
+import type { BoundTable, ReportOutline, TemplateBindings } from './bindings.ts';
+import { headerReader } from './column-headers.ts';
+import { quoted, sample } from './problem-text.ts';
+
+/** What of a sheet the problems of its names and columns depend on. */
+type SheetFacts = Pick<SheetObstacles, 'merged' | 'formulaCells'>;
+
+const isIn = ({ row, column }: CellRange['from'], { from, to }: CellRange): boolean =>
+  row >= from.row && row <= to.row && column >= from.column && column <= to.column;
+
+const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
+
+/** A name of several cells that are not one merged area, or of a cell that a merged area hides. */
+function nameProblem({ name, target }: DefinedName, { merged }: SheetFacts): TemplateProblem | undefined {
+  if (target === undefined) return undefined;
+  const { sheet, range } = target;
+  const area = merged.find((each) => isIn(range.from, each));
+  const isWhole = area === undefined ? isSingle(range) : isIn(range.to, area);
+  const isFirst = area === undefined || formatCell(area.from) === formatCell(range.from);
+  if (isWhole && isFirst) return undefined;
+  return {
+    severity: 'error',
+    code: 'workbook.unknown',
+    at: { sheet, cell: formatRange(range) },
+    expected: `one cell, or one merged area, for ${quoted(name)}`,
+    got: isWhole && area !== undefined ? `a cell inside the merged area ${formatRange(area)}` : formatRange(range),
+    next: `let the name point to ${formatCell(area?.from ?? range.from)}`,
+  };
+}
+
+/** Columns that may be meant for Docket: they get nothing, and no formula computes them. */
+function columnProblems(
+  { table, section: id, columns }: BoundTable,
+  { sections, labelsKnown }: ReportOutline,
+  { formulaCells }: SheetFacts,
+): readonly TemplateProblem[] {
+  const section = sections.find((each) => each.id === id);
+  // The service gives a list its fields, and the catalog the labels.
+  if (section === undefined || section.list || !labelsKnown) return [];
+  const read = headerReader(section);
+  const { last: row } = bodyRows(table);
+  return table.columns.flatMap(({ header, formula }, index): TemplateProblem[] => {
+    const column = table.range.from.column + index;
+    const computed = formula !== undefined || formulaCells.some((cell) => cell.row === row && cell.column === column);
+    const found = columns[index] === null && !computed ? read(header) : undefined;
+    if (found?.kind !== 'unknown' || found.id) return [];
+    const known = sample(section.columns.map(({ name }) => name));
+    const renamed = found.closest === undefined ? '' : `rename it to ${quoted(found.closest)}, or `;
+    return [
+      {
+        severity: 'warning',
+        code: 'workbook.unknown',
+        at: headerAt(table, index),
+        expected: `a column of section ${quoted(id)} (${known}), or one with formulas`,
+        got: quoted(header),
+        next: `${renamed}check that the column is your own: its cells stay as they are`,
+      },
+    ];
+  });
+}
+
+/**
+ * Problems of bound names and tables that their cells tell: several cells or hidden ones with a name, and columns that get
+ * nothing and have no formulas. Streams the sheets of both.
+ * Throws `template.invalid` for a sheet that cannot be read.
+ */
+export async function findCellProblems(
+  template: TemplatePackage,
+  { sheets }: Pick<TemplateWorkbook, 'sheets'>,
+  bindings: Pick<TemplateBindings, 'tables' | 'names'>,
+  outline: ReportOutline,
+): Promise<readonly TemplateProblem[]> {
+  const problems: TemplateProblem[] = [];
+  for (const { name: sheet, part } of sheets) {
+    const names = bindings.names.filter(({ name: { target } }) => target?.sheet === sheet);
+    const tables = bindings.tables.filter(({ table, columns }) => table.sheet === sheet && columns.includes(null));
+    if (names.length === 0 && tables.length === 0) continue;
+    const rows = new Set(tables.map(({ table }) => bodyRows(table).last));
+    const facts = await readObstacles(tokenizeXmlStream(await template.openPart(part), part), rows);
+    problems.push(...names.flatMap(({ name }) => nameProblem(name, facts) ?? []));
+    problems.push(...tables.flatMap((table) => columnProblems(table, outline, facts)));
+  }
+  return problems;
+}

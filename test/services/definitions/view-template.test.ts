@@ -1,0 +1,44 @@
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { createTemplateViewer } from '../../../src/services/definitions/view-template.ts';
+
+let folder: string;
+let version: ReturnType<typeof requireReport>;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-view-'));
+  await mkdir(join(folder, 'demo'));
+  version = requireReport(await loadDefinitions('jobs'), 'demo/board-book');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Without a catalog labels of the API are not known. */
+const viewer = () => createTemplateViewer({ folder: () => folder, catalogOf: async () => 'No catalog is cached.' });
+
+test('shows a template that is missing with its error, and reads it once it is there', async () => {
+  const view = viewer();
+  expect(await view(version)).toMatchObject({
+    template: 'board.xlsx',
+    tables: [],
+    problems: [{ severity: 'error', code: 'template.invalid' }],
+  });
+  await copyFile('jobs/demo/board.xlsx', join(folder, 'demo', 'board.xlsx'));
+  const found = await view(version);
+  expect(found?.tables.map(({ name, section }) => [name, section])).toEqual([
+    ['Months', 'trend'],
+    ['groups', 'groups'],
+    ['risk', 'risk'],
+    ['alerts', 'alerts'],
+  ]);
+  expect(found?.names).toContainEqual({ name: 'docket.period.label', cell: 'Board!E3', bound: 'period.label' });
+  // The digest of the definition stands for the file.
+  await rm(join(folder, 'demo', 'board.xlsx'));
+  expect(await view(version)).toBe(found);
+});
+
+test('shows nothing for a report without a template', async () => {
+  const { definition, settings } = version;
+  expect(await viewer()({ definition: { ...definition, outputs: [{ format: 'xlsx' }] }, settings })).toBeNull();
+});

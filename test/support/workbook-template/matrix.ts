@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkFilled, differences } from './check-filled.ts';
+import { figuresOf, SIZES, type SizeName } from './figures.ts';
+import { fill } from './fill-recorded.ts';
+import { libreofficeFacts } from './libreoffice-facts.ts';
+import { recalculate } from './recalculate.ts';
+import type { RecordedTemplate } from './recorded.ts';
+import { newErrors } from './validate.ts';
+
+/** A template to be filled at a size, and what has to come out. */
+export interface TemplateCase {
+  readonly recorded: RecordedTemplate;
+  readonly size: SizeName;
+  readonly path: string;
+  /** Lines of `packageFacts`. */
+  readonly facts: readonly string[];
+  /** Lines of `libreofficeFacts`; null: LibreOffice is not asked. */
+  readonly libreoffice: readonly string[] | null;
+}
+
+/** By the names of template and size; none: all is well. */
+export type Problems = ReadonlyMap<string, readonly string[]>;
+
+/** Fills each template, compares it with what its tool has built, validates it, and lets LibreOffice compute it. */
+export async function checkTemplates(cases: readonly TemplateCase[], folder: string): Promise<Problems> {
+  const problems = new Map<string, string[]>();
+  const filled = new Map<TemplateCase, string>();
+  const tell = ({ recorded, size }: TemplateCase, found: readonly string[]) => {
+    const key = `${recorded.name} ${size}`;
+    if (found.length > 0) problems.set(key, [...(problems.get(key) ?? []), ...found]);
+  };
+  for (const one of cases) {
+    const { recorded, size, path, facts } = one;
+    const to = join(folder, `${recorded.name}.${size}.${recorded.ending}`);
+    try {
+      await fill(path, to, figuresOf(SIZES[size]));
+    } catch (error) {
+      tell(one, [String(error)]);
+      continue;
+    }
+    filled.set(one, to);
+    tell(one, checkFilled(await readFile(path), await readFile(to), facts, recorded.compared));
+    tell(one, await newErrors(path, to));
+  }
+  const opened = [...filled].filter(([{ libreoffice }]) => libreoffice !== null);
+  const computed = await recalculate(
+    opened.map(([, to]) => to),
+    folder,
+  );
+  for (const [index, [one]] of opened.entries()) {
+    const file = computed[index] ?? null;
+    if (file === null) tell(one, ['LibreOffice does not open it']);
+    else tell(one, compare(one.libreoffice ?? [], await libreofficeFacts(file)));
+  }
+  return problems;
+}
+
+const compare = (expected: readonly string[], got: readonly string[]): string[] => {
+  const difference = differences(expected, got);
+  return difference === '' ? [] : [`LibreOffice: ${difference}`];
+};
