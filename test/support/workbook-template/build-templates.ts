@@ -10,9 +10,13 @@ const run = promisify(execFile);
 
 /**
  * Builds every template with its own tool at each of these sizes (`template`: with its sample rows), and what LibreOffice
- * makes of them: FOLDER/<name>/<size>.<ending>.
+ * makes of them: FOLDER/<name>/<size>.<ending>. With names, these alone.
  */
-export async function buildTemplates(folder: string, sizes: readonly string[]): Promise<RecordedTemplate[]> {
+export async function buildTemplates(
+  folder: string,
+  sizes: readonly string[],
+  names: readonly string[] = [],
+): Promise<RecordedTemplate[]> {
   await program('soffice', 'libreoffice-calc');
   const python = await pythonModules({
     xlsxwriter: 'python3-xlsxwriter',
@@ -20,6 +24,9 @@ export async function buildTemplates(folder: string, sizes: readonly string[]): 
     PIL: 'python3-pil',
   });
   const make = join(RECORDED, 'generators', 'make.py');
-  await run(python, ['-B', make, folder, '--sizes', sizes.join(','), '--libreoffice'], { maxBuffer: 64 * 1024 * 1024 });
+  const only = names.flatMap((name) => ['--only', name.replace(/-lo$/, '')]);
+  await run(python, ['-B', make, folder, '--sizes', sizes.join(','), '--libreoffice', ...only], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
   return JSON.parse(await readFile(join(folder, 'index.json'), 'utf8')) as RecordedTemplate[];
 }
