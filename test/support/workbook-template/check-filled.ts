@@ -34,7 +34,7 @@ export function checkFilled(
     const text = new TextDecoder().decode(bytes);
     if (part.startsWith('xl/worksheets/sheet') && /<\/f><v>|<f[^>]*\/><v>/.test(text))
       problems.push(`${part}: stored values of formulas`);
-    if (part === 'xl/workbook.xml' && !/<calcPr[^>]*fullCalcOnLoad="(1|true)"/.test(text))
+    if (part === 'xl/workbook.xml' && !/<(?:\w+:)?calcPr[^>]*fullCalcOnLoad\s*=\s*["'](1|true)/.test(text))
       problems.push(`${part}: not computed on load`);
     if (part.includes('pivotCacheDefinition') && !/refreshOnLoad="(1|true)"/.test(text))
       problems.push(`${part}: not refreshed on load`);
