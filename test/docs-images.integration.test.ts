@@ -25,7 +25,11 @@ let packs: Packs;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-images-'));
   demo = await openDemoPacks(folder);
-  packs = { 'weekly-kpi': await demo.run('weekly-kpi', 'weekly'), 'board-pack': await demo.run('board-pack', 'board') };
+  packs = {
+    'weekly-kpi': await demo.run('weekly-kpi', 'weekly'),
+    'board-pack': await demo.run('board-pack', 'board'),
+    'board-book': await demo.run('board-book', 'book'),
+  };
 });
 afterAll(async () => {
   await demo?.close();

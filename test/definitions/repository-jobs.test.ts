@@ -122,7 +122,7 @@ describe('the demo', () => {
     const version = requireReport(jobs, 'demo/board-book');
     const view = await createTemplateViewer({ folder: () => 'jobs', catalogOf: async () => catalog })(version);
     expect(view?.problems).toEqual([]);
-    expect(view?.names).toHaveLength(37);
+    expect(view?.names).toHaveLength(39);
     const own = view?.tables.flatMap(({ columns }) => columns.filter(({ bound }) => bound === null));
     expect(own?.map(({ header }) => header)).toEqual([
       'Decided of created',

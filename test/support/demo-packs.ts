@@ -19,8 +19,9 @@ import { doneOf } from './fetch-harness.ts';
 
 /** Monday 23 November 2026, 08:00 in Zurich: the demo's reports are of the week before and of October. */
 export const DEMO_AT = Date.parse('2026-11-23T07:00:00Z');
+/** Those whose files have Docket's own layout. */
 export const DEMO_REPORTS = ['weekly-kpi', 'board-pack'] as const;
-export type DemoReport = (typeof DEMO_REPORTS)[number];
+export type DemoReport = (typeof DEMO_REPORTS)[number] | 'board-book';
 
 export interface DemoPack extends Rendered {
   /** What all of its files were rendered from. */

@@ -11,7 +11,7 @@ export interface TemplateProblem {
   readonly code: TemplateProblemCode;
   /** Where in the workbook; absent: the file as a whole. */
   readonly at?: ProblemPlace;
-  /** The rule, if `expected` is not enough. */
+  /** The rule, if `expected` is not enough; a sentence without full stop. */
   readonly message?: string;
   readonly expected: string;
   readonly got: string;

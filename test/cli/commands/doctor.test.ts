@@ -89,6 +89,7 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
     'Budget of demo': 'ok',
     'Mail server (SMTP_URL)': 'ok',
     'Sender (MAIL_FROM)': 'ok',
+    'Directory out/board-book/{{ period.label }} of demo': 'ok',
     'Directory out/board-pack/{{ period.label }} of demo': 'ok',
     'Directory out/weekly-kpi/{{ period.label }} of demo': 'ok',
     Deployment: 'ok',

@@ -59,6 +59,19 @@ const READ_PIXELS = `async (base64) => {
   return { width, height, pixels: btoa(text) };
 }`;
 
+/** Pages of a PDF as PNG files in base64. */
+async function rasterize(pdf: string, numbers: readonly number[], folder: string): Promise<readonly string[]> {
+  const pdftoppm = await program('pdftoppm', 'poppler-utils');
+  await mkdir(folder, { recursive: true });
+  return Promise.all(
+    numbers.map(async (number) => {
+      const stem = join(folder, `page-${number}`);
+      await run(pdftoppm, ['-png', '-r', `${DPI}`, '-f', `${number}`, '-l', `${number}`, '-singlefile', pdf, stem]);
+      return (await readFile(`${stem}.png`)).toString('base64');
+    }),
+  );
+}
+
 /** Pages of a PDF, one below the other, each as paper on grey. */
 async function drawPages(
   browser: Browser,
@@ -66,20 +79,41 @@ async function drawPages(
   numbers: readonly number[],
   folder: string,
 ): Promise<Uint8Array> {
-  const pdftoppm = await program('pdftoppm', 'poppler-utils');
-  await mkdir(folder, { recursive: true });
-  const pictures = await Promise.all(
-    numbers.map(async (number) => {
-      const stem = join(folder, `page-${number}`);
-      await run(pdftoppm, ['-png', '-r', `${DPI}`, '-f', `${number}`, '-l', `${number}`, '-singlefile', pdf, stem]);
-      return (await readFile(`${stem}.png`)).toString('base64');
-    }),
-  );
+  const pictures = await rasterize(pdf, numbers, folder);
   const page = await browser.newPage({ viewport: { width: PAGE_WIDTH + 48, height: 800 } });
   const images = pictures.map((picture) => `<img src="data:image/png;base64,${picture}">`);
   await page.setContent(
     `<style>body{margin:0;padding:24px;background:#d8dde5;display:grid;gap:24px}
     img{width:${PAGE_WIDTH}px;box-shadow:0 2px 8px #0004}</style>${images.join('')}`,
+  );
+  const picture = await screenshot(browser, page, { fullPage: true });
+  await page.close();
+  return picture;
+}
+
+/** Sheets of the board workbook that are drawn: the first ones, each on a page. */
+const WORKBOOK_PAGES = [1, 2];
+const SIDE_WIDTH = 900;
+
+/** A template on the left, the workbook that was made from it on the right, page by page. */
+async function drawBeside(
+  browser: Browser,
+  [template, filled]: readonly [string, string],
+  folder: string,
+): Promise<Uint8Array> {
+  const page = await browser.newPage({ viewport: { width: 2 * SIDE_WIDTH + 72, height: 800 } });
+  const column = async (pdf: string, heading: string) => {
+    const pictures = await rasterize(pdf, WORKBOOK_PAGES, join(folder, heading));
+    return [`<h1>${heading}</h1>`, ...pictures.map((picture) => `<img src="data:image/png;base64,${picture}">`)];
+  };
+  const left = await column(template, 'Template');
+  const right = await column(filled, 'Filled');
+  await page.setContent(
+    `<style>body{margin:0;padding:16px 24px 24px;background:#d8dde5;display:grid;gap:16px 24px;
+    grid-template-columns:${SIDE_WIDTH}px ${SIDE_WIDTH}px;font-family:Arimo,'Liberation Sans',sans-serif;color:#1b2a41}
+    h1{margin:0;font-size:22px}img{width:${SIDE_WIDTH}px;box-shadow:0 2px 8px #0004}</style>${left
+      .map((cell, index) => cell + (right[index] ?? ''))
+      .join('')}`,
   );
   const picture = await screenshot(browser, page, { fullPage: true });
   await page.close();
@@ -123,7 +157,11 @@ async function drawPage(
 export async function drawImages(packs: Packs, folder: string): Promise<Readonly<Record<string, Uint8Array>>> {
   await mkdir(folder, { recursive: true });
   const board = packs['board-pack'];
-  const [pdf = ''] = await printToPdf([artifactNamed(board.artifacts, '.xlsx').path], folder);
+  const book = packs['board-book'];
+  const [pdf = '', template = '', filled = ''] = await printToPdf(
+    [artifactNamed(board.artifacts, '.xlsx').path, 'jobs/demo/board.xlsx', artifactNamed(book.artifacts, '.xlsx').path],
+    folder,
+  );
   const document = artifactNamed(board.artifacts, '.pdf').path;
   const sheets = await outlineOf(pdf);
   const pages = SHEETS.flatMap((name) => sheets.find(({ title }) => title === name)?.page ?? []);
@@ -132,6 +170,7 @@ export async function drawImages(packs: Packs, folder: string): Promise<Readonly
   try {
     return {
       'board-pack.png': await drawPages(browser, pdf, pages, join(folder, 'workbook')),
+      'board-workbook.png': await drawBeside(browser, [template, filled], join(folder, 'book')),
       'board-pack-pdf.png': await drawPages(browser, document, [2, 3], join(folder, 'pdf')),
       'board-mail.png': await drawMail(browser, inlineImages(board.mail)),
       'weekly-kpi.png': await drawMail(browser, inlineImages(packs['weekly-kpi'].mail)),

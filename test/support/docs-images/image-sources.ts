@@ -86,6 +86,10 @@ export async function imageContents(packs: Packs): Promise<Readonly<Record<strin
       shows: 'pages of the workbook of demo/board-pack, printed',
       content: workbookText(packs['board-pack']),
     },
+    'board-workbook.png': {
+      shows: 'the template of demo/board-book beside the workbook that is made from it, printed',
+      content: workbookText(packs['board-book']),
+    },
     'board-pack-pdf.png': { shows: 'pages of the PDF of demo/board-pack', content: await pdfText(packs['board-pack']) },
     'board-mail.png': { shows: 'the e-mail of demo/board-pack', content: mailText(packs['board-pack']) },
     'weekly-kpi.png': { shows: 'the e-mail of demo/weekly-kpi', content: weekly },

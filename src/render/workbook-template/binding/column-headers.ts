@@ -88,7 +88,10 @@ function indexOf(section: SectionOutline): HeaderIndex {
 
 type AddCandidate = (text: string, candidate: Candidate) => void;
 
-/** A bucket by Docket's own words, and its ISO week: `Week starting`, `bucket.week`, `ISO week`. */
+/** As people head a column of buckets, in English and German. */
+const BUCKET_NAMES = { day: ['Day', 'Tag'], week: ['Week', 'Woche'], month: ['Month', 'Monat'] } as const;
+
+/** A bucket by its name and Docket's own words, and its ISO week: `Week`, `Week starting`, `bucket.week`, `ISO week`. */
 function addTimeNames(
   column: OutlineColumn,
   { granularity }: SectionOutline,
@@ -97,6 +100,8 @@ function addTimeNames(
 ): void {
   const week: Candidate = { column, target: { column: column.name, as: 'week' } };
   if (granularity === 'week') addId(`${column.name}.week`, week);
+  for (const text of granularity === null ? [] : BUCKET_NAMES[granularity])
+    addLabel(text, { column, target: { column: column.name } });
   for (const { table } of ALL_WORDS) {
     if (granularity !== null) addLabel(table.bucket[granularity], { column, target: { column: column.name } });
     if (granularity === 'week') addLabel(table.isoWeek, week);

@@ -36,13 +36,24 @@ interface TableContext {
 
 type ReadRow = (row: Row) => CellValue;
 
-function tableContext(dataset: Dataset, section: string, locale: string): TableContext {
+/** @param targets what is read: judgements of other metrics are left out */
+function tableContext(
+  dataset: Dataset,
+  section: string,
+  targets: readonly (ColumnTarget | null)[],
+  locale: string,
+): TableContext {
   const table = dataset.tables.find(({ id }) => id === section);
   if (table === undefined)
     throw new DocketError('internal.defect', 'A template is bound to a section that the dataset does not have.', {
       got: section,
     });
-  const own = (dataset.judgements ?? []).filter((each) => each.section === section);
+  const judged = new Set(
+    targets.flatMap((target) =>
+      target?.figure?.figure === 'status' || target?.figure?.figure === 'target' ? [target.column] : [],
+    ),
+  );
+  const own = (dataset.judgements ?? []).filter((each) => each.section === section && judged.has(each.metric));
   return {
     dataset,
     table,
@@ -112,7 +123,7 @@ function bucketReader({ name }: Column, { as }: ColumnTarget): ReadRow {
 /** A field of a list, as its column is in Docket's own workbook: a number, a day, an instant or a text. */
 function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | undefined, timezone: string): ReadRow {
   const read = labelReader(column);
-  const readInstant = createInstantReader(as === 'utc' ? 'UTC' : timezone);
+  const inZone = createInstantReader(as === 'utc' ? 'UTC' : timezone);
   return (row) => {
     const value = read(row);
     if (typeof value === 'number') return quantity?.kind === 'text' ? String(value) : value;
@@ -123,7 +134,7 @@ function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | 
     }
     if (quantity?.kind !== 'instant') return value;
     const at = parseIsoInstant(value);
-    return (at && readInstant(at)) ?? value;
+    return (at && inZone(at)) ?? value;
   };
 }
 
@@ -136,7 +147,7 @@ export function tableRows(
   { section, columns }: Pick<BoundTable, 'section' | 'columns'>,
   { locale }: Pick<ValueOptions, 'locale'>,
 ): TableRows {
-  const context = tableContext(dataset, section, locale);
+  const context = tableContext(dataset, section, columns, locale);
   const { table } = context;
   const sources = columns.map((target) => (target === null ? undefined : sourceOf(context, target)));
   const quantities = sources.some((source) => source?.kind === 'field') ? fieldQuantities(table) : undefined;
@@ -162,7 +173,7 @@ function* readRows({ rows }: Table, readers: readonly ReadRow[]): Generator<read
 
 /** The total of a section's metric; null where it has none. */
 function totalOf(dataset: Dataset, section: string, target: ColumnTarget, locale: string): CellValue {
-  const context = tableContext(dataset, section, locale);
+  const context = tableContext(dataset, section, [target], locale);
   const { table } = context;
   const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
   if (figures === undefined) return null;

@@ -9,7 +9,7 @@ import { commentsOn, packComments } from '../../pack/review/comments.ts';
 import { packCorrection } from '../../pack/review/correction.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import type { ExcelDate, NameTarget, TextVariable } from './bindings.ts';
-import { excelDate, excelInstant } from './excel-dates.ts';
+import { createInstantReader, excelDate } from './excel-dates.ts';
 
 export interface ReportTextOptions {
   /** BCP 47. */
@@ -28,7 +28,7 @@ export function reportDate(
 ): ExcelDate | string {
   if (of === 'made_at') {
     const at = new Date(madeAt);
-    return excelInstant(at, period.timezone) ?? at.toISOString();
+    return createInstantReader(period.timezone)(at) ?? at.toISOString();
   }
   const text = of === 'period.start' ? period.from : period.to;
   const day = parseCivilDate(text);

@@ -20,8 +20,9 @@ import { createBoundCells } from './bound-values.ts';
 import { describeFilled } from './describe-filled.ts';
 import { fillSheet } from './fill-sheet.ts';
 import type { FilledWorkbook } from './filled-workbook.ts';
-import { type Growth, scanSheet } from './scan-sheet.ts';
+import { type Growth, type SheetScan, scanSheet } from './scan-sheet.ts';
 import { collectFills, type SheetFill, type TableFill } from './sheet-fill.ts';
+import { findStaleSheets } from './stale-sheets.ts';
 import { refuseProblems } from './template-error.ts';
 
 export interface FillOptions extends ValueOptions {
@@ -75,7 +76,7 @@ export async function fillTemplate(
 const valuesOfNames = (dataset: Dataset, { names }: TemplateBindings, options: ValueOptions) =>
   names.map(({ name, target }) => ({ name, value: nameValue(dataset, target, options) }));
 
-/** The sheets that get values, and those with references that growth changes. */
+/** The sheets that get values, those with references that growth changes, and those with results of the template's sample. */
 async function sheetChanges(
   template: TemplatePackage,
   workbook: TemplateWorkbook,
@@ -84,14 +85,21 @@ async function sheetChanges(
 ): Promise<ReadonlyMap<string, PartChange>> {
   const changes = new Map<string, PartChange>();
   const { date1904 } = workbook;
-  for (const fill of fills) {
-    if (!growth.map.changes && fill.bands.length === 0 && fill.names.size === 0) continue;
-    const scan = await scanSheet(template, fill, growth);
-    if (!scan.changes) continue;
+  const scans = new Map<SheetFill, SheetScan>();
+  for (const fill of fills) scans.set(fill, await scanSheet(template, fill, growth));
+  const stale = findStaleSheets(
+    workbook,
+    new Set(fills.filter(getsValues).map(({ sheet }) => sheet.name)),
+    new Map([...scans].map(([{ sheet }, { mentions }]) => [sheet.name, mentions])),
+  );
+  for (const [fill, scan] of scans) {
+    if (!scan.changes && !stale.has(fill.sheet.name)) continue;
     changes.set(fill.sheet.part, () => fillSheet(template, fill, scan, { ...growth, date1904 }));
   }
   return changes;
 }
+
+const getsValues = ({ bands, names }: SheetFill): boolean => bands.length > 0 || names.size > 0;
 
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');

@@ -8,7 +8,7 @@ import { type CellFormat, cellXml } from './cell-xml.ts';
 import { formulaText } from './formula-cells.ts';
 import type { SheetScan } from './scan-sheet.ts';
 import { templateRows } from './sheet-fill.ts';
-import type { SheetCell, SheetRow } from './sheet-rows.ts';
+import { hasOwnHeight, type SheetCell, type SheetRow } from './sheet-rows.ts';
 import type { TableCursor } from './table-cursor.ts';
 
 export interface InsertedContext {
@@ -110,8 +110,10 @@ function planColumns(
 
 /** The attributes of a row for another one, each with a space before it. */
 function rowAttributes(row: SheetRow | undefined): string {
-  return Object.entries(row?.open.attributes ?? {})
-    .filter(([name]) => name !== 'r' && name !== 'spans')
+  if (row === undefined) return '';
+  const left = new Set(['r', 'spans', ...(hasOwnHeight(row.open) ? [] : ['ht'])]);
+  return Object.entries(row.open.attributes)
+    .filter(([name]) => !left.has(name))
     .map(([name, value]) => ` ${name}="${escapeXmlAttribute(value)}"`)
     .join('');
 }

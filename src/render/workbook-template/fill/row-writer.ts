@@ -7,7 +7,7 @@ import { type CellFormat, cellXml } from './cell-xml.ts';
 import { type CellWriter, createCellWriter } from './formula-cells.ts';
 import { isFilled, type SheetScan } from './scan-sheet.ts';
 import { hasTotals, type NewCells, type SheetFill, shrinks, templateRows } from './sheet-fill.ts';
-import type { SheetCell, SheetRow } from './sheet-rows.ts';
+import { hasOwnHeight, type SheetCell, type SheetRow } from './sheet-rows.ts';
 
 export interface RowFormat {
   readonly format: CellFormat;
@@ -97,7 +97,11 @@ function rowXml(row: SheetRow | undefined, { number, newRow, cells, prefix, writ
   xml += row.after;
   const changes: Record<string, string | null> = {};
   if (newRow !== number) changes.r = String(newRow);
-  if (cells.size > 0 && row.open.attributes.spans !== undefined) changes.spans = null;
+  if (cells.size > 0) {
+    const { spans, ht } = row.open.attributes;
+    if (spans !== undefined) changes.spans = null;
+    if (ht !== undefined && !hasOwnHeight(row.open)) changes.ht = null;
+  }
   const open = Object.keys(changes).length === 0 ? row.open.raw : changeAttributes(row.open, changes);
   if (!row.open.selfClosing) return `${open}${xml}${row.close}`;
   return xml === '' ? open : `${open.replace(/\s*\/>$/, '>')}${xml}</${row.open.name}>`;

@@ -10,11 +10,14 @@ import { formulaText, type SharedFormula, type SheetFormulas } from './formula-c
 import { type BandFill, type SheetFill, shrinks } from './sheet-fill.ts';
 import { createSheetReader } from './sheet-reader.ts';
 import type { SheetCell, SheetRow } from './sheet-rows.ts';
+import { namesIn } from './stale-sheets.ts';
 
 /** What has to be known of a sheet before its rows are written one after the other. */
 export interface SheetScan extends SheetFormulas {
   /** Growth changes its formulas or what stands around its rows, or it gets values. */
   readonly changes: boolean;
+  /** The names that its formulas mention, in lower case. */
+  readonly mentions: ReadonlySet<string>;
   /** The totals rows that move up, by their row. */
   readonly totals: ReadonlyMap<number, SheetRow>;
 }
@@ -35,6 +38,7 @@ export async function scanSheet(
   const arrays: CellRange[] = [];
   const totals = new Map<number, SheetRow>();
   const movedTotals = new Set(bands.flatMap(({ band }) => (shrinks(band) ? [band.last + 1] : [])));
+  const mentions = new Set<string>();
   let changes = bands.length > 0 || names.size > 0;
 
   const mapper = createSheetMapper(sheet.name, plan, map);
@@ -61,6 +65,7 @@ export async function scanSheet(
   const scanCell = (cell: SheetCell, row: number): void => {
     if (cell.formula === undefined) return;
     const { open, text } = cell.formula;
+    for (const name of namesIn(text)) mentions.add(name);
     const { t: kind, si, ref } = open.attributes;
     if (kind === 'shared') {
       scanShared(cell, row, si ?? '');
@@ -84,7 +89,7 @@ export async function scanSheet(
     }
     if (map.changes) for (const _ of mapper.map(around));
   }
-  return { changes: changes || mapper.changed, shared, arrays, totals };
+  return { changes: changes || mapper.changed, mentions, shared, arrays, totals };
 }
 
 /** The cell stands in the body of a bound table. */

@@ -35,6 +35,10 @@ export interface RowReader {
   push(token: XmlToken): SheetRow | XmlToken | null;
 }
 
+/** Somebody has set the height of the row; without that it is the height of the sample's texts, and is computed again. */
+export const hasOwnHeight = ({ attributes: { customHeight } }: XmlOpen): boolean =>
+  customHeight === '1' || customHeight === 'true';
+
 export const isRow = (piece: SheetRow | XmlToken): piece is SheetRow => 'cells' in piece;
 
 /**

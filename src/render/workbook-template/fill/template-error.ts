@@ -14,7 +14,7 @@ export function refuseProblems(file: string, problems: readonly TemplateProblem[
   const more = errors.length === 1 ? '' : ` It has ${errors.length - 1} more; docket check lists them.`;
   throw new DocketError(
     'template.invalid',
-    `The workbook template cannot be filled.${message === undefined ? '' : ` ${message}`}${more}`,
+    `The workbook template cannot be filled.${message === undefined ? '' : ` ${message}.`}${more}`,
     {
       where: problemPlace(file, first),
       expected,

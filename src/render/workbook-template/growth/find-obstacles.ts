@@ -8,7 +8,7 @@ import { bodyRows, type TemplateSheet, type TemplateTable, type TemplateWorkbook
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
 import { findStretchedDrawings } from './parts/find-stretched-drawings.ts';
 import { findConflicts, isSplitBy } from './plan-growth.ts';
-import { readObstacles, type SheetObstacles } from './sheet-obstacles.ts';
+import { type BlockFormula, readObstacles, type SheetObstacles } from './sheet-obstacles.ts';
 
 /**
  * What would keep the bound tables of a template from growing, and what would not follow. It depends on no data: a table
@@ -62,6 +62,21 @@ function besideOtherTables(workbook: TemplateWorkbook, tables: readonly Template
     });
 }
 
+const MERGED = { what: 'merged cells', without: 'merged cells', next: 'Undo the merge' };
+const BLOCKS: Readonly<Record<BlockFormula['kind'], typeof MERGED>> = {
+  array: {
+    what: 'an array formula',
+    without: 'array formulas',
+    next: 'Enter it as an ordinary formula, or move it out of the table',
+  },
+  spill: {
+    what: 'a formula that spills',
+    without: 'formulas that spill',
+    next: 'Put @ in front of what has several values, or move the formula out of the table',
+  },
+  'data table': { what: 'a data table', without: 'data tables (what-if analysis)', next: 'Move it out of the table' },
+};
+
 /** Merged cells and formulas with a range of results, in a table or where rows would be inserted inside them. */
 function inTheWay(
   sheet: TemplateSheet,
@@ -69,20 +84,12 @@ function inTheWay(
   { merged, blocks }: SheetObstacles,
 ): readonly TemplateProblem[] {
   const ranges = [
-    ...merged.map((range) => ({
-      range,
-      what: 'merged cells',
-      next: 'Undo the merge, or merge cells of one row alone',
-    })),
-    ...blocks.map(({ kind, range }) => ({
-      range,
-      what: kind === 'array' ? 'an array formula' : kind === 'spill' ? 'a formula that spills' : 'a data table',
-      next: 'Move it above or below the table, or to another sheet',
-    })),
+    ...merged.map((range) => ({ range, ...MERGED })),
+    ...blocks.map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
   ];
   // One problem for each kind and table, however many ranges there are.
   const first = new Map<string, { readonly problem: TemplateProblem; more: number }>();
-  for (const { range, what, next } of ranges) {
+  for (const { range, what, without, next } of ranges) {
     const inside = tables.find((table) => intersects(range, dataRange(table)));
     const growing = inside ?? splitting(range, tables);
     if (growing === undefined) continue;
@@ -92,10 +99,10 @@ function inTheWay(
     else {
       const problem = obstacle(sheet.name, formatRange(range), {
         expected: inside
-          ? `single cells in the table "${growing.name}"`
+          ? `the table "${growing.name}" without ${without}`
           : `cells that end at or above row ${bodyRows(growing).last}, or start below it`,
         got: `${what} in ${formatRange(range)}, where "${growing.name}" grows`,
-        next,
+        next: inside ? next : 'Move what is there above or below the table, or to another sheet',
       });
       first.set(key, { problem, more: 0 });
     }

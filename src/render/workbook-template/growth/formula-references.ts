@@ -76,7 +76,7 @@ export const formatReference = (
   to?: ReferenceCorner,
 ): string => `${prefix}${formatCorner(from)}${separator}${to === undefined ? '' : formatCorner(to)}`;
 
-const formatCorner = ({ column, row }: ReferenceCorner): string =>
+export const formatCorner = ({ column, row }: ReferenceCorner): string =>
   (column === undefined ? '' : `${column.absolute ? '$' : ''}${column.letters}`) +
   (row === undefined ? '' : `${row.absolute ? '$' : ''}${row.number}`);
 

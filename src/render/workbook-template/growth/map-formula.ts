@@ -1,6 +1,12 @@
 import { columnLetters, columnNumber } from '../workbook/addresses.ts';
 import { type CellAddress, type CellRange, MAX_COLUMN, MAX_ROW } from '../workbook/cells.ts';
-import { type FormulaReference, formatReference, parseFormula, type ReferenceCorner } from './formula-references.ts';
+import {
+  type FormulaReference,
+  formatCorner,
+  formatReference,
+  parseFormula,
+  type ReferenceCorner,
+} from './formula-references.ts';
 import type { ReferenceMap } from './growth.ts';
 
 /** Where a formula stands, in the template. */
@@ -66,7 +72,13 @@ function mapReference(
   const mapped = map.range(sheet, rangeOf(start, end), 'body');
   // Files may name the lower corner first.
   const [fromRow, toRow] = start.row <= end.row ? [mapped.from.row, mapped.to.row] : [mapped.to.row, mapped.from.row];
-  return formatReference(reference, withRow(from, fromRow), withRow(to, toRow));
+  const first = withRow(from, fromRow);
+  const second = withRow(to, toRow);
+  // Where a cell counts as a table of one row, Excel writes such a table as a cell; in formulas `B5:B5` stays a range.
+  const isCell = from.column !== undefined && start.row !== end.row && formatCorner(first) === formatCorner(second);
+  return single === 'body' && isCell
+    ? formatReference({ ...reference, separator: '' }, first)
+    : formatReference(reference, first, second);
 }
 
 const rangeOf = (one: CellAddress, other: CellAddress): CellRange => ({

@@ -31,7 +31,7 @@ export async function mapParts({
   map,
   cells,
 }: GrownTemplate): Promise<Map<string, string | null>> {
-  const { changes: charts, seriesNames } = await mapChartsAndPivots(template, workbook, map, cells);
+  const { changes: charts, seriesNames } = await mapChartsAndPivots(template, workbook, plan, map, cells);
   const changes = new Map<string, string | null>(charts);
 
   const part = await findWorkbookPart(template);

@@ -23,7 +23,7 @@ export const clipText = (text: string): string => {
 export const problemOfError = ({ message, expected, got, next }: DocketError): TemplateProblem => ({
   severity: 'error',
   code: 'workbook.invalid',
-  message,
+  message: message.replace(/\.$/, ''),
   expected: expected ?? 'a workbook',
   got: got ?? 'another file',
   next: (next ?? 'Save the workbook again in Excel').replace(/\.$/, ''),

@@ -88,9 +88,10 @@ const notWorkbook = (file: string, got: string): DocketError =>
 /** Errors of zip and zlib say that the file is damaged; those of the disk stay what they are. */
 function toInvalid(file: string, thrown: unknown, part?: string): unknown {
   if (thrown instanceof DocketError || findDiskFailure(thrown) !== undefined) return thrown;
+  const message = errorMessage(thrown);
   return invalidTemplate(file, 'The workbook is damaged.', {
     expected: part === undefined ? 'a complete zip' : `${part} complete and unchanged`,
-    got: clipText(errorMessage(thrown)),
+    got: message.startsWith('End of central directory') ? 'a file that is cut off' : clipText(message),
     cause: thrown,
   });
 }

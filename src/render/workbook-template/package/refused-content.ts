@@ -24,7 +24,7 @@ export async function findRefusedContent(pack: TemplatePackage): Promise<Templat
   const sheets = await sheetsOfParts(pack, workbook);
   const links = await readExternalLinks(pack, workbookPart);
   const unreported = new Set(links.map(({ number }) => number));
-  const problems = [...(await findRefusedRelationships(pack, sheets))];
+  const problems = [...(await findRefusedRelationships(pack, sheets, links))];
   const withFormulas = new Set([
     workbookPart,
     ...workbook.sheets.map(({ part }) => part),

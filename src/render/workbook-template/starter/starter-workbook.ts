@@ -22,7 +22,7 @@ export interface StarterOptions {
 
 const HEADER_ROW = 4;
 /** Of columns, in characters: headers of figures have several lines, so that many columns fit on a page. */
-const WIDTHS = { figure: 13, text: 22 } as const;
+const WIDTHS = { figure: 13, text: 22, max: 30 } as const;
 const HEADER_HEIGHT = 66;
 
 /**
@@ -108,10 +108,10 @@ function writeSectionSheet(
     rows,
   });
   sheet.getRow(HEADER_ROW).height = HEADER_HEIGHT;
-  for (const [index, { format, samples }] of columns.entries()) {
+  for (const [index, { header, format, samples }] of columns.entries()) {
     const isFigure = typeof samples[0] === 'number';
     const horizontal = isFigure ? 'right' : 'left';
-    sheet.getColumn(index + 1).width = isFigure ? WIDTHS.figure : WIDTHS.text;
+    sheet.getColumn(index + 1).width = columnWidth(header, isFigure ? WIDTHS.figure : WIDTHS.text);
     sheet.getCell(HEADER_ROW, index + 1).style = {
       font: font({ bold: true, color: { argb: COLOURS.ink } }),
       fill: fill(COLOURS.band),
@@ -130,6 +130,10 @@ function writeSectionSheet(
   sheet.views = [{ state: 'frozen', ySplit: HEADER_ROW, showGridLines: false }];
   sheet.pageSetup.printTitlesRow = `${HEADER_ROW}:${HEADER_ROW}`;
 }
+
+/** Ids have no spaces to break them at. */
+const columnWidth = (header: string, least: number): number =>
+  Math.min(WIDTHS.max, Math.max(least, ...header.split(/\s+/).map((word) => word.length + 2)));
 
 /** The place of the section's comment, where people may write one. */
 function writeComment(sheet: Worksheet, { id }: SectionOutline, outline: ReportOutline, columns: number): void {

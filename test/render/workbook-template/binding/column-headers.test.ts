@@ -39,6 +39,7 @@ describe('headers of a bound table', () => {
   it.each([
     ['bucket', { column: 'bucket' }],
     ['Week starting', { column: 'bucket' }],
+    ['Woche', { column: 'bucket' }],
     ['Kalenderwoche', { column: 'bucket', as: 'week' }],
     [' RISK ', { column: 'profile.risk' }],
     ['profiles.created', { column: 'profiles.created', figure: value }],

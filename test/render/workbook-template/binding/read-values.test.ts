@@ -18,7 +18,7 @@ import { statusColumns } from '../../../../src/render/formats/csv/status-fields.
 import { toCellValue } from '../../../../src/render/formats/xlsx/sections/grid/cell-value.ts';
 import type { CellValue, ColumnTarget, NameTarget } from '../../../../src/render/workbook-template/binding/bindings.ts';
 import { headerReader } from '../../../../src/render/workbook-template/binding/column-headers.ts';
-import { excelDate } from '../../../../src/render/workbook-template/binding/excel-dates.ts';
+import { createInstantReader, excelDate } from '../../../../src/render/workbook-template/binding/excel-dates.ts';
 import { readName } from '../../../../src/render/workbook-template/binding/names.ts';
 import { outlineOfDataset } from '../../../../src/render/workbook-template/binding/outline.ts';
 import { nameValue, tableRows } from '../../../../src/render/workbook-template/binding/read-values.ts';
@@ -227,6 +227,22 @@ describe('values of bound columns and names', () => {
 
 const OPTIONS = { locale: 'de-CH', madeAt: Date.UTC(2026, 10, 16, 7), classification: 'Vertraulich' };
 const value = (data: Dataset, target: NameTarget) => nameValue(data, target, OPTIONS);
+
+describe('instants', () => {
+  it('are shown by the clock of their zone, also on days on which it is changed', () => {
+    const clock = createInstantReader('Europe/Zurich');
+    const hours = (text: string) => ((clock(new Date(text))?.serial ?? 0) % 1) * 24;
+    const texts = [
+      '2026-03-29T00:30Z',
+      '2026-03-29T01:30Z',
+      '2026-10-25T00:30Z',
+      '2026-10-25T01:30Z',
+      '2026-07-01T10:30Z',
+    ];
+    expect(texts.map((text) => Math.round(hours(text) * 10) / 10)).toEqual([1.5, 3.5, 2.5, 2.5, 12.5]);
+    expect(clock(new Date('1899-12-31T00:00Z'))).toBeUndefined();
+  });
+});
 
 describe('values of a report', () => {
   it('has days and instants by the clock of the period, undefined figures empty, and units of headers', () => {

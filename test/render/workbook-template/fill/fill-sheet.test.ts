@@ -75,7 +75,7 @@ describe('rows of tables', () => {
     const row = (number: number, style: number) =>
       `<row r="${number}"><c r="A${number}"><v>${number}</v></c><c r="B${number}" s="${style}"><v>1</v></c><c r="C${number}" s="${style}"><f>B${number}*2</f><v>2</v></c></row>`;
     const totals =
-      '<row r="6" ht="30"><c r="A6"><v>6</v></c><c r="B6" s="20"><f>SUBTOTAL(109,board[one])</f><v>9</v></c><c r="C6" s="21"/></row>';
+      '<row r="6" ht="30" customHeight="1"><c r="A6"><v>6</v></c><c r="B6" s="20"><f>SUBTOTAL(109,board[one])</f><v>9</v></c><c r="C6" s="21"/></row>';
     const rows = await rowsOf({
       xml: `${HEADER}${row(3, 11)}${row(4, 12)}${row(5, 13)}${totals}<row r="8"><c r="B8"><f>SUM(B3:B5)+B6</f><v>9</v></c></row>`,
       tables: [{ range: 'B2:C6', columns: ['one', '!two'], totals: true, rows: [[7]] }],
@@ -86,7 +86,7 @@ describe('rows of tables', () => {
       '<row r="3"><c r="A3"><v>3</v></c><c r="B3" s="11"><v>7</v></c><c r="C3" s="11"><f>B3*2</f></c></row>',
       '<row r="4"><c r="A4"><v>4</v></c><c r="B4" s="20"><f>SUBTOTAL(109,board[one])</f></c><c r="C4" s="21"><v>42</v></c></row>',
       '<row r="5"><c r="A5"><v>5</v></c><c r="B5" s="13"/><c r="C5" s="13"/></row>',
-      '<row r="6" ht="30"><c r="A6"><v>6</v></c><c r="B6" s="12"/><c r="C6" s="12"/></row>',
+      '<row r="6" ht="30" customHeight="1"><c r="A6"><v>6</v></c><c r="B6" s="12"/><c r="C6" s="12"/></row>',
       '<row r="8"><c r="B8"><f>SUM(B3:B3)+B4</f></c></row>',
     ]);
   });
@@ -177,6 +177,21 @@ describe('formulas', () => {
       '<row r="8"><c r="C8"></c></row>',
     ]);
   });
+});
+
+test('heights that fit the texts of the sample are left out, those that somebody has set stay', async () => {
+  const rows = await rowsOf({
+    xml: '<row r="1" ht="15"><c r="A1"/></row><row r="3" ht="15"><c r="A3"/></row><row r="5" ht="40" customHeight="1"><c r="A5"/></row><row r="6" ht="16"/>',
+    tables: [{ range: 'A2:A3', columns: ['n'], rows: [['long'], ['texts']] }],
+    names: { A1: 1, A5: 2 },
+  });
+  expect(rows.map((row) => /^<row [^>]*>/.exec(row)?.[0])).toEqual([
+    '<row r="1">',
+    '<row r="3">',
+    '<row r="4">',
+    '<row r="6" ht="40" customHeight="1">',
+    '<row r="7" ht="16"/>',
+  ]);
 });
 
 describe('names', () => {

@@ -95,7 +95,7 @@ describe('createSheetMapper', () => {
   it('shortens the ranges of a table with fewer rows', () => {
     const before = '<conditionalFormatting sqref="B2:B5 F2:F5 B6"/><hyperlink ref="F9"/><mergeCell ref="A8:C9"/>';
     expect(mapSheet(1, before).xml).toBe(
-      '<conditionalFormatting sqref="B2:B2 F2:F5 B3"/><hyperlink ref="F9"/><mergeCell ref="A8:C9"/>',
+      '<conditionalFormatting sqref="B2 F2:F5 B3"/><hyperlink ref="F9"/><mergeCell ref="A8:C9"/>',
     );
   });
 });

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
 import type { BoundCells } from '../../../../src/render/workbook-template/fill/bound-cells.ts';
+import { createDataMap } from '../../../../src/render/workbook-template/growth/parts/cached/data-map.ts';
 import { mapChart } from '../../../../src/render/workbook-template/growth/parts/cached/map-chart.ts';
 import { mapChartex } from '../../../../src/render/workbook-template/growth/parts/cached/map-chartex.ts';
 import {
@@ -30,7 +31,8 @@ import type { DefinedName } from '../../../../src/render/workbook-template/workb
 
 /** `Data!A4:B7` with data in rows 5 to 7 gets five rows: two are inserted behind row 7. */
 const table = { name: 'created', fromColumn: 1, toColumn: 2, totalsRow: false };
-const map = createReferenceMap(new Map([['Data', [{ first: 5, last: 7, rows: 5, tables: [table] }]]]));
+const plan = new Map([['Data', [{ first: 5, last: 7, rows: 5, tables: [table] }]]]);
+const map = createReferenceMap(plan);
 
 /** Column A holds text and column B numbers, in rows 5 to 9. */
 const cells: BoundCells = {
@@ -46,7 +48,8 @@ const cells: BoundCells = {
 };
 const name = (text: string, formula: string): DefinedName => ({ name: text, scope: null, formula });
 const sources = {
-  map,
+  map: createDataMap(map, plan),
+  nameMap: map,
   cells,
   names: [name('Months', 'Data!$A$5:$A$7'), name('Latest', 'OFFSET(Data!$B$5,0,0,3)')],
   tables: [{ name: 'created', sheet: 'Data', range: parseRange('A4:B7')! }],
@@ -92,6 +95,8 @@ test('series by name, of several areas, hidden by a filter, with levels and labe
   // Text where the chart remembers numbers is left to Excel; what no formula computes stays, and a broken reference.
   expect(chart(`<c:val><c:numRef><c:f>Data!$A$5:$A$7</c:f>${numbers}</c:numRef></c:val>`)).not.toContain('numCache');
   expect(chart(`<c:val><c:numRef><c:f>Other!$A$5:$A$7</c:f>${numbers}</c:numRef></c:val>`)).toBeUndefined();
+  // No data comes beside the table: nothing is added, and what the chart remembers holds.
+  expect(chart(`<c:val><c:numRef><c:f>Data!$H$5:$H$7</c:f>${numbers}</c:numRef></c:val>`)).toBeUndefined();
   expect(chart(`<c:val><c:numRef><c:f>#REF!</c:f>${numbers}</c:numRef></c:val>`)).toBeUndefined();
   expect(chart(`<c:val><c:numRef><c:f>Computed!$A$5:$A$7</c:f>${numbers}</c:numRef></c:val>`)).not.toContain(
     'numCache',

@@ -50,6 +50,8 @@ describe('a template', () => {
     ['DDE in a cell', sheetWith("cmd|'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
     ['DDE behind an entity', sheetWith("cmd&#124;'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
     ['a remote image', sheetWith('_xlfn.IMAGE("https://example.com/a.png")'), { sheet: 'Board', cell: 'C7' }],
+    ['a function behind a comment', sheetWith('IM<!-- -->AGE("x")'), { sheet: 'Board', cell: 'C7' }],
+    ['a function behind an instruction', sheetWith('IM<?a b?>AGE("x")'), { sheet: 'Board', cell: 'C7' }],
     ['a web service', sheetWith('1+webservice ("https://example.com")'), { sheet: 'Board', cell: 'C7' }],
     ['real-time data', sheetWith('RTD("a",,"b")'), { sheet: 'Board', cell: 'C7' }],
     [
@@ -86,6 +88,19 @@ describe('a template', () => {
         ...onSheet(relationship('rId2', 'vmlDrawing', '../drawings/vml1.vml')),
         'xl/drawings/vml1.vml':
           '<xml><div>a<br></div><v:imagedata o:title="x" src=\'http://example.com/a.png\'/></xml>',
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a pivot table over another workbook',
+      {
+        ...onSheet(relationship('rId2', 'pivotTable', '../pivotTable1.xml')),
+        'xl/pivotTable1.xml': '<a/>',
+        'xl/_rels/pivotTable1.xml.rels': relationships(relationship('rId1', 'pivotCacheDefinition', 'cache.xml')),
+        'xl/cache.xml': '<a/>',
+        'xl/_rels/cache.xml.rels': relationships(
+          relationship('rId1', 'externalLinkPath', 'file:///C:/figures.xlsx', true),
+        ),
       },
       { sheet: 'Board' },
     ],
@@ -134,6 +149,31 @@ describe('a template', () => {
     ['relationships that are no XML', { 'docProps/_rels/app.xml.rels': '<Relationships>' }],
   ])('with %s is refused', async (_, parts) => {
     expect(await problemsOf(parts)).toEqual([expect.objectContaining({ severity: 'error', code: 'workbook.invalid' })]);
+  });
+
+  test('with two linked workbooks names each with its first cell', async () => {
+    const target = (file: string): string =>
+      relationships(relationship('rId1', 'externalLinkPath', `file:///C:/${file}`, true));
+    const workbook = minimalParts()['xl/workbook.xml']!.replace(
+      '<definedNames>',
+      '<externalReferences><externalReference r:id="rId8"/><externalReference r:id="rId7"/></externalReferences><definedNames>',
+    );
+    const problems = await problemsOf({
+      ...sheetWith('[2]A!B1+[2]A!B2'),
+      ...workbookWith(
+        relationship('rId7', 'externalLink', 'link1.xml'),
+        relationship('rId8', 'externalLink', 'link2.xml'),
+      ),
+      'xl/workbook.xml': workbook,
+      'xl/link1.xml': '<a/>',
+      'xl/link2.xml': '<a/>',
+      'xl/_rels/link1.xml.rels': target('one.xlsx'),
+      'xl/_rels/link2.xml.rels': target('two.xlsx'),
+    });
+    expect(problems.map(({ at, got }) => [at, got.includes('one.xlsx')])).toEqual([
+      [{ sheet: 'Board', cell: 'C7' }, true],
+      [undefined, false],
+    ]);
   });
 
   test('with a damaged part is refused', async () => {

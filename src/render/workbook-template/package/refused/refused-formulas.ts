@@ -18,8 +18,8 @@ const FORMULAS: ReadonlySet<string> = new Set([
 
 /** Functions that load something, or run code, when the workbook is opened. */
 const REMOTE_FUNCTION = /(?:^|[^\w.])(?:_xlfn\.)?(?:_xlws\.)?(IMAGE|WEBSERVICE|RTD|CALL|REGISTER(?:\.ID)?)\s*\(/i;
-/** Bytes without any of these hold no refused formula; a NUL is another encoding. */
-export const SUSPICIOUS = /[|\0]|&#|IMAGE|WEBSERVICE|RTD|CALL|REGISTER|\[\d+\]/i;
+/** Bytes without any of these hold no refused formula. A NUL is another encoding; comments may divide a name. */
+export const SUSPICIOUS = /[|\0]|&#|<!|<\?(?!xml\s)|IMAGE|WEBSERVICE|RTD|CALL|REGISTER|\[\d+\]/i;
 /** `[1]Sheet1!A1`, `'[1]My sheet'!A1`, `[1]!name`. */
 const OTHER_WORKBOOK = /(?:^|[^\w.\]])'?\[(\d+)\][^'!"]*'?!/g;
 

@@ -1,5 +1,5 @@
 import type { TemplateProblem } from '../../template-problem.ts';
-import { attributeOf } from '../attributes.ts';
+import { attributeOf, prefixedAttributeOf } from '../attributes.ts';
 import { clipText } from '../invalid-template.ts';
 import { relationshipKind } from '../relationships.ts';
 import type { TemplatePackage } from '../template-package.ts';
@@ -8,16 +8,25 @@ import { tokenizeXml } from '../tokenize-xml.ts';
 /** A link to another workbook, a DDE server or an OLE object, by the number that formulas call it by: `[1]Sheet1!A1`. */
 export interface ExternalLink {
   readonly number: number;
+  readonly part: string;
   readonly what: string;
 }
 
-/** The links of a workbook, in the order of its part. */
+/** The links of a workbook, in the order of their numbers. */
 export async function readExternalLinks(pack: TemplatePackage, workbook: string): Promise<readonly ExternalLink[]> {
-  const relationships = await pack.relationships(workbook);
+  const relationships = (await pack.relationships(workbook)).filter(
+    (relationship) => relationshipKind(relationship) === 'externalLink',
+  );
+  if (relationships.length === 0) return [];
+  const ids: string[] = [];
+  for (const token of tokenizeXml(await pack.readText(workbook), workbook)) {
+    if (token.kind === 'open' && token.local === 'externalReference') ids.push(prefixedAttributeOf(token, 'id') ?? '');
+  }
+  // Links that the workbook does not list have no number, and come last.
+  const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length);
   const links: ExternalLink[] = [];
-  for (const relationship of relationships) {
-    if (relationshipKind(relationship) !== 'externalLink') continue;
-    links.push({ number: links.length + 1, what: await describeLink(pack, relationship.target) });
+  for (const { target: part } of relationships.toSorted((a, b) => place(a.id) - place(b.id))) {
+    links.push({ number: links.length + 1, part, what: await describeLink(pack, part) });
   }
   return links;
 }

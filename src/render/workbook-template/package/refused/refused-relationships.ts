@@ -4,6 +4,7 @@ import { clipText, problemOfError } from '../invalid-template.ts';
 import { ownerOfRelationships, relationshipKind } from '../relationships.ts';
 import type { Relationship, TemplatePackage } from '../template-package.ts';
 import { anchorOf } from './locate.ts';
+import type { ExternalLink } from './refused-links.ts';
 
 type Refusal = Omit<TemplateProblem, 'at'>;
 
@@ -54,22 +55,25 @@ const KINDS: ReadonlyMap<string, Refusal> = new Map([
 const REMOTE_KINDS: ReadonlyMap<string, string> = new Map([
   ['image', 'a picture that is linked, not embedded'],
   ['oleObject', 'an OLE object that is linked, not embedded'],
-  ['pivotCacheDefinition', 'a pivot table over another workbook'],
+  ['externalLinkPath', 'a pivot table over another workbook'],
 ]);
 
 /**
  * What the relationships of a package are refused for, or need to be known for: content outside of the workbook, a signature
  * of the whole package, and targets that are missing.
  * @param sheets the names of sheets by part
+ * @param links parts whose own relationships are named elsewhere
  */
 export async function findRefusedRelationships(
   pack: TemplatePackage,
   sheets: ReadonlyMap<string, string>,
+  links: readonly ExternalLink[],
 ): Promise<readonly TemplateProblem[]> {
+  const linkParts = new Set(links.map((link) => link.part));
   const problems: TemplateProblem[] = [];
   for (const part of pack.parts) {
     const owner = ownerOfRelationships(part);
-    if (owner === undefined) continue;
+    if (owner === undefined || (owner !== null && linkParts.has(owner))) continue;
     const sheet = owner === null ? undefined : sheets.get(owner);
     for (const { cell, ...refusal } of await refusalsOf(pack, part, owner ?? undefined)) {
       problems.push({
@@ -121,8 +125,8 @@ function refusalOf(pack: TemplatePackage, part: string, relationship: Relationsh
     };
   }
   if (relationship.external) {
-    // The links of a link to another workbook are named with its part.
-    if (kind === 'hyperlink' || kind.startsWith('externalLink')) return undefined;
+    // A hyperlink does nothing until a reader follows it.
+    if (kind === 'hyperlink') return undefined;
     return external(
       'content in the workbook',
       REMOTE_KINDS.get(kind) ?? `${clipText(kind)} outside of it`,

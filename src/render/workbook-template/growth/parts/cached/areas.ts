@@ -9,6 +9,8 @@ export interface Area {
   readonly range: CellRange;
   /** Written as a single cell, without `:`. */
   readonly lone: boolean;
+  /** A defined name stands for it, which follows growth by itself. */
+  readonly named: boolean;
 }
 
 /**
@@ -29,7 +31,7 @@ export function findAreas(
       if (named !== undefined) return findAreas(named.formula, names, depth + 1);
       return piece.includes('(') ? 'computed' : 'none';
     }
-    const area = toArea(piece);
+    const area = toArea(piece, depth > 0);
     if (area === undefined) return 'none';
     areas.push(area);
   }
@@ -49,7 +51,7 @@ function findName(text: string, names: readonly DefinedName[]): DefinedName | un
   );
 }
 
-function toArea({ sheet, elsewhere, from, to }: FormulaReference): Area | undefined {
+function toArea({ sheet, elsewhere, from, to }: FormulaReference, named: boolean): Area | undefined {
   if (sheet === null || elsewhere !== null) return undefined;
   const other = to ?? from;
   const columns = [from, other].map(({ column }, end) =>
@@ -63,5 +65,6 @@ function toArea({ sheet, elsewhere, from, to }: FormulaReference): Area | undefi
       to: { row: Math.max(...rows), column: Math.max(...columns) },
     },
     lone: to === undefined,
+    named,
   };
 }

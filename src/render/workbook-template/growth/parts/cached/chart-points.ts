@@ -9,7 +9,10 @@ import { type Area, findAreas } from './areas.ts';
 export type CachedPoints = 'keep' | 'drop' | { readonly values: readonly CellValue[]; readonly columns: number };
 
 export interface ChartSources {
+  /** Of references (`createDataMap`). */
   readonly map: ReferenceMap;
+  /** Of defined names. */
+  readonly nameMap: ReferenceMap;
   readonly cells: BoundCells;
   readonly names: readonly DefinedName[];
   /** Days are counted from 1904 on. */
@@ -23,11 +26,11 @@ export interface ChartSources {
  * @param single What a single cell is: a cell, as in titles, or a table of one row, as in a series.
  */
 export function cachedPoints(formula: string, single: 'cell' | 'body', sources: ChartSources): CachedPoints {
-  const { map, cells, names, date1904, computed } = sources;
+  const { cells, names, date1904, computed } = sources;
   const areas = findAreas(formula, names);
   if (areas === 'none') return 'keep';
   if (areas === 'computed') return 'drop';
-  const filled = areas.map((area) => ({ sheet: area.sheet, range: fillArea(area, single, map) }));
+  const filled = areas.map((area) => ({ sheet: area.sheet, range: fillArea(area, single, sources) }));
   const values = filled.map(({ sheet, range }) => cells.values(sheet, range));
   const known = values.flatMap((one) => one ?? []);
   if (values.every((one) => one !== undefined)) {
@@ -46,11 +49,11 @@ export function cachedPoints(formula: string, single: 'cell' | 'body', sources: 
 export function possiblyComputed(
   formula: string,
   single: 'cell' | 'body',
-  { map, cells, names }: Pick<ChartSources, 'map' | 'cells' | 'names'>,
+  sources: Omit<ChartSources, 'date1904' | 'computed'>,
 ): readonly Area[] {
-  const areas = findAreas(formula, names);
+  const areas = findAreas(formula, sources.names);
   if (typeof areas === 'string') return [];
-  return areas.filter((area) => !cells.touches(area.sheet, fillArea(area, single, map)));
+  return areas.filter((area) => !sources.cells.touches(area.sheet, fillArea(area, single, sources)));
 }
 
 /** Days between the first days of the two calendars of Excel. */
@@ -59,8 +62,11 @@ const DAYS_TO_1904 = 1_462;
 const since1904 = (value: CellValue): CellValue =>
   value !== null && typeof value === 'object' ? { serial: value.serial - DAYS_TO_1904 } : value;
 
-const fillArea = ({ sheet, range, lone }: Area, single: 'cell' | 'body', map: ReferenceMap): CellRange =>
-  map.range(sheet, range, lone ? single : 'body');
+export const fillArea = (
+  { sheet, range, lone, named }: Area,
+  single: 'cell' | 'body',
+  { map, nameMap }: Pick<ChartSources, 'map' | 'nameMap'>,
+): CellRange => (named ? nameMap : map).range(sheet, range, lone ? single : 'body');
 
 const width = ({ from, to }: CellRange): number => to.column - from.column + 1;
 

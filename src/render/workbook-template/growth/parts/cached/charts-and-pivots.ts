@@ -1,11 +1,12 @@
 import type { BoundCells } from '../../../fill/bound-cells.ts';
 import type { TemplatePackage } from '../../../package/template-package.ts';
 import type { TemplateWorkbook } from '../../../workbook/workbook.ts';
-import type { ReferenceMap } from '../../growth.ts';
+import type { GrowthPlan, ReferenceMap } from '../../growth.ts';
 import { mapChartShapes } from '../map-drawing.ts';
 import { readPart, type XmlPart } from '../xml-part.ts';
 import type { Area } from './areas.ts';
 import { type ChartSources, possiblyComputed } from './chart-points.ts';
+import { createDataMap } from './data-map.ts';
 import { findComputed } from './find-computed.ts';
 import { type ChartReference, chartReferences, mapChart } from './map-chart.ts';
 import { chartexReferences, mapChartex } from './map-chartex.ts';
@@ -29,10 +30,12 @@ export interface ChartsAndPivots {
 export async function mapChartsAndPivots(
   template: TemplatePackage,
   workbook: TemplateWorkbook,
-  map: ReferenceMap,
+  plan: GrowthPlan,
+  nameMap: ReferenceMap,
   cells: BoundCells,
 ): Promise<ChartsAndPivots> {
   const { names, tables, date1904 } = workbook;
+  const map = createDataMap(nameMap, plan);
   const parts = template.parts.flatMap((part) => {
     const kind = KINDS.get(template.contentType(part)?.toLowerCase() ?? '');
     return kind === undefined ? [] : [{ part, kind }];
@@ -49,13 +52,13 @@ export async function mapChartsAndPivots(
       continue;
     }
     for (const { formula, single } of referencesOf(kind, xml)) {
-      areas.push(...possiblyComputed(formula, single, { map, cells, names }));
+      areas.push(...possiblyComputed(formula, single, { map, nameMap, cells, names }));
       if (kind === 'chartex' && single === 'body') seriesNames.add(formula.toLowerCase());
     }
   }
 
   const computed = await findComputed(template, workbook, areas);
-  const sources = { map, cells, names, tables, date1904, computed };
+  const sources = { map, nameMap, cells, names, tables, date1904, computed };
   const changes = new Map<string, string>();
   for (const { part, kind } of parts) {
     const changed = MAPPERS[kind](await readPart(template, part), sources);

@@ -7,7 +7,7 @@ import { mapRef } from '../map-tables.ts';
 import { rewriteXml } from '../rewrite-xml.ts';
 import { tokensOf, type XmlPart } from '../xml-part.ts';
 import { type Area, findAreas } from './areas.ts';
-import type { ChartSources } from './chart-points.ts';
+import { type ChartSources, fillArea } from './chart-points.ts';
 
 const SOURCES = new Set(['worksheetSource', 'rangeSet']);
 
@@ -27,10 +27,12 @@ export function pivotAreas(
     if (token.kind !== 'open' || !SOURCES.has(token.local)) continue;
     const { sheet, ref, name } = token.attributes;
     const range = ref === undefined ? undefined : parseRange(ref);
-    if (sheet !== undefined && range !== undefined) areas.push({ sheet, range, lone: false });
+    if (sheet !== undefined && range !== undefined) areas.push({ sheet, range, lone: false, named: false });
     if (name === undefined) continue;
     const table = tables.find((one) => sameName(one.name, name));
-    const named = table ? [{ sheet: table.sheet, range: table.range, lone: false }] : findAreas(name, names);
+    const named = table
+      ? [{ sheet: table.sheet, range: table.range, lone: false, named: false }]
+      : findAreas(name, names);
     if (named === 'computed') return 'computed';
     if (named !== 'none') areas.push(...named);
   }
@@ -59,12 +61,13 @@ function mapSource({ sheet, ref }: XmlOpen['attributes'], map: ReferenceMap): { 
   return formatRange(mapped) === formatRange(range) ? undefined : { ref: formatRange(mapped) };
 }
 
-const isStale = (areas: readonly Area[] | 'computed', { map, cells, computed }: PivotSources): boolean =>
+const isStale = (areas: readonly Area[] | 'computed', sources: PivotSources): boolean =>
   areas === 'computed' ||
-  areas.some(({ sheet, range }) => {
-    const filled = map.range(sheet, range, 'body');
+  areas.some((area) => {
+    const { sheet, range } = area;
+    const filled = fillArea(area, 'body', sources);
     const grown = filled.to.row - filled.from.row !== range.to.row - range.from.row;
-    return grown || cells.touches(sheet, filled) || computed(sheet, range);
+    return grown || sources.cells.touches(sheet, filled) || sources.computed(sheet, range);
   });
 
 /** A pivot table: where it stands. It moves and never grows. */

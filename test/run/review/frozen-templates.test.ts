@@ -1,0 +1,28 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { findTemplate } from '../../../src/render/workbook-template/find-template.ts';
+import { currentPaths, readRenderFiles, writeRenderFiles } from '../../../src/run/review/frozen-templates.ts';
+import { jobsFolder } from '../../support/jobs-folder.ts';
+
+const OUTPUTS = { outputs: [{ format: 'xlsx', template: './board.xlsx' }, { format: 'csv' }] };
+
+test('a frozen template is found where the definition names it, as it was when it was frozen', async () => {
+  const definitionsFolder = await jobsFolder({ 'acme/board.xlsx': 'before' });
+  const paths = currentPaths({ org: 'acme' }, {}, { templates: undefined, definitionsFolder });
+  const frozen = await readRenderFiles(paths, OUTPUTS);
+  await writeFile(join(definitionsFolder, 'acme/board.xlsx'), 'after');
+  const { orgFolder } = await writeRenderFiles(frozen, await jobsFolder({}), undefined);
+  const { path } = await findTemplate(orgFolder, './board.xlsx');
+  expect(await readFile(path, 'utf8')).toBe('before');
+});
+
+test.each([
+  ['is gone', 'gone.xlsx'],
+  ['is of another organization', '../globex/board.xlsx'],
+])('a report whose template %s is not frozen', async (_, template) => {
+  const definitionsFolder = await jobsFolder({ 'acme/board.xlsx': '', 'globex/board.xlsx': 'theirs' });
+  const paths = currentPaths({ org: 'acme' }, {}, { templates: undefined, definitionsFolder });
+  const reading = readRenderFiles(paths, { outputs: [{ format: 'xlsx', template }] });
+  await expect(reading).rejects.toMatchObject({ code: 'template.invalid', retryable: false });
+});
