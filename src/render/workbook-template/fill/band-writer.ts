@@ -3,10 +3,10 @@ import { columnLetters } from '../workbook/addresses.ts';
 import type { StyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';
 import type { CellWriter } from './formula-cells.ts';
-import { formulaXml, isEmpty, writeInsertedRows } from './inserted-rows.ts';
+import { formulaXml, writeInsertedRows } from './inserted-rows.ts';
 import type { SheetScan } from './scan-sheet.ts';
 import { type BandFill, type NameValues, type NewCells, shrinks } from './sheet-fill.ts';
-import type { SheetRow } from './sheet-rows.ts';
+import { isEmpty, type SheetRow } from './sheet-rows.ts';
 import { createTableCursor } from './table-cursor.ts';
 
 /** Writes what the tables of a band get. Rows are asked for in their order. */

@@ -8,6 +8,7 @@ import { outlineOfDataset } from '../binding/outline.ts';
 import { nameValue, tableRows, type ValueOptions } from '../binding/read-values.ts';
 import type { FoundTemplate } from '../find-template.ts';
 import { mapParts } from '../growth/map-parts.ts';
+import { withoutInsertRow } from '../growth/parts/map-tables.ts';
 import { planGrowth } from '../growth/plan-growth.ts';
 import { createReferenceMap } from '../growth/reference-map.ts';
 import { inspectTemplate } from '../inspect-template.ts';
@@ -61,9 +62,11 @@ export async function fillTemplate(
     const fills = collectFills(workbook, plan, tables, valuesOfNames(dataset, bindings, options));
     const cells = createBoundCells(fills, map);
 
+    const parts = await mapParts({ template, workbook, plan, map, cells });
     const changes = new Map<string, PartChange>([
       ...(await changeWorkbookKind(template, options.macros)),
-      ...(await mapParts({ template, workbook, plan, map, cells })),
+      ...parts,
+      ...(await tablesWithRows(template, tables, parts)),
       ...(await sheetChanges(template, workbook, fills, { plan, map })),
     ]);
     await writePackage(to, template, changes, options.signal);
@@ -71,6 +74,22 @@ export async function fillTemplate(
   } finally {
     await template.close();
   }
+}
+
+/** The parts of tables that Excel has marked as empty and that get rows. @param changes what of them has changed before */
+async function tablesWithRows(
+  template: TemplatePackage,
+  tables: readonly TableFill[],
+  changes: ReadonlyMap<string, string | null>,
+): Promise<ReadonlyMap<string, string>> {
+  const parts = new Map<string, string>();
+  for (const { table, length } of tables) {
+    if (length === 0) continue;
+    const text = changes.get(table.part) ?? (await template.readText(table.part));
+    const marked = withoutInsertRow({ name: table.part, text });
+    if (marked !== undefined) parts.set(table.part, marked);
+  }
+  return parts;
 }
 
 const valuesOfNames = (dataset: Dataset, { names }: TemplateBindings, options: ValueOptions) =>

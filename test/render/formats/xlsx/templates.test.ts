@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { refuseProblems } from '../../../../src/render/workbook-template/fill/template-error.ts';
 import { decryptWorkbook } from '../../../support/agile-encryption.ts';
@@ -50,6 +51,24 @@ describe('an output with a template', () => {
     const removed = artifactNamed(await render(FIGURES, outputs, { orgFolder }), '.xlsx');
     expect([...readParts(removed.path).keys()]).not.toContain('xl/vbaProject.bin');
     expect(readParts(removed.path).get('[Content_Types].xml')).not.toMatch(/macroEnabled/);
+  });
+
+  it('has rows in a table that Excel had marked as empty', async () => {
+    const organization = await folder();
+    const parts = unzipSync(readFileSync(join(orgFolder, 'side-by-side.xlsx')));
+    const table = 'xl/tables/table1.xml';
+    const marked = strFromU8(parts[table] ?? new Uint8Array()).replace('<table ', '<table insertRow="1" ');
+    await writeFile(join(organization, 'board.xlsx'), zipSync({ ...parts, [table]: strToU8(marked) }));
+    for (const [onboarding, mark] of [
+      [0, true],
+      [1, false],
+      [10, false],
+    ] as const) {
+      const figures = figuresOf({ onboarding, groups: 0 });
+      const files = await render(figures, withTemplate('board.xlsx'), { orgFolder: organization });
+      const filled = readParts(artifactNamed(files, '.xlsx').path).get(table);
+      expect(filled?.includes(' insertRow="1"')).toBe(mark);
+    }
   });
 
   it('is refused where it is not in the folder, or no workbook, and leaves no file', async () => {

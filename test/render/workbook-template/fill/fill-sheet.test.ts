@@ -219,3 +219,15 @@ test('rows out of order are refused', async () => {
     code: 'template.invalid',
   });
 });
+
+test('below the last row of Excel formats are lost; content is refused', async () => {
+  const tables = [{ range: 'A1:A2', columns: ['n'], rows: [[1], [2], [3]] }];
+  const last = '<row r="1048574"><c r="A1048574"><v>7</v></c></row><row r="1048575"><c r="A1048575" s="1"/></row>';
+  const rows = await rowsOf({ xml: `${HEADER.replaceAll('2', '1')}${last}<row r="1048576" ht="12.8"/>`, tables });
+  expect(rows.slice(4)).toEqual(['<row r="1048576"><c r="A1048576"><v>7</v></c></row>']);
+  const value = '<row r="1048576"><c r="A1048576"><v>7</v></c></row>';
+  await expect(fillSample({ xml: value, tables })).rejects.toMatchObject({ code: 'render.failed' });
+  await expect(fillSample({ xml: '', tables, names: { A1048575: 1 } })).rejects.toMatchObject({
+    code: 'render.failed',
+  });
+});

@@ -128,6 +128,18 @@ it.each<[string, Example, string[]]>([
     ['warning workbook.obstacle Board!4:4', 'warning workbook.not_followed Board!E4'],
   ],
   [
+    'rows of data that nobody would see',
+    {
+      sheet: data(
+        row(1, '', ' hidden="1"'),
+        row(2, '', ' hidden="1"'),
+        row(3, '', ' hidden="1"'),
+        row(5, '', ' hidden="1"'),
+      ),
+    },
+    ['warning workbook.obstacle Board!2:2'],
+  ],
+  [
     'formulas that Excel would not read',
     {
       sheet: data(row(1, `<c r="C1"><f>${"''".repeat(600)}</f></c>`)),
