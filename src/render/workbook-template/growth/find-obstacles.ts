@@ -87,7 +87,10 @@ function inTheWay(
 ): readonly TemplateProblem[] {
   const ranges = [
     ...merged.map((range) => ({ range, ...MERGED })),
-    ...blocks.map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
+    // One cell of a table may compute with arrays; new rows get its formula like any other.
+    ...blocks
+      .filter(({ kind, range }) => kind === 'data table' || !isOneCell(range))
+      .map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
   ];
   // One problem for each kind and table, however many ranges there are.
   const first = new Map<string, { readonly problem: TemplateProblem; more: number }>();
@@ -255,6 +258,8 @@ const dataRange = (table: TemplateTable): CellRange => ({
   from: table.range.from,
   to: { row: bodyRows(table).last, column: table.range.to.column },
 });
+
+const isOneCell = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
 const isBetween = (column: number, { from, to }: CellRange): boolean => from.column <= column && column <= to.column;
 

@@ -169,7 +169,7 @@ const ATTRIBUTE = /(\s+)([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')/g;
  * @param changes by name as written, values without entities
  */
 export function changeAttributes(
-  { name, raw, selfClosing }: XmlOpen,
+  { name, raw, selfClosing, attributes }: XmlOpen,
   changes: Readonly<Record<string, string | null>>,
 ): string {
   const left = new Map(Object.entries(changes));
@@ -178,6 +178,7 @@ export function changeAttributes(
     const value = left.get(attribute);
     if (value === undefined) return written;
     left.delete(attribute);
+    if (value === attributes[attribute]) return written;
     return value === null ? '' : `${space}${attribute}="${escapeXmlAttribute(value)}"`;
   });
   // White space in front of `/>` stays there.
