@@ -165,7 +165,7 @@ const ATTRIBUTE = /(\s+)([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')/g;
 
 /**
  * The raw text of a tag with other attributes; `null` removes one, and one that it has not is added at the end. All others
- * stay as written.
+ * stay as written, those that get the value that they have among them.
  * @param changes by name as written, values without entities
  */
 export function changeAttributes(
