@@ -16,6 +16,10 @@ const filledWorkbookSchema = z
   .object({
     template: z.string().describe('As the definition names it.').meta({ example: 'board.xlsx' }),
     sha256: z.string().describe('Of the template, hex.'),
+    defined_sha256: z
+      .string()
+      .exactOptional()
+      .describe('Of the file that the report was loaded with, where it was another: the template has changed since.'),
     tables: z
       .array(
         z.object({
