@@ -85,8 +85,11 @@ async function runReports(
   printLine(`Page     ${signIn.url}`);
   printLine('');
 
-  const jobs = await loadDefinitions(fileURLToPath(new URL('../../jobs', import.meta.url)));
+  const folder = fileURLToPath(new URL('../../jobs', import.meta.url));
+  const jobs = await loadDefinitions(folder);
   const config = readConfig({
+    // Templates are beside the definitions.
+    DOCKET_JOBS: folder,
     COMPLIANCE_API_URL: sandbox.url,
     REDIS_URL: redis.url,
     SMTP_URL: mail.url,

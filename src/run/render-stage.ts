@@ -15,9 +15,9 @@ import { FORMATS } from '../render/formats/registry.ts';
 import { templateOf } from '../render/formats/xlsx/xlsx-output.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
-import { storeEditionFigures } from './corrections/corrected-edition.ts';
+import { replacedFiles, storeEditionFigures } from './corrections/corrected-edition.ts';
 import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
-import { currentPaths, type RenderPaths } from './review/frozen-templates.ts';
+import { currentPaths, type RenderPaths, readOutputFiles, withReplacedFiles } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
@@ -46,7 +46,10 @@ export async function renderAndPublish(
   context: RunContext,
   ports: RunPorts,
 ): Promise<PublishedRun> {
-  const input = { dataset, folder, secrets, madeAt: ports.clock.now() };
+  const current = currentPaths(context.definition, context.settings, ports);
+  // A corrected edition is made from the templates of workbooks that the first one was made from.
+  const paths = await withReplacedFiles(current, await replacedFiles(order, ports.editions), folder);
+  const input = { dataset, folder, secrets, madeAt: ports.clock.now(), paths };
   const rendered = await renderRun(input, order, context, ports);
   return publishRun(input, rendered, order, context, ports, () => decideDeliveries(dataset, context, ports));
 }
@@ -103,7 +106,7 @@ export function decideDeliveries(
 
 /** Publishes rendered files with their manifest atomically. @param decide the decisions on the deliveries */
 export async function publishRun(
-  input: Pick<RenderInput, 'dataset' | 'folder' | 'madeAt'>,
+  input: Pick<RenderInput, 'dataset' | 'folder' | 'madeAt' | 'paths'>,
   rendered: Rendered,
   order: RunOrder,
   context: RunContext,
@@ -115,7 +118,19 @@ export async function publishRun(
   const { artifacts, mail } = rendered;
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
     const decisions = await decide();
-    const edition = await storeEditionFigures(input.dataset, order, { definition, settings }, editions);
+    const edition = await storeEditionFigures(
+      input.dataset,
+      order,
+      {
+        definition,
+        settings,
+        files: () => {
+          const { orgFolder } = input.paths ?? currentPaths(definition, settings, ports);
+          return readOutputFiles(orgFolder, definition.outputs);
+        },
+      },
+      editions,
+    );
     const manifest = {
       ...createManifest(input, artifacts, order, context, ports),
       ...decisions,

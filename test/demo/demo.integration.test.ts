@@ -30,6 +30,9 @@ test('two demos beside each other end well, each with everything it promises', a
     // A browser opens it: the pictures must be inside.
     expect(html).toContain('src="data:image/png;base64,');
     expect(html).not.toContain('cid:');
+    const filled = files.find((file) => /board-book\/[0-9a-f]{32}\/manifest\.json$/.test(file)) ?? '';
+    const manifest = JSON.parse(await readFile(join(folder, index === 0 ? 'first' : 'second', filled), 'utf8'));
+    expect(manifest.files[0].workbook.tables[0]).toMatchObject({ name: 'Months', range: 'B5:I19', rows: 13 });
     // The list of counterparties is in the files and in no part of the board's e-mail.
     const own = (pattern: RegExp) =>
       join(folder, index === 0 ? 'first' : 'second', files.find((file) => pattern.test(file)) ?? '');

@@ -193,7 +193,11 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     process,
     execute,
     /** Delivers an edition of a past period. */
-    deliver: async (definition: Definition, slot = new Date(clock.now()).toISOString()) => {
+    deliver: async (
+      definition: Definition,
+      slot = new Date(clock.now()).toISOString(),
+      change: Partial<RunPorts> = {},
+    ) => {
       const order = createRunOrder({
         definition,
         settings,
@@ -205,7 +209,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
         now: clock.now(),
       });
       frozen.set(definition.digest, { definition, settings });
-      const first = await execute(order, definition);
+      const first = await execute(order, definition, change);
       const outcome = definition.approval === undefined ? first : await approve(order, definition);
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
       return { id: order.id, org: order.org, report: order.report };

@@ -21,6 +21,7 @@ const LONGEST = [
   'test/e2e/pdf.test.ts',
   'test/e2e/pack-readers.test.ts',
   'test/e2e/redis-killed.test.ts',
+  'test/e2e/workbook-templates.test.ts',
   'test/run/pack-figures-property.test.ts',
   'test/render/formats/xlsx/workbook.integration.test.ts',
   'test/compose/storage-outage.integration.test.ts',

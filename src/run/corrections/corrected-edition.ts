@@ -14,10 +14,21 @@ export interface ReplacedEdition {
   readonly recipients: NonNullable<CorrectedEdition['recipients']>;
 }
 
+/** A file that an output is made from. */
+export interface OutputFileBytes {
+  /** From the folder of `org.yaml`, as the definition names it. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
 /** The figures of editions, in the archive. */
 export interface EditionStore {
   /** Stores the figures of a run before it is published. @returns their SHA-256 (hex) */
   putFigures(run: RunOrder, text: string): Promise<string>;
+  /** Stores a file that an output of a run is made from. @returns its SHA-256 (hex) */
+  putFile(run: RunOrder, bytes: Uint8Array): Promise<string>;
+  /** The files that the outputs of an edition were made from. Throws as `replacedBy`. */
+  filesReplacedBy(run: RunOrder & { readonly corrects: string }): Promise<readonly OutputFileBytes[]>;
   /**
    * The edition that this run replaces. Throws `correction.not_found` where nobody decided that this run replaces it,
    * `archive.*`, `redis.unreachable`.
@@ -28,6 +39,17 @@ export interface EditionStore {
 interface EditionInput {
   readonly definition: Definition;
   readonly settings: OrgSettings;
+  /** What the outputs of the run were made from. */
+  readonly files: () => Promise<readonly OutputFileBytes[]>;
+}
+
+/** The files of the edition that this run replaces: a corrected edition looks like the first one. Empty for any other run. */
+export async function replacedFiles(
+  order: RunOrder,
+  editions: EditionStore | undefined,
+): Promise<readonly OutputFileBytes[]> {
+  const { corrects } = order;
+  return corrects === undefined || editions === undefined ? [] : editions.filesReplacedBy({ ...order, corrects });
 }
 
 /** The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. */
@@ -53,13 +75,15 @@ export async function withCorrection(
 export async function storeEditionFigures(
   dataset: Dataset,
   order: RunOrder,
-  { definition, settings }: EditionInput,
+  { definition, settings, files: readFiles }: EditionInput,
   editions: EditionStore | undefined,
 ): Promise<string | undefined> {
   const { corrections } = definition;
   if (corrections === undefined || !order.deliver || editions === undefined) return undefined;
   // The logo is a file beside org.yaml, and the mail server is always the current one.
   const { logo: _, smtp: __, ...kept } = settings;
+  const files: Record<string, string> = {};
+  for (const { name, bytes } of await readFiles()) files[name] = await editions.putFile(order, bytes);
   const figures: EditionFigures = {
     version: 1,
     run: order.id,
@@ -70,6 +94,7 @@ export async function storeEditionFigures(
     ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
     corrections,
     definition: { ...definition },
+    ...(Object.keys(files).length === 0 ? {} : { files }),
     settings: { ...kept },
     sections: editionSections(dataset, definition.sections),
     boundaries: boundariesOf(dataset),

@@ -53,6 +53,8 @@ export const editionFiguresSchema = z.object({
   corrections: correctionsSchema,
   /** Definition and settings as the run used them, without the logo: the watch asks by them after Redis was lost. */
   definition: z.record(z.string(), z.unknown()),
+  /** SHA-256 (hex) of the stored files that outputs were made from, by their path from the folder of `org.yaml`. */
+  files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)).exactOptional(),
   settings: z.record(z.string(), z.unknown()),
   sections: z.array(sectionSchema),
   boundaries: z.array(boundarySchema),

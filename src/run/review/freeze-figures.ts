@@ -1,6 +1,7 @@
 import { version } from '../../base/context.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { canonicalJson } from '../../plan/requests/call.ts';
+import { replacedFiles } from '../corrections/corrected-edition.ts';
 import { decideDeliveries } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
@@ -20,7 +21,11 @@ export async function freezeFigures(
 ): Promise<string> {
   const { definition, settings } = context;
   const conditions = await decideDeliveries(dataset, context, ports);
-  const files = await readRenderFiles(currentPaths(definition, settings, ports), definition);
+  const files = await readRenderFiles(
+    currentPaths(definition, settings, ports),
+    definition,
+    await replacedFiles(order, ports.editions),
+  );
   const review = createReviewInputs(dataset, order, definition, settings, conditions);
   // Before the first event: whoever finds the review after Redis was lost can continue it.
   await reviews.open(order, openReviewText({ order, definition, settings }));

@@ -8,6 +8,7 @@ import { TEMPLATES } from '../../render/email/template.ts';
 import { PACK_FOLDER, readOwnTemplates } from '../../render/formats/pdf/pack-templates.ts';
 import { templateOf } from '../../render/formats/xlsx/xlsx-output.ts';
 import { findTemplate } from '../../render/workbook-template/find-template.ts';
+import type { OutputFileBytes } from '../corrections/corrected-edition.ts';
 
 /** A file that rendering reads besides the data, by its path with `/` in a folder of its own. */
 export interface RenderFile {
@@ -45,10 +46,13 @@ const ORG_FOLDER = 'org';
 /**
  * The templates, the logo and the files that outputs name, as they are now. A logo that cannot be used is left out, as
  * rendering does. Throws `template.invalid` for a template of a workbook that cannot be used.
+ *
+ * @param replaced of the edition that a corrected one replaces, instead of those that outputs name now
  */
 export async function readRenderFiles(
   { templates, logo, orgFolder }: RenderPaths,
   { outputs }: Pick<Definition, 'outputs'>,
+  replaced: readonly OutputFileBytes[] = [],
 ): Promise<readonly RenderFile[]> {
   const files: RenderFile[] = [];
   for (const name of templates === undefined ? [] : Object.values(TEMPLATES)) {
@@ -62,12 +66,25 @@ export async function readRenderFiles(
   const image = logo === undefined ? undefined : await readLogo(logo);
   if (logo !== undefined && image !== undefined && !('expected' in image))
     files.push({ path: `${LOGO_FOLDER}/${basename(logo)}`, bytes: image.bytes });
+  return [...files, ...orgFiles(replaced.length > 0 ? replaced : await readOutputFiles(orgFolder, outputs))];
+}
+
+/** The templates of workbooks as they are now. Throws `template.invalid` for one that cannot be used. */
+export async function readOutputFiles(
+  orgFolder: string | undefined,
+  outputs: Definition['outputs'],
+): Promise<readonly OutputFileBytes[]> {
+  const files: OutputFileBytes[] = [];
   for (const name of new Set(outputs.flatMap((output) => templateOf(output) ?? []))) {
     const { path } = await findTemplate(orgFolder, name);
-    files.push({ path: posix.join(ORG_FOLDER, name), bytes: await readFile(path) });
+    files.push({ name, bytes: await readFile(path) });
   }
   return files;
 }
+
+/** Where `writeRenderFiles` puts files that outputs name. */
+const orgFiles = (files: readonly OutputFileBytes[]): readonly RenderFile[] =>
+  files.map(({ name, bytes }) => ({ path: posix.join(ORG_FOLDER, name), bytes }));
 
 /** Writes the files below `folder`. @returns where they are; the logo's path also where it was left out */
 export async function writeRenderFiles(
@@ -90,6 +107,17 @@ export async function writeRenderFiles(
     logo: logo === undefined ? undefined : join(folder, LOGO_FOLDER, basename(logo)),
     orgFolder: join(folder, ORG_FOLDER),
   };
+}
+
+/** The paths with these files in the place of those that outputs name now; without any the paths as they are. */
+export async function withReplacedFiles(
+  current: RenderPaths,
+  files: readonly OutputFileBytes[],
+  folder: string,
+): Promise<RenderPaths> {
+  if (files.length === 0) return current;
+  const { orgFolder } = await writeRenderFiles(orgFiles(files), folder, undefined);
+  return { ...current, orgFolder };
 }
 
 async function ifPresent<T>(read: Promise<T>): Promise<T | undefined> {

@@ -9,7 +9,7 @@ import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts'
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { isSupersededBy, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
-import type { EditionStore } from '../../run/corrections/corrected-edition.ts';
+import type { EditionStore, OutputFileBytes } from '../../run/corrections/corrected-edition.ts';
 import { type EditionFigures, editionFiguresSchema } from '../../run/corrections/edition-figures.ts';
 import { reportFileSchema } from '../definitions/built-in-kinds.ts';
 
@@ -95,28 +95,33 @@ export async function loadFigures(
 /** Stores figures for the runs of a worker, and finds the edition that a run replaces. */
 export function createEditionStore(ports: EditionPorts): EditionStore {
   const { corrections } = ports;
+  const requireReplaced = async ({ id, org, report, corrects }: RunRef & { readonly corrects: string }) => {
+    const run: RunRef = { id: corrects, org, report };
+    const events = await corrections.events(run);
+    const isDecided = events.some((event) => event.type === 'sent' && event.run === id);
+    const edition = isDecided ? await loadEdition(run, ports) : undefined;
+    if (edition === undefined || edition.deliveredAt === null) {
+      throw new DocketError('correction.not_found', `Nobody decided that this run replaces the edition ${corrects}.`, {
+        where: `${org}/${report}`,
+        next: '`docket corrections` lists what can be corrected.',
+      });
+    }
+    const figures = await loadFigures(edition, corrections);
+    return { run, figures, at: edition.deliveredAt, recipients: edition.recipients };
+  };
   return {
     putFigures: ({ id, org, report }, text) => corrections.putFigures({ id, org, report }, text),
-    replacedBy: async ({ id, org, report, corrects }) => {
-      const run: RunRef = { id: corrects, org, report };
-      const events = await corrections.events(run);
-      const isDecided = events.some((event) => event.type === 'sent' && event.run === id);
-      const edition = isDecided ? await loadEdition(run, ports) : undefined;
-      if (edition === undefined || edition.deliveredAt === null) {
-        throw new DocketError(
-          'correction.not_found',
-          `Nobody decided that this run replaces the edition ${corrects}.`,
-          {
-            where: `${org}/${report}`,
-            next: '`docket corrections` lists what can be corrected.',
-          },
-        );
-      }
-      return {
-        figures: await loadFigures(edition, corrections),
-        at: edition.deliveredAt,
-        recipients: edition.recipients,
-      };
+    putFile: ({ id, org, report }, bytes) => corrections.putFile({ id, org, report }, bytes),
+    replacedBy: async (order) => {
+      const { figures, at, recipients } = await requireReplaced(order);
+      return { figures, at, recipients };
+    },
+    filesReplacedBy: async (order) => {
+      const { run, figures } = await requireReplaced(order);
+      const files: OutputFileBytes[] = [];
+      for (const [name, hash] of Object.entries(figures.files ?? {}))
+        files.push({ name, bytes: await corrections.getFile(run, hash) });
+      return files;
     },
   };
 }

@@ -61,7 +61,9 @@ async function describeAt(orgFolder: string, template: string, read: Describe): 
     return { template, tables, names, problems: problems.map(problemView) };
   } catch (error) {
     if (!(error instanceof DocketError) || error.code !== 'template.invalid') throw error;
-    const { message, expected = '', got = '', next = '' } = error;
+    const { message, expected = '', got = '' } = error;
+    // That of the error names a path of this machine, which viewers must not see.
+    const next = 'Put the file beside org.yaml, or correct the path of the template.';
     const problem = { severity: 'error', code: error.code, at: null, message, expected, got, next } as const;
     return { template, tables: [], names: [], problems: [problem] };
   }

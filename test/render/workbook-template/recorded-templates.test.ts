@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +6,9 @@ import { checkFilled } from '../../support/workbook-template/check-filled.ts';
 import { figuresOf, SIZES, type SizeName } from '../../support/workbook-template/figures.ts';
 import { fill } from '../../support/workbook-template/fill-recorded.ts';
 import { expectedFacts, recordedTemplates, templatePath } from '../../support/workbook-template/recorded.ts';
+import { inDialect, XML_DIALECTS } from '../../support/workbook-template/xml-dialects.ts';
+
+const DIALECTS_OF = ['everything', 'pivot-tables', 'unbound-tables', 'names'];
 
 // Each template, filled, is the workbook that its own tool has built with these figures: the same values, formulas, ranges,
 // anchors and cached points; every other part is the template's, byte for byte.
@@ -27,5 +30,30 @@ describe('templates made by other tools', () => {
       await fill(path, to, figuresOf(SIZES[size as SizeName]));
       expect(checkFilled(template, await readFile(to), facts, recorded.compared), size).toEqual([]);
     }
+  });
+
+  test.each(Object.entries(XML_DIALECTS))('are filled alike with %s', async (_, change) => {
+    for (const recorded of recordedTemplates().filter(({ name }) => DIALECTS_OF.includes(name))) {
+      const template = inDialect(await readFile(templatePath(recorded)), change);
+      const path = join(folder, `dialect.${recorded.ending}`);
+      const to = join(folder, `dialect-filled.${recorded.ending}`);
+      await writeFile(path, template);
+      await rm(to, { force: true });
+      await fill(path, to, figuresOf(SIZES['10']));
+      expect(checkFilled(template, await readFile(to), expected[recorded.name]?.package['10'] ?? [])).toEqual([]);
+    }
+  });
+
+  test('are filled with the same bytes each time', async () => {
+    const recorded = recordedTemplates().find(({ name }) => name === 'everything');
+    if (recorded === undefined) throw new Error('the template is gone');
+    const files = await Promise.all(
+      ['one', 'other'].map(async (name) => {
+        const to = join(folder, `${name}.xlsx`);
+        await fill(templatePath(recorded), to, figuresOf(SIZES['10']));
+        return readFile(to);
+      }),
+    );
+    expect(files[0]?.equals(files[1] ?? Buffer.alloc(0))).toBe(true);
   });
 });

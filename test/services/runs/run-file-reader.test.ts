@@ -57,6 +57,17 @@ it('gives the pack of a bucket: its names, a file whole, and the mail with its p
   expect(await packs.file(RUN, 'manifest.json')).toBeUndefined();
 });
 
+it('says what of a template a workbook was filled with', async () => {
+  const archive = createArchive(storage, systemClock);
+  const staged = await archive.stage(RUN.id);
+  const workbook = { template: 'board.xlsx', sha256: 'c'.repeat(64), tables: [], names: [] };
+  const artifacts = [await writeArtifact(staged, 'Board.xlsx', 'PK')];
+  const { files, ...manifest } = manifestOf(artifacts, RUN.id);
+  const filled = { ...manifest, ...RUN, files: files.map((file) => ({ ...file, workbook })) };
+  await archive.publish(staged, filled, artifacts, { html: '', text: '', pictures: [] });
+  expect((await createRunFileReader(storage).files(RUN))?.[0]).toMatchObject({ name: 'Board.xlsx', workbook });
+});
+
 it('has nothing of a run that the bucket does not keep', async () => {
   const packs = createRunFileReader(storage);
   expect([await packs.files(RUN), await packs.file(RUN, 'mail.txt'), await packs.preview(RUN)]).toEqual([

@@ -34,7 +34,7 @@ export function checkFilled(
     const text = new TextDecoder().decode(bytes);
     if (part.startsWith('xl/worksheets/sheet') && /<\/f><v>|<f[^>]*\/><v>/.test(text))
       problems.push(`${part}: stored values of formulas`);
-    if (part === 'xl/workbook.xml' && !/<calcPr[^>]*fullCalcOnLoad="(1|true)"/.test(text))
+    if (part === 'xl/workbook.xml' && !/<(?:\w+:)?calcPr[^>]*fullCalcOnLoad\s*=\s*["'](1|true)/.test(text))
       problems.push(`${part}: not computed on load`);
     if (part.includes('pivotCacheDefinition') && !/refreshOnLoad="(1|true)"/.test(text))
       problems.push(`${part}: not refreshed on load`);
@@ -70,14 +70,12 @@ function onlyLosesResults(
 ): boolean {
   if (!part.startsWith('xl/worksheets/sheet')) return false;
   const [one, other] = [before, after].map((parts) => new TextDecoder().decode(parts[part]));
-  return one !== undefined && withoutResults(one) === other;
+  return one !== undefined && other !== undefined && withoutResults(one) === withoutResults(other);
 }
 
+/** Values that are none of formulas are compared as facts. */
 const withoutResults = (sheet: string): string =>
-  sheet.replace(
-    /<c ([^>]*)>(<f[^>]*(?:\/>|>[^<]*<\/f>))(?:<v>[^<]*<\/v>)?<\/c>/g,
-    (_, attributes: string, formula: string) => `<c ${attributes.replace(/\s*\bt="[^"]*"/, '')}>${formula}</c>`,
-  );
+  sheet.replace(/<((?:\w+:)?)v>[^<]*<\/\1v>/g, '').replace(/(<(?:\w+:)?c\s[^>]*?)\s+t\s*=\s*(?:"\w+"|'\w+')/g, '$1');
 
 const equal = (one: Uint8Array | undefined, other: Uint8Array | undefined) =>
   one !== undefined && other !== undefined && Buffer.compare(one, other) === 0;

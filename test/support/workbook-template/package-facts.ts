@@ -112,7 +112,7 @@ function sheetFacts(xml: string, strings: readonly string[]): string[] {
     const { local, attributes, text } = element;
     const parent = around.at(-1)?.local;
     if (local === 'f' && parent === 'c') {
-      formula = `=${text}${attributes.t === 'array' ? ` {${attributes.ref}}` : ''}`;
+      formula = `=${text}${attributes.t === 'array' ? ` {${attributes.ref?.replace(/^(.+):\1$/, '$1')}}` : ''}`;
       if (attributes.t === 'array') arrays.push(attributes.ref ?? '');
       if (attributes.t === 'shared') formula = `shared ${attributes.si} ${attributes.ref ?? ''} ${formula}`;
     } else if (local === 'v' && parent === 'c') value = text;

@@ -10,9 +10,11 @@ export function templateLines({ template, tables, names, problems }: TemplateVie
     lines.push(`  ${quoted(sheet)}!${range}  table ${name} gets the rows of ${section}`);
     const width = Math.max(...columns.map(({ header }) => header.length));
     const shown = Math.min(width, MAX_HEADER);
-    for (const { header, bound } of columns) lines.push(`    ${header.padEnd(shown)}  ${bound ?? OWN}`);
+    for (const { header, bound } of columns)
+      lines.push(`    ${header.padEnd(shown)}  ${bound?.slice(section.length + 1) ?? OWN}`);
   }
-  for (const { name, cell, bound } of names) lines.push(`  ${cell}  ${name} gets ${bound}`);
+  // A name says what its cell gets.
+  for (const { name, cell } of names) lines.push(`  ${cell}  ${name}`);
   return lines;
 }
 

@@ -5,7 +5,10 @@ import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { type CorrectionEvent, correctionEventSchema } from './correction-event.ts';
 
-/** Folder in the archive: `<org>/<report>/<run>/figures/<sha256>.json`, and `events/<number>.json` beside it. */
+/**
+ * Folder in the archive: `<org>/<report>/<run>/figures/<sha256>.json`, and `events/<number>.json` beside it; `files/<sha256>`:
+ * what outputs were made from.
+ */
 export const CORRECTIONS_FOLDER = '.corrections';
 
 const FIGURES_FILE = /^figures\/([0-9a-f]{64})\.json$/;
@@ -29,6 +32,10 @@ export interface CorrectionArchive {
   putFigures(run: RunRef, text: string): Promise<string>;
   /** Undefined where they are not stored. Throws `archive.corrupt` where they have changed. */
   getFigures(run: RunRef, hash: string): Promise<Buffer | undefined>;
+  /** Stores a file that an output of the run is made from. @returns its SHA-256 */
+  putFile(run: RunRef, bytes: Uint8Array): Promise<string>;
+  /** Throws `archive.corrupt` where it is missing or has changed. */
+  getFile(run: RunRef, hash: string): Promise<Buffer>;
   /** All events of a run, in order. */
   events(run: RunRef): Promise<readonly CorrectionEvent[]>;
   /**
@@ -66,6 +73,19 @@ export function correctionArchive({
       const name = `${folderOf(run)}/figures/${hash}.json`;
       const bytes = await metadata.get(name);
       if (bytes === undefined) return undefined;
+      const got = sha256(bytes);
+      if (got !== hash) throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${hash}`, got });
+      return bytes;
+    },
+    putFile: async (run, bytes) => {
+      const hash = sha256(bytes);
+      await metadata.put(`${folderOf(run)}/files/${hash}`, bytes);
+      return hash;
+    },
+    getFile: async (run, hash) => {
+      const name = `${folderOf(run)}/files/${hash}`;
+      const bytes = await metadata.get(name);
+      if (bytes === undefined) throw archiveCorrupt(location, `${name} is missing`);
       const got = sha256(bytes);
       if (got !== hash) throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${hash}`, got });
       return bytes;

@@ -21,7 +21,8 @@ type Storage = Pick<ArchiveStorage, 'metadata' | 'location' | 'runFiles'>;
 /** `<org>/<report>/<run>/<file>`; names that begin with a dot are those of the open reviews. */
 const RECORD = /^([^/.][^/]*\/[^/]+\/[^/]+)\/(.+)$/;
 const EVENT = /^events\/(\d{6})\.json$/;
-const EDITION = /^figures\/([0-9a-f]{64})\.json$/;
+/** Figures of an edition, and files that its outputs were made from. */
+const EDITION = /^(?:figures\/([0-9a-f]{64})\.json|files\/([0-9a-f]{64}))$/;
 const FROZEN = /^figures\/([0-9a-f]{64})\/files\.json$/;
 
 // The other fields of a review's events are a matter of src/run/review.
@@ -111,7 +112,10 @@ async function filesByRun(
 
 const matching = (files: readonly string[], pattern: RegExp): readonly (readonly [name: string, part: string])[] =>
   files.flatMap((name) => {
-    const part = pattern.exec(name)?.[1];
+    const part = pattern
+      .exec(name)
+      ?.slice(1)
+      .find((group) => group !== undefined);
     return part === undefined ? [] : [[name, part] as const];
   });
 

@@ -3,7 +3,7 @@ import { formatRange } from '../workbook/addresses.ts';
 import type { CellRange } from '../workbook/cells.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundName, BoundTable, ReportOutline } from './bindings.ts';
-import { figuresOf } from './figure-names.ts';
+import { addition, figuresOf } from './figure-names.ts';
 import { FIXED_NAMES, type NameReading, nameKey, readName } from './names.ts';
 import { quoted, sample } from './problem-text.ts';
 import { nameText } from './target-text.ts';
@@ -66,7 +66,7 @@ function readingProblem(
           suffix === undefined
             ? `a metric of section ${quoted(section.id)} (${metrics.length === 0 ? 'it has none' : sample(metrics)})`
             : `a figure that section ${quoted(section.id)} has: ${has.join(', ')}`,
-        next: renaming(read.closest),
+        next: suffix === undefined ? renaming(read.closest) : `${addition(suffix)}, or delete the name`,
       };
     }
   }

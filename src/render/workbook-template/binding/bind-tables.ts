@@ -4,7 +4,7 @@ import { formatCell, formatRange } from '../workbook/addresses.ts';
 import type { TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundTable, ColumnTarget, ReportOutline, SectionOutline } from './bindings.ts';
 import { type HeaderReading, headerReader } from './column-headers.ts';
-import { figuresOf } from './figure-names.ts';
+import { addition, figuresOf } from './figure-names.ts';
 import { sectionsNamed } from './names.ts';
 import { quoted, sample } from './problem-text.ts';
 
@@ -116,13 +116,6 @@ function headerProblem(
       );
   }
 }
-
-/** What the section needs to have the figure of a suffix. */
-const addition = (suffix: string): string => {
-  if (suffix === '.to_date') return 'add "to_date" to the section';
-  const [kind] = /previous_period|previous_year/.exec(suffix) ?? [];
-  return kind === undefined ? 'add "compare" to the section' : `add "compare: ${kind}" to the section`;
-};
 
 interface HeaderContext {
   readonly table: TemplateTable;

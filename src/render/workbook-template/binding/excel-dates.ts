@@ -6,8 +6,8 @@ const EPOCH = Date.UTC(1899, 11, 30);
 /** Excel takes 1900 for a leap year: earlier days have other numbers, and stay texts. */
 const FIRST = Date.UTC(1900, 2, 1);
 const MINUTE_MS = 60_000;
-/** Days whose offsets are kept: ten years. */
-const MAX_DAYS = 3_660;
+/** Days whose offsets are kept: a hundred years. */
+const MAX_DAYS = 36_600;
 
 /** A day, or the time of a clock, given as that time in UTC; undefined before 1 March 1900. */
 export const excelDate = (at: Date): ExcelDate | undefined =>

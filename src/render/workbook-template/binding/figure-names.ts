@@ -70,3 +70,10 @@ export const ALL_SUFFIXES: readonly string[] = figuresOf({
   comparisons: ['previous_period', 'previous_year'],
   toDate: 'year',
 }).flatMap(({ suffixes }) => suffixes.filter((suffix) => suffix !== ''));
+
+/** What the section needs to have the figure of a suffix, as an imperative. */
+export const addition = (suffix: string): string => {
+  if (suffix === '.to_date') return 'add "to_date" to the section';
+  const [kind] = /previous_period|previous_year/.exec(suffix) ?? [];
+  return kind === undefined ? 'add "compare" to the section' : `add "compare: ${kind}" to the section`;
+};

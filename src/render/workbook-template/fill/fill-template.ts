@@ -34,7 +34,8 @@ export interface FillOptions extends ValueOptions {
 /**
  * Fills a template with the figures of a report: its tables get their rows, its names their values; all else stays as it is
  * or follows. `to` must not exist; after a failure the caller removes it. The same template, dataset and instant give the
- * same bytes. Throws `template.invalid` for a template that cannot be filled, `render.failed` for rows beyond Excel's last.
+ * same bytes. Throws `template.invalid` for a template that cannot be filled, `render.failed` for rows beyond Excel's last, the
+ * signal's reason when aborted.
  */
 export async function fillTemplate(
   found: FoundTemplate,
@@ -88,7 +89,7 @@ async function fillCopy(
     const changes = new Map<string, PartChange>([
       ...(await changeWorkbookKind(template, options.macros)),
       ...(await mapParts({ template, workbook, plan, map, cells })),
-      ...(await sheetChanges(template, workbook, fills, { plan, map })),
+      ...(await sheetChanges(template, workbook, fills, { plan, map }, options.signal)),
     ]);
     await writePackage(to, template, changes, options.signal);
     return describeFilled({ name, sha256 }, bindings, tables, map);
@@ -106,11 +107,15 @@ async function sheetChanges(
   workbook: TemplateWorkbook,
   fills: readonly SheetFill[],
   growth: Growth,
+  signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PartChange>> {
   const changes = new Map<string, PartChange>();
   const { date1904 } = workbook;
   const scans = new Map<SheetFill, SheetScan>();
-  for (const fill of fills) scans.set(fill, await scanSheet(template, fill, growth));
+  for (const fill of fills) {
+    signal.throwIfAborted();
+    scans.set(fill, await scanSheet(template, fill, growth));
+  }
   const stale = findStaleSheets(
     workbook,
     new Set(fills.filter(getsValues).map(({ sheet }) => sheet.name)),

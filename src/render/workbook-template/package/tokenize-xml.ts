@@ -165,11 +165,11 @@ const ATTRIBUTE = /(\s+)([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')/g;
 
 /**
  * The raw text of a tag with other attributes; `null` removes one, and one that it has not is added at the end. All others
- * stay as written.
+ * stay as written, those that get the value that they have among them.
  * @param changes by name as written, values without entities
  */
 export function changeAttributes(
-  { name, raw, selfClosing }: XmlOpen,
+  { name, raw, selfClosing, attributes }: XmlOpen,
   changes: Readonly<Record<string, string | null>>,
 ): string {
   const left = new Map(Object.entries(changes));
@@ -178,6 +178,7 @@ export function changeAttributes(
     const value = left.get(attribute);
     if (value === undefined) return written;
     left.delete(attribute);
+    if (value === attributes[attribute]) return written;
     return value === null ? '' : `${space}${attribute}="${escapeXmlAttribute(value)}"`;
   });
   // White space in front of `/>` stays there.

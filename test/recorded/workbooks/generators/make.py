@@ -59,6 +59,9 @@ def main():
             # It refreshes pivot tables when it saves them; filling leaves that to who opens the workbook.
             if one['name'] == 'pivot-tables-lo':
                 one['compared'] = '^xl/(tables|pivotCache)/'
+            # It stores dates as texts among numbers.
+            if one['name'] == 'stock-chart-lo':
+                one['compared'] = '^(?!xl/(charts|drawings)/)'
     with open(os.path.join(asked.folder, 'index.json'), 'w') as file:
         json.dump(index, file, indent=1)
 

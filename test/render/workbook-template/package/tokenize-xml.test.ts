@@ -96,6 +96,7 @@ describe('changed attributes', () => {
   test('leave the rest as written', () => {
     const tag = open(`<a ref = 'B4:C6'  id="1" name="x&amp;y" />`);
     expect(changeAttributes(tag, { ref: 'B4:C9' })).toBe(`<a ref="B4:C9"  id="1" name="x&amp;y" />`);
+    expect(changeAttributes(tag, { ref: 'B4:C6', id: '2' })).toBe(`<a ref = 'B4:C6'  id="2" name="x&amp;y" />`);
     expect(changeAttributes(tag, { id: null, gone: null })).toBe(`<a ref = 'B4:C6' name="x&amp;y" />`);
     expect(changeAttributes(tag, { t: '"<\n' })).toBe(`<a ref = 'B4:C6'  id="1" name="x&amp;y" t="&quot;&lt;&#10;" />`);
     expect(changeAttributes(open('<a>'), { b: '1', c: '2' })).toBe('<a b="1" c="2">');
