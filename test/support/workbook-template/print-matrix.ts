@@ -1,7 +1,8 @@
 // Fills all templates of all tools at all sizes and tells what came out: npm run test:workbooks -- [--write] [--sizes=0,10] [names]
 // With names or sizes, these alone. With --write, the results are kept beside those of former runs, and the tables of
 // docs/internals/workbook-templates.md are written from them.
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,7 +42,7 @@ try {
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       const failed = await runBatch(batch, results);
       tell(`${batch.size} rows: ${batch.templates.length} templates, ${failed} failed`);
-      if (write) await keep(results);
+      if (write) keep(results);
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
@@ -89,11 +90,12 @@ function withoutDrawings(recorded: RecordedTemplate): RecordedTemplate {
   return { ...recorded, compared: recorded.compared ?? '^(?!xl/drawings/)' };
 }
 
-async function keep(results: MatrixResults): Promise<void> {
+/** In one go: the lanes write the same files. */
+function keep(results: MatrixResults): void {
   writeResults(results);
-  const page = await readFile(PAGE, 'utf8');
+  const page = readFileSync(PAGE, 'utf8');
   const text = describeResults(results);
-  await writeFile(
+  writeFileSync(
     PAGE,
     page.replace(/(<!-- table -->\n).*(<!-- end -->)/s, (_, begin, end) => `${begin}\n${text}\n\n${end}`),
   );
