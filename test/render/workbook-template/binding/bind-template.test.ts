@@ -158,6 +158,7 @@ describe('names', () => {
     ['docket.headline.5', 'headline.5'],
     ['docket.comment', 'comment'],
     ['docket.comment.onboarding', 'comment.onboarding'],
+    ['docket.notes.onboarding', 'notes.onboarding'],
     ['docket.onboarding.profiles.created', 'onboarding.profiles.created'],
     ['docket.onboarding.profiles.created.change', 'onboarding.profiles.created.change_previous_period'],
     ['docket.workload.alerts.open.status', 'workload.alerts.open.status'],
