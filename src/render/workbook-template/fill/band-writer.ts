@@ -57,6 +57,8 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
         } else if (cell === undefined || isEmpty(cell)) {
           const formula = cursor.calculated(offset);
           if (formula !== undefined) cells.set(column, formulaXml(address, style, formula(index, 0), format));
+        } else if (cell.formula === undefined && (fill.clearsSamples === true || fill.length === 0)) {
+          cells.set(column, cellXml(address, style, null, format));
         }
       }
     }

@@ -27,6 +27,8 @@ export interface TableFill {
   readonly bound: readonly boolean[];
   /** The number of rows. */
   readonly length: number;
+  /** Columns that are not bound lose what is no formula: of a list, which has other fields in each run. */
+  readonly clearsSamples?: boolean;
   /** One value for each column of the table; those of columns that are not bound are not read. */
   readonly rows: Iterable<readonly CellValue[]>;
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -87,6 +88,32 @@ describe('an output with a template', () => {
       });
     }
     expect(await readdir(into)).toEqual([]);
+  });
+
+  it('that is another file than the report was loaded with is said so, and fails for another attempt only', async () => {
+    const definition = { sections: [], files: { 'line-chart.xlsx': 'f'.repeat(64) } };
+    const other = await render(FIGURES, withTemplate('line-chart.xlsx'), { orgFolder, definition });
+    expect(artifactNamed(other, '.xlsx').workbook).toMatchObject({ defined_sha256: 'f'.repeat(64) });
+    const { sha256 = '' } = artifactNamed(other, '.xlsx').workbook ?? {};
+    const files = { 'line-chart.xlsx': sha256 };
+    const same = await render(FIGURES, withTemplate('line-chart.xlsx'), {
+      orgFolder,
+      definition: { sections: [], files },
+    });
+    expect(artifactNamed(same, '.xlsx').workbook).not.toHaveProperty('defined_sha256');
+
+    const organization = await folder();
+    const half = readFileSync(join(orgFolder, 'line-chart.xlsx')).subarray(0, 3000);
+    const failing = () =>
+      render(FIGURES, withTemplate('line-chart.xlsx'), {
+        orgFolder: organization,
+        definition: { sections: [], files },
+      });
+    await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: true });
+    await writeFile(join(organization, 'line-chart.xlsx'), half);
+    await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: true });
+    files['line-chart.xlsx'] = createHash('sha256').update(half).digest('hex');
+    await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: false });
   });
 
   it('is refused with the place of the first error, and how many more there are', () => {

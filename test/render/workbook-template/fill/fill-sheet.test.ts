@@ -35,6 +35,17 @@ describe('rows of tables', () => {
     ]);
   });
 
+  test.each([
+    ['no rows', { rows: [] }],
+    ['a list', { rows: [['x', null, null]], clearsSamples: true }],
+  ])('the sample does not stay in columns of %s that get nothing; their formulas do', async (_, { rows, ...more }) => {
+    const [, filled] = await rowsOf({
+      xml: `${HEADER}<row r="3"><c r="B3" s="1"><v>1</v></c><c r="C3" s="2" t="s"><v>9</v></c><c r="D3"><f>B3</f></c></row>`,
+      tables: [{ range: 'B2:D3', columns: ['one', '!own', '=B3'], rows, ...more }],
+    });
+    expect(filled).toContain('<c r="C3" s="2"/><c r="D3"><f>B3</f></c>');
+  });
+
   test('rows and cells that the template has not get the style of their row or column', async () => {
     const { xml } = await fillSample({
       xml: `<worksheet xmlns="${MAIN}"><cols><col min="2" max="2" style="6"/></cols><sheetData>${HEADER}<row r="4" s="8" customFormat="1"/></sheetData></worksheet>`,
