@@ -159,8 +159,9 @@ export const createManifest = (
 
 /** Only what templates bind to: the rest of a definition is nothing that a thread which renders needs. */
 function boundFields(definition: RunContext['definition']): TemplateDefinition {
-  const { sections, compare, to_date, units, labels, approval, corrections } = definition;
-  return { sections, compare, to_date, units, labels, approval, corrections };
+  const { sections, compare, to_date, units, labels, approval, corrections, on_incomplete, files } = definition;
+  const named = files === undefined ? {} : { files };
+  return { sections, compare, to_date, units, labels, approval, corrections, on_incomplete, ...named };
 }
 
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */

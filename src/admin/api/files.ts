@@ -16,6 +16,9 @@ const filledWorkbookSchema = z
   .object({
     template: z.string().describe('As the definition names it.').meta({ example: 'board.xlsx' }),
     sha256: z.string().describe('Of the template, hex.'),
+    defined_sha256: orNull(z.string()).describe(
+      'Of the file that the report was loaded with, where it was another: the template has changed since.',
+    ),
     tables: z
       .array(
         z.object({
@@ -68,7 +71,7 @@ const fileView = (
   bytes,
   sha256,
   href: `/api/runs/${run}/files/${encodeURIComponent(name)}`,
-  workbook: workbook ?? null,
+  workbook: workbook === undefined ? null : { ...workbook, defined_sha256: workbook.defined_sha256 ?? null },
 });
 
 const listRoute = createRoute({

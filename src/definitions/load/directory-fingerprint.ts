@@ -5,6 +5,10 @@ import { mapWithConcurrency } from '../../base/concurrency.ts';
 /** Definitions, logos and templates of workbooks. */
 const WATCHED_FILE = /\.(ya?ml|png|jpe?g|xl[st][xm])$/i;
 
+/** What may be in a folder below that of `org.yaml`; definitions and logos there are none. */
+const TEMPLATE_FILE = /\.xl[st][xm]$/i;
+const MAX_DEPTH = 3;
+
 const CONCURRENCY = 64;
 
 /** The state of a jobs folder: differs after a change of any file in it. */
@@ -23,15 +27,40 @@ export async function fingerprintDirectory(folder: string): Promise<DirectoryFin
   for (const name of (await readdir(root)).sort()) {
     if (name.startsWith('.')) continue;
     const path = join(root, name);
-    const inner = await readdir(path).catch(() => undefined);
+    const inner = await readdir(path, { withFileTypes: true }).catch(() => undefined);
     // Files and unreadable folders count by their own state.
     files.push(path);
     if (inner === undefined) continue;
     directories.push(await realpath(path).catch(() => path));
-    files.push(...inner.filter((file) => WATCHED_FILE.test(file)).map((file) => join(path, file)));
+    files.push(...inner.filter(({ name: file }) => WATCHED_FILE.test(file)).map((file) => join(path, file.name)));
+    const below = inner.filter((file) => file.isDirectory() && !file.name.startsWith('.'));
+    for (const { name: folderName } of below) {
+      const deeper = await templatesBelow(join(path, folderName), MAX_DEPTH);
+      files.push(...deeper.files);
+      directories.push(...deeper.directories);
+    }
   }
   const lines = await mapWithConcurrency(files, CONCURRENCY, fileFingerprint);
   return { text: lines.sort().join('\n'), directories };
+}
+
+interface FolderContent {
+  readonly files: readonly string[];
+  readonly directories: readonly string[];
+}
+
+/** The templates of workbooks in a folder that an organization keeps them in. @param depth of folders below it */
+async function templatesBelow(folder: string, depth: number): Promise<FolderContent> {
+  const found = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const files = found.filter(({ name }) => TEMPLATE_FILE.test(name)).map(({ name }) => join(folder, name));
+  const directories = [folder];
+  const folders = found.filter((file) => depth > 0 && file.isDirectory() && !file.name.startsWith('.'));
+  for (const { name } of folders) {
+    const deeper = await templatesBelow(join(folder, name), depth - 1);
+    files.push(...deeper.files);
+    directories.push(...deeper.directories);
+  }
+  return { files, directories };
 }
 
 async function fileFingerprint(path: string): Promise<string> {

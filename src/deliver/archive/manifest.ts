@@ -91,6 +91,7 @@ export type TrendReadingRecord = Readonly<z.infer<typeof trendReadingSchema>>;
 const filledWorkbookSchema = z.object({
   template: z.string(),
   sha256: z.string(),
+  defined_sha256: z.string().exactOptional(),
   tables: listOf(
     z.object({
       name: z.string(),

@@ -5,7 +5,7 @@ import type { SecretRef } from '../../base/secrets/secret.ts';
 import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
-import type { ReportFile } from '../../definitions/schema/report-definition.ts';
+import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart } from '../artifact.ts';
 import type { NameVariables } from '../file-names.ts';
@@ -33,7 +33,8 @@ export interface PlannedFile {
 export type TemplateDefinition = Pick<
   ReportFile,
   'sections' | 'compare' | 'to_date' | 'units' | 'labels' | 'approval' | 'corrections'
->;
+> &
+  Partial<Pick<Definition, 'on_incomplete' | 'files'>>;
 
 /** What the files of a report are created with. */
 export interface FormatContext {

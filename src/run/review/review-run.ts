@@ -6,8 +6,9 @@ import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
 import { incompleteError, type RunResult, toWaitingResult } from '../run-result.ts';
 import { inStagedFolder } from '../staged-folder.ts';
-import { freezeAgain, freezeFigures, isRenderedAlike } from './freeze-figures.ts';
+import { changedRenderFiles, freezeAgain, freezeFigures, isRenderedAlike } from './freeze-figures.ts';
 import { openFigures } from './frozen-figures.ts';
+import type { RenderFile } from './frozen-templates.ts';
 import { type LoadedReview, loadReview, type Reviews } from './load-review.ts';
 import { publishReviewed, reviewedManifest } from './render-reviewed.ts';
 import type { NewReviewEvent } from './review-event.ts';
@@ -59,18 +60,34 @@ export async function reviewRun(
       continue;
     }
     const { figures: hash, content, phase } = state;
-    if (!isRenderedAlike(figures.inputs, context)) {
-      await inStagedFolder(order, ports, async (folder) => {
-        const again = await freezeAgain(figures, await figures.dataset(folder), order, context, reviews);
+    const storeAgain = (files?: readonly RenderFile[]): Promise<void> =>
+      inStagedFolder(order, ports, async (folder) => {
+        const again = await freezeAgain(figures, await figures.dataset(folder), order, context, reviews, files);
         await append(order, review, { type: 'figures', figures: again }, ports, reviews);
       });
+    if (!isRenderedAlike(figures.inputs, context)) {
+      await storeAgain();
       continue;
     }
+    /** A frozen template that cannot be used is nothing that people have seen: once it is mended, the mended one is used. */
+    const unlessMended = async <T>(render: Promise<T>): Promise<T | 'mended'> => {
+      try {
+        return await render;
+      } catch (error) {
+        if (!(error instanceof DocketError) || error.code !== 'template.invalid' || state.approvals.length > 0)
+          throw error;
+        const files = await changedRenderFiles(figures, context, ports);
+        if (files === undefined) throw error;
+        await storeAgain(files);
+        return 'mended';
+      }
+    };
     const frozen = { figures, hash, content, state };
     if (phase === 'sealed') {
-      const published = await inStagedFolder(order, ports, (folder) =>
-        publishReviewed(frozen, folder, order, context, ports),
+      const published = await unlessMended(
+        inStagedFolder(order, ports, (folder) => publishReviewed(frozen, folder, order, context, ports)),
       );
+      if (published === 'mended') continue;
       return done({ kind: 'published', published });
     }
     if (phase === 'ready') {
@@ -79,7 +96,8 @@ export async function reviewRun(
       await append(order, review, { type: 'seal', content }, ports, reviews);
       continue;
     }
-    const manifest = await reviewedManifest(frozen, order, context, ports, reviews);
+    const manifest = await unlessMended(reviewedManifest(frozen, order, context, ports, reviews));
+    if (manifest === 'mended') continue;
     const waiting = phase === 'approval' ? 'awaiting_approval' : 'held';
     const error = waitingError(review, manifest.incomplete);
     const progress = { seq: state.seq, phase, content };

@@ -90,20 +90,24 @@ test.each([
   expect(jobs.diagnostics).toMatchObject([{ path }]);
 });
 
-test('a template that is saved again is loaded without a restart', async () => {
-  const folder = await folderWith('board.xltm', { 'acme/board.xltm': 'one' });
-  const first = await loadDefinitions(folder);
-  const source = watchDefinitions(first, {
-    clock: systemClock,
-    log: recordingLog(),
-    parser: definitionParser,
-    debounceMs: 20,
-  });
-  onTestFinished(() => source.close());
-  await source.reload();
-  const changed = new Promise<string | undefined>((resolve) =>
-    source.onChange((jobs) => resolve(jobs.reports.get('acme/weekly')?.digest)),
-  );
-  await writeFile(join(folder, 'acme/board.xltm'), 'longer');
-  expect(await changed).not.toBe(first.reports.get('acme/weekly')?.digest);
-});
+test.each(['board.xltm', 'templates/board/board.xlsx'])(
+  'the template %s is loaded without a restart when it is saved again',
+  async (template) => {
+    const file = `acme/${template}`;
+    const folder = await folderWith(template, { [file]: 'one' });
+    const first = await loadDefinitions(folder);
+    const source = watchDefinitions(first, {
+      clock: systemClock,
+      log: recordingLog(),
+      parser: definitionParser,
+      debounceMs: 20,
+    });
+    onTestFinished(() => source.close());
+    await source.reload();
+    const changed = new Promise<string | undefined>((resolve) =>
+      source.onChange((jobs) => resolve(jobs.reports.get('acme/weekly')?.digest)),
+    );
+    await writeFile(join(folder, file), 'longer');
+    expect(await changed).not.toBe(first.reports.get('acme/weekly')?.digest);
+  },
+);

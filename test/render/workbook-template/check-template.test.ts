@@ -47,7 +47,9 @@ function workbook(
 }
 
 const OUTLINE = outlineOfDefinition(
-  definitionOf([{ id: 'kpis', metrics: ['profiles.created'], dimensions: ['profile.type'], totals: true }]),
+  definitionOf([{ id: 'kpis', metrics: ['profiles.created'], dimensions: ['profile.type'], totals: true }], {
+    on_incomplete: 'fail',
+  }),
   CATALOG,
 );
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
+import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { sha256 } from '../../../src/base/sha256.ts';
 import { composeInline } from '../../../src/compose/run-ports.ts';
@@ -270,6 +271,28 @@ describe('a run that waits for people', () => {
     expect((await attempt({ render })).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(used).toEqual(['as it was']);
     expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('a frozen template that cannot be used gives way to the mended one, without new figures', async () => {
+    const template = join(folder, 'templates', 'email', 'report.txt.liquid');
+    await mkdir(dirname(template), { recursive: true });
+    await writeFile(template, 'broken');
+    const render: Renderer = async (request, signal) => {
+      const used = await readFile(join(request.mail.templates ?? '', 'email', 'report.txt.liquid'), 'utf8');
+      if (used === 'broken') throw new DocketError('template.invalid', 'It is broken.');
+      return renderText(request, signal);
+    };
+    const broken = { kind: 'fail', error: { code: 'template.invalid' } };
+    expect((await attempt({ render })).outcome).toMatchObject(broken);
+    expect((await attempt({ render })).outcome).toMatchObject(broken);
+    await writeFile(template, 'mended');
+    const mended = await attempt({ render });
+    expect(mended.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    expect(mended.calls).toBe(0);
+    // What was approved is never replaced.
+    await approve(ANN);
+    await writeFile(template, 'broken');
+    expect((await attempt({ render })).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
   });
 
   test('settings that are rendered void approvals; access control does not', async () => {

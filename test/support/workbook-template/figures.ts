@@ -56,12 +56,16 @@ export function figuresOf({ onboarding, groups }: Size): Dataset {
       granularity: 'day',
       columns: [bucketColumn, countColumn, ratioColumn, durationColumn],
       rows: rows(day, onboarding),
+      totals: {
+        values: { 'profiles.created': 1000 + onboarding, 'profiles.approval_rate': onboarding === 0 ? null : 0.25 },
+      },
     }),
     table({
       id: 'groups',
       title: 'Groups',
       columns: [groupColumn, countColumn, strangeColumn],
       rows: rows(group, groups),
+      totals: { values: { 'risk.exposure': groups + 0.5 } },
     }),
   ];
   return dataset(tables);

@@ -45,7 +45,7 @@ export async function libreofficeFacts(file: string): Promise<string[]> {
     if (depth === 1) {
       if (name === 'table:table') [sheet, row, column] = [attributes['table:name'] ?? '', 0, 0];
       if (name === 'table:content-validation')
-        validations.set(attributes['table:name'] ?? '', attributes['table:condition'] ?? '');
+        validations.set(attributes['table:name'] ?? '', asCells(attributes['table:condition'] ?? ''));
       if (name === 'table:table-row') {
         [row, column] = [row + 1, 0];
         rowsRepeated = Number(attributes['table:number-rows-repeated'] ?? 1);
@@ -75,6 +75,9 @@ export async function libreofficeFacts(file: string): Promise<string[]> {
   parser.close();
   return facts;
 }
+
+/** A list of one cell may be written as a range: `[.$C$5:.$C$5]` is `[.$C$5]`. */
+const asCells = (condition: string) => condition.replace(/\[([^\]:]*)\.([^\].:]+):\.\2\]/g, '[$1.$2]');
 
 function contentOf(attributes: Readonly<Record<string, string>>, validations: ReadonlyMap<string, string>): string[] {
   const value = attributes['office:value'];

@@ -15,8 +15,8 @@ export interface TemplateCase {
   readonly path: string;
   /** Lines of `packageFacts`. */
   readonly facts: readonly string[];
-  /** Lines of `libreofficeFacts`; null: LibreOffice is not asked. */
-  readonly libreoffice: readonly string[] | null;
+  /** Lines of `libreofficeFacts`, or the workbook that gives them; null: LibreOffice is not asked. */
+  readonly libreoffice: readonly string[] | { readonly built: string } | null;
 }
 
 /** By the names of template and size; none: all is well. */
@@ -41,19 +41,25 @@ export async function checkTemplates(cases: readonly TemplateCase[], folder: str
     }
     filled.set(one, to);
     tell(one, checkFilled(await readFile(path), await readFile(to), facts, recorded.compared));
-    tell(one, await newErrors(path, to));
   }
+  for (const [one, to] of filled) tell(one, await newErrors(one.path, to));
   const opened = [...filled].filter(([{ libreoffice }]) => libreoffice !== null);
-  const computed = await recalculate(
-    opened.map(([, to]) => to),
-    folder,
-  );
-  for (const [index, [one]] of opened.entries()) {
-    const file = computed[index] ?? null;
-    if (file === null) tell(one, ['LibreOffice does not open it']);
-    else tell(one, compare(one.libreoffice ?? [], await libreofficeFacts(file)));
+  const builtOf = ({ libreoffice }: TemplateCase) =>
+    libreoffice !== null && 'built' in libreoffice ? [libreoffice.built] : [];
+  const asked = opened.flatMap(([one, to]) => [to, ...builtOf(one)]);
+  const computed = new Map((await recalculate(asked, folder)).map((file, index) => [asked[index], file]));
+  for (const [one, to] of opened) {
+    const [file, built] = [computed.get(to), builtOf(one).map((path) => computed.get(path) ?? null)[0]];
+    if (built === null) tell(one, ['LibreOffice does not open what its tool has built']);
+    else if (file === null || file === undefined) tell(one, ['LibreOffice does not open it']);
+    else tell(one, compare(await expectedOf(one, built), await libreofficeFacts(file)));
   }
   return problems;
+}
+
+async function expectedOf({ libreoffice }: TemplateCase, built: string | undefined): Promise<readonly string[]> {
+  if (built !== undefined) return libreofficeFacts(built);
+  return libreoffice === null || 'built' in libreoffice ? [] : libreoffice;
 }
 
 const compare = (expected: readonly string[], got: readonly string[]): string[] => {

@@ -1,94 +1,113 @@
-// Fills all templates of all tools at all sizes and prints what came out, by feature and tool: npm run test:workbooks
-// With --write, into docs/internals/workbook-templates.md. With names, these templates alone.
+// Fills all templates of all tools at all sizes and tells what came out: npm run test:workbooks -- [--write] [--sizes=0,10] [names]
+// With names or sizes, these alone. With --write, the results are kept beside those of former runs, and the tables of
+// docs/internals/workbook-templates.md are written from them.
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildTemplates } from './build-templates.ts';
 import { SIZES, type SizeName } from './figures.ts';
-import { libreofficeFacts } from './libreoffice-facts.ts';
 import { checkTemplates, type TemplateCase } from './matrix.ts';
+import { describeResults, type MatrixResults, readResults, withoutGone, writeResults } from './matrix-results.ts';
 import { packageFacts } from './package-facts.ts';
-import { recalculate } from './recalculate.ts';
 import type { RecordedTemplate } from './recorded.ts';
 
 const PAGE = fileURLToPath(new URL('../../../docs/internals/workbook-templates.md', import.meta.url));
-const BATCH = 12;
-const sizes = Object.keys(SIZES) as SizeName[];
+/** Templates of one start of LibreOffice. */
+const BATCH = 16;
+/** Batches at once: while LibreOffice computes one, another is filled and compared. */
+const LANES = 2;
 
-const asked = process.argv.slice(2);
-const names = asked.filter((word) => !word.startsWith('--'));
+const words = process.argv.slice(2);
+const write = words.includes('--write');
+const names = words.filter((word) => !word.startsWith('--'));
+const sizes = sizesOf(words.find((word) => word.startsWith('--sizes='))?.slice('--sizes='.length));
+const started = Date.now();
 const folder = await mkdtemp(join(tmpdir(), 'docket-workbooks-'));
-const failed = new Map<string, string[]>();
 try {
   const built = await buildTemplates(folder, ['template', ...sizes], names);
   const chosen = built.filter(({ name }) => names.length === 0 || names.includes(name));
-  for (const size of sizes) {
-    for (let from = 0; from < chosen.length; from += BATCH) {
-      const work = join(folder, `work-${size}-${from}`);
-      await mkdir(join(work, 'built'), { recursive: true });
-      const cases = await casesOf(chosen.slice(from, from + BATCH), size, join(work, 'built'));
-      for (const [key, found] of await checkTemplates(cases, work)) {
-        const [name = ''] = key.split(' ');
-        failed.set(name, [...(failed.get(name) ?? []), key]);
-        console.log(`✗ ${key}\n    ${found.join('\n    ')}`);
-      }
-      await rm(work, { recursive: true });
+  tell(`${chosen.length} templates built`);
+  const former = write ? readResults() : {};
+  const results = names.length === 0 ? withoutGone(former, built) : former;
+  const batches = sizes.flatMap((size) =>
+    Array.from({ length: Math.ceil(chosen.length / BATCH) }, (_, index) => ({
+      size,
+      templates: chosen.slice(index * BATCH, (index + 1) * BATCH),
+      work: join(folder, `work-${size}-${index}`),
+    })),
+  );
+  const lane = async () => {
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      const failed = await runBatch(batch, results);
+      tell(`${batch.size} rows: ${batch.templates.length} templates, ${failed} failed`);
+      if (write) await keep(results);
     }
-    console.log(`${size} rows: ${chosen.length} templates`);
-  }
-  const table = tableOf(chosen);
-  console.log(`\n${table}`);
-  if (asked.includes('--write')) {
-    const page = await readFile(PAGE, 'utf8');
-    await writeFile(PAGE, page.replace(/(<!-- table -->\n).*(<!-- end -->)/s, `$1\n${table}\n\n$2`));
-  }
-  process.exitCode = failed.size > 0 ? 1 : 0;
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  console.log(`\n${describeResults(results)}`);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** What LibreOffice makes of the workbooks that the tools have built is computed here, too. */
-async function casesOf(templates: readonly RecordedTemplate[], size: SizeName, work: string): Promise<TemplateCase[]> {
-  const file = ({ name, ending }: RecordedTemplate, of: string) => join(folder, name, `${of}.${ending}`);
-  const readable = templates.filter(({ libreoffice }) => libreoffice);
-  const links = readable.map((one) => join(work, `${one.name}.${one.ending}`));
-  for (const [index, link] of links.entries()) await symlink(file(readable[index] as RecordedTemplate, size), link);
-  const computed = await recalculate(links, work);
-  return Promise.all(
-    templates.map(async (recorded) => {
-      const opened = computed[readable.indexOf(recorded)] ?? null;
-      return {
-        recorded: recorded.tool === 'LibreOffice' ? withoutDrawings(recorded) : recorded,
-        size,
-        path: file(recorded, 'template'),
-        facts: packageFacts(await readFile(file(recorded, size))),
-        libreoffice: opened === null ? null : await libreofficeFacts(opened),
-      };
-    }),
-  );
+/** Returns how many failed. */
+async function runBatch(
+  { size, templates, work }: { size: SizeName; templates: readonly RecordedTemplate[]; work: string },
+  results: MatrixResults,
+): Promise<number> {
+  await mkdir(join(work, 'built'), { recursive: true });
+  const cases = await Promise.all(templates.map((recorded) => caseOf(recorded, size, join(work, 'built'))));
+  const problems = await checkTemplates(cases, work);
+  await rm(work, { recursive: true });
+  const on = new Date().toISOString().slice(0, 10);
+  for (const { name, tool, features } of templates) {
+    const found = problems.get(`${name} ${size}`) ?? [];
+    results[name] = { tool, features, sizes: { ...results[name]?.sizes, [size]: { on, problems: found } } };
+    if (found.length > 0) console.log(`✗ ${name} ${size}\n    ${found.join('\n    ')}`);
+  }
+  if (problems.size > 0) process.exitCode = 1;
+  return problems.size;
+}
+
+async function caseOf(recorded: RecordedTemplate, size: SizeName, work: string): Promise<TemplateCase> {
+  const { name, ending, tool, libreoffice } = recorded;
+  const built = join(folder, name, `${size}.${ending}`);
+  // Files that LibreOffice opens in one start have different names.
+  const link = join(work, `${name}.built.${ending}`);
+  await symlink(built, link);
+  return {
+    recorded: tool === 'LibreOffice' ? withoutDrawings(recorded) : recorded,
+    size,
+    path: join(folder, name, `template.${ending}`),
+    facts: packageFacts(await readFile(built)),
+    libreoffice: libreoffice ? { built: link } : null,
+  };
 }
 
 /** LibreOffice rounds the anchors that it saves, and loses count of heights behind some ten thousand rows. */
-const withoutDrawings = (recorded: RecordedTemplate): RecordedTemplate => ({
-  ...recorded,
-  compared: recorded.compared ?? '^(?!xl/drawings/)',
-});
+function withoutDrawings(recorded: RecordedTemplate): RecordedTemplate {
+  return { ...recorded, compared: recorded.compared ?? '^(?!xl/drawings/)' };
+}
 
-function tableOf(templates: readonly RecordedTemplate[]): string {
-  const tools = [...new Set(templates.map(({ tool }) => tool))].sort();
-  const features = [...new Set(templates.flatMap(({ features: own }) => own))].sort();
-  const cell = (feature: string, tool: string) => {
-    const having = templates.filter((one) => one.tool === tool && one.features.includes(feature));
-    const bad = having.flatMap(({ name }) => failed.get(name) ?? []);
-    return having.length === 0 ? '' : bad.length === 0 ? '✓' : `✗ ${bad.join(', ')}`;
-  };
-  const lines = features.map((feature) => `| ${[feature, ...tools.map((tool) => cell(feature, tool))].join(' | ')} |`);
-  const counts = tools.map((tool) => templates.filter((one) => one.tool === tool).length);
-  return [
-    `| | ${tools.join(' | ')} |`,
-    `|---|${tools.map(() => '---|').join('')}`,
-    `| templates | ${counts.join(' | ')} |`,
-    ...lines,
-  ].join('\n');
+async function keep(results: MatrixResults): Promise<void> {
+  writeResults(results);
+  const page = await readFile(PAGE, 'utf8');
+  const text = describeResults(results);
+  await writeFile(
+    PAGE,
+    page.replace(/(<!-- table -->\n).*(<!-- end -->)/s, (_, begin, end) => `${begin}\n${text}\n\n${end}`),
+  );
+}
+
+function sizesOf(list: string | undefined): SizeName[] {
+  const all = Object.keys(SIZES) as SizeName[];
+  if (list === undefined) return all;
+  const asked = list.split(',');
+  const unknown = asked.filter((size) => !all.some((one) => one === size));
+  if (unknown.length > 0) throw new Error(`No such size: ${unknown.join(', ')}; there are ${all.join(', ')}`);
+  return all.filter((size) => asked.includes(size));
+}
+
+function tell(what: string): void {
+  console.log(`${Math.round((Date.now() - started) / 1000)} s: ${what}`);
 }

@@ -3,8 +3,9 @@ import type { Dataset } from '../../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../../i18n/messages.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
-import { fillTemplate } from '../../workbook-template/fill/fill-template.ts';
+import { definedHash, fillTemplate } from '../../workbook-template/fill/fill-template.ts';
 import type { FilledWorkbook } from '../../workbook-template/fill/filled-workbook.ts';
+import { changedTemplate } from '../../workbook-template/fill/template-error.ts';
 import { findTemplate } from '../../workbook-template/find-template.ts';
 import { readCurrentLogo, type TemplateDefinition } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
@@ -123,6 +124,9 @@ async function writeReadable(
     await writePlainWorkbook(path, dataset, options);
     return undefined;
   }
-  const found = await findTemplate(orgFolder, template.name);
+  const isDefined = definedHash(options.definition, template.name) !== undefined;
+  const found = await findTemplate(orgFolder, template.name).catch((error: unknown) => {
+    throw isDefined ? changedTemplate(error) : error;
+  });
   return fillTemplate(found, path, dataset, { ...options, locale, macros: template.macros });
 }

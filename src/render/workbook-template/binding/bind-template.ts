@@ -62,8 +62,11 @@ function sectionUse(
   );
 }
 
-/** Comments, approval and corrections that a reader of the workbook would not see. */
-function reviewUse({ sections, approval, corrections, commented }: ReportOutline, { names }: Bound): TemplateProblem[] {
+/** Missing figures, comments, approval and corrections that a reader of the workbook would not see. */
+function reviewUse(
+  { sections, incomplete, approval, corrections, commented }: ReportOutline,
+  { names }: Bound,
+): TemplateProblem[] {
   const missing = (what: string, name: string): TemplateProblem => ({
     severity: 'warning',
     code: 'workbook.unused',
@@ -73,6 +76,7 @@ function reviewUse({ sections, approval, corrections, commented }: ReportOutline
   });
   const hasText = (of: string) => names.some(({ target }) => target.kind === 'text' && target.of === of);
   return [
+    ...(incomplete && !hasText('completeness') ? [missing('whether figures are missing', 'docket.completeness')] : []),
     ...(approval && !hasText('approval') ? [missing('who approved the report', 'docket.approval')] : []),
     ...(corrections && !hasText('correction')
       ? [missing('what a corrected edition changes', 'docket.correction')]

@@ -113,6 +113,8 @@ export interface ReportOutline {
   readonly labelsKnown: boolean;
   /** The report asks for approval, watches its figures for corrections: a template should show them. */
   readonly approval: boolean;
+  /** Files may be made although figures are missing. */
+  readonly incomplete: boolean;
   readonly corrections: boolean;
   /** Ids of the sections that have, or may have, a comment. */
   readonly commented: readonly string[];

@@ -27,7 +27,8 @@ const askable = (section: Section, report: Pick<ReportFile, 'compare' | 'to_date
     (section.totals || (section.granularity === undefined && (section.dimensions ?? []).length === 0)),
 });
 
-const reviewOf = ({ sections, approval, corrections }: TemplateDefinition) => ({
+const reviewOf = ({ sections, approval, corrections, on_incomplete }: TemplateDefinition) => ({
+  incomplete: on_incomplete !== 'fail',
   approval: approval !== undefined,
   corrections: corrections !== undefined,
   commented: sections.flatMap(({ id, commentary }) => (commentary === undefined ? [] : [id])),
@@ -169,6 +170,7 @@ export function outlineOfDataset(dataset: Dataset, definition: TemplateDefinitio
     sections,
     headlines: MAX_HEADLINES,
     labelsKnown: true,
+    incomplete: review.incomplete,
     approval: review.approval || dataset.approval !== undefined,
     corrections: review.corrections || dataset.correction !== undefined,
     commented: [...new Set([...review.commented, ...comments.flatMap(({ section }) => section ?? [])])],

@@ -2,6 +2,7 @@ import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import { parseCivilDate } from '../../figures/quantity.ts';
 import { completenessOf } from '../../pack/build-pack.ts';
+import type { Pack } from '../../pack/pack.ts';
 import { createPackContext } from '../../pack/pack-context.ts';
 import { approvalText } from '../../pack/review/approval.ts';
 import { blockLines, spansText } from '../../pack/review/block-lines.ts';
@@ -42,6 +43,10 @@ const commentText = ({ heading, blocks }: PackComment): string =>
     ...blockLines(blocks).map(({ marker, spans }) => `${marker === '' ? '' : `${marker} `}${spansText(spans)}`),
   ].join('\n');
 
+/** The statement, with a line for each thing that it counts: a template has no other place for them. */
+const completenessText = ({ text, notes }: Pack['completeness']): string =>
+  [notes.length === 0 ? text : `${text}:`, ...notes.map(({ title, text: note }) => `– ${title}: ${note}`)].join('\n');
+
 function variableText(
   dataset: Dataset,
   of: TextVariable,
@@ -58,7 +63,7 @@ function variableText(
     case 'title':
       return dataset.title;
     case 'completeness':
-      return completenessOf(dataset, words).text;
+      return completenessText(completenessOf(dataset, words));
     case 'classification':
       return classification ?? null;
     case 'approval':

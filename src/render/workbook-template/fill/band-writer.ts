@@ -3,10 +3,10 @@ import { columnLetters } from '../workbook/addresses.ts';
 import type { StyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';
 import type { CellWriter } from './formula-cells.ts';
-import { formulaXml, isEmpty, writeInsertedRows } from './inserted-rows.ts';
+import { formulaXml, writeInsertedRows } from './inserted-rows.ts';
 import type { SheetScan } from './scan-sheet.ts';
 import { type BandFill, type NameValues, type NewCells, shrinks } from './sheet-fill.ts';
-import type { SheetRow } from './sheet-rows.ts';
+import { isEmpty, type SheetRow } from './sheet-rows.ts';
 import { createTableCursor } from './table-cursor.ts';
 
 /** Writes what the tables of a band get. Rows are asked for in their order. */
@@ -57,6 +57,8 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
         } else if (cell === undefined || isEmpty(cell)) {
           const formula = cursor.calculated(offset);
           if (formula !== undefined) cells.set(column, formulaXml(address, style, formula(index, 0), format));
+        } else if (cell.formula === undefined && (fill.clearsSamples === true || fill.length === 0)) {
+          cells.set(column, cellXml(address, style, null, format));
         }
       }
     }

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { rm } from 'node:fs/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import type { TemplateDefinition } from '../../formats/format.ts';
 import type { TemplateBindings } from '../binding/bindings.ts';
@@ -8,6 +6,7 @@ import { outlineOfDataset } from '../binding/outline.ts';
 import { nameValue, tableRows, type ValueOptions } from '../binding/read-values.ts';
 import type { FoundTemplate } from '../find-template.ts';
 import { mapParts } from '../growth/map-parts.ts';
+import { withoutInsertRow } from '../growth/parts/map-tables.ts';
 import { planGrowth } from '../growth/plan-growth.ts';
 import { createReferenceMap } from '../growth/reference-map.ts';
 import { inspectTemplate } from '../inspect-template.ts';
@@ -17,13 +16,14 @@ import { changeWorkbookKind } from '../package/workbook-kind.ts';
 import { writePackage } from '../package/write-package.ts';
 import type { TemplateWorkbook } from '../workbook/workbook.ts';
 import { createBoundCells } from './bound-values.ts';
+import { copyTemplate } from './copy-template.ts';
 import { describeFilled } from './describe-filled.ts';
 import { fillSheet } from './fill-sheet.ts';
 import type { FilledWorkbook } from './filled-workbook.ts';
 import { type Growth, type SheetScan, scanSheet } from './scan-sheet.ts';
 import { collectFills, type SheetFill, type TableFill } from './sheet-fill.ts';
 import { findStaleSheets } from './stale-sheets.ts';
-import { refuseProblems } from './template-error.ts';
+import { changedTemplate, refuseProblems } from './template-error.ts';
 
 export interface FillOptions extends ValueOptions {
   readonly macros: 'keep' | 'remove';
@@ -39,7 +39,31 @@ export interface FillOptions extends ValueOptions {
  * signal's reason when aborted.
  */
 export async function fillTemplate(
-  { path, file, name }: FoundTemplate,
+  found: FoundTemplate,
+  to: string,
+  dataset: Dataset,
+  options: FillOptions,
+): Promise<FilledWorkbook> {
+  const copy = `${to}.template`;
+  const defined = definedHash(options.definition, found.name);
+  let sha256: string | undefined;
+  try {
+    sha256 = await copyTemplate(found, copy);
+    const filled = await fillCopy({ ...found, path: copy, sha256 }, to, dataset, options);
+    return defined === undefined || defined === sha256 ? filled : { ...filled, defined_sha256: defined };
+  } catch (error) {
+    throw defined === undefined || defined === sha256 ? error : changedTemplate(error);
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+/** SHA-256 (hex) of the template that the definition was loaded with. */
+export const definedHash = (definition: TemplateDefinition | undefined, name: string): string | undefined =>
+  new Map(Object.entries(definition?.files ?? {})).get(name);
+
+async function fillCopy(
+  { path, file, name, sha256 }: FoundTemplate & Pick<FilledWorkbook, 'sha256'>,
   to: string,
   dataset: Dataset,
   options: FillOptions,
@@ -54,6 +78,7 @@ export async function fillTemplate(
       (bound): TableFill => ({
         table: bound.table,
         bound: bound.columns.map((column) => column !== null),
+        clearsSamples: outline.sections.some(({ id, list }) => list && id === bound.section),
         ...tableRows(dataset, bound, options),
       }),
     );
@@ -62,16 +87,34 @@ export async function fillTemplate(
     const fills = collectFills(workbook, plan, tables, valuesOfNames(dataset, bindings, options));
     const cells = createBoundCells(fills, map);
 
+    const parts = await mapParts({ template, workbook, plan, map, cells });
     const changes = new Map<string, PartChange>([
       ...(await changeWorkbookKind(template, options.macros)),
-      ...(await mapParts({ template, workbook, plan, map, cells })),
+      ...parts,
+      ...(await tablesWithRows(template, tables, parts)),
       ...(await sheetChanges(template, workbook, fills, { plan, map }, options.signal)),
     ]);
     await writePackage(to, template, changes, options.signal);
-    return describeFilled({ name, sha256: await sha256Of(path) }, bindings, tables, map);
+    return describeFilled({ name, sha256 }, bindings, tables, map);
   } finally {
     await template.close();
   }
+}
+
+/** The parts of tables that Excel has marked as empty and that get rows. @param changes what of them has changed before */
+async function tablesWithRows(
+  template: TemplatePackage,
+  tables: readonly TableFill[],
+  changes: ReadonlyMap<string, string | null>,
+): Promise<ReadonlyMap<string, string>> {
+  const parts = new Map<string, string>();
+  for (const { table, length } of tables) {
+    if (length === 0) continue;
+    const text = changes.get(table.part) ?? (await template.readText(table.part));
+    const marked = withoutInsertRow({ name: table.part, text });
+    if (marked !== undefined) parts.set(table.part, marked);
+  }
+  return parts;
 }
 
 const valuesOfNames = (dataset: Dataset, { names }: TemplateBindings, options: ValueOptions) =>
@@ -105,9 +148,3 @@ async function sheetChanges(
 }
 
 const getsValues = ({ bands, names }: SheetFill): boolean => bands.length > 0 || names.size > 0;
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
-}

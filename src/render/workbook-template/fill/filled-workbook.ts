@@ -4,6 +4,8 @@ export interface FilledWorkbook {
   readonly template: string;
   /** SHA-256 (hex) of the template. */
   readonly sha256: string;
+  /** SHA-256 (hex) of the file that the definition was loaded with, where it was another: it has changed since. */
+  readonly defined_sha256?: string;
   readonly tables: readonly FilledTable[];
   readonly names: readonly FilledName[];
 }

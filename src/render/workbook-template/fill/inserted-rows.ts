@@ -8,7 +8,7 @@ import { type CellFormat, cellXml } from './cell-xml.ts';
 import { formulaText } from './formula-cells.ts';
 import type { SheetScan } from './scan-sheet.ts';
 import { templateRows } from './sheet-fill.ts';
-import { hasOwnHeight, type SheetCell, type SheetRow } from './sheet-rows.ts';
+import { hasOwnHeight, isEmpty, type SheetRow } from './sheet-rows.ts';
 import type { TableCursor } from './table-cursor.ts';
 
 export interface InsertedContext {
@@ -130,6 +130,3 @@ export function formulaXml(
   const kind = array === undefined ? '' : ` t="array" ref="${address}"`;
   return `<${prefix}c r="${address}"${style}${metadata}><${prefix}f${kind}>${escapeXmlText(formula)}</${prefix}f></${prefix}c>`;
 }
-
-/** The cell has a style and nothing else. */
-export const isEmpty = ({ tokens }: SheetCell): boolean => !tokens.slice(1).some(({ kind }) => kind === 'open');

@@ -6,7 +6,7 @@ import { type ColumnStyle, createStyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';
 import { type CellWriter, createCellWriter } from './formula-cells.ts';
 import { isFilled, type SheetScan } from './scan-sheet.ts';
-import { hasTotals, type NewCells, type SheetFill, shrinks, templateRows } from './sheet-fill.ts';
+import { fallsOff, hasTotals, type NewCells, type SheetFill, shrinks, templateRows } from './sheet-fill.ts';
 import { hasOwnHeight, type SheetCell, type SheetRow } from './sheet-rows.ts';
 
 export interface RowFormat {
@@ -55,6 +55,8 @@ export function createRowWriter(fill: SheetFill, scan: SheetScan, map: Reference
       }, first);
     },
     *write(number, row) {
+      // Of such rows only formats are lost: the scan has refused those with content.
+      if (fallsOff(bands, number)) return;
       const newRow = map.row(sheet.name, number);
       const cells: NewCells = new Map();
       const writer = writers.find((each) => each.covers(number));

@@ -1,3 +1,4 @@
+import { DocketError } from '../../../base/error.ts';
 import type { GrowthPlan, ReferenceMap } from '../growth/growth.ts';
 import { mapFormula } from '../growth/map-formula.ts';
 import { createSheetMapper } from '../growth/map-sheet.ts';
@@ -5,11 +6,11 @@ import type { TemplatePackage } from '../package/template-package.ts';
 import { tokenizeXmlStream } from '../package/tokenize-xml.ts';
 import type { XmlToken } from '../package/xml-tokens.ts';
 import { parseRange } from '../workbook/addresses.ts';
-import type { CellRange } from '../workbook/cells.ts';
+import { type CellRange, MAX_ROW } from '../workbook/cells.ts';
 import { formulaText, type SharedFormula, type SheetFormulas } from './formula-cells.ts';
-import { type BandFill, type SheetFill, shrinks } from './sheet-fill.ts';
+import { type BandFill, fallsOff, type SheetFill, shrinks } from './sheet-fill.ts';
 import { createSheetReader } from './sheet-reader.ts';
-import type { SheetCell, SheetRow } from './sheet-rows.ts';
+import { isEmpty, type SheetCell, type SheetRow } from './sheet-rows.ts';
 import { namesIn } from './stale-sheets.ts';
 
 /** What has to be known of a sheet before its rows are written one after the other. */
@@ -78,6 +79,7 @@ export async function scanSheet(
       text !== '' && mapFormula(text, sheet.name, map, { row, filled: isFilled(bands, row, cell.column) }) !== text;
   };
 
+  for (const row of names.keys()) assertStays(sheet.name, bands, row);
   const reader = createSheetReader(`${template.file}:${sheet.name}`);
   for await (const tokens of tokenizeXmlStream(await template.openPart(sheet.part), sheet.part)) {
     const around: XmlToken[] = [];
@@ -85,11 +87,22 @@ export async function scanSheet(
       if (piece.kind === 'around') around.push(piece.token);
       if (piece.kind !== 'row') continue;
       if (movedTotals.has(piece.row.row)) totals.set(piece.row.row, piece.row);
+      if (!piece.row.cells.every(isEmpty)) assertStays(sheet.name, bands, piece.row.row);
       for (const cell of piece.row.cells) scanCell(cell, piece.row.row);
     }
     if (map.changes) for (const _ of mapper.map(around));
   }
   return { changes: changes || mapper.changed, mentions, shared, arrays, totals };
+}
+
+/** Excel refuses to insert rows that would push content out of the sheet. */
+function assertStays(sheet: string, bands: readonly BandFill[], row: number): void {
+  if (!fallsOff(bands, row)) return;
+  throw new DocketError('render.failed', `The sheet "${sheet}" of the template would have too many rows for Excel.`, {
+    expected: `content that stays within ${MAX_ROW.toLocaleString('en')} rows`,
+    got: `content in row ${row.toLocaleString('en')} of the template, below a table that grows`,
+    next: 'Move that content up, or delete it.',
+  });
 }
 
 /** The cell stands in the body of a bound table. */

@@ -1,6 +1,7 @@
 import type { CellValue } from '../binding/bindings.ts';
-import type { GrowthPlan, RowBand } from '../growth/growth.ts';
+import { type GrowthPlan, insertedRows, type RowBand } from '../growth/growth.ts';
 import { sameName } from '../workbook/addresses.ts';
+import { MAX_ROW } from '../workbook/cells.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
 
 /** What a sheet gets. */
@@ -26,6 +27,8 @@ export interface TableFill {
   readonly bound: readonly boolean[];
   /** The number of rows. */
   readonly length: number;
+  /** Columns that are not bound lose what is no formula: of a list, which has other fields in each run. */
+  readonly clearsSamples?: boolean;
   /** One value for each column of the table; those of columns that are not bound are not read. */
   readonly rows: Iterable<readonly CellValue[]>;
 }
@@ -37,6 +40,10 @@ export const templateRows = ({ first, last }: RowBand): number => last - first +
 export const shrinks = (band: RowBand): boolean => band.rows < templateRows(band);
 
 export const hasTotals = ({ tables }: RowBand): boolean => tables.some(({ totalsRow }) => totalsRow);
+
+/** The row is pushed below Excel's last one. */
+export const fallsOff = (bands: readonly BandFill[], row: number): boolean =>
+  bands.reduce((moved, { band }) => moved + (band.last < row ? insertedRows(band) : 0), row) > MAX_ROW;
 
 /** The cells of a row that are not as in the template, by their column; an empty text leaves one out. */
 export type NewCells = Map<number, string>;

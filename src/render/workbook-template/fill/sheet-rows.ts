@@ -39,6 +39,9 @@ export interface RowReader {
 export const hasOwnHeight = ({ attributes: { customHeight } }: XmlOpen): boolean =>
   customHeight === '1' || customHeight === 'true';
 
+/** The cell has a style and nothing else. */
+export const isEmpty = ({ tokens }: SheetCell): boolean => !tokens.slice(1).some(({ kind }) => kind === 'open');
+
 export const isRow = (piece: SheetRow | XmlToken): piece is SheetRow => 'cells' in piece;
 
 /**

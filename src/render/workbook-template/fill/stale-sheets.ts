@@ -21,24 +21,32 @@ export function findStaleSheets(
   filled: ReadonlySet<string>,
   mentions: SheetMentions,
 ): ReadonlySet<string> {
+  /** What mentions a name in lower case: sheets, and defined names in lower case. */
+  const mentionedBy = new Map<string, { readonly sheet?: string; readonly name?: string }[]>();
+  const addMention = (mentioned: string, by: { readonly sheet?: string; readonly name?: string }): void => {
+    const known = mentionedBy.get(mentioned);
+    if (known === undefined) mentionedBy.set(mentioned, [by]);
+    else known.push(by);
+  };
+  for (const { name, formula } of names)
+    for (const mentioned of namesIn(formula)) addMention(mentioned, { name: name.toLowerCase() });
+  for (const [sheet, mentioned] of mentions) for (const each of mentioned) addMention(each, { sheet });
+
   const stale = new Set<string>();
-  /** Lower case. */
+  /** Lower case; grows while it is read. */
   const reached = new Set<string>();
   const reach = (sheet: string): void => {
+    if (stale.has(sheet)) return;
     stale.add(sheet);
     reached.add(sheet.toLowerCase());
     for (const table of tables) if (table.sheet === sheet) reached.add(table.name.toLowerCase());
   };
-  const mentionsReached = (mentioned: Iterable<string>): boolean => {
-    for (const name of mentioned) if (reached.has(name)) return true;
-    return false;
-  };
   for (const sheet of filled) reach(sheet);
-  let size: number;
-  do {
-    size = reached.size;
-    for (const { name, formula } of names) if (mentionsReached(namesIn(formula))) reached.add(name.toLowerCase());
-    for (const [sheet, mentioned] of mentions) if (!stale.has(sheet) && mentionsReached(mentioned)) reach(sheet);
-  } while (reached.size > size);
+  for (const each of reached) {
+    for (const { sheet, name } of mentionedBy.get(each) ?? []) {
+      if (sheet !== undefined) reach(sheet);
+      if (name !== undefined) reached.add(name);
+    }
+  }
   return stale;
 }

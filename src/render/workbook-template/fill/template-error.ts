@@ -23,3 +23,20 @@ export function refuseProblems(file: string, problems: readonly TemplateProblem[
     },
   );
 }
+
+/**
+ * The error of a template that is another file than the one the definition was loaded with, or none. Somebody may be saving
+ * or copying it, and the next attempt finds it whole. Other errors stay what they are.
+ */
+export function changedTemplate(error: unknown): unknown {
+  if (!(error instanceof DocketError) || error.code !== 'template.invalid') return error;
+  const { code, message, expected, got, where, next } = error;
+  return new DocketError(code, `${message} The file has changed since the report was loaded.`, {
+    ...(expected === undefined ? {} : { expected }),
+    ...(got === undefined ? {} : { got }),
+    ...(where === undefined ? {} : { where }),
+    ...(next === undefined ? {} : { next }),
+    retryable: true,
+    cause: error,
+  });
+}

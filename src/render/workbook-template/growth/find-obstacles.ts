@@ -36,7 +36,9 @@ export async function findObstacles(
     if (sheet.kind !== 'worksheet') continue;
     const tables = bound.filter((table) => sameName(table.sheet, sheet.name));
     const rows = new Set(tables.flatMap((table) => [bodyRows(table).last, bodyRows(table).last - 1]));
-    const found = await readObstacles(tokenizeXmlStream(await template.openPart(sheet.part), sheet.part), rows);
+    const found = await readObstacles(tokenizeXmlStream(await template.openPart(sheet.part), sheet.part), rows, (row) =>
+      tables.some((table) => bodyRows(table).first <= row && row <= bodyRows(table).last),
+    );
     problems.push(...notFollowedBySheet(sheet, found), ...tooLongFormulas(sheet, found));
     if (tables.length === 0) continue;
     problems.push(...besideOtherTables(workbook, tables), ...inTheWay(sheet, tables, found));
@@ -85,7 +87,10 @@ function inTheWay(
 ): readonly TemplateProblem[] {
   const ranges = [
     ...merged.map((range) => ({ range, ...MERGED })),
-    ...blocks.map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
+    // One cell of a table may compute with arrays; new rows get its formula like any other.
+    ...blocks
+      .filter(({ kind, range }) => kind === 'data table' || !isOneCell(range))
+      .map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
   ];
   // One problem for each kind and table, however many ranges there are.
   const first = new Map<string, { readonly problem: TemplateProblem; more: number }>();
@@ -112,7 +117,7 @@ function inTheWay(
   );
 }
 
-/** What a table's new rows would look like: hidden, or without the formulas beside it. */
+/** What a table's rows would look like: hidden, or without the formulas beside it. */
 function besideTables(
   sheet: TemplateSheet,
   tables: readonly TemplateTable[],
@@ -132,6 +137,22 @@ function besideTables(
         }),
         severity: 'warning',
       });
+    } else {
+      const hidden = [...hiddenRows].filter((row) => bodyRows(table).first <= row && row <= last);
+      const [row] = hidden;
+      if (row !== undefined) {
+        problems.push({
+          ...obstacle(sheet.name, `${row}:${row}`, {
+            expected: `visible rows of data in the table "${table.name}", because they get figures`,
+            got:
+              hidden.length === 1
+                ? `row ${row} is hidden or filtered out`
+                : `${hidden.length} rows are hidden or filtered out`,
+            next: 'Show the rows, or clear the filter',
+          }),
+          severity: 'warning',
+        });
+      }
     }
     const above = new Set(formulaCells.filter(({ row }) => row === last - 1).map(({ column }) => column));
     const column = formulaCells.find(
@@ -237,6 +258,8 @@ const dataRange = (table: TemplateTable): CellRange => ({
   from: table.range.from,
   to: { row: bodyRows(table).last, column: table.range.to.column },
 });
+
+const isOneCell = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
 const isBetween = (column: number, { from, to }: CellRange): boolean => from.column <= column && column <= to.column;
 

@@ -15,7 +15,7 @@ export interface SheetObstacles {
   readonly formulaCells: readonly CellAddress[];
   /** The first formula that is too long to be read. */
   readonly tooLong: FormulaCell | null;
-  /** Of the rows asked for. */
+  /** Of those that matter, from top to bottom. */
   readonly hiddenRows: ReadonlySet<number>;
 }
 
@@ -31,10 +31,14 @@ export interface BlockFormula {
 
 const FORMULAS = new Set(['f', 'formula', 'formula1', 'formula2']);
 
-/** @param rows Those whose formulas and hiding matter. */
+/**
+ * @param rows Those whose formulas matter.
+ * @param hides Whether it matters that a row is hidden.
+ */
 export async function readObstacles(
   batches: AsyncIterable<readonly XmlToken[]>,
   rows: ReadonlySet<number>,
+  hides: (row: number) => boolean = () => false,
 ): Promise<SheetObstacles> {
   const merged: CellRange[] = [];
   const blocks: BlockFormula[] = [];
@@ -54,7 +58,7 @@ export async function readObstacles(
     if (local === 'sheetData') inData = true;
     else if (local === 'row' && inData) {
       cell = { row: Number(attributes.r ?? cell.row + 1), column: 0 };
-      if (rows.has(cell.row) && isTrue(attributes.hidden)) hiddenRows.add(cell.row);
+      if (isTrue(attributes.hidden) && hides(cell.row)) hiddenRows.add(cell.row);
     } else if (local === 'c' && inData) {
       cell = parseCell(attributes.r ?? '') ?? { row: cell.row, column: cell.column + 1 };
       dynamic = attributes.cm !== undefined;

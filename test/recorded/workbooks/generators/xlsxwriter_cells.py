@@ -1,7 +1,7 @@
 """Formulas, names and tables of XlsxWriter."""
 from design import Table, design, letter
 from excel_writer import BUCKET, CREATED, RATE, TIME, Writer
-from figures import EXPOSURE, GROUP
+from figures import EXPOSURE, GROUP, PERIOD, PERIOD_START, TITLE, totals
 
 TOOL = 'XlsxWriter'
 
@@ -113,6 +113,37 @@ def names(path, size):
     writer.book.define_name('Rate', '=0.5')
     writer.book.define_name('Both', '=SUM(%s,%s)' % (table.range(CREATED, sheet=True), table.range(TIME, sheet=True)))
     other.write_formula('A1', '=Total_cell+Both+SUM(Board!Local)')
+    writer.close()
+
+
+@design(TOOL, 'figures-by-name', ['figures by name'])
+def figures_by_name(path, size):
+    """Names of Docket on three sheets: single cells, one merged area, one cell of a totals row, one below the table."""
+    writer = Writer(path, size)
+    front = writer.book.add_worksheet('Front')
+    sheet = writer.sheet()
+    last = writer.book.add_worksheet("The board's")
+    table = Table(writer.band('onboarding'), 'onboarding', totals=True)
+    writer.table(sheet, table, totals={BUCKET: 'Total', CREATED: '=SUBTOTAL(109,onboarding[Profiles created])'})
+    figures, filled = totals(size), size is not None
+
+    def named(name, on, row, column, value, style=None):
+        quoted = on.get_name() if on is not last else "'The board''s'"
+        writer.book.define_name('docket.' + name, '=%s!$%s$%d' % (quoted, letter(column), row))
+        if value is None:
+            on.write_blank(row - 1, column - 1, None, style)
+        else:
+            on.write(row - 1, column - 1, value, style)
+
+    front.merge_range('B2:E3', TITLE if filled else 'Title of the report', writer.head)
+    writer.book.define_name('docket.title', '=Front!$B$2:$E$3')
+    named('period.label', front, 5, 2, PERIOD if filled else '2020-W01')
+    named('period.start', front, 6, 2, PERIOD_START if filled else 43831, writer.date)
+    front.write_formula('B8', '=docket.onboarding.profiles.created*2')
+    named('onboarding.profiles.approval_rate', sheet, table.total, 4, figures['rate'], writer.share)
+    named('onboarding.profiles.created', sheet, table.below + 2, 3, figures['created'], writer.count)
+    named('groups.risk.exposure', last, 3, 3, figures['exposure'])
+    last.write_formula('C4', '=C3+Board!C%d+SUM(%s)' % (table.below + 2, table.range(CREATED, sheet=True)))
     writer.close()
 
 

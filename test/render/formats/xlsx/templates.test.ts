@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { refuseProblems } from '../../../../src/render/workbook-template/fill/template-error.ts';
 import { decryptWorkbook } from '../../../support/agile-encryption.ts';
@@ -52,6 +54,24 @@ describe('an output with a template', () => {
     expect(readParts(removed.path).get('[Content_Types].xml')).not.toMatch(/macroEnabled/);
   });
 
+  it('has rows in a table that Excel had marked as empty', async () => {
+    const organization = await folder();
+    const parts = unzipSync(readFileSync(join(orgFolder, 'side-by-side.xlsx')));
+    const table = 'xl/tables/table1.xml';
+    const marked = strFromU8(parts[table] ?? new Uint8Array()).replace('<table ', '<table insertRow="1" ');
+    await writeFile(join(organization, 'board.xlsx'), zipSync({ ...parts, [table]: strToU8(marked) }));
+    for (const [onboarding, mark] of [
+      [0, true],
+      [1, false],
+      [10, false],
+    ] as const) {
+      const figures = figuresOf({ onboarding, groups: 0 });
+      const files = await render(figures, withTemplate('board.xlsx'), { orgFolder: organization });
+      const filled = readParts(artifactNamed(files, '.xlsx').path).get(table);
+      expect(filled?.includes(' insertRow="1"')).toBe(mark);
+    }
+  });
+
   it('is refused where it is not in the folder, or no workbook, and leaves no file', async () => {
     const [into, organization] = [await folder(), await folder()];
     await writeFile(join(organization, 'board.xlsx'), 'no workbook');
@@ -68,6 +88,32 @@ describe('an output with a template', () => {
       });
     }
     expect(await readdir(into)).toEqual([]);
+  });
+
+  it('that is another file than the report was loaded with is said so, and fails for another attempt only', async () => {
+    const definition = { sections: [], files: { 'line-chart.xlsx': 'f'.repeat(64) } };
+    const other = await render(FIGURES, withTemplate('line-chart.xlsx'), { orgFolder, definition });
+    expect(artifactNamed(other, '.xlsx').workbook).toMatchObject({ defined_sha256: 'f'.repeat(64) });
+    const { sha256 = '' } = artifactNamed(other, '.xlsx').workbook ?? {};
+    const files = { 'line-chart.xlsx': sha256 };
+    const same = await render(FIGURES, withTemplate('line-chart.xlsx'), {
+      orgFolder,
+      definition: { sections: [], files },
+    });
+    expect(artifactNamed(same, '.xlsx').workbook).not.toHaveProperty('defined_sha256');
+
+    const organization = await folder();
+    const half = readFileSync(join(orgFolder, 'line-chart.xlsx')).subarray(0, 3000);
+    const failing = () =>
+      render(FIGURES, withTemplate('line-chart.xlsx'), {
+        orgFolder: organization,
+        definition: { sections: [], files },
+      });
+    await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: true });
+    await writeFile(join(organization, 'line-chart.xlsx'), half);
+    await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: true });
+    files['line-chart.xlsx'] = createHash('sha256').update(half).digest('hex');
+    await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: false });
   });
 
   it('is refused with the place of the first error, and how many more there are', () => {

@@ -53,8 +53,9 @@ const KPIS: SectionInput = {
   dimensions: ['profile.type'],
   totals: true,
 };
+/** Of a report that is never made with figures missing. */
 const problemsOf = (sections: readonly SectionInput[], book: TemplateWorkbook) =>
-  bindTemplate(book, outlineOfDefinition(definitionOf(sections), CATALOG)).problems.map(
+  bindTemplate(book, outlineOfDefinition(definitionOf(sections, { on_incomplete: 'fail' }), CATALOG)).problems.map(
     ({ severity, code, at, got }) => [severity, code, at === undefined ? '' : `${at.sheet}!${at.cell}`, got] as const,
   );
 const KPI_HEADERS = ['profile.type', 'profiles.created', 'profiles.approval_rate'];
@@ -70,7 +71,7 @@ describe('tables', () => {
     ];
     const { tables: bound, problems } = bindTemplate(
       workbook(tables),
-      outlineOfDefinition(definitionOf(sections), CATALOG),
+      outlineOfDefinition(definitionOf(sections, { on_incomplete: 'fail' }), CATALOG),
     );
     expect(bound.map((each) => [each.table.name, each.section])).toEqual([
       ['A_B', 'a-b'],
@@ -139,16 +140,17 @@ describe('tables', () => {
     ]);
   });
 
-  it('misses cells for approval, comments and corrections', () => {
+  it('misses cells for what is missing, approval, comments and corrections', () => {
     const commented = { ...KPIS, commentary: 'optional' } as const;
     const definition = definitionOf([commented], { approval: { by: ['a@acme.example'] } as never });
     const outline = outlineOfDefinition(definition, CATALOG);
     const tables = [table('kpis', KPI_HEADERS)];
     expect(bindTemplate(workbook(tables), outline).problems.map(({ expected }) => expected)).toEqual([
+      'a cell named docket.completeness',
       'a cell named docket.approval',
       'a cell named docket.comment.kpis',
     ]);
-    const names = [name('docket.approval', 'A1'), name('DOCKET.Comment.KPIS', 'A2')];
+    const names = [name('docket.completeness', 'A3'), name('docket.approval', 'A1'), name('DOCKET.Comment.KPIS', 'A2')];
     expect(bindTemplate(workbook(tables, names), outline).problems).toEqual([]);
   });
 });

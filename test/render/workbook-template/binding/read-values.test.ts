@@ -10,6 +10,7 @@ import type {
   Row,
   Table,
 } from '../../../../src/fetch/dataset.ts';
+import { incompleteNotes } from '../../../../src/fetch/notes.ts';
 import { messagesFor } from '../../../../src/i18n/messages.ts';
 import { viewColumns } from '../../../../src/render/figures/columns.ts';
 import { UNDEFINED_TEXT } from '../../../../src/render/figures/format-value.ts';
@@ -28,6 +29,7 @@ import {
   dataset,
   durationColumn,
   MADE_AT,
+  nastyDataset,
   onboarding,
   PERIOD,
   row,
@@ -325,6 +327,11 @@ describe('values of a report', () => {
       'Vertraulich',
     ]);
     expect(value(data, { kind: 'text', of: 'completeness' })).toBe(messagesFor('de-CH').workbook.complete);
+    const stale = nastyDataset();
+    const lines = String(value(stale, { kind: 'text', of: 'completeness' })).split('\n');
+    expect(lines).toHaveLength(1 + incompleteNotes(stale).length);
+    for (const { section } of incompleteNotes(stale))
+      expect(lines.slice(1).join()).toContain(stale.tables.find(({ id }) => id === section)?.title);
     const bare = dataset([onboarding]);
     const absent = [
       { kind: 'text', of: 'approval' },

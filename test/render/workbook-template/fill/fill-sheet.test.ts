@@ -35,6 +35,17 @@ describe('rows of tables', () => {
     ]);
   });
 
+  test.each([
+    ['no rows', { rows: [] }],
+    ['a list', { rows: [['x', null, null]], clearsSamples: true }],
+  ])('the sample does not stay in columns of %s that get nothing; their formulas do', async (_, { rows, ...more }) => {
+    const [, filled] = await rowsOf({
+      xml: `${HEADER}<row r="3"><c r="B3" s="1"><v>1</v></c><c r="C3" s="2" t="s"><v>9</v></c><c r="D3"><f>B3</f></c></row>`,
+      tables: [{ range: 'B2:D3', columns: ['one', '!own', '=B3'], rows, ...more }],
+    });
+    expect(filled).toContain('<c r="C3" s="2"/><c r="D3"><f>B3</f></c>');
+  });
+
   test('rows and cells that the template has not get the style of their row or column', async () => {
     const { xml } = await fillSample({
       xml: `<worksheet xmlns="${MAIN}"><cols><col min="2" max="2" style="6"/></cols><sheetData>${HEADER}<row r="4" s="8" customFormat="1"/></sheetData></worksheet>`,
@@ -217,5 +228,17 @@ describe('names', () => {
 test('rows out of order are refused', async () => {
   await expect(fillSample({ xml: '<row r="3"/><row r="2"/>', names: { A1: 1 } })).rejects.toMatchObject({
     code: 'template.invalid',
+  });
+});
+
+test('below the last row of Excel formats are lost; content is refused', async () => {
+  const tables = [{ range: 'A1:A2', columns: ['n'], rows: [[1], [2], [3]] }];
+  const last = '<row r="1048574"><c r="A1048574"><v>7</v></c></row><row r="1048575"><c r="A1048575" s="1"/></row>';
+  const rows = await rowsOf({ xml: `${HEADER.replaceAll('2', '1')}${last}<row r="1048576" ht="12.8"/>`, tables });
+  expect(rows.slice(4)).toEqual(['<row r="1048576"><c r="A1048576"><v>7</v></c></row>']);
+  const value = '<row r="1048576"><c r="A1048576"><v>7</v></c></row>';
+  await expect(fillSample({ xml: value, tables })).rejects.toMatchObject({ code: 'render.failed' });
+  await expect(fillSample({ xml: '', tables, names: { A1048575: 1 } })).rejects.toMatchObject({
+    code: 'render.failed',
   });
 });

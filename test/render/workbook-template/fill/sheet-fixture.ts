@@ -18,6 +18,8 @@ export interface SampleTable {
   readonly columns: readonly string[];
   readonly totals?: boolean;
   readonly rows: readonly (readonly CellValue[])[];
+  /** Of a list. */
+  readonly clearsSamples?: boolean;
 }
 
 export interface Sample {
@@ -84,6 +86,7 @@ export async function fillSample({
       table: tableOf(table),
       bound: table.columns.map((header) => !/^[=!]/.test(header)),
       length: table.rows.length,
+      clearsSamples: table.clearsSamples === true,
       rows: table.rows,
     }),
   );

@@ -45,3 +45,13 @@ test('results are stale where a formula reads a filled sheet by its name, a tabl
     'through another',
   ]);
 });
+
+test('a long chain of names is followed to its end', () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => ({
+    name: `n${index}`,
+    scope: null,
+    formula: index === 19_999 ? 'Board!$A$1' : `n${index + 1}`,
+  }));
+  const mentions = new Map([['far', new Set(['n0'])]]);
+  expect(findStaleSheets({ tables: [], names }, new Set(['Board']), mentions)).toEqual(new Set(['Board', 'far']));
+});

@@ -82,12 +82,16 @@ it.each<[string, Example, string[]]>([
       sheet: data(
         row(
           2,
-          '<c r="B2"><f t="array" ref="B2">SUM(A2:A3*A2:A3)</f></c><c r="E2" cm="1"><f t="array" ref="E2:E9">X()</f></c>',
+          '<c r="A2"><f t="array" ref="A2">SUM(B2*{1,2})</f></c><c r="B2"><f t="array" ref="B2:C2">A2*{1,2}</f></c><c r="E2" cm="1"><f t="array" ref="E2:E9">X()</f></c>',
         ),
         row(3, '<c r="G3"><f t="dataTable" ref="G3:H5" r1="A1"/></c><c r="K3"><f t="array" ref="K3:K4">A1</f></c>'),
       ),
     },
-    ['error workbook.obstacle Board!B2', 'error workbook.obstacle Board!E2:E9', 'error workbook.obstacle Board!G3:H5'],
+    [
+      'error workbook.obstacle Board!B2:C2',
+      'error workbook.obstacle Board!E2:E9',
+      'error workbook.obstacle Board!G3:H5',
+    ],
   ],
   [
     'tables',
@@ -126,6 +130,18 @@ it.each<[string, Example, string[]]>([
       ),
     },
     ['warning workbook.obstacle Board!4:4', 'warning workbook.not_followed Board!E4'],
+  ],
+  [
+    'rows of data that nobody would see',
+    {
+      sheet: data(
+        row(1, '', ' hidden="1"'),
+        row(2, '', ' hidden="1"'),
+        row(3, '', ' hidden="1"'),
+        row(5, '', ' hidden="1"'),
+      ),
+    },
+    ['warning workbook.obstacle Board!2:2'],
   ],
   [
     'formulas that Excel would not read',

@@ -168,6 +168,14 @@ test('tables that are not bound move, and do not grow', () => {
   expect(mapTable(part(xml('D8:E9')), 'Data', false, map)).toBe(xml('D10:E11'));
 });
 
+test('the formula of a column is that of its cells', () => {
+  const xml = (formula: string, total: string): string =>
+    `<table ref="A4:B7"><tableColumn><calculatedColumnFormula>${formula}</calculatedColumnFormula><totalsRowFormula>${total}</totalsRowFormula></tableColumn></table>`;
+  expect(mapTable(part(xml('SUM(A$5:A7)/SUM(A$5:A$7)', 'SUM(A5:A7)')), 'Data', true, map)).toBe(
+    xml('SUM(A$5:A7)/SUM(A$5:A$9)', 'SUM(A5:A9)').replace('A4:B7', 'A4:B9'),
+  );
+});
+
 test('threaded comments, controls, cells of XML maps, parameters of connections, saved views', () => {
   const moved = moveComments(['B7', 'B8'], 'Data', map);
   expect(mapComments(part('<T><threadedComment ref="B8"/><threadedComment ref="B8" parentId="1"/></T>'), moved)).toBe(

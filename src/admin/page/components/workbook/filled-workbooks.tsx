@@ -14,12 +14,21 @@ export const FilledWorkbooks = ({ files }: { readonly files: readonly FileEntry[
   </>
 );
 
-const FilledWorkbook = ({ name, filled: { template, sha256, tables, names } }: FilledProps) => (
+const FilledWorkbook = ({
+  name,
+  filled: { template, sha256, defined_sha256: defined, tables, names },
+}: FilledProps) => (
   <Section id="workbook" heading="Workbook">
     <p>
       {name} is the template {template} <code title={`SHA-256 ${sha256}`}>{sha256.slice(0, 12)}</code> with{' '}
       {formatCounted(tables.length, 'table')} and {formatCounted(names.length, 'named cell')} filled.
     </p>
+    {defined === undefined ? null : (
+      <p>
+        The template has changed since the report was loaded, with{' '}
+        <code title={`SHA-256 ${defined}`}>{defined.slice(0, 12)}</code>.
+      </p>
+    )}
     {tables.length === 0 ? null : (
       <Table
         caption={`Tables filled in ${name}`}

@@ -18,7 +18,18 @@ export const mapTable = (part: XmlPart, sheet: string, bound: boolean, map: Refe
       WITH_RANGE.has(local) && attributes.ref !== undefined
         ? { ref: mapRef(attributes.ref, sheet, bound, map) }
         : undefined,
-    text: (formula, { local }) => (WITH_FORMULA.has(local) ? mapFormula(formula, sheet, map) : undefined),
+    text: (formula, { local }) => {
+      if (!WITH_FORMULA.has(local)) return undefined;
+      // As in the cells of the column: a range that ends with the row of its formula does not grow.
+      const place = bound && local === 'calculatedColumnFormula' ? { row: 0, filled: true } : undefined;
+      return mapFormula(formula, sheet, map, place);
+    },
+  });
+
+/** A table with rows: without the mark that its row below the header is an empty one to type into. */
+export const withoutInsertRow = (part: XmlPart): string | undefined =>
+  rewriteXml(tokensOf(part), {
+    attributes: (_, ancestors) => (ancestors.length === 0 ? { insertRow: null } : undefined),
   });
 
 /**
