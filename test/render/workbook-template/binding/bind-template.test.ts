@@ -115,6 +115,17 @@ describe('tables', () => {
     ]);
   });
 
+  it('warns of a table named almost like a section without a table, and of no other', () => {
+    const warned = (...names: string[]) =>
+      problemsOf([KPIS], workbook(names.map((each) => table(each, KPI_HEADERS)))).filter(
+        ([, code]) => code === 'workbook.unknown',
+      );
+    expect(warned('kpsi', 'Forecast')).toEqual([
+      ['warning', 'workbook.unknown', 'Board!B4:D6', '"kpsi", whose rows stay as they are'],
+    ]);
+    expect(warned('kpis', 'kpis2')).toEqual([]);
+  });
+
   it('says what of the report is shown nowhere', () => {
     const other: SectionInput = { id: 'other', metrics: ['screening.hits'] };
     const list: SectionInput = { id: 'roster', list: 'profiles' };
