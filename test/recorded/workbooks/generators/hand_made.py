@@ -54,14 +54,15 @@ def pivot_tables(path, size):
     writer, other, sheet, table = groups_workbook(path, size)
     other.write_formula('E1', '=IFERROR(GETPIVOTDATA("Profiles created",$A$3),0)')
     sheet.write_formula('G2', '=IFERROR(GETPIVOTDATA("Profiles created",$B$%d),0)' % (table.below + 3))
-    for target, row, column in ((other, 2, 0), (other, 12, 0), (sheet, table.below + 2, 1)):
+    # Beside each other: when they are refreshed, each grows down.
+    for target, row, column in ((other, 2, 0), (other, 2, 6), (sheet, table.below + 2, 1)):
         for at, line in enumerate([['Row Labels', 'Sum'], ['Sample 1', 7000], ['Grand Total', 7000]]):
             target.write_row(row + at, column, line)
     writer.close()
     package = Package(path)
     ref = 'ref="%s" sheet="Board"' % table.ref
     pivot(package, 1, 'name="groups"', 'xl/worksheets/sheet1.xml', 'A3:B5', 1)
-    pivot(package, 2, ref, 'xl/worksheets/sheet1.xml', 'A13:B15', 1)
+    pivot(package, 2, ref, 'xl/worksheets/sheet1.xml', 'G3:H5', 1)
     pivot(package, 3, ref, 'xl/worksheets/sheet2.xml', 'B%d:C%d' % (table.below + 3, table.below + 5), 2)
     package.save()
 
