@@ -30,12 +30,16 @@ export function closestMatches(name: string, known: Iterable<string>, max = 1): 
   if (name.length > MAX_COMPARED_LENGTH) return [];
   const written = name.toLowerCase();
   const allowed = Math.max(1, Math.floor(name.length / 3));
-  return [...known]
-    .map((candidate) => ({ candidate, edits: editDistance(written, candidate.toLowerCase()) }))
-    .filter(({ edits }) => edits <= allowed)
-    .sort((a, b) => a.edits - b.edits)
-    .slice(0, max)
-    .map(({ candidate }) => candidate);
+  return (
+    [...known]
+      // No text is closer than its length is.
+      .filter((candidate) => Math.abs(candidate.length - name.length) <= allowed)
+      .map((candidate) => ({ candidate, edits: editDistance(written, candidate.toLowerCase()) }))
+      .filter(({ edits }) => edits <= allowed)
+      .sort((a, b) => a.edits - b.edits)
+      .slice(0, max)
+      .map(({ candidate }) => candidate)
+  );
 }
 
 /** `did you mean "week"?` for the end of a diagnostic; undefined without a match. */

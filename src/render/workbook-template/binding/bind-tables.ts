@@ -123,6 +123,25 @@ interface HeaderContext {
   readonly section: SectionOutline;
 }
 
+/** A table of its own whose name is almost that of a section without a table: its sample rows would stay. */
+function misspelled(table: TemplateTable, unfilled: readonly SectionOutline[]): readonly TemplateProblem[] {
+  const [closest] = closestMatches(
+    table.name,
+    unfilled.map(({ id }) => id.replaceAll('-', '_')),
+  );
+  if (closest === undefined) return [];
+  return [
+    {
+      severity: 'warning',
+      code: 'workbook.unknown',
+      at: tableAt(table),
+      expected: 'the id of a section as the name of the table',
+      got: `${quoted(table.name)}, whose rows stay as they are`,
+      next: `rename it to ${quoted(closest)}, or check that the table is your own`,
+    },
+  ];
+}
+
 export interface BoundTables {
   readonly tables: readonly BoundTable[];
   readonly problems: readonly TemplateProblem[];
@@ -132,10 +151,14 @@ export interface BoundTables {
 export function bindTables({ tables }: Pick<TemplateWorkbook, 'tables'>, outline: ReportOutline): BoundTables {
   const bound: BoundTable[] = [];
   const problems: TemplateProblem[] = [];
+  const own: TemplateTable[] = [];
   const readers = new Map<SectionOutline, ReturnType<typeof headerReader>>();
   for (const table of tables) {
     const section = sectionOf(table, outline);
-    if (section === undefined) continue;
+    if (section === undefined) {
+      own.push(table);
+      continue;
+    }
     if ('severity' in section) {
       problems.push(section);
       continue;
@@ -161,5 +184,7 @@ export function bindTables({ tables }: Pick<TemplateWorkbook, 'tables'>, outline
     }
     bound.push({ table, section: section.id, columns });
   }
-  return { tables: bound, problems };
+  const filled = new Set(bound.map(({ section }) => section));
+  const unfilled = outline.sections.filter(({ id, text }) => !text && !filled.has(id));
+  return { tables: bound, problems: [...problems, ...own.flatMap((table) => misspelled(table, unfilled))] };
 }

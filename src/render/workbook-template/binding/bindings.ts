@@ -37,6 +37,8 @@ export type NameTarget =
   | { readonly kind: 'headline'; readonly number: number }
   /** Null: the comment on the whole report. */
   | { readonly kind: 'comment'; readonly section: string | null }
+  /** What readers must know of a section's figures: days, filters, what still grows, what is not compared. */
+  | { readonly kind: 'notes'; readonly section: string }
   /** The total of a section. */
   | { readonly kind: 'figure'; readonly section: string; readonly target: ColumnTarget };
 

@@ -76,7 +76,8 @@ function readFigure(section: SectionOutline, rest: string): NameReading {
   };
 }
 
-function readComment(sections: readonly SectionOutline[], name: string): NameReading {
+/** A text of a section. */
+function readText(kind: 'comment' | 'notes', sections: readonly SectionOutline[], name: string): NameReading {
   const found = sectionsNamed(sections, name);
   const [section] = found;
   if (section === undefined) {
@@ -84,10 +85,10 @@ function readComment(sections: readonly SectionOutline[], name: string): NameRea
       name,
       sections.map(({ id }) => nameKey(id)),
     );
-    return { kind: 'unknown', ...(closest === undefined ? {} : { closest: `${PREFIX}comment.${closest}` }) };
+    return { kind: 'unknown', ...(closest === undefined ? {} : { closest: `${PREFIX}${kind}.${closest}` }) };
   }
   if (found.length > 1) return { kind: 'ambiguous', ids: found.map(({ id }) => id) };
-  return { kind: 'bound', target: { kind: 'comment', section: section.id } };
+  return { kind: 'bound', target: { kind, section: section.id } };
 }
 
 /** The value that a defined name of a workbook asks for. Without regard to case; `-` of ids is `_`. */
@@ -107,8 +108,8 @@ export function readName(name: string, { sections, headlines }: ReportOutline): 
       ? { kind: 'bound', target: { kind: 'headline', number } }
       : { kind: 'unknown', closest: `${PREFIX}headline.${headlines}` };
   }
-  if (head === 'comment' && tail !== '') {
-    const read = readComment(sections, tail);
+  if ((head === 'comment' || head === 'notes') && tail !== '') {
+    const read = readText(head, sections, tail);
     if (read.kind !== 'unknown' || found.length === 0) return read;
   }
   const [section] = found;

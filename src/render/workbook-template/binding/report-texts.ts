@@ -9,6 +9,7 @@ import { blockLines, spansText } from '../../pack/review/block-lines.ts';
 import { commentsOn, packComments } from '../../pack/review/comments.ts';
 import { packCorrection } from '../../pack/review/correction.ts';
 import type { PackComment } from '../../pack/review/review.ts';
+import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
 import type { ExcelDate, NameTarget, TextVariable } from './bindings.ts';
 import { createInstantReader, excelDate } from './excel-dates.ts';
 
@@ -47,6 +48,16 @@ const commentText = ({ heading, blocks }: PackComment): string =>
 const completenessText = ({ text, notes }: Pack['completeness']): string =>
   [notes.length === 0 ? text : `${text}:`, ...notes.map(({ title, text: note }) => `– ${title}: ${note}`)].join('\n');
 
+/** A line for each thing that Docket's own workbook says of a section: a template cannot mark single figures. */
+function notesText(dataset: Dataset, section: string, locale: string): string | null {
+  const table = dataset.tables.find(({ id }) => id === section);
+  if (table === undefined) return null;
+  const words = messagesFor(locale);
+  const notes = tableNotes(table, locale).map((note) => incompleteNoteText(note, words));
+  const lines = [...tableFacts(dataset, table, locale), ...notes];
+  return lines.length === 0 ? null : lines.join('\n');
+}
+
 function variableText(
   dataset: Dataset,
   of: TextVariable,
@@ -82,7 +93,7 @@ function variableText(
 /** A text of the report, as Docket's own files print it; null where it has none. */
 export function reportText(
   dataset: Dataset,
-  target: Extract<NameTarget, { readonly kind: 'text' | 'headline' | 'comment' }>,
+  target: Extract<NameTarget, { readonly kind: 'text' | 'headline' | 'comment' | 'notes' }>,
   options: ReportTextOptions,
 ): string | null {
   switch (target.kind) {
@@ -95,5 +106,7 @@ export function reportText(
       const comments = commentsOn(packComments({ dataset, words, locale: options.locale }), target.section);
       return comments.length === 0 ? null : comments.map(commentText).join('\n\n');
     }
+    case 'notes':
+      return notesText(dataset, target.section, options.locale);
   }
 }

@@ -19,6 +19,8 @@ export function nameText(target: NameTarget): string {
       return `headline.${target.number}`;
     case 'comment':
       return target.section === null ? 'comment' : `comment.${target.section}`;
+    case 'notes':
+      return `notes.${target.section}`;
     case 'figure':
       return `${target.section}.${columnText(target.target)}`;
   }

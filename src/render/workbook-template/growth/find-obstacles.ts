@@ -21,7 +21,6 @@ export async function findObstacles(
   bindings: TemplateBindings,
 ): Promise<readonly TemplateProblem[]> {
   const bound = bindings.tables.map(({ table }) => table);
-  if (bound.length === 0) return [];
   const problems: TemplateProblem[] = findConflicts(bound).map(({ table, other, shareData }) =>
     obstacle(table.sheet, formatRange(table.range), {
       expected: shareData
@@ -31,7 +30,7 @@ export async function findObstacles(
       next: 'Align the two tables, or move one of them below the other or to a sheet of its own',
     }),
   );
-  problems.push(...notFollowedByNames(workbook));
+  if (bound.length > 0) problems.push(...notFollowedByNames(workbook));
   for (const sheet of workbook.sheets) {
     if (sheet.kind !== 'worksheet') continue;
     const tables = bound.filter((table) => sameName(table.sheet, sheet.name));
@@ -39,6 +38,8 @@ export async function findObstacles(
     const found = await readObstacles(tokenizeXmlStream(await template.openPart(sheet.part), sheet.part), rows, (row) =>
       tables.some((table) => bodyRows(table).first <= row && row <= bodyRows(table).last),
     );
+    problems.push(...outOfOrder(sheet, found));
+    if (bound.length === 0) continue;
     problems.push(...notFollowedBySheet(sheet, found), ...tooLongFormulas(sheet, found));
     if (tables.length === 0) continue;
     problems.push(...besideOtherTables(workbook, tables), ...inTheWay(sheet, tables, found));
@@ -202,6 +203,20 @@ function pivotRange(xml: string, part: string): CellRange | undefined {
   }
   return undefined;
 }
+
+const outOfOrder = ({ name }: TemplateSheet, { outOfOrder: cell }: SheetObstacles): readonly TemplateProblem[] =>
+  cell === null
+    ? []
+    : [
+        {
+          severity: 'error',
+          code: 'workbook.invalid',
+          at: { sheet: name, cell },
+          expected: 'rows and cells in ascending order',
+          got: 'one behind another that it stands before',
+          next: 'Open the workbook in Excel, save it again, and check it',
+        },
+      ];
 
 /** The first one. */
 const tooLongFormulas = ({ name }: TemplateSheet, { tooLong }: SheetObstacles): readonly TemplateProblem[] =>

@@ -19,7 +19,7 @@ export interface FormulaReference {
   readonly from: ReferenceCorner;
   /** Absent: a single cell. */
   readonly to?: ReferenceCorner;
-  /** `:`, or with dots that trim empty cells: `.:.`; empty for a single cell. */
+  /** `:`, with dots that trim empty cells (`.:.`), or with spaces and the prefix of the second corner; empty for a single cell. */
   readonly separator: string;
 }
 
@@ -66,7 +66,30 @@ export function parseFormula(formula: string): readonly FormulaPiece[] {
     pieces.push(reference);
   }
   if (text !== '') pieces.push(text);
-  return pieces;
+  return joinCorners(pieces);
+}
+
+/** Two cells with a colon of their own between them are one range: `B5 : B8`, `Board!B5:Board!B8`. */
+function joinCorners(pieces: readonly FormulaPiece[]): readonly FormulaPiece[] {
+  const joined: FormulaPiece[] = [];
+  for (const piece of pieces) {
+    const [from, colon] = joined.slice(-2);
+    if (
+      typeof piece === 'string' ||
+      typeof colon !== 'string' ||
+      typeof from !== 'object' ||
+      !/^\s*:\s*$/.test(colon) ||
+      from.prefix !== piece.prefix ||
+      from.to !== undefined ||
+      piece.to !== undefined
+    ) {
+      joined.push(piece);
+      continue;
+    }
+    const separator = colon + piece.prefix;
+    joined.splice(-2, 2, { ...from, raw: from.raw + colon + piece.raw, to: piece.from, separator });
+  }
+  return joined;
 }
 
 /** A reference with other corners. */

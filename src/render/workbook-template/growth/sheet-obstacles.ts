@@ -15,6 +15,8 @@ export interface SheetObstacles {
   readonly formulaCells: readonly CellAddress[];
   /** The first formula that is too long to be read. */
   readonly tooLong: FormulaCell | null;
+  /** The first cell or row behind one that it should stand before: such a sheet cannot be filled. */
+  readonly outOfOrder: string | null;
   /** Of those that matter, from top to bottom. */
   readonly hiddenRows: ReadonlySet<number>;
 }
@@ -45,6 +47,7 @@ export async function readObstacles(
   const notFollowed = new Map<NotFollowed, FormulaCell & { readonly formulas: number }>();
   const formulaCells: CellAddress[] = [];
   let tooLong = null as FormulaCell | null;
+  let outOfOrder = null as string | null;
   const hiddenRows = new Set<number>();
   // Files may leave out the addresses of rows and cells: then they follow the one before.
   let cell: CellAddress = { row: 0, column: 0 };
@@ -57,10 +60,14 @@ export async function readObstacles(
     const { local, attributes } = token;
     if (local === 'sheetData') inData = true;
     else if (local === 'row' && inData) {
-      cell = { row: Number(attributes.r ?? cell.row + 1), column: 0 };
+      const row = Number(attributes.r ?? cell.row + 1);
+      if (!(row > cell.row)) outOfOrder ??= `${attributes.r}:${attributes.r}`;
+      cell = { row, column: 0 };
       if (isTrue(attributes.hidden) && hides(cell.row)) hiddenRows.add(cell.row);
     } else if (local === 'c' && inData) {
-      cell = parseCell(attributes.r ?? '') ?? { row: cell.row, column: cell.column + 1 };
+      const column = attributes.r === undefined ? cell.column + 1 : (parseCell(attributes.r)?.column ?? 0);
+      if (column <= cell.column) outOfOrder ??= `${attributes.r}`;
+      cell = { row: cell.row, column };
       dynamic = attributes.cm !== undefined;
     } else if (local === 'mergeCell') {
       const range = parseRange(attributes.ref ?? '');
@@ -100,7 +107,7 @@ export async function readObstacles(
       else if (token.kind === 'close' && token.local === 'sheetData') inData = false;
     }
   }
-  return { merged, blocks, notFollowed, formulaCells, tooLong, hiddenRows };
+  return { merged, blocks, notFollowed, formulaCells, tooLong, outOfOrder, hiddenRows };
 }
 
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';

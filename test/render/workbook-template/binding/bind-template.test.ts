@@ -115,6 +115,17 @@ describe('tables', () => {
     ]);
   });
 
+  it('warns of a table named almost like a section without a table, and of no other', () => {
+    const warned = (...names: string[]) =>
+      problemsOf([KPIS], workbook(names.map((each) => table(each, KPI_HEADERS)))).filter(
+        ([, code]) => code === 'workbook.unknown',
+      );
+    expect(warned('kpsi', 'Forecast')).toEqual([
+      ['warning', 'workbook.unknown', 'Board!B4:D6', '"kpsi", whose rows stay as they are'],
+    ]);
+    expect(warned('kpis', 'kpis2')).toEqual([]);
+  });
+
   it('says what of the report is shown nowhere', () => {
     const other: SectionInput = { id: 'other', metrics: ['screening.hits'] };
     const list: SectionInput = { id: 'roster', list: 'profiles' };
@@ -158,6 +169,7 @@ describe('names', () => {
     ['docket.headline.5', 'headline.5'],
     ['docket.comment', 'comment'],
     ['docket.comment.onboarding', 'comment.onboarding'],
+    ['docket.notes.onboarding', 'notes.onboarding'],
     ['docket.onboarding.profiles.created', 'onboarding.profiles.created'],
     ['docket.onboarding.profiles.created.change', 'onboarding.profiles.created.change_previous_period'],
     ['docket.workload.alerts.open.status', 'workload.alerts.open.status'],

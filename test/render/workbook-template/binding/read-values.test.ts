@@ -17,6 +17,7 @@ import { UNDEFINED_TEXT } from '../../../../src/render/figures/format-value.ts';
 import { rawColumns } from '../../../../src/render/figures/raw-columns.ts';
 import { statusColumns } from '../../../../src/render/formats/csv/status-fields.ts';
 import { toCellValue } from '../../../../src/render/formats/xlsx/sections/grid/cell-value.ts';
+import { incompleteNoteText, tableFacts, tableNotes } from '../../../../src/render/table-notes.ts';
 import type { CellValue, ColumnTarget, NameTarget } from '../../../../src/render/workbook-template/binding/bindings.ts';
 import { headerReader } from '../../../../src/render/workbook-template/binding/column-headers.ts';
 import { createInstantReader, excelDate } from '../../../../src/render/workbook-template/binding/excel-dates.ts';
@@ -283,6 +284,17 @@ describe('values of a report', () => {
       [7, '1', { serial: 46204.5 }, { serial: 46204 + 10 / 24 }, { serial: 46204 }, true, '1899-01-01'],
       [8, '=1+1', null, null, null, false, { serial: 46204 }],
     ]);
+  });
+
+  it('says of a section what its cells cannot show', () => {
+    const data = dataset([onboarding]);
+    const words = messagesFor('de-CH');
+    const lines = [
+      ...tableFacts(data, onboarding, 'de-CH'),
+      ...tableNotes(onboarding, 'de-CH').map((note) => incompleteNoteText(note, words)),
+    ];
+    expect(lines.length).toBeGreaterThan(1);
+    expect(value(data, { kind: 'notes', section: 'onboarding' })).toBe(lines.join('\n'));
   });
 
   it('prints comments, approval, corrections and completeness as its own files do', () => {

@@ -144,6 +144,11 @@ it.each<[string, Example, string[]]>([
     ['warning workbook.obstacle Board!2:2'],
   ],
   [
+    'cells and rows out of order, on any sheet',
+    { sheet: data(row(3, '<c r="B3"/><c r="B3"/>')), other: data(row(2, '<c/><c r="C2"/><c/>'), row(2, '')) },
+    ['error workbook.invalid Board!B3', 'error workbook.invalid Other!2:2'],
+  ],
+  [
     'formulas that Excel would not read',
     {
       sheet: data(row(1, `<c r="C1"><f>${"''".repeat(600)}</f></c>`)),

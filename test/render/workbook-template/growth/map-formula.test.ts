@@ -21,6 +21,8 @@ describe('mapFormula', () => {
     ['B5', 'B5'],
     ['B5:B5', 'B5:B15'],
     ['B2:B4', 'B2:B4'],
+    ['SUM(B2 : B5)', 'SUM(B2 : B15)'],
+    ["SUM('Bo''ard'!B2:'Bo''ard'!B5)", "SUM('Bo''ard'!B2:'Bo''ard'!B15)"],
     ['B6+B1', 'B16+B1'],
     ['B1:B6', 'B1:B16'],
     ['B7:$C9', 'B17:$C19'],
