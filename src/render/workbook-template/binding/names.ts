@@ -1,4 +1,5 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
+import { DURATION_UNITS, type DurationUnit } from '../../../definitions/schema/values/units.ts';
 import type { NameTarget, OutlineColumn, ReportOutline, SectionOutline } from './bindings.ts';
 import { ALL_SUFFIXES, figuresOf } from './figure-names.ts';
 
@@ -20,6 +21,7 @@ export type NameReading =
     };
 
 const PREFIX = 'docket.';
+const DURATION_UNIT_NAMES = Object.keys(DURATION_UNITS) as readonly DurationUnit[];
 
 const FIXED: ReadonlyMap<string, NameTarget> = new Map<string, NameTarget>([
   ...(
@@ -47,6 +49,19 @@ const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
 export const sectionsNamed = (sections: readonly SectionOutline[], name: string): readonly SectionOutline[] =>
   withKey(sections, nameKey(name), ({ id }) => [id]);
 
+/** A duration in the unit that stands behind it: `profiles.time_to_decision_p50.previous.hours`. */
+function readInUnit(section: SectionOutline, rest: string): NameReading | undefined {
+  const unit = DURATION_UNIT_NAMES.find((each) => rest.endsWith(`.${each}`));
+  if (unit === undefined) return undefined;
+  const read = readFigure(section, rest.slice(0, -unit.length - 1));
+  if (read.kind !== 'bound' || read.target.kind !== 'figure') return undefined;
+  const { target } = read.target;
+  const column = section.columns.find(({ name }) => name === target.column);
+  const isDuration = column?.unit === 'seconds' || column?.unit === undefined;
+  if (!isDuration || target.figure?.figure === 'status' || target.figure?.figure === 'change') return undefined;
+  return { kind: 'bound', target: { ...read.target, target: { ...target, unit } } };
+}
+
 function readFigure(section: SectionOutline, rest: string): NameReading {
   const metrics = metricsOf(section);
   const figures = figuresOf(section);
@@ -63,6 +78,8 @@ function readFigure(section: SectionOutline, rest: string): NameReading {
     const target = { column: column.name, figure, ...(hasUnit ? { unit: column.shownIn } : {}) };
     return { kind: 'bound', target: { kind: 'figure', section: section.id, target } };
   }
+  const inUnit = readInUnit(section, rest);
+  if (inUnit !== undefined) return inUnit;
   const suffix = ALL_SUFFIXES.find(
     (each) => rest.endsWith(each) && withKey(metrics, rest.slice(0, -each.length), idsOf).length > 0,
   );

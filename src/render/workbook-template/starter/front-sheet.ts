@@ -1,10 +1,10 @@
 import type { Cell, Worksheet } from 'exceljs';
 import type { Words } from '../../../i18n/messages.ts';
 import { COLOURS, fill, font, middle, STYLES, top } from '../../formats/xlsx/style/styles.ts';
-import type { OutlineColumn, ReportOutline, SectionOutline } from '../binding/bindings.ts';
+import type { FigureTarget, OutlineColumn, ReportOutline, SectionOutline } from '../binding/bindings.ts';
 import { figureSuffix } from '../binding/figure-names.ts';
 import { nameKey, readName } from '../binding/names.ts';
-import { metricFigures, type StarterTexts } from './section-columns.ts';
+import { DEFAULT_DURATION, metricFigures, type StarterTexts } from './section-columns.ts';
 
 const HEADLINES = 3;
 /** Texts are as wide as so many columns, also where there are fewer figures. */
@@ -98,7 +98,7 @@ function totalsOf(section: SectionOutline, outline: ReportOutline, texts: Starte
     .filter(({ kind }) => kind === 'metric')
     .map((column): TotalRow => {
       const cells = metricFigures(column, section, texts).flatMap(({ of, figure }): TotalCell[] => {
-        const name = `docket.${nameKey(section.id)}.${nameKey(column.name)}${figureSuffix(of.target)}`;
+        const name = `docket.${nameKey(section.id)}.${nameKey(column.name)}${figureSuffix(of.target)}${unitSuffix(column, of.target)}`;
         const sample = figure.samples[0];
         // Ids that are written alike in names are ambiguous.
         if (readName(name, outline).kind !== 'bound' || sample === undefined || sample instanceof Date) return [];
@@ -110,8 +110,14 @@ function totalsOf(section: SectionOutline, outline: ReportOutline, texts: Starte
   return rows.filter(({ cells }) => cells.length > 0);
 }
 
-const unitLabel = (label: string, { unit, shownIn }: OutlineColumn, { words }: StarterTexts): string =>
-  unit === 'seconds' ? `${label} (${shownIn === undefined ? 's' : words.table.durations[shownIn]})` : label;
+const unitLabel = (label: string, { unit, shownIn = DEFAULT_DURATION }: OutlineColumn, { words }: StarterTexts) =>
+  unit === 'seconds' ? `${label} (${words.table.durations[shownIn]})` : label;
+
+/** Without a unit of the report, names of durations say theirs. */
+const unitSuffix = ({ unit, shownIn }: OutlineColumn, { figure }: FigureTarget): string =>
+  unit === 'seconds' && shownIn === undefined && figure !== 'status' && figure !== 'change'
+    ? `.${DEFAULT_DURATION}`
+    : '';
 
 function headingOf(
   target: Parameters<typeof figureSuffix>[0],

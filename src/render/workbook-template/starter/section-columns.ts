@@ -27,7 +27,7 @@ export interface StarterTexts {
 export const SAMPLE_ROWS = 3;
 
 /** Of durations for which neither the report nor the template's author has chosen another unit. */
-const DEFAULT_DURATION: DurationUnit = 'hours';
+export const DEFAULT_DURATION: DurationUnit = 'hours';
 
 /** The columns of a section's table: everything that the report has, in the order of Docket's own workbook. */
 export function sectionColumns(section: SectionOutline, texts: StarterTexts): readonly StarterFigure[] {

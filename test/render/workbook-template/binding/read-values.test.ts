@@ -33,6 +33,7 @@ import {
   nastyDataset,
   onboarding,
   PERIOD,
+  ratioColumn,
   row,
   table,
   typeColumn,
@@ -284,6 +285,16 @@ describe('values of a report', () => {
       [7, '1', { serial: 46204.5 }, { serial: 46204 + 10 / 24 }, { serial: 46204 }, true, '1899-01-01'],
       [8, '=1+1', null, null, null, false, { serial: 46204 }],
     ]);
+  });
+
+  it('reads the unit behind the name of a duration, and of nothing else', () => {
+    const totals = { values: { [durationColumn.name]: 7200 } };
+    const data = dataset([table({ id: 'a', columns: [durationColumn, ratioColumn], rows: [], totals })]);
+    const read = (rest: string) => readName(`docket.a.${rest}`, outlineOfDataset(data));
+    const hours = read(`${durationColumn.name}.hours`);
+    expect(hours.kind === 'bound' && value(data, hours.target)).toBe(2);
+    expect(read(`${durationColumn.name}.status.hours`).kind).toBe('unknown');
+    expect(read(`${ratioColumn.name}.hours`).kind).toBe('unknown');
   });
 
   it('says of a section what its cells cannot show', () => {
