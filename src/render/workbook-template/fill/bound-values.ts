@@ -3,7 +3,7 @@ import type { ReferenceMap } from '../growth/growth.ts';
 import { sameName } from '../workbook/addresses.ts';
 import type { CellRange } from '../workbook/cells.ts';
 import { type BoundCells, MAX_CACHED_POINTS } from './bound-cells.ts';
-import type { SheetFill, TableFill } from './sheet-fill.ts';
+import type { SheetFill, TableFill } from './sheet/sheet-fill.ts';
 
 /** A bound table in the filled workbook. */
 interface PlacedTable {

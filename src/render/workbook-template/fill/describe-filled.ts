@@ -3,7 +3,7 @@ import { columnText } from '../binding/target-text.ts';
 import type { ReferenceMap } from '../growth/growth.ts';
 import { formatCell, formatRange, quoteSheetName } from '../workbook/addresses.ts';
 import type { FilledWorkbook } from './filled-workbook.ts';
-import type { TableFill } from './sheet-fill.ts';
+import type { TableFill } from './sheet/sheet-fill.ts';
 
 /** What of a template was filled. @param tables in the order of the bindings */
 export function describeFilled(

@@ -18,10 +18,10 @@ import type { TemplateWorkbook } from '../workbook/workbook.ts';
 import { createBoundCells } from './bound-values.ts';
 import { copyTemplate } from './copy-template.ts';
 import { describeFilled } from './describe-filled.ts';
-import { fillSheet } from './fill-sheet.ts';
 import type { FilledWorkbook } from './filled-workbook.ts';
-import { type Growth, type SheetScan, scanSheet } from './scan-sheet.ts';
-import { collectFills, type SheetFill, type TableFill } from './sheet-fill.ts';
+import { fillSheet } from './sheet/fill-sheet.ts';
+import { type Growth, type SheetScan, scanSheet } from './sheet/scan-sheet.ts';
+import { collectFills, type SheetFill, type TableFill } from './sheet/sheet-fill.ts';
 import { findStaleSheets } from './stale-sheets.ts';
 import { changedTemplate, refuseProblems } from './template-error.ts';
 

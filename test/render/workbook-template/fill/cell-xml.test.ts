@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cellXml, MAX_CELL_TEXT, textXml } from '../../../../src/render/workbook-template/fill/cell-xml.ts';
+import { cellXml, MAX_CELL_TEXT, textXml } from '../../../../src/render/workbook-template/fill/sheet/cell-xml.ts';
 import { decodeExcelText, tokenizeXml } from '../../../../src/render/workbook-template/package/tokenize-xml.ts';
 import { cases } from '../../../support/fuzz.ts';
 

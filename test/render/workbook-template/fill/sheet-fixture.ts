@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
-import { fillSheet } from '../../../../src/render/workbook-template/fill/fill-sheet.ts';
-import { scanSheet } from '../../../../src/render/workbook-template/fill/scan-sheet.ts';
-import { collectFills, type TableFill } from '../../../../src/render/workbook-template/fill/sheet-fill.ts';
+import { fillSheet } from '../../../../src/render/workbook-template/fill/sheet/fill-sheet.ts';
+import { scanSheet } from '../../../../src/render/workbook-template/fill/sheet/scan-sheet.ts';
+import { collectFills, type TableFill } from '../../../../src/render/workbook-template/fill/sheet/sheet-fill.ts';
 import { planGrowth } from '../../../../src/render/workbook-template/growth/plan-growth.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 import type { TemplatePackage } from '../../../../src/render/workbook-template/package/template-package.ts';

@@ -1,8 +1,8 @@
-import type { CellValue } from '../binding/bindings.ts';
-import { type GrowthPlan, insertedRows, type RowBand } from '../growth/growth.ts';
-import { sameName } from '../workbook/addresses.ts';
-import { MAX_ROW } from '../workbook/cells.ts';
-import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
+import type { CellValue } from '../../binding/bindings.ts';
+import { type GrowthPlan, insertedRows, type RowBand } from '../../growth/growth.ts';
+import { sameName } from '../../workbook/addresses.ts';
+import { MAX_ROW } from '../../workbook/cells.ts';
+import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from '../../workbook/workbook.ts';
 
 /** What a sheet gets. */
 export interface SheetFill {

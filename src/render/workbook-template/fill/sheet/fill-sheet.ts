@@ -1,7 +1,7 @@
-import { createSheetMapper } from '../growth/map-sheet.ts';
-import type { TemplatePackage } from '../package/template-package.ts';
-import { tokenizeXmlStream } from '../package/tokenize-xml.ts';
-import type { XmlOpen } from '../package/xml-tokens.ts';
+import { createSheetMapper } from '../../growth/map-sheet.ts';
+import type { TemplatePackage } from '../../package/template-package.ts';
+import { tokenizeXmlStream } from '../../package/tokenize-xml.ts';
+import type { XmlOpen } from '../../package/xml-tokens.ts';
 import type { ColumnStyle } from './cell-styles.ts';
 import { createRowWriter, type RowWriter } from './row-writer.ts';
 import type { Growth, SheetScan } from './scan-sheet.ts';

@@ -1,6 +1,6 @@
-import type { CellValue } from '../binding/bindings.ts';
-import type { ReferenceMap } from '../growth/growth.ts';
-import { createFillDown, mapFormula } from '../growth/map-formula.ts';
+import type { CellValue } from '../../binding/bindings.ts';
+import type { ReferenceMap } from '../../growth/growth.ts';
+import { createFillDown, mapFormula } from '../../growth/map-formula.ts';
 import type { TableFill } from './sheet-fill.ts';
 
 /** Formulas of a column as they are filled down, by rows and columns from the first. */

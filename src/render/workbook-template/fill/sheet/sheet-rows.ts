@@ -1,6 +1,6 @@
-import { DocketError } from '../../../base/error.ts';
-import type { XmlOpen, XmlToken } from '../package/xml-tokens.ts';
-import { parseCell } from '../workbook/addresses.ts';
+import { DocketError } from '../../../../base/error.ts';
+import type { XmlOpen, XmlToken } from '../../package/xml-tokens.ts';
+import { parseCell } from '../../workbook/addresses.ts';
 
 /** A cell of the template with all of its tokens. */
 export interface SheetCell {

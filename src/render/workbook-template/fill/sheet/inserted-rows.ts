@@ -1,8 +1,8 @@
-import type { CellValue } from '../binding/bindings.ts';
-import { insertedRows, type ReferenceMap, type RowBand } from '../growth/growth.ts';
-import { createFillDown, mapFormula } from '../growth/map-formula.ts';
-import { escapeXmlAttribute, escapeXmlText } from '../package/tokenize-xml.ts';
-import { columnLetters } from '../workbook/addresses.ts';
+import type { CellValue } from '../../binding/bindings.ts';
+import { insertedRows, type ReferenceMap, type RowBand } from '../../growth/growth.ts';
+import { createFillDown, mapFormula } from '../../growth/map-formula.ts';
+import { escapeXmlAttribute, escapeXmlText } from '../../package/tokenize-xml.ts';
+import { columnLetters } from '../../workbook/addresses.ts';
 import type { StyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';
 import { formulaText } from './formula-cells.ts';

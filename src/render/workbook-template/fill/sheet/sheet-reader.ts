@@ -1,4 +1,4 @@
-import type { XmlToken } from '../package/xml-tokens.ts';
+import type { XmlToken } from '../../package/xml-tokens.ts';
 import { createRowReader, isRow, type SheetRow } from './sheet-rows.ts';
 
 /** A piece of a worksheet part, in the order of the part. */

@@ -1,17 +1,17 @@
-import { DocketError } from '../../../base/error.ts';
-import type { GrowthPlan, ReferenceMap } from '../growth/growth.ts';
-import { mapFormula } from '../growth/map-formula.ts';
-import { createSheetMapper } from '../growth/map-sheet.ts';
-import type { TemplatePackage } from '../package/template-package.ts';
-import { tokenizeXmlStream } from '../package/tokenize-xml.ts';
-import type { XmlToken } from '../package/xml-tokens.ts';
-import { parseRange } from '../workbook/addresses.ts';
-import { type CellRange, MAX_ROW } from '../workbook/cells.ts';
+import { DocketError } from '../../../../base/error.ts';
+import type { GrowthPlan, ReferenceMap } from '../../growth/growth.ts';
+import { mapFormula } from '../../growth/map-formula.ts';
+import { createSheetMapper } from '../../growth/map-sheet.ts';
+import type { TemplatePackage } from '../../package/template-package.ts';
+import { tokenizeXmlStream } from '../../package/tokenize-xml.ts';
+import type { XmlToken } from '../../package/xml-tokens.ts';
+import { parseRange } from '../../workbook/addresses.ts';
+import { type CellRange, MAX_ROW } from '../../workbook/cells.ts';
+import { namesIn } from '../stale-sheets.ts';
 import { formulaText, type SharedFormula, type SheetFormulas } from './formula-cells.ts';
 import { type BandFill, fallsOff, type SheetFill, shrinks } from './sheet-fill.ts';
 import { createSheetReader } from './sheet-reader.ts';
 import { isEmpty, type SheetCell, type SheetRow } from './sheet-rows.ts';
-import { namesIn } from './stale-sheets.ts';
 
 /** What has to be known of a sheet before its rows are written one after the other. */
 export interface SheetScan extends SheetFormulas {

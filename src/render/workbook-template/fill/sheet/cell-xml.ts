@@ -1,4 +1,4 @@
-import type { CellValue } from '../binding/bindings.ts';
+import type { CellValue } from '../../binding/bindings.ts';
 
 /** Excel's limit, in UTF-16 units. */
 export const MAX_CELL_TEXT = 32_767;

@@ -1,6 +1,6 @@
-import type { ReferenceMap } from '../growth/growth.ts';
-import { changeAttributes } from '../package/tokenize-xml.ts';
-import { columnLetters } from '../workbook/addresses.ts';
+import type { ReferenceMap } from '../../growth/growth.ts';
+import { changeAttributes } from '../../package/tokenize-xml.ts';
+import { columnLetters } from '../../workbook/addresses.ts';
 import { createBandWriter } from './band-writer.ts';
 import { type ColumnStyle, createStyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';

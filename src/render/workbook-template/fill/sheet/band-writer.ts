@@ -1,5 +1,5 @@
-import type { ReferenceMap, RowBand } from '../growth/growth.ts';
-import { columnLetters } from '../workbook/addresses.ts';
+import type { ReferenceMap, RowBand } from '../../growth/growth.ts';
+import { columnLetters } from '../../workbook/addresses.ts';
 import type { StyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';
 import type { CellWriter } from './formula-cells.ts';
