@@ -132,7 +132,7 @@ def add_backlog(sheet, style, name):
         sheet.write(row + index, 12, 0.1, style(num_format=GROWTH, align="right", font_color=GREY))
         name(f"docket.workload.{metric}.change", xl_rowcol_to_cell(row + index, 12))
     icons = [{"criteria": ">=", "type": "number", "value": value} for value in (0.02, -0.02)]
-    rule = {"type": "icon_set", "icon_style": "3_arrows", "reverse_icons": True, "icons": icons}
+    rule = {"type": "icon_set", "icon_style": "3_traffic_lights", "reverse_icons": True, "icons": icons}
     sheet.conditional_format(row + 1, 12, row + len(BACKLOG), 12, rule)
     sheet.merge_range(30, 9, 30, 12, "Data", head)
     sheet.merge_range(31, 9, 32, 12, "Completeness of the figures", style(text_wrap=True, valign="top", font_color=GREY))
