@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isErrno } from '../../base/errno.ts';
 import type { DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { errnoText } from './files.ts';
 
@@ -41,7 +42,7 @@ export async function findOrgFile(folder: string, name: string): Promise<OrgFile
   } catch (error) {
     return {
       expected: 'a file that can be read',
-      got: errnoText(error),
+      got: isErrno(error, 'ENOENT', 'ENOTDIR') ? 'no such file' : errnoText(error),
       next: `correct the path or its permissions: ${file}`,
     };
   }
