@@ -34,13 +34,19 @@ export type DiagnosticCode =
   | 'catalog.unknown'
   /** The catalog has it, but does not allow it here. */
   | 'catalog.not_allowed'
-  /** Of templates of workbooks: see `TemplateProblemCode`. */
+  /** No workbook, damaged, encrypted, signed as a whole, too large, or with parts that break the rules of packages. */
   | 'workbook.invalid'
+  /** External links, DDE, remote images and other content that reaches outside the workbook. */
   | 'workbook.external'
+  /** A table or name that asks for what the report has not. */
   | 'workbook.unknown'
+  /** Two tables for one column, names of sections that collide, one cell with two names. */
   | 'workbook.ambiguous'
+  /** Merged cells, array formulas or another table in the way of growth. */
   | 'workbook.obstacle'
+  /** INDIRECT, OFFSET and references across several sheets, which do not follow growth. */
   | 'workbook.not_followed'
+  /** A section or metric of the report that the template does not show. */
   | 'workbook.unused';
 
 /** An error in a file with its position. `docket check` shows it with its source line. */

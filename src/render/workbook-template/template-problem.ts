@@ -1,3 +1,5 @@
+import type { DiagnosticCode } from '../../definitions/diagnostics/diagnostic.ts';
+
 export interface ProblemPlace {
   readonly sheet: string;
   /** `B4` or `B4:C9`; absent: the sheet as a whole. */
@@ -19,18 +21,4 @@ export interface TemplateProblem {
   readonly next: string;
 }
 
-export type TemplateProblemCode =
-  /** No workbook, damaged, encrypted, signed as a whole, too large, or with parts that break the rules of packages. */
-  | 'workbook.invalid'
-  /** External links, DDE, remote images and other content that reaches outside the workbook. */
-  | 'workbook.external'
-  /** A table or name that asks for what the report has not. */
-  | 'workbook.unknown'
-  /** Two tables for one column, names of sections that collide, one cell with two names. */
-  | 'workbook.ambiguous'
-  /** Merged cells, array formulas or another table in the way of growth. */
-  | 'workbook.obstacle'
-  /** INDIRECT, OFFSET and references across several sheets, which do not follow growth. */
-  | 'workbook.not_followed'
-  /** A section or metric of the report that the template does not show. */
-  | 'workbook.unused';
+export type TemplateProblemCode = Extract<DiagnosticCode, `workbook.${string}`>;

@@ -217,7 +217,8 @@ const FORBIDDEN =
 const SPECIAL_IN_TEXT = new RegExp(`[&<>\\r${FORBIDDEN}`, 'g');
 const SPECIAL_IN_ATTRIBUTE = new RegExp(`[&<>"\\t\\n\\r${FORBIDDEN}`, 'g');
 
-const escapeForbidden = (character: string): string =>
+/** A character that XML forbids, as Excel writes it: `_x0001_`. */
+export const escapeForbidden = (character: string): string =>
   `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 
 /** Text as people see it, of a value in which the file format escapes characters (`ST_Xstring`): `_x000a_` is a line break. */

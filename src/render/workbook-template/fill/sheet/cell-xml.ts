@@ -1,13 +1,12 @@
+import { NOTHING_TO_ESCAPE } from '../../../formats/xlsx/package/xml-text.ts';
 import type { CellValue } from '../../binding/bindings.ts';
+import { escapeForbidden } from '../../package/tokenize-xml.ts';
 
 /** Excel's limit, in UTF-16 units. */
 export const MAX_CELL_TEXT = 32_767;
 const CUT_MARK = '…';
 /** Days between Excel's two epochs. */
 const DAYS_TO_1904 = 1_462;
-
-/** Texts that need no escape: a fast path for most texts of a large table. */
-const NOTHING_TO_ESCAPE = /^[\t\n !#-%'-;=?-^`-~\u00a0-\ud7ff\ue000-\ufffd]*$/;
 
 /** How the cells of a sheet are written. */
 export interface CellFormat {
@@ -45,16 +44,13 @@ export function textXml(text: string): string {
       .replace(/_(?=x[0-9a-fA-F]{4}_)/g, '_x005F_')
       .replace(/\r\n?/g, '\n')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, escapeControl)
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, escapeForbidden)
       .replace(/[\ud800-\udfff]/gu, '\ufffd')
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
       .replaceAll('>', '&gt;')
   );
 }
-
-const escapeControl = (character: string): string =>
-  `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 
 function cutText(text: string): string {
   if (text.length <= MAX_CELL_TEXT) return text;
