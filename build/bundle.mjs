@@ -150,6 +150,25 @@ const findStart = {
   },
 };
 
+/**
+ * Imported, a module of Node is loaded with all that its exports stand for: streams with `node:fs`, MIME types with
+ * `node:util`. What every command loads asks for no more than it takes.
+ */
+const BUILTIN_IMPORT = /^import \{([^}]*)\} from "(node:[\w/]+)";$/gm;
+const withoutFacades = {
+  name: 'without-facades',
+  renderChunk(code, { name }) {
+    if (![START, SHARED].includes(name)) return null;
+    return {
+      code: code.replaceAll(BUILTIN_IMPORT, (_, names, id) => {
+        const taken = names.replaceAll(' as ', ': ');
+        return `const {${taken}} = process.getBuiltinModule("${id}");`;
+      }),
+      map: null,
+    };
+  },
+};
+
 /** A source map that knows the line of each line, not each column: a fifth as large. */
 function withLinesOnly({ version, file, sources, mappings }) {
   const lines = decode(mappings).map((segments) =>
@@ -171,7 +190,7 @@ const bundle = await rolldown({
   // Of a package that has both, modules: only what is used of them is bundled.
   resolve: { mainFields: ['module', 'main'] },
   preserveEntrySignatures: 'allow-extension',
-  plugins: [keepUrls, withoutUnused, withoutWarning, withSmallStart, findStart],
+  plugins: [keepUrls, withoutUnused, withoutWarning, withSmallStart, findStart, withoutFacades],
   onLog(level, log, report) {
     // It would fail where Docket is installed.
     if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
