@@ -106,6 +106,8 @@ export async function createMachines<Name extends string>(
         await Promise.all(running.map((each) => each.kill()));
         running = [];
         await rm(folder, { recursive: true });
+        // Machines that start later hide it.
+        await mkdir(folder);
       },
     };
   };
