@@ -29,6 +29,8 @@ export interface FenceInput {
   readonly ledger: Pick<Ledger, 'find'>;
   readonly delivery: string;
   readonly epoch: number;
+  /** The records of the attempt's beginning: nothing is confirmed before they are durable. */
+  readonly begun?: Promise<void>;
   readonly clock: Clock;
   /** Ms of a monotonic clock; of the process by default. It may stop while the machine is suspended. */
   readonly monotonic?: (() => number) | undefined;
@@ -40,7 +42,7 @@ export interface FenceInput {
 
 /** The fence of one attempt. */
 export function attemptFence(input: FenceInput): Fence {
-  const { ledger, delivery, epoch, clock, monotonic = () => performance.now(), confirmLock } = input;
+  const { ledger, delivery, epoch, begun, clock, monotonic = () => performance.now(), confirmLock } = input;
   const { timeoutMs = CONFIRMATION_TTL_MS } = input;
   let confirmed: { readonly now: number; readonly elapsed: number; readonly validMs: number } | undefined;
 
@@ -53,6 +55,7 @@ export function attemptFence(input: FenceInput): Fence {
 
   /** The lock first: while it is held, no other process changes the row. @returns ms of validity */
   const check = async (): Promise<number> => {
+    await begun;
     const lockMs = (await confirmLock?.()) ?? CONFIRMATION_TTL_MS;
     if (lockMs <= 0) throw new NotConfirmedError('Not sent: another worker has taken over the run.');
     const row = await ledger.find(delivery);
