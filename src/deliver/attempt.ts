@@ -124,11 +124,11 @@ export async function beginAndSend(
   const message = send.message === undefined ? {} : { message: send.message };
   const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
   const begun = Promise.all([recordAttempt({ ...record, state: 'sending' }), previous]).then(() => onBegun?.());
-  const fence = attemptFence({ ...lock, ledger, clock, delivery: row.id, epoch, begun });
-  const [sent, recorded] = await Promise.allSettled([
-    send.confirmsFirst ? send(signal, fence) : begun.then(() => send(signal, fence)),
-    begun,
-  ]);
+  const fenced = { ...lock, ledger, clock, delivery: row.id, epoch };
+  const sending = send.confirmsFirst
+    ? send(signal, attemptFence({ ...fenced, begun }))
+    : begun.then(() => send(signal, attemptFence(fenced)));
+  const [sent, recorded] = await Promise.allSettled([sending, begun]);
   if (recorded.status === 'rejected') {
     // An unwritable archive stops the run. Nothing was sent: the row must not stay `sending`.
     await settle('pending', null);

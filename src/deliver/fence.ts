@@ -29,8 +29,11 @@ export interface FenceInput {
   readonly ledger: Pick<Ledger, 'find'>;
   readonly delivery: string;
   readonly epoch: number;
-  /** The records of the attempt's beginning: nothing is confirmed before they are durable. */
-  readonly begun?: Promise<void>;
+  /**
+   * The records of the attempt's beginning, for a target that is called before they are durable: nothing is confirmed before.
+   * The first confirmation is then asked for at once, while the target is still connecting.
+   */
+  readonly begun?: Promise<void> | undefined;
   readonly clock: Clock;
   /** Ms of a monotonic clock; of the process by default. It may stop while the machine is suspended. */
   readonly monotonic?: (() => number) | undefined;
@@ -64,10 +67,19 @@ export function attemptFence(input: FenceInput): Fence {
     return Math.min(CONFIRMATION_TTL_MS, lockMs);
   };
 
-  const confirm = async (): Promise<void> => {
+  const confirmNow = async (): Promise<void> => {
     const start = { now: clock.now(), elapsed: monotonic() };
     confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
     if (!isValid()) throw new NotConfirmedError('Not sent: the confirmation of the delivery took too long.');
+  };
+  let early = begun && confirmNow();
+  early?.catch(() => {});
+  const confirm = async (): Promise<void> => {
+    const first = early;
+    early = undefined;
+    await first;
+    // One that has expired meanwhile is asked for again.
+    if (first === undefined || !isValid()) await confirmNow();
   };
   return { confirm, confirmIfStale: async () => (isValid() ? undefined : confirm()) };
 }
