@@ -179,9 +179,18 @@ async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult>
   }
 }
 
+const MOST_MESSAGES_AHEAD = 4;
+const BYTES_AHEAD = 8 * 1024 * 1024;
+
+/** How many messages of a run are made while another is sent: the disk syncs several at once. Large ones take memory. */
+const messagesAhead = ({ artifacts }: PublishedRun): number => {
+  const size = artifacts.reduce((sum, { bytes }) => sum + bytes, 0);
+  return Math.max(1, Math.min(MOST_MESSAGES_AHEAD, Math.floor(BYTES_AHEAD / Math.max(size, 1))));
+};
+
 /**
- * Attempts every pending delivery, phase by phase and one after the other. While one is being sent, the message of the next
- * is made and archived, and the result of the one before recorded.
+ * Attempts every pending delivery, phase by phase and one after the other. While one is being sent, the messages of the next
+ * are made and archived, and the result of the one before is recorded.
  * @param notTried receives the details of deliveries skipped for an outage
  */
 async function sendPending(
@@ -203,14 +212,18 @@ async function sendPending(
   };
   let anyAttempted = false;
   let recorded: Promise<void> = Promise.resolve();
-  let ahead: { readonly id: string; readonly send: Promise<SendFn> } | undefined;
+  const ahead = new Map<string, Promise<SendFn>>();
+  const mostAhead = messagesAhead(input.published);
   /** Called once the archive knows of an attempt: from then on a message without one has certainly not begun to leave. */
-  const prepareAhead = (next: Delivery | undefined): void => {
-    const row = next && opened.get(next.row.id);
-    if (next === undefined || row?.state !== 'pending') return;
-    ahead = { id: row.id, send: next.prepare(row.epoch) };
-    // Thrown by its attempt, if it comes to that.
-    ahead.send.catch(() => {});
+  const prepareAhead = (next: readonly Delivery[], service: string): void => {
+    for (const delivery of next) {
+      const row = opened.get(delivery.row.id);
+      if (delivery.service !== service || row?.state !== 'pending' || ahead.has(row.id)) continue;
+      const send = delivery.prepare(row.epoch);
+      // Thrown by its attempt, if it comes to that.
+      send.catch(() => {});
+      ahead.set(row.id, send);
+    }
   };
   try {
     for (const phase of [0, 1, 2]) {
@@ -234,13 +247,13 @@ async function sendPending(
         }
         anyAttempted = true;
         const startedAt = clock.now();
-        const send = ahead?.id === id ? ahead.send : undefined;
-        const next = inPhase[index + 1];
+        const send = ahead.get(id);
         const ended = await attemptInSpan(delivery, send, row, input, {
           ...lock,
           previous: recorded,
-          onBegun: () => prepareAhead(next?.service === delivery.service ? next : undefined),
+          onBegun: () => prepareAhead(inPhase.slice(index + 1, index + 1 + mostAhead), delivery.service),
         });
+        ahead.delete(id);
         if (ended !== undefined) recorded = ended.recorded;
         // Another worker delivers the remaining rows.
         if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
@@ -254,7 +267,7 @@ async function sendPending(
     }
   } finally {
     // Nothing is written once this call has ended.
-    await Promise.allSettled([recorded, ahead?.send]);
+    await Promise.allSettled([recorded, ...ahead.values()]);
   }
 }
 

@@ -77,7 +77,11 @@ const ILLUSTRATED: EmailParts = {
 test.each([0, 1, 56, 57, 58, 114, 5_000])('a file of %i bytes is encoded as nodemailer encodes it', async (bytes) => {
   const content = Buffer.alloc(bytes, 'x\xff');
   const { raw } = await buildEmail({ ...PARTS, attachments: [{ name: 'a.csv', mediaType: 'text/csv', content }] });
-  const expected = await new MailComposer({ text: 'Hello', attachments: [{ filename: 'a.csv', content }], newline: 'win' })
+  const expected = await new MailComposer({
+    text: 'Hello',
+    attachments: [{ filename: 'a.csv', content }],
+    newline: 'win',
+  })
     .compile()
     .build();
   const bodyOf = (message: Uint8Array) =>
