@@ -64,6 +64,7 @@ export const redisBudgetHarness = async (url: string): Promise<BudgetHarness> =>
         };
       return {
         limits: budget.limits,
+        waiters: budget.waiters,
         acquire: after(budget.acquire),
         complete: after(budget.complete),
         release: after(budget.release),
