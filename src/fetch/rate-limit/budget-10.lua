@@ -73,6 +73,8 @@ local SPARE = 'spare!'
 local KEEP_MS, DAY_MS = 604800000, 86400000
 -- Returned tokens that stay in `held`, until all are removed together.
 local MAX_RETURNED = 8
+-- Up to this limit all held tokens are read; above it they are counted, and read only to estimate a grant.
+local MAX_READ = 64
 local ARITY = { acquire = 5, spare = 5, complete = 1, release = 1, cancel = 1, penalize = 1, inspect = 0 }
 local held, flight, queue, wakeups, names, rounds, state, clocks =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -80,7 +82,7 @@ local calls, window, overtakenAfter, expiresAfter, starvationLimit, recovery = t
   tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local machine, reading, knownGeneration = ARGV[7], tonumber(ARGV[8]), ARGV[9]
 
-local operations, creates, inspects, queues, acquiring = {}, false, false, false, {}
+local operations, creates, inspects, acquiring, newTokens = {}, false, false, {}, {}
 local at = 15
 while ARGV[at] do
   local name = ARGV[at]
@@ -88,7 +90,7 @@ while ARGV[at] do
   if not arity then return redis.error_reply('ERR unknown operation ' .. tostring(name)) end
   operations[#operations + 1] = { name, unpack(ARGV, at + 1, at + arity) }
   creates = creates or name == 'acquire' or name == 'spare' or name == 'penalize'
-  queues = queues or name == 'acquire' or name == 'spare'
+  if name == 'acquire' or name == 'spare' then newTokens[#newTokens + 1] = ARGV[at + 2] end
   inspects = inspects or name == 'inspect'
   if name == 'acquire' then acquiring[#acquiring + 1] = ARGV[at + 1] end
   at = at + 1 + arity
@@ -225,13 +227,12 @@ if tonumber(stored.window) ~= window then
   set('window', ARGV[2])
 end
 
--- Held tokens with the instants at which they return, and their number. Read once, by operations that need them.
-local releases, heldCount, returned, noneHeld
-local function readHeld()
-  if releases then return end
-  releases, heldCount, returned = {}, 0, {}
+-- Held tokens with the instants at which they return; their number; those that have returned. Read by operations that need them.
+local releases, heldCount, returned, noneHeld, isPart = {}, 0, {}, false, false
+local function readAllHeld()
   local tokens = redis.call('ZRANGE', held, 0, -1, 'WITHSCORES')
-  noneHeld = #tokens == 0
+  noneHeld, isPart = #tokens == 0, false
+  releases, heldCount, returned = {}, 0, {}
   for index = 1, #tokens, 2 do
     local release = tonumber(tokens[index + 1])
     if release > now then
@@ -240,6 +241,16 @@ local function readHeld()
     else
       returned[#returned + 1] = tokens[index]
     end
+  end
+end
+local function readHeld()
+  if calls <= MAX_READ then return readAllHeld() end
+  isPart = true
+  returned = redis.call('ZRANGEBYSCORE', held, '-inf', now)
+  local count = redis.call('ZCARD', held)
+  noneHeld, heldCount = count == 0, count - #returned
+  for index, release in ipairs(redis.call('ZMSCORE', held, unpack(newTokens))) do
+    if release and tonumber(release) > now then releases[newTokens[index]] = tonumber(release) end
   end
 end
 local currentLimit
@@ -285,9 +296,16 @@ local function readWaiters()
     for index, id in ipairs(acquiring) do nameOf[id] = known[index] end
   end
   local late = redis.call('ZRANGEBYSCORE', wakeups, '-inf', '(' .. (now - overtakenAfter), 'WITHSCORES')
+  local ids = {}
   for index = 1, #late, 2 do
     if tonumber(late[index + 1]) < now - overtakenAfter - expiresAfter then dequeue(late[index])
-    else overdue[late[index]] = nameOf[late[index]] or redis.call('HGET', names, late[index]) end
+    else ids[#ids + 1] = late[index] end
+  end
+  for index = 1, #ids, 1000 do
+    local last = math.min(#ids, index + 999)
+    for offset, name in ipairs(redis.call('HMGET', names, unpack(ids, index, last))) do
+      overdue[ids[index + offset - 1]] = name
+    end
   end
 end
 
@@ -349,6 +367,7 @@ end
 
 -- When a waiter with `before` others ahead can expect its token.
 local function estimateGrant(before)
+  if isPart then readAllHeld() end
   local times = {}
   for _ = 1, free() do times[#times + 1] = now end
   -- A call in flight can be answered now at the earliest.
@@ -404,6 +423,7 @@ end
 
 function perform.spare(_, token, _, _, holdMs)
   if releases[token] then return { -1, 1, free() } end
+  if isPart then readAllHeld() end
   local times = {}
   for name, release in pairs(releases) do
     if string.sub(name, 1, #SPARE) == SPARE then times[#times + 1] = release end
@@ -426,17 +446,16 @@ function perform.complete(token)
   local release = latest + window + 1
   redis.call('SREM', flight, token)
   redis.call('ZADD', held, 'XX', 'LT', release, token)
-  if releases and releases[token] then releases[token] = math.min(releases[token], release) end
+  if releases[token] then releases[token] = math.min(releases[token], release) end
   return {}
 end
 
 function perform.release(token)
   redis.call('SREM', flight, token)
   redis.call('ZREM', held, token)
-  if releases and releases[token] then
-    releases[token] = nil
-    heldCount = heldCount - 1
-  end
+  if isPart then heldCount = redis.call('ZCOUNT', held, '(' .. now, '+inf')
+  elseif releases[token] then heldCount = heldCount - 1 end
+  releases[token] = nil
   return {}
 end
 
@@ -459,7 +478,7 @@ function perform.penalize(forMs)
   return { first and 1 or 0, limit(), blocked - now, fullRateAt() - now }
 end
 
-if queues then
+if #newTokens > 0 then
   readHeld()
   readWaiters()
 end
@@ -481,7 +500,7 @@ local function write(command, key, values)
 end
 write('HSET', names, joined)
 write('ZADD', wakeups, toTell)
-if returned and #returned > MAX_RETURNED then
+if #returned > MAX_RETURNED then
   redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
   for index = 1, #returned, 1000 do
     redis.call('SREM', flight, unpack(returned, index, math.min(#returned, index + 999)))

@@ -242,7 +242,10 @@ async function acquireToken<Value>(
     }
     const wait = result.at - clock.now();
     if (wait > context.maxWaitMs) return snooze(result.at, `waiting for the API budget, ${result.ahead} calls ahead`);
-    await budget.waiters.sleep(key, result.at, { clock, windowMs: budget.limits.windowMs, signal: wakeUp });
+    // Far from its token nothing exact is known: those that expect theirs at about the same time ask together.
+    const isNear = result.ahead < budget.limits.calls;
+    const wakeAt = isNear ? result.at : result.at - (result.at % overtakenAfterMs);
+    await budget.waiters.sleep(key, wakeAt, { clock, windowMs: budget.limits.windowMs, signal: wakeUp });
   }
 }
 
