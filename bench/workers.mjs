@@ -30,6 +30,7 @@ const report = reportOf('workers');
 const redis = await privateRedis();
 const client = new Redis(redis.url);
 
+/** @param {{ limit?: object, calls: number, windowMs: number, workers: number }} work */
 async function measure(who, name, { limit = LIMIT, ...work }) {
   let figures;
   const { commands, cpuMs } = await costOf(async () => {
