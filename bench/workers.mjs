@@ -30,13 +30,13 @@ const report = reportOf('workers');
 const redis = await privateRedis();
 const client = new Redis(redis.url);
 
-/** @param {{ limit?: object, calls: number, windowMs: number, workers: number }} work */
-async function measure(who, name, { limit = LIMIT, ...work }) {
+async function measure(who, name, { limit = LIMIT, calls, windowMs, workers }) {
   let figures;
   const { commands, cpuMs } = await costOf(async () => {
-    figures = await makeCalls({ client: who, limiter: 'sliding', redisUrl: redis.url, ...work });
+    const order = { client: who, limiter: 'sliding', redisUrl: redis.url, calls, windowMs, workers };
+    figures = await makeCalls(order);
   }, client);
-  const per = (cost, digits) => rounded(cost / work.calls, digits);
+  const per = (cost, digits) => rounded(cost / calls, digits);
   const cost = { commands_per_call: per(commands, 1), cpu_ms_per_call: per(cpuMs, 2) };
   report({ name, who, ...figures, ...cost, limit });
   return commands;
