@@ -16,6 +16,12 @@ export interface FrozenDefinition {
   readonly settings: OrgSettings;
 }
 
+/** What decides when a report's runs are opened. A frozen definition is one. */
+export interface ScheduledReport {
+  readonly definition: Pick<Definition, 'org' | 'report' | 'digest' | 'schedule'>;
+  readonly settings: Pick<OrgSettings, 'id' | 'timezone' | 'calendar'>;
+}
+
 const storedSchema = z.strictObject({
   definition: z.object({
     org: z.string(),
