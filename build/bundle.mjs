@@ -27,7 +27,13 @@ const PACKAGES = 'packages';
 /** A module of a package. Broken builds are made in a folder of `node_modules/` (test/soak/broken-builds.ts). */
 const PACKAGE = /[\\/]node_modules[\\/](?!\.docket-)/;
 const packageOf = (module) => /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(module)?.[1] ?? '';
-const isOfPackages = ({ moduleIds }) => moduleIds.some((id) => PACKAGE.test(id));
+const isOfPackages = ({ name, moduleIds }) =>
+  ![START, SHARED].includes(name) && moduleIds.some((id) => PACKAGE.test(id));
+
+/** What every command loads, `--help` included, in two files: Node spends as long on a file as on 50 KB of code in it. */
+const [START, SHARED] = ['program', 'base'];
+/** Its packages are made small one by one: the code of ours that stands beside them keeps its names and lines. */
+const PACKAGES_OF_START = /[\\/]node_modules[\\/](commander|fast-string-(truncated-)?width)[\\/]/;
 
 /** The package that most of these modules are of, as the name of their file. */
 function largestPackage(modules) {
@@ -65,12 +71,14 @@ const UNUSED = [
   // Messages of zod in fifty languages.
   [/zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"],
 ];
-/** Optional packages that are not there. Each is asked for in a way that takes null. */
+/** Modules that are not there. Each is asked for in a way that takes null. */
 const ABSENT = [
   // Native; msgpackr reads with it, which BullMQ does not.
   { name: 'msgpackr-extract', by: /[\\/]msgpackr[\\/]/ },
   // For exemplars, which our metrics do not have.
   { name: '@opentelemetry/api', by: /[\\/]prom-client[\\/]/ },
+  // For subcommands that are programs of their own, which ours are not.
+  { name: 'node:child_process', by: /[\\/]commander[\\/]/ },
 ];
 const isAbsent = (id, importer = '') => ABSENT.some(({ name, by }) => name === id && by.test(importer));
 const withoutUnused = {
@@ -98,6 +106,69 @@ function bufferOf(from, encoding) {
   return typeof from === 'number' ? Buffer.alloc(from) : Buffer.from(from, encoding);
 }`;
 
+// Our code keeps its names and lines, for its stack traces; packages keep the names of functions and classes.
+const KEPT = { function: true, class: true };
+const SMALL = { compress: { target: 'node20', keepNames: KEPT }, mangle: { keepNames: KEPT } };
+
+/** @type {(name: string, code: string, options?: object) => string} */
+function minified(name, code, options) {
+  const { code: small, errors } = minifySync(name, code, { ...SMALL, ...options });
+  if (errors.length > 0) throw new Error(`${name}: ${errors[0].message}`);
+  return small;
+}
+
+const withSmallStart = {
+  name: 'with-small-start',
+  transform: {
+    filter: { id: PACKAGES_OF_START },
+    handler: (code, id) => ({ code: minified(id, code), map: null }),
+  },
+};
+
+/** The modules that are reached from this one by imports of these kinds. */
+function reached(from, kinds, moduleInfo) {
+  const modules = new Set();
+  const add = (id) => {
+    if (modules.has(id)) return;
+    modules.add(id);
+    for (const kind of kinds) for (const imported of moduleInfo(id)?.[kind] ?? []) add(imported);
+  };
+  add(from);
+  return modules;
+}
+
+/** What `main` loads before it runs, and what of it threads may load, which must not load the command line. */
+const [start, shared] = [new Set(), new Set()];
+const findStart = {
+  name: 'find-start',
+  buildEnd() {
+    const [main, ...threads] = ENTRIES.map((name) => join(source, `${name}.ts`));
+    const from = (id, kinds) => reached(id, kinds, (module) => this.getModuleInfo(module));
+    const ofThreads = new Set(threads.flatMap((id) => [...from(id, ['importedIds', 'dynamicallyImportedIds'])]));
+    // What is imported while `main` waits at its top level must not wait for it.
+    for (const id of from(main, ['importedIds'])) if (id !== main) (ofThreads.has(id) ? shared : start).add(id);
+  },
+};
+
+/**
+ * Imported, a module of Node is loaded with all that its exports stand for: streams with `node:fs`, MIME types with
+ * `node:util`. What every command loads asks for no more than it takes.
+ */
+const BUILTIN_IMPORT = /^import \{([^}]*)\} from "(node:[\w/]+)";$/gm;
+const withoutFacades = {
+  name: 'without-facades',
+  renderChunk(code, { name }) {
+    if (![START, SHARED].includes(name)) return null;
+    return {
+      code: code.replaceAll(BUILTIN_IMPORT, (_, names, id) => {
+        const taken = names.replaceAll(' as ', ': ');
+        return `const {${taken}} = process.getBuiltinModule("${id}");`;
+      }),
+      map: null,
+    };
+  },
+};
+
 /** A source map that knows the line of each line, not each column: a fifth as large. */
 function withLinesOnly({ version, file, sources, mappings }) {
   const lines = decode(mappings).map((segments) =>
@@ -119,7 +190,7 @@ const bundle = await rolldown({
   // Of a package that has both, modules: only what is used of them is bundled.
   resolve: { mainFields: ['module', 'main'] },
   preserveEntrySignatures: 'allow-extension',
-  plugins: [keepUrls, withoutUnused, withoutWarning],
+  plugins: [keepUrls, withoutUnused, withoutWarning, withSmallStart, findStart, withoutFacades],
   onLog(level, log, report) {
     // It would fail where Docket is installed.
     if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
@@ -136,25 +207,26 @@ const { output } = await bundle.write({
   chunkFileNames: (chunk) =>
     isOfPackages(chunk) ? `${PACKAGES}/${largestPackage(chunk.moduleIds)}.js` : 'chunks/[name].js',
   codeSplitting: {
-    groups: [{ name: PACKAGES, test: PACKAGE, entriesAware: true, includeDependenciesRecursively: false }],
+    groups: [
+      { name: START, test: (id) => start.has(id), includeDependenciesRecursively: false },
+      { name: SHARED, test: (id) => shared.has(id), includeDependenciesRecursively: false },
+      { name: PACKAGES, test: PACKAGE, entriesAware: true, includeDependenciesRecursively: false },
+    ],
   },
 });
 await bundle.close();
 
-// Our code keeps its names and lines, for its stack traces; packages keep the names of functions and classes.
-const KEPT = { function: true, class: true };
-const SMALL = { module: true, compress: { target: 'node20', keepNames: KEPT }, mangle: { keepNames: KEPT } };
-const ofPackages = output.filter((file) => file.type === 'chunk' && isOfPackages(file));
-for (const { fileName, code } of ofPackages) {
-  const { code: small, errors } = minifySync(fileName, code, SMALL);
-  if (errors.length > 0) throw new Error(`${fileName}: ${errors[0].message}`);
-  writeFileSync(join(target, fileName), small);
-}
+const chunks = output.filter((file) => file.type === 'chunk');
+for (const { fileName, code } of chunks.filter(isOfPackages))
+  writeFileSync(join(target, fileName), minified(fileName, code, { module: true }));
 for (const { fileName, source: map } of output.filter((file) => file.fileName.endsWith('.map'))) {
   const path = join(target, fileName);
   if (fileName.startsWith(`${PACKAGES}/`)) rmSync(path);
   else writeFileSync(path, JSON.stringify(withLinesOnly(JSON.parse(map))));
 }
-writeFileSync(join(target, 'LICENSES.md'), licensesOf(ofPackages.flatMap(({ moduleIds }) => moduleIds)));
+writeFileSync(
+  join(target, 'LICENSES.md'),
+  licensesOf(chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => PACKAGE.test(id)))),
+);
 copyAssets(source, target);
 chmodSync(join(target, 'main.js'), 0o755);

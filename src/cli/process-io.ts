@@ -6,7 +6,7 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** The io of this process. Installs listeners on its streams; those for signals only once a command asks for them. */
 export function createProcessIo(): CommandIo {
-  const { stdin, stdout, stderr, env } = process;
+  const { stdout, stderr, env } = process;
   for (const stream of [stdout, stderr]) {
     // `docket run … 2>&1 | head -1`: a reader that closes the pipe must not end a run between two deliveries.
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -15,7 +15,10 @@ export function createProcessIo(): CommandIo {
   }
   const io: CommandIo = {
     env,
-    stdin,
+    // Node opens it when it is first asked for, which few commands do.
+    get stdin() {
+      return process.stdin;
+    },
     stdout,
     stderr,
     onFatalError,
