@@ -1,6 +1,8 @@
 // Definitions put in force and registered with BullMQ, and what a look of every minute costs while nothing changes: with a
 // few timetables that all share, and with one of its own for each report. Ten thousand of them beside bare BullMQ, where
-// each has a job scheduler and whoever starts upserts them all; and how it grows up to there.
+// each has a job scheduler and whoever starts upserts them all; and how it grows up to there. At the end as many slots of
+// one minute, of a thousand organizations, opened in this process: definition, record, place in the line, job, cursor;
+// beside a bare BullMQ that adds as many jobs with a priority in bulk, and keeps no record.
 //
 //   npm run build && npm run build:modules && node bench/schedules.mjs [--quick] [--reports 10000]
 import { Queue } from 'bullmq';
@@ -11,26 +13,35 @@ import { silentLog } from '../dist-modules/base/log.js';
 import { NO_LAST_KNOWN_GOOD } from '../dist-modules/definitions/load/last-known-good.js';
 import { orgFileSchema } from '../dist-modules/definitions/schema/org-settings.js';
 import { TARGETS } from '../dist-modules/deliver/targets/registry.js';
-import { createActiveReports } from '../dist-modules/queue/definitions/active-reports.js';
+import { createActiveReports, freezeReports } from '../dist-modules/queue/definitions/active-reports.js';
 import { redisActiveVersions } from '../dist-modules/queue/definitions/active-versions.js';
 import { definitionStore } from '../dist-modules/queue/definitions/definition-store.js';
+import { runQueue } from '../dist-modules/queue/jobs/run-queue.js';
+import { redisRunStore } from '../dist-modules/queue/runs/run-store.js';
 import { createDueSlotCache } from '../dist-modules/queue/schedules/due-slots.js';
 import { jobSchedulers } from '../dist-modules/queue/schedules/job-schedulers.js';
 import { openDueSlots } from '../dist-modules/queue/schedules/open-due-slots.js';
+import { cursorNames } from '../dist-modules/queue/schedules/report-schedules.js';
 import { redisScheduleCursors } from '../dist-modules/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../dist-modules/redis/connection.js';
 import { reportFileSchema } from '../dist-modules/services/definitions/built-in-kinds.js';
+import { triggerRun } from '../dist-modules/services/runs/trigger-run.js';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { redisStats } from './support/redis-stats.mjs';
-import { reportGrowth, reportOf, sizesTo } from './support/report.mjs';
+import { reportGrowth, reportOf, rounded, sizesTo } from './support/report.mjs';
 
 const { reports: most } = readOptions({ reports: 10_000 }, { reports: 1_000 });
 const PREFIX = '{bench}';
 /** Goals: to put them all in force, to have the shared timetables tick, and commands of one look that finds nothing new. */
 const REGISTER_MS = 5_000;
 const QUIET_COMMANDS = 5;
+/** Of a slot that is opened: time, and processor time of this process, both ms. Ten thousand take ten seconds at most. */
+const SLOT_MS = 1;
+const SLOT_CPU_MS = 0.6;
+/** Organizations of those slots. */
+const ORGS = 1_000;
 /** Registrations of the peer that are on their way at the same time: as many as of ours. */
 const ABREAST = 200;
 
@@ -39,12 +50,12 @@ const settings = (id) => ({
   id,
 });
 
-/** @type {(count: number, cronOf: (n: number) => string) => import('../dist-modules/definitions/load/load-definitions.js').Definitions} */
-function jobsOf(count, cronOf) {
+/** @type {(count: number, cronOf: (n: number) => string, organizations?: number) => import('../dist-modules/definitions/load/load-definitions.js').Definitions} */
+function jobsOf(count, cronOf, organizations = 100) {
   const orgs = new Map();
   const reports = new Map();
   for (let n = 0; n < count; n += 1) {
-    const org = `org${n % 100}`;
+    const org = `org${n % organizations}`;
     if (!orgs.has(org)) orgs.set(org, settings(org));
     const file = reportFileSchema.parse({
       version: 1,
@@ -158,6 +169,76 @@ async function bullmq(count, cronOf) {
   }
 }
 
+/** Slots that came due within one day, all at the same minute, opened by one look. */
+async function opening(count) {
+  const server = await privateRedis();
+  const redis = await openRedis(server.url, 'worker', silentLog);
+  const queue = runQueue(redis, { prefix: PREFIX });
+  try {
+    const reports = freezeReports(jobsOf(count, () => '0 0 * * *', ORGS));
+    const cursors = redisScheduleCursors(redis, { prefix: PREFIX });
+    const runs = redisRunStore(redis, { prefix: PREFIX, keepDays: 90 });
+    const definitions = definitionStore(redis, { prefix: PREFIX, keepDays: 90, reportSchema: reportFileSchema });
+    await cursors.initialize(reports.flatMap(cursorNames), systemClock.now() - 86_400_000);
+    const stores = { runs, definitions, queue, clock: systemClock, log: silentLog };
+    const ports = {
+      cursors,
+      trigger: (request) => triggerRun(request, stores),
+      runs,
+      clock: systemClock,
+      log: silentLog,
+    };
+    const own = process.cpuUsage();
+    let opened = 0;
+    const cost = await costOf(async () => {
+      ({ opened } = await openDueSlots(reports, ports, createDueSlotCache()));
+    }, redis);
+    const { user, system } = process.cpuUsage(own);
+    return { ...cost, ownMs: (user + system) / 1000, missing: count - opened };
+  } finally {
+    await queue.close();
+    redis.disconnect();
+    await server.close();
+  }
+}
+
+/** As many jobs, added in bulk; `ABREAST` at a time, as a producer does that does not want to hold up Redis. */
+async function addingInBulk(count) {
+  const server = await privateRedis();
+  const redis = new Redis(server.url, { maxRetriesPerRequest: null });
+  const queue = new Queue('runs', { connection: redis });
+  try {
+    const own = process.cpuUsage();
+    const cost = await costOf(async () => {
+      for (let from = 0; from < count; from += ABREAST) {
+        await queue.addBulk(
+          Array.from({ length: Math.min(ABREAST, count - from) }, (_, index) => ({
+            name: `org${(from + index) % ORGS}`,
+            data: { run: from + index },
+            opts: { jobId: `r${from + index}`, priority: 1 + Math.floor((from + index) / ORGS) },
+          })),
+        );
+      }
+    }, redis);
+    const { user, system } = process.cpuUsage(own);
+    return { ...cost, ownMs: (user + system) / 1000 };
+  } finally {
+    await queue.close();
+    redis.disconnect();
+    await server.close();
+  }
+}
+
+const slotFigures = (count, { ms, ownMs, cpuMs, commands, bytes }) => ({
+  opened_ms: ms,
+  ms_per_slot: rounded(ms / count, 3),
+  own_cpu_ms_per_slot: rounded(ownMs / count, 3),
+  redis_cpu_ms_per_slot: rounded((cpuMs - ownMs) / count, 3),
+  // Also those inside of scripts.
+  commands_per_slot: rounded(commands / count, 1),
+  redis_bytes_per_slot: Math.round(bytes / count),
+});
+
 const figuresOf = (count, { ticking, restart, bytes }) => ({
   ticking_ms: ticking.ms,
   ticking_commands: ticking.commands,
@@ -207,3 +288,22 @@ for (const [name, cronOf, shared] of CASES) {
   grow('the next 200 slots, asked for the first time', 'ms of processor', (costs) => costs.slots.cpuMs);
   grow('Redis', 'bytes', (costs) => costs.bytes);
 }
+
+const slots = [];
+for (const n of sizesTo(most)) slots.push({ n, ...(await opening(n)) });
+const { n: count, missing, ...opened } = slots.at(-1);
+const name = `${count} slots of one minute, ${ORGS} organizations`;
+report({
+  name,
+  ...slotFigures(count, opened),
+  missing,
+  limit: { ms_per_slot: SLOT_MS, own_cpu_ms_per_slot: SLOT_CPU_MS, missing: 0 },
+});
+report({ name, who: 'bullmq', ...slotFigures(count, await addingInBulk(count)) });
+reportGrowth(report, {
+  name: 'open slots of one minute',
+  by: 'slots',
+  unit: 'ms of processor, ours and Redis',
+  points: slots.map(({ n, cpuMs }) => ({ n, cost: cpuMs })),
+  most: 1.1,
+});

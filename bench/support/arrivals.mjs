@@ -1,5 +1,7 @@
+import { fork } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { percentile, rounded } from './report.mjs';
 
 /**
@@ -9,10 +11,12 @@ import { percentile, rounded } from './report.mjs';
  *
  * @param ask one request; resolves to its status when the whole answer is there
  * @param rate requests a second
- * @returns ms of each answer; how often each status came; by how much the client itself was late (ms) at the most
+ * @returns ms of each answer; how late the client was with each of them, ms, in the same order; how often each status came; by
+ *   how much the client itself was late (ms) at the most
  */
 export async function arrivals(ask, { rate, seconds }) {
   const times = [];
+  const late = [];
   const statuses = new Map();
   let lateMs = 0;
   const open = [];
@@ -21,16 +25,18 @@ export async function arrivals(ask, { rate, seconds }) {
     const due = start + (index * 1_000) / rate;
     const wait = due - performance.now();
     if (wait > 0) await sleep(wait);
-    lateMs = Math.max(lateMs, performance.now() - due);
+    const lateBy = performance.now() - due;
+    lateMs = Math.max(lateMs, lateBy);
     open.push(
       ask(index).then((status) => {
         times.push(performance.now() - due);
+        late.push(lateBy);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
       }),
     );
   }
   await Promise.all(open);
-  return { times, statuses, lateMs };
+  return { times, late, statuses, lateMs };
 }
 
 /** The figures of what `arrivals` found; `other` counts the answers of another status than the one that is wanted. */
@@ -42,3 +48,25 @@ export const figuresOf = ({ times, statuses, lateMs }, wanted) => ({
   requests: times.length,
   client_late_ms: rounded(lateMs, 1),
 });
+
+/**
+ * `arrivals` in a process of its own. `ask` resolves to what the requests, one after the other in turn, took without what the
+ * client was late itself: what is left is the server's, a stall included, because nobody waits for an answer before he asks.
+ */
+export function httpClient({ url, headers }) {
+  const child = fork(fileURLToPath(new URL('./http-client.mjs', import.meta.url)));
+  return {
+    /** @param {{ requests: { method: string, path: string, body?: string }[], rate: number, seconds: number }} order */
+    ask: (order) =>
+      new Promise((resolve, reject) => {
+        const ended = (code) => reject(new Error(`the client ended with ${code}`));
+        child.once('exit', ended);
+        child.once('message', ({ times, late, lateMs, statuses }) => {
+          child.off('exit', ended);
+          resolve({ times: times.map((ms, index) => ms - late[index]), lateMs, statuses: new Map(statuses) });
+        });
+        child.send({ url, headers, ...order });
+      }),
+    close: () => child.disconnect(),
+  };
+}

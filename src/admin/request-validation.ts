@@ -58,11 +58,16 @@ export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) =>
   }
   if (!isUtf8(bytes)) return problem('request.malformed', { detail: 'The body is not UTF-8.' });
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
+  const body = text === '' && !isText ? '{}' : text;
+  // As routes declare it: the body is passed on without a request of its own, which would cost more than all that is done here.
+  if (raw.headers.get('content-type') === types[0]) {
+    Object.assign(context.req.bodyCache, { text: Promise.resolve(body) });
+    return next();
+  }
   const headers = new Headers(raw.headers);
   headers.set('content-type', types[0] ?? type);
   headers.delete('content-length');
   headers.delete('transfer-encoding');
-  const body = text === '' && !isText ? '{}' : text;
   context.req.raw = new Request(raw.url, { method: raw.method, headers, body });
   return next();
 };

@@ -183,7 +183,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const orgs = stores.orgs ?? (() => new Map());
   const reportScope = stores.reportScope ?? createReportScope(context, orgs);
   const readings = readingArchive(openArchive(context, scope).storage);
-  const limits = keyLimits({ orgs, secrets, log: context.log });
+  const limits = keyLimits({ orgs, secrets, clock, log: context.log });
   const reads = stores.budget('reads', RATE_LIMITS.reads);
   const metrics = new Map<string, Budget>();
   /** One budget per API key. Its limits follow the definitions, also during a run. */

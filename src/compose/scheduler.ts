@@ -106,7 +106,11 @@ export async function openScheduler(
   let scannedAt: number | undefined;
   const scan = async () => {
     await activeReports.refresh();
-    const { stuck = null } = await openDueSlots(activeReports.current(), duePorts, cache);
+    const { stuck = null } = await openDueSlots(
+      activeReports.current(),
+      { ...duePorts, load: activeReports.load },
+      cache,
+    );
     scannedAt = clock.now();
     await heartbeats.record({ at: scannedAt, stuck });
   };

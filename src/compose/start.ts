@@ -5,6 +5,8 @@ import type { Log } from '../base/log.ts';
 import { withScope } from '../base/scope.ts';
 import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { watchDefinitions } from '../definitions/load/definition-source.ts';
+import { fingerprintDirectory } from '../definitions/load/directory-fingerprint.ts';
+import { createReportPacker } from '../definitions/load/kept-reports.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import type { AdmissionCheck } from '../definitions/load/parse-definitions.ts';
 import { assertMailConfigured } from '../deliver/targets/email/mail-routes.ts';
@@ -46,7 +48,10 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     scope.use(events.logFatalErrors(log), (remove) => remove());
     const { roles } = options;
     const { reader: parser } = scope.add(startReaderThread({ clock, positions: false }));
-    const loaded = await loadDefinitions(config.DOCKET_JOBS, { parser });
+    const pack = createReportPacker();
+    // A folder that cannot be read is the loader's error.
+    const seen = await fingerprintDirectory(config.DOCKET_JOBS).catch(() => undefined);
+    const loaded = await loadDefinitions(config.DOCKET_JOBS, { parser, pack });
     // An invalid file stops the reports of its own organization only.
     for (const diagnostic of loaded.diagnostics)
       log.error(`Skipped: ${formatDiagnostic(diagnostic)}`, { path: diagnostic.file });
@@ -62,6 +67,8 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
         clock,
         log,
         parser,
+        pack,
+        ...(seen === undefined ? {} : { seen }),
         onCheck: observeDefinitions,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
       }),

@@ -3,6 +3,6 @@ import { serveTasks } from '../../src/base/task-thread.ts';
 import { handleTask } from '../../src/services/definitions/definition-tasks.ts';
 
 serveTasks((task) => {
-  for (; task.text.includes('# endless'); );
+  for (; [task, ...(task.texts ?? [])].some(({ text }) => text?.includes('# endless')); );
   return handleTask(task);
 });

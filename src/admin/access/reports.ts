@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Definitions, summariesOf } from '../../definitions/load/load-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
@@ -107,7 +107,7 @@ export function reportsAccess(
         ...entry,
         owner: definition.owner,
         timezone,
-        text: good?.definition.digest === definition.digest ? good.text : null,
+        text: good?.summary.digest === definition.digest ? good.read().text : null,
         digest: definition.digest,
         slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
         outline: outlineReport(version, ports.clock.now()),
@@ -116,7 +116,7 @@ export function reportsAccess(
     },
 
     titleOf: (org, report) =>
-      canSee(principal, org) ? ports.jobs().reports.get(`${org}/${report}`)?.title : undefined,
+      canSee(principal, org) ? summariesOf(ports.jobs()).get(`${org}/${report}`)?.title : undefined,
 
     periods: async (org, report, specs) => {
       assertVisible(principal, org);

@@ -45,7 +45,10 @@ export function runsAccess(
       }
       const request = {
         ...version,
-        slot: { trigger: idempotencyKey === undefined ? randomUUID() : hashIdempotencyKey(principal, idempotencyKey) },
+        slot:
+          idempotencyKey === undefined
+            ? { trigger: randomUUID(), isNew: true }
+            : { trigger: hashIdempotencyKey(principal, idempotencyKey) },
         trigger: 'on_demand' as const,
         priority,
         ...(period === undefined ? {} : { period }),

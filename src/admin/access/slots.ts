@@ -1,16 +1,16 @@
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import type { ReportSummary } from '../../definitions/load/kept-reports.ts';
+import { type Definitions, summariesOf } from '../../definitions/load/load-definitions.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
 import { timetableOf } from '../../definitions/schedules/slots.ts';
 import { groupByTimetable, slotFinder, type TimetableGroup } from '../../definitions/schedules/upcoming-slots.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible, notFoundError } from './access.ts';
 import type { ReportsPorts } from './reports.ts';
 
 /** A report and its settings. */
 interface Scheduled {
-  readonly definition: Definition;
+  readonly definition: ReportSummary;
   readonly settings: OrgSettings;
 }
 
@@ -36,9 +36,9 @@ export function reportSlotFinder(): FindReportSlots {
   };
 }
 
-function* scheduledOf({ reports, orgs }: Definitions) {
-  for (const definition of reports.values()) {
-    const settings = orgs.get(definition.org);
+function* scheduledOf(jobs: Definitions) {
+  for (const definition of summariesOf(jobs).values()) {
+    const settings = jobs.orgs.get(definition.org);
     if (settings !== undefined) yield [{ definition, settings }, timetableOf(definition, settings)] as const;
   }
 }

@@ -5,7 +5,8 @@ import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { formatDiagnostic } from '../diagnostics/diagnostic.ts';
 import { type DirectoryFingerprint, fingerprintDirectory } from './directory-fingerprint.ts';
-import { type Definitions, loadDefinitions } from './load-definitions.ts';
+import type { PackReports } from './kept-reports.ts';
+import { type Definitions, loadDefinitions, summariesOf } from './load-definitions.ts';
 import type { AdmissionCheck, DefinitionParser } from './parse-definitions.ts';
 
 /** The active definitions of this process, reloaded when their folder changes. */
@@ -21,6 +22,9 @@ export interface DefinitionSource {
   close(): Promise<void>;
 }
 
+/** How much longer than a look at the folder the pause before the next one is, at least. */
+const IDLE_SHARE = 20;
+
 /** A source that never changes. */
 export const staticDefinitions = (jobs: Definitions): DefinitionSource => ({
   current: () => jobs,
@@ -34,6 +38,9 @@ export interface WatchOptions {
   readonly log: Log;
   readonly admissionCheck?: AdmissionCheck;
   readonly parser: DefinitionParser;
+  readonly pack?: PackReports;
+  /** The state of the folder before `first` was loaded. Absent: the first check loads it again. */
+  readonly seen?: DirectoryFingerprint;
   /** Called after each check after which the active definitions match the folder. */
   readonly onCheck?: () => void;
   /** Ms between checks of the folder, for changes without file system events (network mounts, a link further up). */
@@ -51,10 +58,11 @@ export interface WatchOptions {
  * empty changes nothing.
  */
 export function watchDefinitions(first: Definitions, options: WatchOptions): DefinitionSource {
-  const { clock, log, admissionCheck, parser, onCheck, pollIntervalMs = 10_000, debounceMs = 300 } = options;
+  const { clock, log, admissionCheck, parser, pack, seen: before, onCheck } = options;
+  const { pollIntervalMs = 10_000, debounceMs = 300 } = options;
   const { folder } = first;
   let jobs = first;
-  let fingerprint: DirectoryFingerprint | undefined;
+  let fingerprint = before;
   let loggedDiagnostics = new Set(first.diagnostics.map(formatDiagnostic));
   let unreadable: string | undefined;
   const listeners = new Set<(jobs: Definitions) => void>();
@@ -64,6 +72,8 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
   let wake: () => void = () => {};
   let pendingReloads: (() => void)[] = [];
   let changePending = false;
+  /** Ms of the last look at the folder. */
+  let tookMs = 0;
   const notify = () => {
     changePending = true;
     wake();
@@ -116,7 +126,9 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
   /** False: the folder changed while it was read. */
   const check = async (forced: boolean): Promise<boolean> => {
     try {
+      const began = clock.now();
       const seen = await fingerprintDirectory(folder);
+      tookMs = clock.now() - began;
       if (!forced && seen.text === fingerprint?.text) {
         onCheck?.();
         return true;
@@ -125,6 +137,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
         previous: jobs.lastKnownGood,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
         parser,
+        ...(pack === undefined ? {} : { pack }),
       });
       const after = await fingerprintDirectory(folder);
       if (after.text !== seen.text) return false;
@@ -152,7 +165,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
 
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      if (!changePending && pendingReloads.length === 0) await pause(pollIntervalMs);
+      if (!changePending && pendingReloads.length === 0) await pause(Math.max(pollIntervalMs, tookMs * IDLE_SHARE));
       if (closing.signal.aborted) break;
       // Requests up to here are served by this check.
       const reloads = pendingReloads;
@@ -177,7 +190,8 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
     return clock.sleep(ms, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
   };
 
-  // The first check finds changes between the first load and the first watch.
+  // Before the first check, which finds changes between the first load and here.
+  if (before !== undefined) watchPaths(before.directories);
   changePending = true;
   const running = run();
   return {
@@ -203,12 +217,14 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
 /** The changes of a reload as text, e.g. `acme/weekly added`; at most 20. */
 function changedDefinitions(before: Definitions, after: Definitions): string[] {
   const changes: string[] = [];
-  for (const [name, { digest }] of after.reports) {
-    const was = before.reports.get(name)?.digest;
-    if (was === undefined) changes.push(`${name} added`);
-    else if (was !== digest) changes.push(`${name} changed`);
+  const was = summariesOf(before);
+  const is = summariesOf(after);
+  for (const [name, { digest }] of is) {
+    const last = was.get(name)?.digest;
+    if (last === undefined) changes.push(`${name} added`);
+    else if (last !== digest) changes.push(`${name} changed`);
   }
-  for (const name of before.reports.keys()) if (!after.reports.has(name)) changes.push(`${name} removed`);
+  for (const name of was.keys()) if (!is.has(name)) changes.push(`${name} removed`);
   for (const name of after.usingLastKnownGood)
     if (!before.usingLastKnownGood.has(name)) changes.push(`${name} on its last known good version`);
   for (const name of before.usingLastKnownGood)

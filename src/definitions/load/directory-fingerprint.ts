@@ -1,6 +1,7 @@
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { mapWithConcurrency } from '../../base/concurrency.ts';
+import { readdir, realpath, stat } from './files.ts';
 
 /** Definitions, logos and templates of workbooks. */
 const WATCHED_FILE = /\.(ya?ml|png|jpe?g|xl[st][xm])$/i;
@@ -13,7 +14,7 @@ const CONCURRENCY = 64;
 
 /** The state of a jobs folder: differs after a change of any file in it. */
 export interface DirectoryFingerprint {
-  /** Equal texts: nothing was written, replaced, moved, added or removed in between. */
+  /** A hash. Equal texts: nothing was written, replaced, moved, added or removed in between. */
   readonly text: string;
   /** Real paths of the folders to watch. */
   readonly directories: readonly string[];
@@ -23,14 +24,21 @@ export interface DirectoryFingerprint {
 export async function fingerprintDirectory(folder: string): Promise<DirectoryFingerprint> {
   const root = await realpath(folder);
   const directories = [root];
-  const files: string[] = [];
+  const state = createHash('sha256');
+  const add = async (files: readonly string[]) => {
+    for (const line of await mapWithConcurrency(files.toSorted(), CONCURRENCY, fileFingerprint))
+      state.update(`${line}\n`);
+  };
   for (const name of (await readdir(root)).sort()) {
     if (name.startsWith('.')) continue;
     const path = join(root, name);
     const inner = await readdir(path, { withFileTypes: true }).catch(() => undefined);
     // Files and unreadable folders count by their own state.
-    files.push(path);
-    if (inner === undefined) continue;
+    const files = [path];
+    if (inner === undefined) {
+      await add(files);
+      continue;
+    }
     directories.push(await realpath(path).catch(() => path));
     files.push(...inner.filter(({ name: file }) => WATCHED_FILE.test(file)).map((file) => join(path, file.name)));
     const below = inner.filter((file) => file.isDirectory() && !file.name.startsWith('.'));
@@ -39,9 +47,9 @@ export async function fingerprintDirectory(folder: string): Promise<DirectoryFin
       files.push(...deeper.files);
       directories.push(...deeper.directories);
     }
+    await add(files);
   }
-  const lines = await mapWithConcurrency(files, CONCURRENCY, fileFingerprint);
-  return { text: lines.sort().join('\n'), directories };
+  return { text: state.digest('hex'), directories };
 }
 
 interface FolderContent {

@@ -1,10 +1,18 @@
 import { isUtf8 } from 'node:buffer';
-import type { Dirent } from 'node:fs';
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import * as fs from 'node:fs';
 import { join, sep } from 'node:path';
+import { promisify } from 'node:util';
 import { errnoOf } from '../../base/errno.ts';
 import { type Diagnostic, fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import { MAX_DEFINITION_BYTES } from '../schema/report-definition.ts';
+
+// Those of fs/promises take four times the processor time.
+export const [readdir, readFile, realpath, stat] = [
+  promisify(fs.readdir),
+  promisify(fs.readFile),
+  promisify(fs.realpath.native),
+  promisify(fs.stat),
+];
 
 /** The errno of a failed file operation for diagnostics, e.g. `ENOENT`. */
 export const errnoText = (error: unknown): string => errnoOf(error) ?? 'unknown error';
@@ -64,7 +72,7 @@ export async function listDirectory(
   root: string,
   diagnostics: Diagnostic[],
 ): Promise<DirectoryEntry[]> {
-  let found: Dirent[];
+  let found: fs.Dirent[];
   try {
     found = await readdir(folder, { withFileTypes: true });
   } catch (error) {
@@ -72,9 +80,15 @@ export async function listDirectory(
     return [];
   }
   const entries: DirectoryEntry[] = [];
-  for (const { name } of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { name } = entry;
     if (name.startsWith('.')) continue;
     const file = join(folder, name);
+    // Only a link may lead out of the folder.
+    if (entry.isFile() || entry.isDirectory()) {
+      entries.push({ name, file, kind: entry.isDirectory() ? 'folder' : 'file' });
+      continue;
+    }
     try {
       const real = await realpath(file);
       if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) {

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
-import type { Definition } from '../schema/report-definition.ts';
-import type { SourceFile } from '../yaml/source-file.ts';
+import { type KeptReport, looseReport } from './kept-reports.ts';
 import { withFileHashes } from './named-files.ts';
 import {
   type AdmissionCheck,
   applyAdmissionCheck,
   type DefinitionParser,
   type LoadedOrg,
+  reportTextDigest,
 } from './parse-definitions.ts';
 
 /** The last valid version of each file, used while the file has errors. */
@@ -15,15 +15,7 @@ export interface LastKnownGood {
   /** By the organization's folder. */
   readonly orgs: ReadonlyMap<string, LoadedOrg>;
   /** By `org/report`. */
-  readonly reports: ReadonlyMap<string, LastKnownGoodReport>;
-}
-
-/** A valid definition with the text of its report and of its organization. */
-export interface LastKnownGoodReport {
-  readonly text: string;
-  readonly orgText: string;
-  readonly source: SourceFile;
-  readonly definition: Definition;
+  readonly reports: ReadonlyMap<string, KeptReport>;
 }
 
 export const NO_LAST_KNOWN_GOOD: LastKnownGood = { orgs: new Map(), reports: new Map() };
@@ -54,11 +46,11 @@ export async function lastKnownGoodReports(
   },
   parser: DefinitionParser,
   admissionCheck?: AdmissionCheck,
-): Promise<Map<string, LastKnownGoodReport>> {
-  const versions = new Map<string, LastKnownGoodReport>();
+): Promise<Map<string, KeptReport>> {
+  const versions = new Map<string, KeptReport>();
   const invalidFiles = new Set(loaded.diagnostics.map(({ file }) => file));
   for (const [name, last] of previous.reports) {
-    const { org, report } = last.definition;
+    const { org, report } = last.summary;
     const settings = loaded.orgs.get(org);
     if (loaded.reports.has(name) || settings === undefined) continue;
     if (!definitionPaths(loaded.folder, org, report).some((file) => invalidFiles.has(file))) continue;
@@ -66,12 +58,15 @@ export async function lastKnownGoodReports(
       versions.set(name, last);
       continue;
     }
-    const read = await parser.report(last.text, last.source.file, { org, report }, settings);
+    const { text, definition: before } = last.read();
+    const read = await parser.report(text, last.source.file, { org, report }, settings);
     // Its files may be what is wrong now.
-    const files = read.definition === undefined ? undefined : withFileHashes(read.definition, last.definition.files);
+    const files = read.definition === undefined ? undefined : withFileHashes(read.definition, before.files);
     const known = files === undefined ? read : { ...read, definition: files };
     const { definition, source } = applyAdmissionCheck(known, settings, admissionCheck);
-    if (definition !== undefined) versions.set(name, { text: last.text, orgText: settings.text, source, definition });
+    if (definition === undefined) continue;
+    const textDigest = reportTextDigest({ org, report }, text, settings.text);
+    versions.set(name, looseReport({ text, definition }, { textDigest, orgText: settings.text, source }));
   }
   return versions;
 }

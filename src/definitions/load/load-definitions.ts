@@ -1,6 +1,6 @@
-import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DocketError } from '../../base/error.ts';
+import { MappedMap } from '../../base/mapped-map.ts';
 import {
   comparePositions,
   type Diagnostic,
@@ -13,7 +13,8 @@ import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
-import { listDirectory } from './files.ts';
+import { listDirectory, readdir, realpath } from './files.ts';
+import type { PackReports, ReportSummary } from './kept-reports.ts';
 import {
   definitionPaths,
   isInvalidOrg,
@@ -33,6 +34,8 @@ export interface Definitions {
   readonly orgs: ReadonlyMap<string, OrgSettings>;
   /** By `org/report`; only with a valid organization. */
   readonly reports: ReadonlyMap<string, Definition>;
+  /** Of the same reports, what is asked for of all of them; `reports` may have to unpack each. Absent: `reports`. */
+  readonly summaries?: ReadonlyMap<string, ReportSummary>;
   /** All YAML files, by `org/report`, and by `org` for its `org.yaml`. */
   readonly sources: ReadonlyMap<string, SourceFile>;
   /** Every `targets.yaml`, by organization. */
@@ -54,6 +57,8 @@ export interface LoadOptions {
   readonly previous?: LastKnownGood;
   readonly admissionCheck?: AdmissionCheck;
   readonly parser: DefinitionParser;
+  /** Absent: definitions stay as they are, with the positions of their values. */
+  readonly pack?: PackReports;
 }
 
 /**
@@ -62,7 +67,7 @@ export interface LoadOptions {
  */
 export async function loadDefinitions(
   folder: string,
-  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser }: LoadOptions,
+  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser, pack }: LoadOptions,
 ): Promise<Definitions> {
   const root = await resolveFolder(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
@@ -79,6 +84,7 @@ export async function loadDefinitions(
     previous,
     admissionCheck,
     parser,
+    pack,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),
@@ -116,7 +122,8 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
   return {
     folder,
     orgs: new Map([...orgs].map(([org, { settings }]) => [org, settings])),
-    reports: new Map([...all].map(([name, { definition }]) => [name, definition])),
+    reports: new MappedMap(all, (report) => report.read().definition),
+    summaries: new MappedMap(all, ({ summary }) => summary),
     sources,
     targetSources,
     diagnostics: diagnostics.sort(comparePositions),
@@ -126,6 +133,12 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
     lastKnownGood: { orgs, reports: all },
   };
 }
+
+/** What is asked for of all reports, by `org/report`. */
+export const summariesOf = ({
+  summaries,
+  reports,
+}: Pick<Definitions, 'summaries' | 'reports'>): ReadonlyMap<string, ReportSummary> => summaries ?? reports;
 
 /** Rejects unless it is a folder that can be listed. */
 async function resolveFolder(folder: string): Promise<string> {

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
+import { mapWithConcurrency } from '../../base/concurrency.ts';
 import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import { ID_DESCRIPTION, ID_PATTERN } from '../schema/values/primitives.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
-import { type DirectoryEntry, listDirectory, readDefinitionFile } from './files.ts';
-import type { LastKnownGood, LastKnownGoodReport } from './last-known-good.ts';
+import { type DirectoryEntry, listDirectory, readDefinitionFile, realpath } from './files.ts';
+import { type KeptReport, looseReport, type PackReports } from './kept-reports.ts';
+import type { LastKnownGood } from './last-known-good.ts';
 import { type LoadedTargets, loadTargets, TARGETS_STEM } from './load-targets.ts';
 import { type InvalidLogo, readLogo } from './logo.ts';
 import { hasSameFiles, readNamedFiles } from './named-files.ts';
@@ -19,6 +20,9 @@ import {
   deepFreeze,
   type LoadedOrg,
   type ParsedReport,
+  type ReportName,
+  type ReportText,
+  reportTextDigest,
 } from './parse-definitions.ts';
 
 export const YAML_FILE = /\.ya?ml$/i;
@@ -31,8 +35,9 @@ export interface LoadState {
   readonly previous: LastKnownGood;
   readonly admissionCheck: AdmissionCheck | undefined;
   readonly parser: DefinitionParser;
+  readonly pack: PackReports | undefined;
   readonly orgs: Map<string, LoadedOrg>;
-  readonly reports: Map<string, LastKnownGoodReport>;
+  readonly reports: Map<string, KeptReport>;
   readonly sources: Map<string, SourceFile>;
   readonly targetSources: Map<string, SourceFile>;
   readonly diagnostics: Diagnostic[];
@@ -104,10 +109,8 @@ export async function loadOrganization(folder: DirectoryEntry, state: LoadState)
   const targets = await loadTargets(folder.name, stems.get(TARGETS_STEM), state);
   const org =
     (await loadSettings(folder, stems.get('org'), targets, state)) ?? keepLastKnownGoodOrg(folder.name, state);
-  for (const [report, file] of stems) {
-    if (report === TARGETS_STEM && targets.kind !== 'report') continue;
-    if (report !== 'org') await loadReport(folder.name, report, file, org, state);
-  }
+  const reports = [...stems].filter(([stem]) => stem !== 'org' && (stem !== TARGETS_STEM || targets.kind === 'report'));
+  await loadReports(folder.name, reports, org, state);
 }
 
 async function loadSettings(
@@ -173,37 +176,102 @@ async function loadLogo(folder: DirectoryEntry, source: SourceFile, logo: string
   return { settings: { logo: file }, digest: createHash('sha256').update(read.bytes).digest('hex') };
 }
 
-async function loadReport(
+/** Files read at the same time. */
+const READ_ABREAST = 32;
+/** Texts parsed together, and their characters: what is lost where one of them takes too long. */
+const PARSED_TOGETHER = { texts: 50, characters: 200_000 };
+
+interface ChangedReport extends ReportText {
+  readonly textDigest: string;
+}
+
+/** Loads an organization's reports into `state`. Those with the texts and files of before are not parsed again. */
+async function loadReports(
   org: string,
-  report: string,
-  file: DirectoryEntry,
+  files: readonly (readonly [report: string, file: DirectoryEntry])[],
   settings: LoadedOrg | undefined,
   state: LoadState,
 ): Promise<void> {
-  const read = await readDefinitionFile(file.file);
-  if ('fault' in read) {
-    state.diagnostics.push(read.fault);
-    return;
+  const read = await mapWithConcurrency(files, READ_ABREAST, ([report, { file }]) =>
+    readReport({ org, report }, file, settings, state),
+  );
+  const kept = read.flatMap((each) => (each !== undefined && 'summary' in each ? each : []));
+  for (const batch of batchesToParse(read.flatMap((each) => (each !== undefined && 'text' in each ? each : [])))) {
+    const parsed = await parseReports(batch, settings, state.parser);
+    for (const [index, one] of batch.entries()) {
+      const report = await takeParsed(one, parsed[index], settings, state);
+      if (report !== undefined) kept.push(report);
+    }
   }
-  const name = `${org}/${report}`;
-  const { text } = read;
-  const last = state.previous.reports.get(name);
-  const folder = dirname(file.file);
-  const unchanged =
-    last !== undefined &&
-    last.text === text &&
-    last.orgText === settings?.text &&
-    (await hasSameFiles(last.definition, folder));
-  const { source, definition, partial, diagnostics }: ParsedReport = unchanged
-    ? { ...last, diagnostics: [] }
-    : applyAdmissionCheck(
-        await readNamedFiles(await state.parser.report(text, file.file, { org, report }, settings), folder),
-        settings,
-        state.admissionCheck,
-      );
-  state.sources.set(name, source);
+  const byName = new Map((state.pack?.(kept) ?? kept).map((report) => [report.summary.report, report]));
+  for (const [stem] of files) {
+    const report = byName.get(stem);
+    if (report === undefined) continue;
+    const name = `${org}/${stem}`;
+    state.sources.set(name, report.source);
+    state.reports.set(name, report);
+  }
+}
+
+/** The version of before, if the file says the same; else its text; undefined with a diagnostic. */
+async function readReport(
+  name: ReportName,
+  file: string,
+  settings: LoadedOrg | undefined,
+  { previous, diagnostics }: LoadState,
+): Promise<KeptReport | ChangedReport | undefined> {
+  const read = await readDefinitionFile(file);
+  if ('fault' in read) {
+    diagnostics.push(read.fault);
+    return undefined;
+  }
+  const textDigest = reportTextDigest(name, read.text, settings?.text);
+  const last = previous.reports.get(`${name.org}/${name.report}`);
+  if (settings !== undefined && last?.textDigest === textDigest && (await hasSameFiles(last, dirname(file))))
+    return last;
+  return { text: read.text, file, name, textDigest };
+}
+
+function* batchesToParse(texts: readonly ChangedReport[]): Generator<readonly ChangedReport[]> {
+  let batch: ChangedReport[] = [];
+  let characters = 0;
+  for (const each of texts) {
+    characters += each.text.length;
+    if (batch.length > 0 && (batch.length >= PARSED_TOGETHER.texts || characters > PARSED_TOGETHER.characters)) {
+      yield batch;
+      batch = [];
+      characters = each.text.length;
+    }
+    batch.push(each);
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function parseReports(
+  batch: readonly ReportText[],
+  settings: LoadedOrg | undefined,
+  parser: DefinitionParser,
+): Promise<readonly ParsedReport[]> {
+  if (parser.reports !== undefined) return parser.reports(batch, settings);
+  return Promise.all(batch.map(({ text, file, name }) => parser.report(text, file, name, settings)));
+}
+
+/** What was parsed, if it may run here; else its diagnostics go into `state`. */
+async function takeParsed(
+  { text, file, name, textDigest }: ChangedReport,
+  parsed: ParsedReport | undefined,
+  settings: LoadedOrg | undefined,
+  state: LoadState,
+): Promise<KeptReport | undefined> {
+  if (parsed === undefined) throw new Error(`${file} was not parsed.`);
+  const { source, definition, partial, diagnostics } = applyAdmissionCheck(
+    await readNamedFiles(parsed, dirname(file)),
+    settings,
+    state.admissionCheck,
+  );
+  state.sources.set(`${name.org}/${name.report}`, source);
   state.diagnostics.push(...diagnostics);
-  if (partial !== undefined) state.partialReports.set(name, partial);
-  if (definition === undefined || settings === undefined) return;
-  state.reports.set(name, { text, orgText: settings.text, source, definition });
+  if (partial !== undefined) state.partialReports.set(`${name.org}/${name.report}`, partial);
+  if (definition === undefined || settings === undefined) return undefined;
+  return looseReport({ text, definition }, { textDigest, orgText: settings.text, source });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import type { Definition } from '../schema/report-definition.ts';
+import type { KeptReport } from './kept-reports.ts';
 import { hashOrgFile } from './org-file.ts';
 import type { ParsedReport } from './parse-definitions.ts';
 
@@ -39,7 +40,9 @@ export async function readNamedFiles({ files = [], ...parsed }: ParsedReport, fo
 }
 
 /** Whether the files that a version of a report was loaded with are still the same. */
-export async function hasSameFiles({ files = {} }: Definition, folder: string): Promise<boolean> {
+export async function hasSameFiles({ summary, textDigest, read }: KeptReport, folder: string): Promise<boolean> {
+  if (summary.digest === textDigest) return true;
+  const { files = {} } = read().definition;
   for (const [file, sha256] of Object.entries(files)) {
     const read = await hashOrgFile(folder, file);
     if (!('sha256' in read) || read.sha256 !== sha256) return false;

@@ -127,6 +127,19 @@ export interface ParsedTargets {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+export interface ReportName {
+  readonly org: string;
+  readonly report: string;
+}
+
+/** A text of a report to parse. */
+export interface ReportText {
+  readonly text: string;
+  /** As diagnostics name it. */
+  readonly file: string;
+  readonly name: ReportName;
+}
+
 /** Parses and checks the texts of definitions, in this thread or in one that limits time and memory. */
 export interface DefinitionParser {
   /**
@@ -136,9 +149,11 @@ export interface DefinitionParser {
   report(
     text: string,
     file: string,
-    name: { readonly org: string; readonly report: string },
+    name: ReportName,
     org: LoadedOrg | undefined,
   ): ParsedReport | Promise<ParsedReport>;
+  /** Reports of one organization, in their order. Absent: one after the other. */
+  reports?(texts: readonly ReportText[], org: LoadedOrg | undefined): Promise<readonly ParsedReport[]>;
   settings(text: string, file: string): ParsedSettings | Promise<ParsedSettings>;
   targets(text: string, file: string): ParsedTargets | Promise<ParsedTargets>;
 }
@@ -161,10 +176,7 @@ export function createDefinitionParser(
       if (read === undefined) return { source, diagnostics };
       const all = [...diagnostics, ...rulesOf(read, name, org?.settings, kinds)];
       // The name is part of the digest: two reports with the same text are stored under different digests.
-      const digest = createHash('sha256')
-        .update(JSON.stringify([name.org, name.report, text, org?.text]))
-        .digest('hex');
-      const definition: Definition = { ...read.value, ...name, digest };
+      const definition: Definition = { ...read.value, ...name, digest: reportTextDigest(name, text, org?.text) };
       if (org !== undefined && all.length === 0) {
         const files = namedFiles(source, definition, kinds);
         return {
@@ -184,6 +196,12 @@ export function createDefinitionParser(
     targets: parseTargets,
   };
 }
+
+/** The digest of a report that names no files. */
+export const reportTextDigest = (name: ReportName, text: string, orgText: string | undefined): string =>
+  createHash('sha256')
+    .update(JSON.stringify([name.org, name.report, text, orgText]))
+    .digest('hex');
 
 /** Faults of a report that its schema does not tell, but for those that follow from what could not be read. */
 function rulesOf(

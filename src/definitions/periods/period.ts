@@ -1,5 +1,6 @@
 import { DateTime } from 'luxon';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../i18n/messages.ts';
 import { WEEKDAYS } from '../schedules/civil-day.ts';
 import type { OrgFile } from '../schema/org-settings.ts';
@@ -70,9 +71,9 @@ export function runPeriodsOf(
   spec?: PeriodSpec,
 ): RunPeriods {
   const period = periodOf(definition, settings, at, spec);
-  const afterLastDay = DateTime.fromISO(period.to, { zone: period.timezone }).plus({ days: 1 }).startOf('day');
   const instantFor = (own: PeriodSpec): number => {
     if (spec === undefined) return at;
+    const afterLastDay = DateTime.fromISO(period.to, { zone: period.timezone }).plus({ days: 1 }).startOf('day');
     const holdsInstant = typeof own === 'string' && /^current_|_to_date$/.test(own);
     return Math.min(at, afterLastDay.toMillis() - (holdsInstant ? 1 : 0));
   };
@@ -171,8 +172,23 @@ const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' }
 const makePeriod = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
   Object.freeze({ from, to, timezone, label: label ?? labelOf(civil(from), civil(to), locale) });
 
-const covers = (from: DateTime, to: DateTime, unit: Unit): boolean =>
-  isoDate(from.startOf(unit)) === isoDate(from) && isoDate(from.endOf(unit)) === isoDate(to);
+/** The fewest and the most days of a unit. */
+const DAYS_OF: Readonly<Record<Unit, readonly [number, number]>> = {
+  day: [1, 1],
+  week: [7, 7],
+  month: [28, 31],
+  quarter: [90, 92],
+  year: [365, 366],
+};
+
+/** Whether the days, both midnights in UTC, are the first and the last of a unit. Each slot asks; most are told by their number. */
+function covers(from: DateTime, to: DateTime, unit: Unit): boolean {
+  const [fewest, most] = DAYS_OF[unit];
+  const end = to.toMillis() + DAY_MS;
+  const days = (end - from.toMillis()) / DAY_MS;
+  if (days < fewest || days > most) return false;
+  return from.startOf(unit).toMillis() === from.toMillis() && from.endOf(unit).toMillis() + 1 === end;
+}
 
 /** The shortest usual name of the range. Used in file names, so it is ASCII without path separators. */
 function labelOf(from: DateTime, to: DateTime, locale: string | undefined): string {

@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { memoize } from '../../base/memoize.ts';
 
 const CRON_ALIASES = {
   '@hourly': '0 * * * *',
@@ -25,13 +26,18 @@ export function cronError(cron: string): string | undefined {
   }
   // "?" is a wildcard in croner and "now" elsewhere. A ":" makes croner read a date.
   if (!/^[\w*,/#\s-]+$/.test(text)) return 'five fields of digits, names and * , - / # (not "?")';
+  return rangeError(text) ?? undefined;
+}
+
+/** Of five fields, what is wrong with their values; null if nothing is. Memoized: many reports have the same schedule. */
+const rangeError = memoize((text: string): string | null => {
   try {
     const next = new Cron(text, { mode: '5-part', timezone: 'UTC', paused: true }).nextRun(new Date(0));
-    return next === null ? 'a day that exists (this one never comes)' : undefined;
+    return next === null ? 'a day that exists (this one never comes)' : null;
   } catch (error) {
     return `five cron fields, each in its range (${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'unreadable'})`;
   }
-}
+}, 1_000);
 
 const HOURS_PER_DAY = 24;
 

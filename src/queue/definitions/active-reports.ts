@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
-import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { batchesOf, forEachWithConcurrency } from '../../base/concurrency.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
-import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
+import { type Definitions, reportDiagnostics, summariesOf } from '../../definitions/load/load-definitions.ts';
 import { type DefinitionKinds, describeDelivery } from '../../definitions/schema/kinds.ts';
 import { cursorNames, reportName } from '../schedules/report-schedules.ts';
 import type { ActiveVersion, ActiveVersions } from './active-versions.ts';
-import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
+import type { DefinitionStore, FrozenDefinition, ScheduledReport } from './definition-store.ts';
 import type { RemovalSummary } from './mass-removal.ts';
 
 export interface ActiveReportsPorts {
@@ -26,15 +26,17 @@ export interface ActiveReportsPorts {
 
 /** Definitions read from the store at the same time. */
 const CONCURRENCY = 50;
+/** Definitions unpacked and stored at the same time. */
+const BATCH_SIZE = 200;
 
 /** The reports whose slots are opened; the same for all schedulers, see `redisActiveVersions`. */
 export function createActiveReports(ports: ActiveReportsPorts) {
   const { jobs, versions, definitions, by, clock, log } = ports;
-  let reports: readonly FrozenDefinition[] = [];
+  let reports: readonly ScheduledReport[] = [];
   let known: number | undefined;
 
   const activate = async (): Promise<void> => {
-    const own = freezeReports(jobs());
+    const own = scheduledReports(jobs());
     const active = await versions.read();
     // Most likely a volume that is not mounted: it must not remove all reports.
     if (known === undefined && active.size > 0 && isEmpty(jobs())) {
@@ -46,8 +48,12 @@ export function createActiveReports(ports: ActiveReportsPorts) {
       return read();
     }
     const put = own
-      .map((frozen) => ({ frozen, name: reportName(frozen), cursors: cursorNames(frozen) }))
-      .filter(({ frozen, name, cursors }) => !isActive(active.get(name), frozen.definition.digest, cursors));
+      .map((report) => ({
+        name: reportName(report),
+        digest: report.definition.digest,
+        cursors: cursorNames(report),
+      }))
+      .filter(({ name, digest, cursors }) => !isActive(active.get(name), digest, cursors));
     const names = new Set(own.map(reportName));
     const others = [...active].filter(([name]) => !names.has(name));
     const kept = await lastGoodVersions(others, ports);
@@ -56,9 +62,11 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     if (known === undefined) await ports.assertRemovalAllowed?.(summarizeRemoval(remove, active, jobs().folder));
     if (put.length + remove.length > 0) {
       // Stored before they are activated: other schedulers read them then.
-      await definitions.putAll(put.map(({ frozen }) => frozen));
-      const activations = put.map(({ frozen, name, cursors }) => ({ name, digest: frozen.definition.digest, cursors }));
-      const rolledBack = await versions.activate(activations, remove, clock.now(), by);
+      const loaded = jobs();
+      for (const batch of batchesOf(put, BATCH_SIZE)) {
+        await definitions.putAll(batch.flatMap(({ name, digest }) => loadedVersion(loaded, name, digest) ?? []));
+      }
+      const rolledBack = await versions.activate(put, remove, clock.now(), by);
       log.info('Definitions activated', { count: put.length, why: `${remove.length} removed`, who: by });
       if (rolledBack.length > 0) {
         log.warn(
@@ -73,11 +81,11 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   const read = async (): Promise<void> => {
     const revision = await versions.revision();
     const active = await versions.read();
-    const loaded = new Map([...reports, ...freezeReports(jobs())].map((frozen) => [frozen.definition.digest, frozen]));
+    const loaded = new Map([...reports, ...scheduledReports(jobs())].map((each) => [each.definition.digest, each]));
     const missing = [...active].filter(([, { digest }]) => !loaded.has(digest));
     await forEachWithConcurrency(missing, CONCURRENCY, async ([name, { digest }]) => {
       const frozen = await loadVersion(name, digest, ports);
-      if (frozen !== undefined) loaded.set(frozen.definition.digest, frozen);
+      if (frozen !== undefined) loaded.set(frozen.definition.digest, scheduledReport(frozen));
     });
     reports = [...active.values()].flatMap(({ digest }) => loaded.get(digest) ?? []);
     known = revision;
@@ -86,6 +94,11 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   return {
     /** As of the last `activate` or `refresh`. A new array after each change. */
     current: () => reports,
+    /** The whole definition of an active version; undefined, and logged, where it is no longer stored or cannot be read. */
+    load: async (report: ScheduledReport): Promise<FrozenDefinition | undefined> => {
+      const [name, { digest }] = [reportName(report), report.definition];
+      return loadedVersion(jobs(), name, digest) ?? (await loadVersion(name, digest, ports));
+    },
     /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
     activate,
     /** Reads what another process has activated since. One read while nothing has changed. */
@@ -184,9 +197,39 @@ export async function lastGoodVersion(
   return mailboxes.some(({ address }) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
 }
 
-/** Every report of the jobs folder with its organization. */
+/** Every report of the jobs folder that has an organization. */
+export function scheduledReports(jobs: Pick<Definitions, 'reports' | 'summaries' | 'orgs'>): ScheduledReport[] {
+  return [...summariesOf(jobs).values()].flatMap((definition) => {
+    const settings = jobs.orgs.get(definition.org);
+    return settings === undefined ? [] : [{ definition, settings }];
+  });
+}
+
+/** The same with their whole definitions. */
 export const freezeReports = ({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): FrozenDefinition[] =>
   [...reports.values()].flatMap((definition) => {
     const settings = orgs.get(definition.org);
     return settings === undefined ? [] : [{ definition, settings }];
   });
+
+/** Without the rest of a definition, which may be large. */
+const scheduledReport = ({ definition, settings }: FrozenDefinition): ScheduledReport => ({
+  definition: {
+    org: definition.org,
+    report: definition.report,
+    digest: definition.digest,
+    schedule: definition.schedule,
+  },
+  settings: {
+    id: settings.id,
+    timezone: settings.timezone,
+    ...(settings.calendar === undefined ? {} : { calendar: settings.calendar }),
+  },
+});
+
+/** A version that this process has loaded from its files. */
+function loadedVersion({ reports, orgs }: Definitions, name: string, digest: string): FrozenDefinition | undefined {
+  const definition = reports.get(name);
+  const settings = definition === undefined ? undefined : orgs.get(definition.org);
+  return definition?.digest === digest && settings !== undefined ? { definition, settings } : undefined;
+}

@@ -16,6 +16,12 @@ export interface FrozenDefinition {
   readonly settings: OrgSettings;
 }
 
+/** What decides when a report's runs are opened. A frozen definition is one. */
+export interface ScheduledReport {
+  readonly definition: Pick<Definition, 'org' | 'report' | 'digest' | 'schedule'>;
+  readonly settings: Pick<OrgSettings, 'id' | 'timezone' | 'calendar'>;
+}
+
 const storedSchema = z.strictObject({
   definition: z.object({
     org: z.string(),
@@ -57,7 +63,9 @@ export function definitionStore(
   });
   return {
     /** Stores the version, or renews its expiry. */
-    put: (frozen: FrozenDefinition) => putAll([frozen]),
+    put: mapped(async (frozen: FrozenDefinition) => {
+      await redis.set(keys.definition(frozen.definition.digest), serialize(frozen), 'EX', ttl);
+    }),
     putAll,
     /** Renews the expiry of active versions, which may have no run for a long time. Expired ones are not restored. */
     touch: mapped(async (digests: readonly string[]) => {

@@ -18,7 +18,7 @@ local MAX_SEARCHED = 50
 local ROUNDS_TTL_MS = 604800000
 
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
-local first = redis.call('ZRANGE', KEYS[2], 0, MAX_SEARCHED - 1, 'WITHSCORES')
+local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 local now = serverTimeMs()
 -- No job waits: rounds start again, unless a run is between its assignment and the set.
 if #first == 0 and now - tonumber(redis.call('HGET', KEYS[1], 'at') or 0) > ENQUEUE_GRACE_MS then
@@ -26,15 +26,22 @@ if #first == 0 and now - tonumber(redis.call('HGET', KEYS[1], 'at') or 0) > ENQU
 end
 local count = #ARGV - 5
 local served = tonumber(redis.call('HGET', KEYS[1], 'round') or 1)
-for i = 2, #first, 2 do
-  -- BullMQ's score is the priority times 2^32, plus a counter.
-  local number = math.floor(first[i] / 0x100000000) - 1
-  local round = math.floor(number / count) - ARGV[6 + number % count]
-  if round > 0 then
-    served = math.max(served, round)
-    break
+-- The round of the first job that has not started; 0 when all of them have.
+local function roundOf(jobs)
+  for i = 2, #jobs, 2 do
+    -- BullMQ's score is the priority times 2^32, plus a counter.
+    local number = math.floor(jobs[i] / 0x100000000) - 1
+    local round = math.floor(number / count) - ARGV[6 + number % count]
+    if round > 0 then return round end
   end
+  return 0
 end
+local round = roundOf(first)
+-- Mostly the very first has not started: the others are read only where it has.
+if #first > 0 and round == 0 then
+  round = roundOf(redis.call('ZRANGE', KEYS[2], 1, MAX_SEARCHED - 1, 'WITHSCORES'))
+end
+served = math.max(served, round)
 local assigned = math.min(math.max(served, tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 1)), tonumber(ARGV[5]))
 redis.call('HSET', KEYS[1], ARGV[1], assigned + ARGV[3], 'round', served, 'at', now)
 redis.call('PEXPIRE', KEYS[1], ROUNDS_TTL_MS)

@@ -67,10 +67,11 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       throw error;
     }
   };
-  const add = async (order: EnqueueRequest, delayMs = 0): Promise<void> => {
+  const assignPlace = (order: EnqueueRequest): Promise<number | undefined> =>
+    assignFairPriority(redis, keys, { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) }, order);
+  const add = async (order: EnqueueRequest, delayMs = 0, place?: number): Promise<void> => {
     const queue = await readyQueue();
-    const queueKeys = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
-    const priority = await assignFairPriority(redis, keys, queueKeys, order);
+    const priority = place ?? (await assignPlace(order));
     if (priority === undefined) return;
     const { traceparent } = order;
     await queue.add(
@@ -87,6 +88,8 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     );
   };
   return {
+    /** Assigns the run, which has no job yet, its place in line: for `enqueue`, which then does not. */
+    assignPlace: mapped(assignPlace),
     /** Adds a job for the run, unless it has one. */
     enqueue: mapped(add),
     /** Those of these runs without a live job: without any, with one that ended, or with one that is in no list. */

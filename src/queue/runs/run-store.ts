@@ -131,7 +131,9 @@ export function redisRunStore(
   return {
     open: mapped(async (order) => {
       const { opened, fields } = await write(order, INITIAL_RUN_FIELDS);
-      return { opened, record: parseRecordReply(order.id, fields) };
+      // Of a new run the reply is what was sent.
+      const record = opened ? Object.freeze({ ...order, ...INITIAL_RUN_FIELDS }) : parseRecordReply(order.id, fields);
+      return { opened, record };
     }),
     get: mapped(async (id) => (await read([id]))[0]),
     findIdsByPrefix: mapped((start, after) => findIdsByPrefix(redis, keys, start, after)),

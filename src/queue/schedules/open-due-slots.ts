@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { mapWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { FrozenDefinition } from '../definitions/definition-store.ts';
+import type { FrozenDefinition, ScheduledReport } from '../definitions/definition-store.ts';
 import type { RedisRunStore } from '../runs/run-store.ts';
 import {
   type CatchUpDecision,
@@ -47,6 +47,8 @@ export type OpenSlot = (
 export interface DueSlotPorts {
   readonly cursors: ScheduleCursors;
   readonly trigger: OpenSlot;
+  /** The whole definition of a report; undefined: it is left to other schedulers. Absent: all reports are whole. */
+  readonly load?: (report: ScheduledReport) => Promise<FrozenDefinition | undefined>;
   readonly runs: Pick<RedisRunStore, 'skip'>;
   /** The pauses by `<org>` and `<org>/<report>`; none when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
@@ -77,7 +79,7 @@ const NO_SLOTS: DueSlotResult = Object.freeze({ opened: 0, skipped: 0, failed: 0
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
 export async function openDueSlots(
-  reports: readonly FrozenDefinition[],
+  reports: readonly ScheduledReport[],
   ports: DueSlotPorts,
   cache: DueSlotCache = createDueSlotCache(),
 ): Promise<DueSlotResult> {
@@ -110,8 +112,10 @@ async function openReport(
     return NO_SLOTS;
   }
   try {
-    const opened = await openSlots(due, decision, now, ports);
-    const skipped = await skipSlots(due.report, decision, maxSkips, now, ports);
+    const whole = await wholeReport(due.report, ports);
+    if (whole === undefined) return NO_SLOTS;
+    const opened = await openSlots(whole, due, decision, now, ports);
+    const skipped = await skipSlots(whole, decision, maxSkips, now, ports);
     // Last: after a crash before this line, the next scan finds the same slots.
     await ports.cursors.advance(
       cursorMoves(positions, (timing, index) =>
@@ -132,8 +136,14 @@ async function openReport(
   }
 }
 
+const wholeReport = async (report: ScheduledReport, { load }: DueSlotPorts): Promise<FrozenDefinition | undefined> =>
+  isWhole(report) ? report : load?.(report);
+
+const isWhole = (report: ScheduledReport): report is FrozenDefinition => 'sections' in report.definition;
+
 async function openSlots(
-  { report, positions, slots }: DueReport,
+  report: FrozenDefinition,
+  { positions, slots }: DueReport,
   { open }: CatchUpDecision,
   now: number,
   { trigger }: DueSlotPorts,

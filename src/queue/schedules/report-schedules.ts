@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SECOND_MS } from '../../base/time.ts';
 import type { Schedule } from '../../definitions/schedules/schedule.ts';
 import { jitterMs, nextSlots, slotsBetween } from '../../definitions/schedules/slots.ts';
-import type { FrozenDefinition } from '../definitions/definition-store.ts';
+import type { ScheduledReport } from '../definitions/definition-store.ts';
 import { type CatchUpPolicy, DEFAULT_CATCH_UP_WINDOW_MS } from './catch-up.ts';
 
 /** One schedule of a report: its cursor, its slots, and its policy for missed ones. */
@@ -20,10 +20,10 @@ export interface ReportSchedule extends CatchUpPolicy {
 }
 
 /** `<org>/<report>`. */
-export const reportName = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
+export const reportName = ({ definition }: ScheduledReport): string => `${definition.org}/${definition.report}`;
 
 /** The schedules of a report, in its own order. */
-export function reportSchedules(report: FrozenDefinition): readonly ReportSchedule[] {
+export function reportSchedules(report: ScheduledReport): readonly ReportSchedule[] {
   const { definition, settings } = report;
   const { calendar } = settings;
   return definition.schedule.map((schedule) => {
@@ -51,7 +51,7 @@ function scheduleHash(schedule: Schedule, zone: string, calendar: unknown): stri
 }
 
 /** Distinct names of a report's cursors. */
-export const cursorNames = (report: FrozenDefinition): string[] => [
+export const cursorNames = (report: ScheduledReport): string[] => [
   ...new Set(reportSchedules(report).map(({ cursor }) => cursor)),
 ];
 
@@ -61,7 +61,7 @@ export const cursorNames = (report: FrozenDefinition): string[] => [
  *
  * @param slot epoch ms
  */
-export function catchUpWindowMs(report: FrozenDefinition, slot: number | undefined): number {
+export function catchUpWindowMs(report: ScheduledReport, slot: number | undefined): number {
   if (slot === undefined) return DEFAULT_CATCH_UP_WINDOW_MS;
   const matching = reportSchedules(report).filter((timing) => timing.between(slot - 1, slot).length > 0);
   return matching.length === 0 ? DEFAULT_CATCH_UP_WINDOW_MS : Math.max(...matching.map(({ windowMs }) => windowMs));

@@ -1,5 +1,7 @@
+import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
+import { SECOND_MS } from '../../base/time.ts';
 import { RATE_LIMITS } from '../../contract/limits.ts';
 import type { DefinitionSource } from '../../definitions/load/definition-source.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
@@ -92,6 +94,47 @@ export interface KeyLimits {
   of(key: string): BudgetLimits;
 }
 
+/** The keys of all organizations are read again after this time, ms: one that was rotated may be shared now. */
+const KEYS_TTL_MS = 10 * SECOND_MS;
+
+/**
+ * The organizations that share a key. Reads the keys of all organizations when the definitions change, every ten seconds,
+ * and for an organization whose own key has changed: a run must not read a thousand of them.
+ */
+function sharedKeyIndex(orgs: () => ActiveOrgs, secrets: SecretSource, clock: Clock) {
+  let index: { readonly of: ActiveOrgs; readonly at: number; readonly byKey: Promise<SharedKeys> } | undefined;
+  const read = (of: ActiveOrgs): Promise<SharedKeys> => {
+    const byKey = readKeys(of, secrets);
+    index = { of, at: clock.now(), byKey };
+    return byKey;
+  };
+  return async (key: string, { id }: Pick<OrgSettings, 'id'>): Promise<readonly OrgSettings[]> => {
+    const of = orgs();
+    // The absolute difference: the clock may have been set back.
+    if (index?.of !== of || Math.abs(clock.now() - index.at) >= KEYS_TTL_MS) return (await read(of)).get(key) ?? [];
+    const sharing = (await index.byKey).get(key) ?? [];
+    if (!of.has(id) || sharing.some((settings) => settings.id === id)) return sharing;
+    return (await read(of)).get(key) ?? [];
+  };
+}
+
+type SharedKeys = ReadonlyMap<string, readonly OrgSettings[]>;
+
+/** Organizations by the fingerprint of their key; without those whose key this process cannot read. */
+async function readKeys(orgs: ActiveOrgs, secrets: SecretSource): Promise<SharedKeys> {
+  const byKey = new Map<string, OrgSettings[]>();
+  const all = [...orgs.values()];
+  const keys = await Promise.all(all.map((settings) => fingerprintOf(settings, secrets)));
+  for (const [position, settings] of all.entries()) {
+    const key = keys[position];
+    if (key === undefined) continue;
+    const sharing = byKey.get(key);
+    if (sharing === undefined) byKey.set(key, [settings]);
+    else sharing.push(settings);
+  }
+  return byKey;
+}
+
 /**
  * The limits come from the current `org.yaml`, not from the frozen settings of a run. Organizations that share a key and
  * disagree get the lowest limits, so that no report fails for another organization's edit and no limit is exceeded.
@@ -99,12 +142,15 @@ export interface KeyLimits {
 export function keyLimits({
   orgs,
   secrets,
+  clock,
   log,
 }: {
   readonly orgs: () => ActiveOrgs;
   readonly secrets: SecretSource;
+  readonly clock: Clock;
   readonly log: Log;
 }): KeyLimits {
+  const sharingOf = sharedKeyIndex(orgs, secrets, clock);
   const known = new Map<string, { readonly ids: readonly string[]; readonly settings: OrgSettings }>();
   const logged = new Map<string, string>();
 
@@ -116,7 +162,7 @@ export function keyLimits({
   };
   return {
     resolve: async (key, settings) => {
-      const sharing = await orgsSharingKey(key, orgs().values(), secrets);
+      const sharing = await sharingOf(key, settings);
       known.set(key, { ids: sharing.map(({ id }) => id), settings });
       const conflict = budgetConflict(sharing);
       if (conflict === undefined) logged.delete(key);

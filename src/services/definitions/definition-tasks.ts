@@ -7,24 +7,21 @@ import {
   type ParsedTargets,
   parseSettings,
   parseTargets,
+  type ReportText,
 } from '../../definitions/load/parse-definitions.ts';
 import { limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
 import { definitionParser } from './built-in-kinds.ts';
 import { catalogDiagnostics } from './catalog-diagnostics.ts';
 
-/** The text of a report and the context to parse it in. */
-export interface ReportText {
-  readonly text: string;
-  /** File name in diagnostics. */
-  readonly file: string;
-  readonly name: { readonly org: string; readonly report: string };
-  readonly of: LoadedOrg | undefined;
-}
-
 /** A task of the definition thread: parse a file, or validate a submitted text. */
 export type DefinitionTask =
-  | ({ readonly kind: 'report'; readonly positions: boolean } & ReportText)
+  | {
+      readonly kind: 'reports';
+      readonly positions: boolean;
+      readonly texts: readonly ReportText[];
+      readonly of: LoadedOrg | undefined;
+    }
   | {
       readonly kind: 'settings';
       readonly positions: boolean;
@@ -35,12 +32,13 @@ export type DefinitionTask =
   | ({ readonly kind: 'posted' } & ValidationTask);
 
 export interface ValidationTask extends ReportText {
+  readonly of: LoadedOrg | undefined;
   readonly catalog: Catalog | undefined;
   readonly now: number;
 }
 
 export type DefinitionAnswer =
-  | { readonly kind: 'report'; readonly read: ParsedReport }
+  | { readonly kind: 'reports'; readonly read: readonly ParsedReport[] }
   | { readonly kind: 'settings'; readonly read: ParsedSettings }
   | { readonly kind: 'targets'; readonly read: ParsedTargets }
   | { readonly kind: 'posted'; readonly faults: readonly Diagnostic[] };
@@ -55,9 +53,12 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
     const read = parseTargets(task.text, task.file);
     return { kind: 'targets', read: withoutText(read, task.positions && read.value !== undefined) };
   }
-  const read = definitionParser.report(task.text, task.file, task.name, task.of);
-  const kept = partialWithoutText(read, task.positions);
-  return { kind: 'report', read: withoutText(kept, task.positions && read.definition !== undefined) };
+  const { positions, texts, of } = task;
+  const all = texts.map(({ text, file, name }) => {
+    const read = definitionParser.report(text, file, name, of);
+    return withoutText(partialWithoutText(read, positions), positions && read.definition !== undefined);
+  });
+  return { kind: 'reports', read: all };
 }
 
 /** All diagnostics of a text: of its syntax, and of the catalog. */

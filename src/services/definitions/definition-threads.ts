@@ -3,7 +3,12 @@ import { DocketError } from '../../base/error.ts';
 import { taskThread } from '../../base/task-thread.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { type Diagnostic, overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import type { DefinitionParser, LoadedOrg } from '../../definitions/load/parse-definitions.ts';
+import type {
+  DefinitionParser,
+  LoadedOrg,
+  ParsedReport,
+  ReportText,
+} from '../../definitions/load/parse-definitions.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
@@ -50,14 +55,28 @@ export function startReaderThread(settings: ThreadSettings & { readonly position
     source: { file, text, lines: new Uint32Array() },
     diagnostics: [overLimitDiagnostic(file, describeLimit(FILE_TIMEOUT_MS))],
   });
+  const reports = async (texts: readonly ReportText[], of: LoadedOrg | undefined): Promise<readonly ParsedReport[]> => {
+    const answer = await request({ kind: 'reports', positions, texts, of });
+    const [first] = texts;
+    if (answer?.kind === 'reports') {
+      return answer.read.map(({ partial, ...read }, index) => {
+        const text = texts[index]?.text ?? '';
+        return { ...withText(read, text), ...(partial === undefined ? {} : { partial: withText(partial, text) }) };
+      });
+    }
+    if (texts.length === 1 && first !== undefined) return [overLimit(first.text, first.file)];
+    // One of them is over the limit, or all together.
+    const each: ParsedReport[] = [];
+    for (const text of texts) each.push(...(await reports([text], of)));
+    return each;
+  };
   return {
     reader: {
       report: async (text, file, name, of) => {
-        const answer = await request({ kind: 'report', positions, text, file, name, of });
-        if (answer?.kind !== 'report') return overLimit(text, file);
-        const { partial, ...read } = answer.read;
-        return { ...withText(read, text), ...(partial === undefined ? {} : { partial: withText(partial, text) }) };
+        const [read = overLimit(text, file)] = await reports([{ text, file, name }], of);
+        return read;
       },
+      reports,
       settings: async (text, file) => {
         const answer = await request({ kind: 'settings', positions, text, file });
         return answer?.kind === 'settings' ? withText(answer.read, text) : overLimit(text, file);

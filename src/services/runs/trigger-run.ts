@@ -19,8 +19,11 @@ import { assertApprovable } from './assert-approvable.ts';
 export interface TriggerRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  /** A scheduled instant (epoch ms), or the id of a trigger: the same id with the same request is the same run. */
-  readonly slot: { readonly scheduled: number } | { readonly trigger: string };
+  /**
+   * A scheduled instant (epoch ms), or the id of a trigger: the same id with the same request is the same run. `isNew`: the id
+   * is random and was just made, so that there cannot be a run of it.
+   */
+  readonly slot: { readonly scheduled: number } | { readonly trigger: string; readonly isNew?: boolean };
   readonly trigger: RunOrder['trigger'];
   readonly priority: RunOrder['priority'];
   /** Overrides the period of the definition. */
@@ -32,6 +35,8 @@ export interface TriggerRequest {
   readonly delayMs?: number;
   /** Name of the token or of the shell's user. */
   readonly by?: string;
+  /** Called if this request has opened the run, while it is put in line: also where that then fails. */
+  readonly onOpened?: (record: RunRecord) => Promise<void>;
 }
 
 export interface TriggerPorts {
@@ -59,7 +64,8 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
  * Opens the slot once and enqueues its run. A repeated call returns the existing record.
  *
  * The definition is stored before the record, and the record before the job: after a crash between two steps, either
- * nothing has happened, or the reconciler enqueues the `queued` record.
+ * nothing has happened, or the reconciler enqueues the `queued` record. What does not depend on the reply before is sent with
+ * it, on the one connection, whose commands Redis runs in their order.
  *
  * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
  * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
@@ -93,12 +99,21 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
     ...(scheduled ? {} : { asked: requestFingerprint(request) }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
-  // A repeated request finds its own run, even if that has delivered since.
-  if (!scheduled && (await ports.runs.get(order.id)) === undefined) {
-    await assertNotDelivered(order, definition, { again: request.again ?? false, find: ports.findDelivered, now });
+  const isNew = !scheduled && slot.isNew === true;
+  if (!scheduled) {
+    const { findDelivered } = ports;
+    // A repeated request finds its own run, even if that has delivered since.
+    const find: FindEarlierDelivery | undefined =
+      findDelivered &&
+      (async (query) => (isNew || (await ports.runs.get(order.id)) === undefined ? findDelivered(query) : undefined));
+    await assertNotDelivered(order, definition, { again: request.again ?? false, find, now });
   }
-  await ports.definitions.put({ definition, settings });
-  const { opened, record } = await ports.runs.open(order);
+  const [, { opened, record }, place] = await Promise.all([
+    ports.definitions.put({ definition, settings }),
+    ports.runs.open(order),
+    // Only of a run that is surely opened: others may be in line already.
+    isNew ? ports.queue.assignPlace(order) : undefined,
+  ]);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {
     throw new DocketError('run.conflict', 'This idempotency key was used with a different request.', {
       where: `run ${record.id}`,
@@ -106,8 +121,11 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       next: 'Use a new Idempotency-Key for a new request.',
     });
   }
-  // Not `if (opened)`: the process that opened it may have crashed before this line.
-  if (record.state === 'queued') await ports.queue.enqueue(record, request.delayMs);
+  await Promise.all([
+    // Not `if (opened)`: the process that opened it may have crashed before this line.
+    record.state === 'queued' ? ports.queue.enqueue(record, request.delayMs, place) : undefined,
+    opened ? request.onOpened?.(record) : undefined,
+  ]);
   if (opened) {
     ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
   }
@@ -125,10 +143,9 @@ export async function requestRun(
   { trigger, audit }: { readonly trigger: TriggerRun; readonly audit: Pick<AuditLog, 'record'> },
   entry: Pick<AuditEntry, 'from' | 'why'> = {},
 ): Promise<TriggerResult> {
-  const { opened, record } = await trigger(request);
-  const { id, org, report } = record;
-  if (opened) await audit.record({ event: 'run.triggered', who: request.by, run: id, org, report, ...entry });
-  return { opened, record };
+  const onOpened = ({ id, org, report }: RunRecord) =>
+    audit.record({ event: 'run.triggered', who: request.by, run: id, org, report, ...entry });
+  return trigger({ ...request, onOpened });
 }
 
 /** `docket check` and each delivery refuse it as well; here it costs no call. */

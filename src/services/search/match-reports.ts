@@ -1,4 +1,4 @@
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Definitions, summariesOf } from '../../definitions/load/load-definitions.ts';
 
 /** A report that a search has found. */
 export interface FoundReport {
@@ -16,9 +16,11 @@ export interface FoundReport {
  */
 export function matchReports(
   words: readonly string[],
-  { reports, sources, orgs }: Pick<Definitions, 'reports' | 'sources' | 'orgs'>,
+  jobs: Pick<Definitions, 'reports' | 'summaries' | 'sources' | 'orgs'>,
   recorded: Iterable<string>,
 ): readonly FoundReport[] {
+  const { sources, orgs } = jobs;
+  const reports = summariesOf(jobs);
   const names = new Set([...reports.keys(), ...recorded]);
   // A file with errors is a report as well.
   for (const name of sources.keys()) if (name.includes('/')) names.add(name);

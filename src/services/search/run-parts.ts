@@ -20,7 +20,7 @@ export interface RunParts {
 
 export interface RunPartsPorts {
   readonly searchIndex: Pick<SearchIndex, 'refresh' | 'findRecipients' | 'reports'>;
-  readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
+  readonly jobs: () => Pick<Definitions, 'reports' | 'summaries' | 'sources' | 'orgs'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 

@@ -36,7 +36,7 @@ export interface SearchResult {
 export interface SearchPorts extends Omit<ReceivedPorts, 'runs' | 'searchIndex'> {
   readonly runs: Pick<RedisRunStore, 'listAndCount' | 'get' | 'findIdsByPrefix'>;
   readonly searchIndex: SearchIndex;
-  readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
+  readonly jobs: () => Pick<Definitions, 'reports' | 'summaries' | 'sources' | 'orgs'>;
   /** Epoch ms. */
   readonly now: () => number;
 }

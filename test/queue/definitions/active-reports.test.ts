@@ -56,6 +56,7 @@ describe('reports in force', () => {
         return openDueSlots(inForce.current(), {
           cursors: redisScheduleCursors(bench.producer, bench),
           trigger: bench.trigger,
+          load: inForce.load,
           runs: bench.runs,
           clock,
           log,

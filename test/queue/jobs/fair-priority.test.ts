@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { done, snooze } from '../../../src/base/outcome.ts';
+import { resumedPriority } from '../../../src/queue/jobs/fair-priority.ts';
 import { type Execute, type RunWorker, startWorker } from '../../../src/queue/jobs/worker.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
@@ -57,6 +58,17 @@ describe('turns', () => {
     const late: string[] = [];
     for (let n = 0; n < 3; n += 1) late.push(await add('late'));
     expect(await line()).toEqual([mine[5], late[0], mine[6], late[1], mine[7], late[2], mine[8], mine[9]]);
+  });
+
+  it('begin where the line is now, also behind runs that have woken', async () => {
+    const mine: string[] = [];
+    for (let n = 0; n < 6; n += 1) mine.push(await add('early'));
+    const set = `${bench.prefix}:bull:runs:prioritized`;
+    await bench.producer.zrem(set, ...mine.slice(0, 2));
+    const woken = mine.slice(2, 4);
+    for (const id of woken) await bench.producer.zadd(set, resumedPriority('scheduled') * 2 ** 32, id);
+    const late = [await add('late'), await add('late')];
+    expect((await line()).slice(2)).toEqual([mine[4], late[0], mine[5], late[1]]);
   });
 
   it('are of each priority its own: whom somebody waits for goes first, a backfill last', async () => {

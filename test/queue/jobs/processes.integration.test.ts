@@ -204,4 +204,23 @@ describe('processes', () => {
     expect(await bench.runs.list({ limit: 100 })).toHaveLength(30);
     expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(30);
   });
+
+  it('that are killed while they open slots leave the rest to others, and none is opened twice or without a job', async () => {
+    const now = Date.parse('2026-11-16T09:30:00Z');
+    const reports = Array.from({ length: 1_000 }, (_, n) =>
+      reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC' }),
+    );
+    await redisScheduleCursors(bench.producer, bench).initialize(reports.flatMap(cursorNames), now - 3_600_000);
+    const jobs = () => bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`);
+    const first = await start('opens');
+    const second = await start('opens');
+    first.child.send({ now, reports });
+    while ((await jobs()) < 100) await new Promise((resolve) => setImmediate(resolve));
+    await first.end('SIGKILL');
+    const { total } = await bench.runs.listAndCount({ limit: 1 }, 2_000);
+    second.child.send({ now, reports });
+    expect(await second.next()).toEqual({ opened: 1_000 - total, skipped: 0, failed: 0 });
+    expect(await jobs()).toBe(1_000);
+    expect(await bench.runs.listAndCount({ limit: 1 }, 2_000)).toMatchObject({ total: 1_000 });
+  });
 });

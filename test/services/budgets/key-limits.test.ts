@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { Secret, secretSource } from '../../../src/base/secrets/secret.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import { keyLimits } from '../../../src/services/budgets/key-limits.ts';
@@ -17,6 +18,7 @@ function over(...first: OrgSettings[]) {
   const limits = keyLimits({
     orgs: () => new Map(orgs.map((org) => [org.id, org])),
     secrets: secretSource({ SHARED: 'shared', SAME: 'shared', OWN: 'own' }),
+    clock: systemClock,
     log,
   });
   const edit = (...next: OrgSettings[]) => {

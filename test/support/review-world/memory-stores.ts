@@ -153,6 +153,7 @@ export const memoryDefinitions = (frozen: Map<string, FrozenDefinition>) => ({
 
 /** The jobs of runs by id. A run has one job at most. */
 export const memoryQueue = (jobs: Set<string>) => ({
+  assignPlace: notHere,
   enqueue: async ({ id }: { readonly id: string }) => void jobs.add(id),
   requeue: async ({ id }: { readonly id: string }) => void jobs.add(id),
   findOrphaned: async (ids: readonly string[]) => ids.filter((id) => !jobs.has(id)),

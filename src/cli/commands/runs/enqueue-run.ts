@@ -42,7 +42,7 @@ export async function enqueueRun(
         {
           definition,
           settings,
-          slot: { trigger: randomUUID() },
+          slot: { trigger: randomUUID(), isNew: true },
           trigger: 'on_demand',
           priority: 'on_demand',
           ...(period === undefined ? {} : { period }),
