@@ -1,7 +1,8 @@
 // Deliveries a second: one run to 100 recipients over SMTP to a mail server in a process of its own, with the ledger in a
 // private Redis and the archive on disk, beside nodemailer alone (one connection and its pool), which keeps no record of
 // anything. Then the same with the ledger and the archive taken away one by one: what each of them costs a delivery.
-// Limit: every recipient gets one message.
+// Limits: every recipient gets one message; 1.5 times the time of nodemailer alone, over one connection each. Processor time
+// is that of this process, its threads for files included, and grows with the recipients (`scaling`) no faster than they do.
 //
 //   npm run build && npm run build:modules && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
 import { spawn } from 'node:child_process';
@@ -24,7 +25,7 @@ import { smtpMailer } from '../dist-modules/deliver/targets/email/smtp/smtp-mail
 import { reportFileSchema } from '../dist-modules/services/definitions/built-in-kinds.js';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
-import { percentile, reportOf, rounded } from './support/report.mjs';
+import { percentile, reportGrowth, reportOf, rounded } from './support/report.mjs';
 
 const { recipients, times, kilobytes } = readOptions(
   { recipients: 100, times: 3, kilobytes: 100 },
@@ -32,11 +33,12 @@ const { recipients, times, kilobytes } = readOptions(
 );
 const report = reportOf('deliveries');
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-deliveries-'));
-const to = Array.from({ length: recipients }, (_, n) => `reader${n}@acme.example`);
+const readers = (count) => Array.from({ length: count }, (_, n) => `reader${n}@acme.example`);
+const to = readers(recipients);
 const MAIL = { html: '<!doctype html><p>All is well.</p>', text: 'All is well.\n', pictures: [] };
 const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
-const definition = {
+const definitionFor = (to) => ({
   ...reportFileSchema.parse({
     version: 1,
     title: 'Weekly KPIs',
@@ -49,7 +51,7 @@ const definition = {
   org: 'acme',
   report: 'weekly-kpi',
   digest: 'd'.repeat(64),
-};
+});
 /** @type {import('../dist-modules/definitions/schema/org-settings.js').OrgSettings} */
 const settings = {
   version: 1,
@@ -65,8 +67,9 @@ const content = randomBytes(kilobytes * 1024);
  * A run of its own whose files are sealed: what a delivery begins with.
  *
  * @param {import('../dist-modules/deliver/archive/archive.js').Archive} archive
+ * @param {readonly string[]} to
  */
-async function sealedRun(archive) {
+async function sealedRun(archive, to) {
   const run = randomBytes(16).toString('hex');
   const staged = await archive.stage(run);
   const path = join(staged, 'KPIs.xlsx');
@@ -109,18 +112,28 @@ const redisServer = await privateRedis();
 const redis = new Redis(redisServer.url);
 const none = async () => {};
 
+/** @returns what has passed since then, in ms: by the clock, and of this process on a processor */
+function measure() {
+  const startedAt = performance.now();
+  const before = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    return { ms: performance.now() - startedAt, cpuMs: (user + system) / 1000 };
+  };
+}
+
 /**
- * Ms to deliver one run to everybody, everything made before that is needed.
+ * What it takes to deliver one run to everybody, everything made before that is needed.
  *
  * @param {Pick<import('../dist-modules/deliver/deliver.js').DeliverInput, 'ledger' | 'archive'>} stores
  */
-async function ours({ ledger, archive }) {
-  const published = await sealedRun(archive);
+async function ours({ ledger, archive }, recipients = to) {
+  const published = await sealedRun(archive, recipients);
   const mailer = smtpMailer(new Secret(`smtp://127.0.0.1:${port}`));
-  const startedAt = performance.now();
+  const measured = measure();
   const { receipts } = await deliver({
     order: { id: published.manifest.run, org: 'acme', report: 'weekly-kpi' },
-    definition,
+    definition: definitionFor(recipients),
     settings,
     secrets: secretSource({}),
     published,
@@ -131,10 +144,10 @@ async function ours({ ledger, archive }) {
     signal: new AbortController().signal,
     observe: () => {},
   });
-  const ms = performance.now() - startedAt;
+  const figures = measured();
   if (receipts.some(({ state }) => state !== 'sent')) throw new Error('not everything was sent');
   await mailer.close();
-  return ms;
+  return figures;
 }
 
 /** The same messages by nodemailer, the file read once for each as well. */
@@ -149,7 +162,7 @@ async function bare(options) {
   });
   const path = join(folder, 'KPIs.xlsx');
   await writeFile(path, content);
-  const startedAt = performance.now();
+  const measured = measure();
   await Promise.all(
     to.map(async (recipient) =>
       transport.sendMail({
@@ -162,9 +175,9 @@ async function bare(options) {
       }),
     ),
   );
-  const ms = performance.now() - startedAt;
+  const figures = measured();
   transport.close();
-  return ms;
+  return figures;
 }
 
 const archive = directoryArchive(join(folder, 'archive'));
@@ -175,7 +188,7 @@ const ALL = `${recipients} messages`;
 /**
  * A case of its own for each part of what ours does; the peers do none of them.
  *
- * @type {[who: string, name: string, send: () => Promise<number>][]}
+ * @type {[who: string, name: string, send: () => Promise<{ ms: number, cpuMs: number }>][]}
  */
 const CASES = [
   ['docket', ALL, () => ours({ ledger: inRedis(), archive })],
@@ -196,18 +209,20 @@ try {
   for (let time = 0; time <= times; time += 1) {
     for (const [index, [, , send]] of CASES.entries()) {
       const before = await taken();
-      const ms = await send();
+      const figures = await send();
       const messages = (await taken()) - before;
       // The first time warms all of them up.
-      if (time > 0) measured[index].push({ ms, messages });
+      if (time > 0) measured[index].push({ ...figures, messages });
     }
   }
-  const medians = measured.map((all) =>
-    percentile(
-      all.map(({ ms }) => ms),
-      0.5,
-    ),
-  );
+  const mediansOf = (figure) =>
+    measured.map((all) =>
+      percentile(
+        all.map((each) => each[figure]),
+        0.5,
+      ),
+    );
+  const [medians, cpuMs] = [mediansOf('ms'), mediansOf('cpuMs')];
   const alone = medians[CASES.findIndex(([who]) => who === 'nodemailer')];
   for (const [index, [who, name]] of CASES.entries()) {
     const ms = medians[index];
@@ -217,11 +232,21 @@ try {
       who,
       deliveries_a_second: rounded((recipients * 1000) / ms, 1),
       ms_a_delivery: rounded(ms / recipients, 2),
+      cpu_ms_a_delivery: rounded(cpuMs[index] / recipients, 2),
       times_nodemailer_alone: rounded(ms / alone, 2),
+      rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
       too_many_or_few: off,
-      limit: { too_many_or_few: 0, ms_a_delivery: null },
+      limit: { too_many_or_few: 0, ms_a_delivery: null, ...(index === 0 ? { times_nodemailer_alone: 1.5 } : {}) },
     });
   }
+  const points = [];
+  for (const n of [recipients, 3 * recipients]) {
+    const costs = [];
+    for (let time = 0; time < times; time += 1)
+      costs.push((await ours({ ledger: inRedis(), archive }, readers(n))).cpuMs);
+    points.push({ n, cost: Math.min(...costs) });
+  }
+  reportGrowth(report, { name: 'recipients of a run', by: 'recipients', unit: 'cpu ms', points, most: 1.1 });
 } finally {
   sink.stdin.end();
   redis.disconnect();

@@ -29,6 +29,8 @@ export interface SendFn {
   (signal: AbortSignal, fence?: Fence): Promise<AttemptResult>;
   /** SHA-256 (hex) of the exact message in the archive; absent where there is none. */
   readonly message?: string;
+  /** It sends no content before the fence has confirmed, and so may be called before the attempt is recorded. */
+  readonly confirmsFirst?: true;
 }
 
 /** What the target shows of an attempt without a recorded result. `unsent`: sending again delivers it once. */
@@ -68,46 +70,83 @@ export interface AttemptPorts extends Pick<FenceInput, 'monotonic' | 'confirmLoc
   readonly signal: AbortSignal;
   /** Records the attempt in the archive; absent where the run is not archived. */
   readonly recordAttempt?: (attempt: AttemptRecord) => Promise<void>;
+  /** `recorded` of the attempt before, which must be durable before the content of this one leaves. */
+  readonly previous?: Promise<void>;
+  /** Called when all of this is durable. */
+  readonly onBegun?: () => void;
+}
+
+/** An attempt that has ended, while its result is being recorded. */
+export interface EndedAttempt {
+  readonly result: AttemptResult;
+  /** Resolves once the ledger has the result, and the archive where it can be written. */
+  readonly recorded: Promise<void>;
 }
 
 /**
  * One attempt, in the only safe order: `prepare` (archives the message) → `begin` (ledger: `sending`, durable) → record in
- * the archive → send → record the result in the archive → `settle`. A process that dies between two steps loses nothing
- * and sends nothing twice; the same holds for a ledger that loses its last writes.
+ * the archive → send → record the result, in the ledger and the archive. A process that dies between two steps loses
+ * nothing and sends nothing twice; the same holds for a ledger that loses its last writes.
  *
  * A refusal thrown by `prepare` (`deliver.*`, `template.invalid`) is the result; other errors are thrown and leave the row
  * `pending`. Undefined when another process holds the row.
+ * @param row with an epoch: undefined also where the row no longer has it, because the ledger was rolled back
  */
 export async function attempt(
-  row: Pick<DeliveryRow, 'id' | 'target'>,
+  row: AttemptedRow,
   prepare: () => Promise<SendFn>,
-  { ledger, clock, signal, recordAttempt = async () => {}, ...lock }: AttemptPorts,
+  ports: AttemptPorts,
 ): Promise<AttemptResult | undefined> {
+  const ended = await beginAndSend(row, prepare, ports);
+  await ended?.recorded;
+  return ended?.result;
+}
+
+type AttemptedRow = Pick<DeliveryRow, 'id' | 'target'> & Partial<Pick<DeliveryRow, 'epoch'>>;
+
+/** As `attempt`, but resolves while the result is being recorded: `previous` of the next attempt. */
+export async function beginAndSend(
+  row: AttemptedRow,
+  prepare: () => Promise<SendFn>,
+  { ledger, clock, signal, recordAttempt = async () => {}, previous, onBegun, ...lock }: AttemptPorts,
+): Promise<EndedAttempt | undefined> {
   const send = await prepare().catch(refuseOrThrow);
   signal.throwIfAborted();
   const epoch = await ledger.begin(row.id, clock.now());
   if (epoch === undefined) return undefined;
+  const settle = (state: AttemptResult['state'], detail: string | null): Promise<boolean> =>
+    settleWithRetries(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
+  if (row.epoch !== undefined && epoch !== row.epoch + 1) {
+    // Records of this epoch may exist. The next call takes over what the archive knows.
+    await settle('pending', null);
+    return undefined;
+  }
   const message = send.message === undefined ? {} : { message: send.message };
   const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
-  try {
-    await recordAttempt({ ...record, state: 'sending' });
-  } catch (error) {
+  const begun = Promise.all([recordAttempt({ ...record, state: 'sending' }), previous]).then(() => onBegun?.());
+  const fenced = { ...lock, ledger, clock, delivery: row.id, epoch };
+  const sending = send.confirmsFirst
+    ? send(signal, attemptFence({ ...fenced, begun }))
+    : begun.then(() => send(signal, attemptFence(fenced)));
+  const [sent, recorded] = await Promise.allSettled([sending, begun]);
+  if (recorded.status === 'rejected') {
     // An unwritable archive stops the run. Nothing was sent: the row must not stay `sending`.
-    await settleWithRetries(() => ledger.settle(row.id, epoch, 'pending', null, clock.now()), clock);
-    throw error;
+    await settle('pending', null);
+    throw recorded.reason;
   }
-  const fence = attemptFence({ ...lock, ledger, clock, delivery: row.id, epoch });
-  const result = await send(signal, fence).catch(
-    (error: unknown): AttemptResult => ({
-      state: 'unknown',
-      detail: `Failed unexpectedly while it was being sent: ${errorMessage(error)}`,
-    }),
-  );
-  // The ledger decides: a failing archive must not keep the result from it.
+  const result: AttemptResult =
+    sent.status === 'fulfilled'
+      ? sent.value
+      : { state: 'unknown', detail: `Failed unexpectedly while it was being sent: ${errorMessage(sent.reason)}` };
   const { state, detail } = result;
-  await recordAttempt({ ...record, state, detail, at: clock.now() }).catch(() => {});
-  await settleWithRetries(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
-  return result;
+  // The ledger first, before another attempt begins: after a death at most one row is `sending`. It decides: a failing
+  // archive must not keep the result from it.
+  const settled = settle(state, detail);
+  const archived = recordAttempt({ ...record, state, detail, at: clock.now() }).catch(() => {});
+  const ended = Promise.all([settled, archived]).then(() => {});
+  // Whoever awaits it gets the error.
+  ended.catch(() => {});
+  return { result, recorded: ended };
 }
 
 function refuseOrThrow(error: unknown): SendFn {

@@ -7,7 +7,14 @@ import type { Definition } from '../definitions/schema/report-definition.ts';
 import { type Archive, attemptFromDecision, type PublishedRun } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
 import { assertApproved } from './archive/reviews/require-approval.ts';
-import { type AttemptPorts, type AttemptResult, attempt, reconcileRow, type VerificationResult } from './attempt.ts';
+import {
+  type AttemptPorts,
+  beginAndSend,
+  type EndedAttempt,
+  reconcileRow,
+  type SendFn,
+  type VerificationResult,
+} from './attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
 import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
@@ -175,7 +182,20 @@ async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult>
   }
 }
 
-/** Attempts every pending delivery, phase by phase. @param notTried receives the details of deliveries skipped for an outage */
+const MOST_MESSAGES_AHEAD = 4;
+const BYTES_AHEAD = 8 * 1024 * 1024;
+
+/** How many messages of a run are made while another is sent: the disk syncs several at once. Large ones take memory. */
+const messagesAhead = ({ artifacts }: PublishedRun): number => {
+  const size = artifacts.reduce((sum, { bytes }) => sum + bytes, 0);
+  return Math.max(1, Math.min(MOST_MESSAGES_AHEAD, Math.floor(BYTES_AHEAD / Math.max(size, 1))));
+};
+
+/**
+ * Attempts every pending delivery, phase by phase and one after the other. While one is being sent, the messages of the next
+ * are made and archived, and the result of the one before is recorded.
+ * @param notTried receives the details of deliveries skipped for an outage
+ */
 async function sendPending(
   deliveries: readonly Delivery[],
   opened: ReadonlyMap<string, DeliveryRow>,
@@ -194,52 +214,84 @@ async function sendPending(
     },
   };
   let anyAttempted = false;
-  const inPhases = [0, 1, 2].flatMap((phase) => deliveries.filter((delivery) => (delivery.phase ?? 0) === phase));
-  for (const delivery of inPhases) {
-    const { id, target, recipient } = delivery.row;
-    // An attempt takes time, in which another process may change the other rows.
-    const row =
-      (anyAttempted ? undefined : opened.get(id)) ??
-      (await ledger.open(delivery.row, clock.now(), archivedStates.get(id)));
-    if (row.state !== 'pending') continue;
-    const observe = (result: { state: DeliveryState; detail: string; ms?: number }): void =>
-      input.observe({ type: 'delivered', target, recipient, ...result });
-    // Skipped: otherwise each further recipient would wait for the timeout of a server that is down.
-    const outage = await outages.check(delivery.service);
-    if (outage !== undefined) {
-      notTried.set(id, outage.why);
-      observe({ state: 'pending', detail: outage.why });
-      continue;
+  let recorded: Promise<void> = Promise.resolve();
+  const ahead = new Map<string, Promise<SendFn>>();
+  const mostAhead = messagesAhead(input.published);
+  /** Called once the archive knows of an attempt: from then on a message without one has certainly not begun to leave. */
+  const prepareAhead = (next: readonly Delivery[], service: string): void => {
+    for (const delivery of next) {
+      const row = opened.get(delivery.row.id);
+      if (delivery.service !== service || row?.state !== 'pending' || ahead.has(row.id)) continue;
+      const send = delivery.prepare(row.epoch);
+      // Thrown by its attempt, if it comes to that.
+      send.catch(() => {});
+      ahead.set(row.id, send);
     }
-    anyAttempted = true;
-    const startedAt = clock.now();
-    const result = await attemptInSpan(delivery, row, input, lock);
-    // Another worker delivers the remaining rows.
-    if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
-    if (result === undefined) continue;
-    await outages.record(delivery.service, result, row.epoch);
-    const { state, detail } = result;
-    observe({ state, detail, ms: Math.max(0, clock.now() - startedAt) });
+  };
+  try {
+    for (const phase of [0, 1, 2]) {
+      const inPhase = deliveries.filter((delivery) => (delivery.phase ?? 0) === phase);
+      for (const [index, delivery] of inPhase.entries()) {
+        const { id, target, recipient } = delivery.row;
+        // An attempt takes time, in which another process may change the other rows. Where one was `pending`, `begin` and
+        // the epoch tell.
+        const found = opened.get(id);
+        const isCurrent = found !== undefined && (!anyAttempted || found.state === 'pending');
+        const row = isCurrent ? found : await ledger.open(delivery.row, clock.now(), archivedStates.get(id));
+        if (row.state !== 'pending') continue;
+        const observe = (result: { state: DeliveryState; detail: string; ms?: number }): void =>
+          input.observe({ type: 'delivered', target, recipient, ...result });
+        // Skipped: otherwise each further recipient would wait for the timeout of a server that is down.
+        const outage = await outages.check(delivery.service);
+        if (outage !== undefined) {
+          notTried.set(id, outage.why);
+          observe({ state: 'pending', detail: outage.why });
+          continue;
+        }
+        anyAttempted = true;
+        const startedAt = clock.now();
+        const send = ahead.get(id);
+        const ended = await attemptInSpan(delivery, send, row, input, {
+          ...lock,
+          previous: recorded,
+          onBegun: () => prepareAhead(inPhase.slice(index + 1, index + 1 + mostAhead), delivery.service),
+        });
+        ahead.delete(id);
+        if (ended !== undefined) recorded = ended.recorded;
+        // Another worker delivers the remaining rows.
+        if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
+        if (ended === undefined) continue;
+        await outages.record(delivery.service, ended.result, row.epoch);
+        const { state, detail } = ended.result;
+        observe({ state, detail, ms: Math.max(0, clock.now() - startedAt) });
+      }
+      // Later phases read the ledger.
+      await recorded;
+    }
+  } finally {
+    // Nothing is written once this call has ended.
+    await Promise.allSettled([recorded, ...ahead.values()]);
   }
 }
 
 function attemptInSpan(
   { row: { target }, prepare }: Delivery,
+  prepared: Promise<SendFn> | undefined,
   row: DeliveryRow,
   { ledger, archive, clock, signal, published, monotonic, trace = noTrace }: DeliverInput,
-  lock: Pick<AttemptPorts, 'confirmLock'> | undefined,
-): Promise<AttemptResult | undefined> {
+  ports: Pick<AttemptPorts, 'confirmLock' | 'previous' | 'onBegun'>,
+): Promise<EndedAttempt | undefined> {
   return trace.span({ name: 'delivery', kind: 'client', target, delivery: row.id }, async (setAttributes) => {
-    const result = await attempt(row, () => prepare(row.epoch), {
+    const ended = await beginAndSend(row, () => prepared ?? prepare(row.epoch), {
       ledger,
       clock,
       signal,
       recordAttempt: (record) => archive.putAttempt(published, record),
       monotonic,
-      ...lock,
+      ...ports,
     });
-    if (result !== undefined) setAttributes({ state: result.state });
-    return result;
+    if (ended !== undefined) setAttributes({ state: ended.result.state });
+    return ended;
   });
 }
 

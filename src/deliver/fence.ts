@@ -29,6 +29,11 @@ export interface FenceInput {
   readonly ledger: Pick<Ledger, 'find'>;
   readonly delivery: string;
   readonly epoch: number;
+  /**
+   * The records of the attempt's beginning, for a target that is called before they are durable: nothing is confirmed before.
+   * The first confirmation is then asked for at once, while the target is still connecting.
+   */
+  readonly begun?: Promise<void> | undefined;
   readonly clock: Clock;
   /** Ms of a monotonic clock; of the process by default. It may stop while the machine is suspended. */
   readonly monotonic?: (() => number) | undefined;
@@ -40,7 +45,7 @@ export interface FenceInput {
 
 /** The fence of one attempt. */
 export function attemptFence(input: FenceInput): Fence {
-  const { ledger, delivery, epoch, clock, monotonic = () => performance.now(), confirmLock } = input;
+  const { ledger, delivery, epoch, begun, clock, monotonic = () => performance.now(), confirmLock } = input;
   const { timeoutMs = CONFIRMATION_TTL_MS } = input;
   let confirmed: { readonly now: number; readonly elapsed: number; readonly validMs: number } | undefined;
 
@@ -56,6 +61,7 @@ export function attemptFence(input: FenceInput): Fence {
    * @returns ms of validity
    */
   const check = async (): Promise<number> => {
+    await begun;
     const [lockMs = CONFIRMATION_TTL_MS, row] = await Promise.all([confirmLock?.(), ledger.find(delivery)]);
     if (lockMs <= 0) throw new NotConfirmedError('Not sent: another worker has taken over the run.');
     if (row?.state !== 'sending' || row.epoch !== epoch)
@@ -63,10 +69,19 @@ export function attemptFence(input: FenceInput): Fence {
     return Math.min(CONFIRMATION_TTL_MS, lockMs);
   };
 
-  const confirm = async (): Promise<void> => {
+  const confirmNow = async (): Promise<void> => {
     const start = { now: clock.now(), elapsed: monotonic() };
     confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
     if (!isValid()) throw new NotConfirmedError('Not sent: the confirmation of the delivery took too long.');
+  };
+  let early = begun && confirmNow();
+  early?.catch(() => {});
+  const confirm = async (): Promise<void> => {
+    const first = early;
+    early = undefined;
+    await first;
+    // One that has expired meanwhile is asked for again.
+    if (first === undefined || !isValid()) await confirmNow();
   };
   return { confirm, confirmIfStale: async () => (isValid() ? undefined : confirm()) };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isErrno } from '../errno.ts';
@@ -26,7 +26,7 @@ export const writeSynced = (path: string, bytes: string | Uint8Array): Promise<v
 
 /** A name in the same folder that no other call uses. */
 const temporaryPath = (path: string): string =>
-  join(dirname(path), `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`);
+  join(dirname(path), `.${basename(path).slice(0, 80)}.${randomUUID().slice(-12)}.tmp`);
 
 /**
  * Creates a file atomically and durably; false when it exists. Of concurrent callers one succeeds. On file systems without
@@ -62,17 +62,19 @@ export const replaceFile = (path: string, bytes: string | Uint8Array): Promise<v
 export async function replaceFiles(
   files: readonly { readonly path: string; readonly bytes: string | Uint8Array }[],
 ): Promise<void> {
-  const folder = dirname(files[0]?.path ?? '.');
   const made = files.map((file) => ({ ...file, temporary: temporaryPath(file.path) }));
+  const folder = await open(dirname(files[0]?.path ?? '.'), 'r');
   try {
     const written = await Promise.allSettled(made.map(({ temporary, bytes }) => writeSynced(temporary, bytes)));
     for (const each of written) if (each.status === 'rejected') throw each.reason;
     for (const { temporary, path } of made) await rename(temporary, path);
+    await folder.sync();
   } catch (error) {
     for (const { temporary } of made) await rm(temporary, { force: true });
     throw error;
+  } finally {
+    await folder.close();
   }
-  await syncPath(folder);
 }
 
 /** Size of a file that tests whether a folder is writable: a full disk still accepts an empty file. */

@@ -151,18 +151,20 @@ export async function readLastMessage(
 
 /**
  * The state of each delivery as the archive knows it. The latest attempt is the most reliable source. `receipts.json` and
- * archived messages count only where a delivery has no attempt, with epoch 0: they restore missing ledger rows only.
+ * archived messages count only where a delivery has no attempt, with epoch 0: they restore missing ledger rows only. In a
+ * run with attempts a message without one has not begun to leave: it was made while another was being sent.
  */
 export async function readArchivedStates(files: RunFiles): Promise<ReadonlyMap<string, ArchivedState>> {
   const names = await files.list();
   const states = new Map<string, ArchivedState>();
-  for (const { delivery } of archivedMessages(names)) {
+  const attempts = attemptFiles(names);
+  for (const { delivery } of attempts.length === 0 ? archivedMessages(names) : []) {
     states.set(delivery, { state: 'sending', epoch: 0, detail: null });
   }
   for (const { delivery, state, detail } of await readReceipts(files)) {
     if (state !== 'skipped') states.set(delivery, { state, epoch: 0, detail });
   }
-  const latest = new Map(attemptFiles(names).map((one) => [one.delivery, one] as const));
+  const latest = new Map(attempts.map((one) => [one.delivery, one] as const));
   for (const attempt of await readAttemptFiles(files, [...latest.values()])) {
     if (attempt === undefined) continue;
     const { delivery, epoch, state, detail } = attempt;

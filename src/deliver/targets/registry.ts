@@ -3,6 +3,7 @@ import { directoryTarget } from './directory/directory-target.ts';
 import { emailTarget } from './email/email-target.ts';
 import { s3Target } from './s3/s3-target.ts';
 import { sftpTarget } from './sftp/sftp-target.ts';
+import { sharedFiles } from './shared-files.ts';
 import type { Delivery, DeliveryContext, ProbeContext, Target, TargetProbe } from './target.ts';
 import { webhookTarget } from './webhook/webhook-target.ts';
 
@@ -24,11 +25,12 @@ export function kindOfMessage(name: string, targets = TARGETS): string | null {
 /** Every delivery of the definition, in its order. */
 export function listDeliveries(context: DeliveryContext, targets: readonly Target[] = TARGETS): Delivery[] {
   const all: Delivery[] = [];
+  const files = sharedFiles();
   for (const [index, entry] of context.definition.deliveries.entries()) {
     const { target, spec } = targetOf(entry, targets);
     for (const listed of target.list(targetName(index, target.kind), spec, context)) {
       const prepare = (previousEpoch: number) =>
-        target.send(listed, spec, { ...context, deliveries: all }, previousEpoch);
+        target.send(listed, spec, { ...context, deliveries: all, files }, previousEpoch);
       all.push({ ...listed, prepare });
     }
   }

@@ -6,6 +6,7 @@ import type { TemplateVariables } from '../../base/text/template.ts';
 import type { TargetSchema } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { Artifact } from '../../render/artifact.ts';
 import type { Archive, Manifest, PublishedRun } from '../archive/archive.ts';
 import type { SharedLink } from '../archive/storage/archive-storage.ts';
 import type { SendFn, VerificationResult } from '../attempt.ts';
@@ -104,6 +105,15 @@ export interface DeliveryContext {
 export interface SendContext extends DeliveryContext {
   /** All deliveries of the definition. */
   readonly deliveries: readonly Delivery[];
+  /** What the messages of one call share: read, compared with its hash and encoded once. */
+  readonly files: SharedFiles;
+}
+
+export interface SharedFiles {
+  /** Throws `archive.corrupt`, `archive.unreachable`. */
+  bytesOf(artifact: Artifact): Promise<Buffer>;
+  /** Base64 in lines. The same buffer for the same bytes. */
+  encode(bytes: Uint8Array): Buffer;
 }
 
 export interface ProbeContext {

@@ -6,7 +6,6 @@ import {
   createFile,
   createFolder,
   PROBE_BYTES,
-  replaceFile,
   replaceFiles,
   syncPath,
   writeSynced,
@@ -18,6 +17,7 @@ import {
   type ArchiveMetadata,
   type ArchiveStorage,
   isForeignFile,
+  type MetadataFile,
   type RunFiles,
   type RunRef,
   type StoredRun,
@@ -36,20 +36,22 @@ async function ifPresent<T>(read: () => Promise<T>): Promise<T | undefined> {
 /** The files of a run in a folder. */
 export function directoryRunFiles(folder: string): RunFiles {
   const pathOf = (name: string): string => join(folder, ...name.split('/'));
+  const putAll = (files: readonly MetadataFile[]): Promise<void> =>
+    withWriteErrors(folder, async () => {
+      const replace = () => replaceFiles(files.map(({ name, bytes }) => ({ path: pathOf(name), bytes })));
+      await replace().catch(async (error: unknown) => {
+        if (!isErrno(error, 'ENOENT')) throw error;
+        // The first file of its folder.
+        await createFolder(dirname(pathOf(files[0]?.name ?? '')));
+        await replace();
+      });
+    });
   return {
     location: folder,
     get: (name) => ifPresent(() => readFile(pathOf(name))),
     stream: (name) => ifPresent(async () => (await open(pathOf(name), 'r')).createReadStream()),
-    put: (name, bytes) =>
-      withWriteErrors(folder, async () => {
-        await createFolder(dirname(pathOf(name)));
-        await replaceFile(pathOf(name), bytes);
-      }),
-    putPair: (first, second) =>
-      withWriteErrors(folder, async () => {
-        await createFolder(dirname(pathOf(first.name)));
-        await replaceFiles([first, second].map(({ name, bytes }) => ({ path: pathOf(name), bytes })));
-      }),
+    put: (name, bytes) => putAll([{ name, bytes }]),
+    putPair: (first, second) => putAll([first, second]),
     list: async () => {
       const entries = (await ifPresent(() => readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
       return (

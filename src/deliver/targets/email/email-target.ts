@@ -15,8 +15,8 @@ import {
   mailBodyOf,
 } from '../../../render/artifact.ts';
 import { archiveCorrupt } from '../../archive/archive-errors.ts';
-import { artifactBytes } from '../../archive/run-folder/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
+import type { Fence } from '../../fence.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { assertSameEmail } from '../../resend-check.ts';
 import { recipientKey } from '../../send-decision.ts';
@@ -129,9 +129,12 @@ export const emailTarget = defineTarget({
       return async () => ({ state: 'pending', detail });
     }
     const { manifest } = published;
-    const allowed = spec.to.flatMap((recipient) =>
-      recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
-    );
+    const visibleRecipients = (): readonly string[] =>
+      uniqueMailboxes(
+        spec.to.flatMap((recipient) =>
+          recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
+        ),
+      );
     const message = await buildEmail({
       delivery: row.id,
       run: manifest.run,
@@ -139,7 +142,7 @@ export const emailTarget = defineTarget({
       fromName: mail.fromName,
       list: manifest,
       to: row.recipient,
-      ...(spec.together ? { visibleRecipients: uniqueMailboxes(allowed), sharedKey: sharedMessageKey(row) } : {}),
+      ...(spec.together ? { visibleRecipients: visibleRecipients(), sharedKey: sharedMessageKey(row) } : {}),
       ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
       subject: subjectOf(spec, context),
       text: body.text,
@@ -149,12 +152,13 @@ export const emailTarget = defineTarget({
         (linked ? [] : attached).map(async (artifact) => ({
           name: artifact.name,
           mediaType: artifact.mediaType,
-          content: await artifactBytes(artifact),
+          content: await context.files.bytesOf(artifact),
         })),
       ),
       date: new Date(manifest.made_at),
       maxBytes: attachmentLimit(spec),
       dkim: mail.dkim,
+      encode: context.files.encode,
     });
     // Checked again on the envelope, whatever built it.
     assertAllowed(message.envelope.to, settings.recipients, { shown: message.envelope.to });
@@ -248,9 +252,10 @@ function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): rea
  * @param archivedHash SHA-256 (hex) of the archived message
  */
 export function emailSender(mailer: Mailer, message: EmailMessage, archivedHash?: string): SendFn {
-  const send: SendFn = async (signal, fence) =>
+  const send = async (signal: AbortSignal, fence?: Fence): Promise<AttemptResult> =>
     toAttemptResult(await mailer.send(message.envelope, message.raw, signal, fence));
-  return archivedHash === undefined ? send : Object.assign(send, { message: archivedHash });
+  const archived = archivedHash === undefined ? {} : { message: archivedHash };
+  return Object.assign(send, { confirmsFirst: true as const, ...archived });
 }
 
 function toAttemptResult(result: SendResult): AttemptResult {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import MailComposer from 'nodemailer/lib/mail-composer';
 import PostalMime, { type Email } from 'postal-mime';
 import { expect, test } from 'vitest';
 import {
@@ -72,6 +73,26 @@ const ILLUSTRATED: EmailParts = {
   html: PICTURES.map(({ cid }) => `<img src="cid:${cid}" alt="">`).join(''),
   pictures: PICTURES,
 };
+
+test.each([0, 1, 56, 57, 58, 114, 5_000])('a file of %i bytes is encoded as nodemailer encodes it', async (bytes) => {
+  const content = Buffer.alloc(bytes, 'x\xff');
+  const { raw } = await buildEmail({ ...PARTS, attachments: [{ name: 'a.csv', mediaType: 'text/csv', content }] });
+  const expected = await new MailComposer({
+    text: 'Hello',
+    attachments: [{ filename: 'a.csv', content }],
+    newline: 'win',
+  })
+    .compile()
+    .build();
+  const bodyOf = (message: Uint8Array) =>
+    Buffer.from(message)
+      .toString('latin1')
+      .split(/a\.csv"?\r\n/)
+      .at(-1)
+      ?.split('\r\n--')[0];
+  const encoded = (message: Uint8Array) => bodyOf(message)?.split('\r\n\r\n').at(-1);
+  expect(encoded(raw)).toBe(encoded(expected));
+});
 
 test('pictures are inline parts, not attachments', async () => {
   const { raw } = await buildEmail(ILLUSTRATED);
