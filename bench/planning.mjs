@@ -3,10 +3,11 @@
 // to read, check and plan more and more definitions, and one of more and more sections.
 //
 //   npm run build && npm run build:modules && node bench/planning.mjs [--quick] [--reports 10000]
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
 import { Secret } from '../dist-modules/base/secrets/secret.js';
 import { resolvePeriod } from '../dist-modules/definitions/periods/period.js';
 import { createClient } from '../dist-modules/fetch/client/compliance-client.js';
@@ -111,6 +112,14 @@ async function reportsGrow(catalog) {
       await rm(folder, { recursive: true, force: true });
     }
   }
+  const { n, cost } = reading.at(-1);
+  const text = await readFile(join(JOBS, 'demo', 'weekly-kpi.yaml'), 'utf8');
+  const alone = await costOf(() => {
+    for (let time = 0; time < n; time += 1) parse(text);
+  });
+  const name = `${n} definitions, read and checked`;
+  report({ name, cpu_ms_per_definition: rounded(cost / n), limit: { cpu_ms_per_definition: null } });
+  report({ name, who: 'yaml, parsed alone', cpu_ms_per_definition: rounded(alone.cpuMs / n) });
   const growth = { by: 'reports', unit: 'ms of processor' };
   reportGrowth(report, { name: 'read definitions from their files and check them', ...growth, points: reading });
   reportGrowth(report, { name: 'plan them, five sections each', ...growth, points: planning });

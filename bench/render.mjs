@@ -27,7 +27,7 @@ const RSS_MB = 250;
 const TIMES = ['ms', 'cpu_ms'];
 /** What costs the same for every size weighs too much in a small one. */
 const isFull = options.sections * options.rows >= FULL.sections * FULL.rows && options.list >= FULL.list;
-const RATIOS = { pack: { to_exceljs: 0.2, to_wasm: 1, to_c: 1.3 }, list: { to_exceljs: 0.2, to_wasm: 1 } };
+const RATIOS = { pack: { to_exceljs: 0.2, to_wasm: 1, to_c: 1 }, list: { to_exceljs: 0.2, to_wasm: 1 } };
 
 const report = reportOf('render');
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));

@@ -214,7 +214,7 @@ try {
       main_thread_ms: rounded(all, 2),
       by_stage: taking.perRun(),
       inline_by_stage: bare.perRun(),
-      ...(tracing === undefined ? { limit: { round_trips: 15, own_cpu_ms: 5 } } : { traced: true, limit: {} }),
+      ...(tracing === undefined ? { limit: { round_trips: 10, own_cpu_ms: 3 } } : { traced: true, limit: {} }),
     });
   }
 } finally {

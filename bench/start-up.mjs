@@ -1,11 +1,15 @@
 // How long somebody waits for a command that does nothing, and for Tab: on the built code, a process each. Measured in turns with
-// `node -e 0`, which nobody can be faster than. Limit: 200 ms (the median) until the help stands there.
+// `node -e 0`, which nobody can be faster than. Limit: 200 ms (the median) until the help stands there. And `docket run` of a report
+// of a section, a call, a CSV and a workbook, from the start of the process to its end, beside a service that answers at once; limit: 1.2 s.
 //
 //   npm run build && npm run build:modules && node bench/start-up.mjs [--quick] [--runs 25]
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { readOptions } from './support/options.mjs';
+import { layOut, MAIN, ONE_CALL } from './support/processes.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
+import { tinyService } from './support/tiny-service.mjs';
 
 const { runs } = readOptions({ runs: 25 }, { runs: 7 });
 const LIMIT_MS = 200;
@@ -41,4 +45,44 @@ for (const { name, limit } of CASES) {
   const times = rounded(median / at(NOTHING.name, 0.5));
   report({ name, who: 'docket', median_ms: rounded(median), p90_ms: rounded(p90), times_node: times, limit });
   report({ name, who: 'node -e 0', median_ms: rounded(at(NOTHING.name, 0.5)), limit: {} });
+}
+
+const service = await tinyService({ calls: 1_000, windowMs: 60_000 });
+/** @type {import('./support/processes.mjs').ReportFile} */
+const twoFiles = { ...ONE_CALL, outputs: [{ format: 'csv' }, { format: 'xlsx' }] };
+const { folder, env, close } = await layOut({
+  acme: { key: 'bench.key', settings: {}, reports: { report: twoFiles } },
+});
+// Tells the processor time of the process, its threads included, on a pipe of its own.
+const TOLD = `data:text/javascript,${encodeURIComponent(
+  "import { writeSync } from 'node:fs'; import { isMainThread } from 'node:worker_threads'; if (isMainThread) process.on('exit', () => writeSync(3, JSON.stringify(process.cpuUsage())))",
+)}`;
+
+async function runOnce() {
+  const began = performance.now();
+  const args = ['--import', TOLD, MAIN, 'run', 'acme/report', '--no-deliver', '--out', join(folder, 'out')];
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env.PATH, ...env, COMPLIANCE_API_URL: service.url },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  });
+  let told = '';
+  child.stdio[3].on('data', (piece) => {
+    told += piece;
+  });
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  if (status !== 0) throw new Error(`docket run ended with ${status}`);
+  const { user, system } = JSON.parse(told);
+  return { ms: performance.now() - began, cpuMs: (user + system) / 1_000 };
+}
+
+try {
+  await runOnce();
+  const all = [];
+  for (let run = 0; run < Math.min(runs, 10); run += 1) all.push(await runOnce());
+  const median = (of) => rounded(percentile(all.map(of), 0.5));
+  const figures = { median_ms: median(({ ms }) => ms), cpu_ms: median(({ cpuMs }) => cpuMs) };
+  report({ name: 'docket run', who: 'docket', ...figures, limit: { median_ms: 1_200 } });
+} finally {
+  await service.close();
+  await close();
 }

@@ -22,6 +22,7 @@ export function createProcessIo(): CommandIo {
     stdout,
     stderr,
     onFatalError,
+    onWarning,
     exitCode: undefined,
     signals: processSignals((code) => {
       io.exitCode = code;
@@ -64,6 +65,17 @@ function processSignals(setExitCode: (code: number) => void): Signals {
       process.on('SIGHUP', listener);
       return () => process.off('SIGHUP', listener);
     },
+  };
+}
+
+/** Node prints a warning by a listener of its own, which is set aside meanwhile. */
+function onWarning(report: (warning: Error) => void): () => void {
+  const printing = process.listeners('warning');
+  process.removeAllListeners('warning');
+  process.on('warning', report);
+  return () => {
+    process.off('warning', report);
+    for (const listener of printing) process.on('warning', listener);
   };
 }
 

@@ -65,11 +65,12 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   const order = createOrder(request, context);
   const out = inlineArchive(request.out(order));
   await probeArchive(out, order);
-  const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
+  const { portsOf, execute, unrecorded, warmUp, scope } = await prepareRun(request, order, out, context);
   try {
     const bars = scope.add(openProgressBars(io));
     const { readings, annotate } = request;
     const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }), annotate };
+    warmUp();
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
       run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),

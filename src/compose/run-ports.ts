@@ -68,6 +68,8 @@ export interface InlineContext {
   readonly portsOf: RunPortsFactory;
   /** The workers' budgets; undefined without Redis, where each process has its own. */
   readonly sharedBudgets: BudgetFactory | undefined;
+  /** Loads what renders while the run plans and fetches. */
+  readonly warmUp: () => void;
   readonly scope: Scope;
 }
 
@@ -107,7 +109,7 @@ export async function composeInline(
     const prefix = `${DEFAULT_KEY_PREFIX}:`;
     const deliveryStores = stores?.(redis, scope) ?? { archive, ledger: memoryLedger() };
     const responses = memoryResponseStore();
-    const { portsOf } = createRunPorts(context, scope, {
+    const { portsOf, warmUp } = createRunPorts(context, scope, {
       responsesOf: () => responses,
       sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
       catalogs:
@@ -118,7 +120,7 @@ export async function composeInline(
       // An inline run cannot be snoozed: it waits in place.
       maxWaitMs: Number.POSITIVE_INFINITY,
     });
-    return { portsOf, sharedBudgets: shared, scope };
+    return { portsOf, sharedBudgets: shared, warmUp, scope };
   } catch (error) {
     await scope.close();
     throw error;
@@ -137,7 +139,7 @@ export async function composeCatalogs(
   context: AppContext,
   options: InlineOptions = {},
 ): Promise<InlineContext & { readonly catalogOf: GetCatalog }> {
-  const { portsOf, sharedBudgets, scope } = await composeInline(context, inlineArchive('.'), options);
+  const { portsOf, scope, ...inline } = await composeInline(context, inlineArchive('.'), options);
   const catalogOf: GetCatalog = async (settings, maxAgeMs) => {
     const ports = await portsOf(settings);
     const source = {
@@ -160,7 +162,7 @@ export async function composeCatalogs(
     if (outcome.kind === 'done') return outcome.value;
     throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
   };
-  return { portsOf, catalogOf, sharedBudgets, scope };
+  return { ...inline, portsOf, catalogOf, scope };
 }
 
 /** The ports of runs, and those of their parts that only ask the service. */
@@ -168,6 +170,7 @@ export interface PortsFactories {
   readonly portsOf: RunPortsFactory;
   /** Needs no mail server and no secret but the API key: readings are taken while the mail settings are wrong. */
   readonly askPortsOf: (settings: OrgSettings) => Promise<AskPorts>;
+  readonly warmUp: () => void;
 }
 
 /** Creates the ports of runs; closing the scope closes the connections. */
@@ -241,5 +244,5 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       workingDirectory,
     };
   };
-  return { portsOf, askPortsOf };
+  return { portsOf, askPortsOf, warmUp: pool.warmUp };
 }

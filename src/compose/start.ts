@@ -33,6 +33,8 @@ export interface StartOptions {
 export interface StartEvents {
   /** Called once, with the log of the process. Returns how to remove it. */
   readonly logFatalErrors: (log: Log) => () => void;
+  /** Called once: warnings of Node and of dependencies become lines of the log. Returns how to remove it. */
+  readonly logWarnings: (log: Log) => () => void;
   /** Called after the definitions were loaded: until then a signal ends the process at once. */
   readonly stop: () => AbortSignal;
   /** Returns how to remove the listener. */
@@ -46,6 +48,7 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     const { context } = tracing ?? { context: plain };
     const { config, log, clock } = context;
     scope.use(events.logFatalErrors(log), (remove) => remove());
+    scope.use(events.logWarnings(log), (remove) => remove());
     const { roles } = options;
     const { reader: parser } = scope.add(startReaderThread({ clock, positions: false }));
     const pack = createReportPacker();

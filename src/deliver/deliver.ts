@@ -98,6 +98,9 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const readReceipts = async (): Promise<Receipt[]> =>
     toReceipts(all, manifest, await ledger.list(input.order.id), notTried);
   try {
+    // Of a run that was just published every row is new, and the first delivery is attempted: one round trip for both.
+    const [first] = archivedStates.size === 0 ? deliveries.toSorted((a, b) => (a.phase ?? 0) - (b.phase ?? 0)) : [];
+    if (first !== undefined) outages.prefetch(first.service);
     // All rows first: if the process dies, the ledger knows every delivery that was planned.
     const opened = await openRows(deliveries, archivedStates, input);
     for (const { row } of all.filter(isSkipped)) {

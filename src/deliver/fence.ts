@@ -56,12 +56,14 @@ export function attemptFence(input: FenceInput): Fence {
     return ages.every((ms) => ms >= 0 && ms < validMs);
   };
 
-  /** The lock first: while it is held, no other process changes the row. @returns ms of validity */
+  /**
+   * Lock and row together: a lock that is renewed was never lost, so that no other process has changed the row in between.
+   * @returns ms of validity
+   */
   const check = async (): Promise<number> => {
     await begun;
-    const lockMs = (await confirmLock?.()) ?? CONFIRMATION_TTL_MS;
+    const [lockMs = CONFIRMATION_TTL_MS, row] = await Promise.all([confirmLock?.(), ledger.find(delivery)]);
     if (lockMs <= 0) throw new NotConfirmedError('Not sent: another worker has taken over the run.');
-    const row = await ledger.find(delivery);
     if (row?.state !== 'sending' || row.epoch !== epoch)
       throw new NotConfirmedError('Not sent: the state of the delivery has changed.');
     return Math.min(CONFIRMATION_TTL_MS, lockMs);

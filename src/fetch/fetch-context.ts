@@ -29,6 +29,8 @@ export interface FetchContext extends FetchPorts {
   /** Id of the run: key of its stored responses, and part of its waiter ids. */
   readonly run: string;
   readonly priority: CallClass;
+  /** No response of the run is stored yet. */
+  readonly fresh?: boolean | undefined;
   /** Aborting rejects with its reason. */
   readonly signal: AbortSignal;
   readonly observe: OnFetchEvent;

@@ -37,6 +37,9 @@ const storedPageSchema = z.object({
   records: z.array(recordSchema),
 });
 
+/** Pages of one list, at 100 records each two million records: a longer one is not worth a run's hours and the worker's memory. */
+export const MAX_LIST_PAGES = 20_000;
+
 export interface ListFetchContext {
   readonly client: ComplianceClient;
   readonly responses: ResponseStore;
@@ -47,12 +50,15 @@ export interface ListFetchContext {
   readonly folder: string;
   /** Names of fields and codes; absent: as the service writes them. */
   readonly names?: ListNames | undefined;
+  /** Default: `MAX_LIST_PAGES`. */
+  readonly maxPages?: number | undefined;
 }
 
 /**
  * Fetches all pages of a list. Each is stored when received, so that a resumed run continues at the next one. The rows
  * are written to a file, so that memory use is constant. Of a record that appears twice, because the list grew meanwhile,
- * the first version is used. Fails with `api.unsafe` on a pagination loop.
+ * the first version is used. Fails with `api.unsafe` on a pagination loop and for a list of more than `maxPages` pages: at
+ * its first page if that tells.
  */
 export async function fetchList(
   context: ListFetchContext,
@@ -70,7 +76,7 @@ export async function fetchList(
 
 async function fetchPages(
   file: RowWriter,
-  { client, responses, run, rateLimit, names }: ListFetchContext,
+  { client, responses, run, rateLimit, names, maxPages = MAX_LIST_PAGES }: ListFetchContext,
   call: ListCall,
   org: number,
   options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
@@ -112,6 +118,8 @@ async function fetchPages(
       const ordered = order.isOrdered() || counts.size > 1;
       return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
     }
+    const pages = Math.max(number + 1, Math.ceil((page.count ?? 0) / Math.max(1, page.records.length)));
+    if (pages > maxPages) return fail(tooManyPagesError(call, org, pages, maxPages));
     if (visited.has(page.next) || seen.size === before) return fail(pageCycleError(call, org, number));
     visited.add(page.next);
     next = page.next;
@@ -123,6 +131,14 @@ const pageCycleError = (call: ListCall, org: number, page: number) =>
     where: `GET /api/orgs/${org}/${call.list}/`,
     expected: 'a last page',
     next: 'Report it to the service.',
+  });
+
+const tooManyPagesError = (call: ListCall, org: number, pages: number, maxPages: number) =>
+  new DocketError('api.unsafe', 'The list has too many pages for one run.', {
+    where: `GET /api/orgs/${org}/${call.list}/`,
+    expected: `at most ${maxPages} pages`,
+    got: `at least ${pages}`,
+    next: 'Narrow the list with `search`.',
   });
 
 /**

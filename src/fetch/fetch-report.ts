@@ -18,7 +18,7 @@ export interface FetchedReport extends CachedResponse {
 
 /** The response to a report call: the run's stored one, or one requested under the rate limit, which is then stored. */
 export async function fetchReport(
-  context: Pick<FetchContext, 'client' | 'clock' | 'catalogs' | 'key' | 'run' | 'responseCache'> & {
+  context: Pick<FetchContext, 'client' | 'clock' | 'catalogs' | 'key' | 'run' | 'responseCache' | 'fresh'> & {
     readonly plan: Plan;
     readonly responses: ResponseStore;
     readonly rateLimit: RateLimitContext;
@@ -26,8 +26,8 @@ export async function fetchReport(
   call: ReportCall,
   options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<FetchedReport>> {
-  const { client, clock, catalogs, key, run, plan, responses, rateLimit } = context;
-  const stored = await responses.get(run, call.id);
+  const { client, clock, catalogs, key, run, plan, responses, rateLimit, fresh } = context;
+  const stored = fresh ? undefined : await responses.get(run, call.id);
   const body = reportResponseSchema.safeParse(stored?.body);
   if (stored !== undefined && body.success) {
     return done({ ...stored, body: body.data, askedBy: stored.askedBy ?? run, tokens: null, ms: null });

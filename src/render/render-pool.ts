@@ -25,6 +25,8 @@ const WORKER_URL = new URL('./render-worker.js', import.meta.url).href;
 
 export interface RenderPool {
   readonly render: Renderer;
+  /** Starts a thread ahead of a first report that will surely be rendered; it loads while others fetch. */
+  warmUp(): void;
   close(): Promise<void>;
 }
 
@@ -46,10 +48,10 @@ export function renderPool({
 }: RenderPoolOptions = {}): RenderPool {
   let opened: Piscina<RenderTask, RenderTaskResult> | undefined;
   let closed = false;
-  const open = () => {
+  const open = (minThreads = 0) => {
     opened ??= new Piscina<RenderTask, RenderTaskResult>({
       filename: workerUrl,
-      minThreads: 0,
+      minThreads,
       maxThreads: threads ?? Math.max(1, Math.min(2, availableParallelism() - 1)),
       idleTimeout: IDLE_TIMEOUT_MS,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
@@ -72,6 +74,8 @@ export function renderPool({
           : error;
       }
     },
+    // A thread that cannot start is told of by the report that needs it.
+    warmUp: () => void open(1).on('error', () => {}),
     close: async () => {
       closed = true;
       await opened?.destroy();

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { DocketError } from '../base/error.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import type { Output } from '../definitions/schema/kinds.ts';
@@ -6,6 +7,7 @@ import { type Artifact, type MailBodyName, mailAttachments, type NamedMailBody, 
 import { renderEmail } from './email/render-email.ts';
 import type { EmailOptions } from './email/template-data.ts';
 import type { Format } from './formats/format.ts';
+import { hashFigures } from './hash-figures.ts';
 import { type RenderOptions, renderFiles } from './render-files.ts';
 
 /** What the files and the e-mail of a report are created from: plain data, which can be sent to another thread. */
@@ -28,11 +30,15 @@ export interface RenderRequest {
   readonly locale?: string | undefined;
   /** The organization's fiscal year, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
+  /** Whether `Rendered.figures` is asked for. */
+  readonly figures?: boolean;
 }
 
 export interface Rendered {
   readonly artifacts: readonly Artifact[];
   readonly mail: RunMail;
+  /** As `hashFigures`. Computed here, because a long list takes seconds. */
+  readonly figures?: string;
 }
 
 /**
@@ -44,7 +50,7 @@ export type Renderer = (request: RenderRequest, signal: AbortSignal) => Promise<
 /** Renders in the calling thread. */
 export const createRenderer =
   (formats: readonly Format[]): Renderer =>
-  async ({ dataset, outputs, files, mail, ...shared }, signal) => {
+  async ({ dataset, outputs, files, mail, figures: isHashed, ...shared }, signal) => {
     const artifacts = await renderFiles(dataset, outputs, formats, { ...files, ...shared, signal });
     const attachable = mailAttachments(
       artifacts,
@@ -59,5 +65,11 @@ export const createRenderer =
     }
     const [first, ...others] = rendered;
     if (first === undefined) throw new DocketError('internal.defect', 'No e-mail body was asked for.');
-    return { artifacts, mail: { ...first, ...(others.length === 0 ? {} : { others }) } };
+    const figures =
+      isHashed === true ? await hashFigures(dataset, () => setImmediate(undefined, { signal })) : undefined;
+    return {
+      artifacts,
+      mail: { ...first, ...(others.length === 0 ? {} : { others }) },
+      ...(figures === undefined ? {} : { figures }),
+    };
   };

@@ -1,51 +1,13 @@
-import { createHash } from 'node:crypto';
 import { describeDelivery, targetName } from '../definitions/schema/kinds.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { meetsComparison, parseSendCondition, type SendCondition } from '../definitions/schema/send-condition.ts';
 import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
 import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
-import {
-  type CorrectedEdition,
-  type Dataset,
-  isTextTable,
-  type Judgement,
-  type Row,
-  type Status,
-  type Table,
-} from '../fetch/dataset.ts';
+import type { CorrectedEdition, Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
 import { currentJudgements, statusesByFigure } from '../render/figures/current-statuses.ts';
-
-/**
- * SHA-256 (hex) over the values of the tables: column names, rows, previous period, totals. Labels and the time of
- * computation are not included. Yields to the event loop every few hundred rows.
- */
-export async function hashFigures(
-  { tables }: Pick<Dataset, 'tables'>,
-  yieldToEventLoop?: YieldToEventLoop,
-): Promise<string> {
-  const hash = createHash('sha256');
-  for (const table of tables) {
-    // A text has no figures: adding one changes none.
-    if (isTextTable(table)) continue;
-    const { id, columns, rows, totals, trend } = table;
-    const names = columns.map(({ name }) => name);
-    const valuesOf = (values: Row['values'] | undefined) => values && names.map((name) => values[name] ?? null);
-    const rowJson = ({ values, compare, toDate }: Pick<Row, 'values' | 'compare' | 'toDate'>): string => {
-      // Without the newer comparisons as before, so that hashes of figures sent by older versions match.
-      const more = [compare?.previous_year?.values, toDate].map(valuesOf);
-      const hashed = [valuesOf(values), valuesOf(compare?.previous_period?.values)];
-      return `${JSON.stringify(more.some((part) => part !== undefined) ? [...hashed, ...more] : hashed)}\n`;
-    };
-    hash.update(`${JSON.stringify([id, names])}\n`);
-    for await (const batch of rowBatches(rows, yieldToEventLoop)) hash.update(batch.map(rowJson).join(''));
-    if (totals !== undefined) hash.update(rowJson(totals));
-    if (trend !== undefined) hash.update(`${JSON.stringify(names.map((name) => trend.values[name] ?? null))}\n`);
-    hash.update('\n');
-  }
-  return hash.digest('hex');
-}
+import { hashFigures } from '../render/hash-figures.ts';
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
@@ -185,6 +147,7 @@ export interface ConditionResults {
  *
  * @param sent undefined if sent figures are not recorded: `changed` and `status_changed` are then always met
  * @param yieldToEventLoop called every few hundred rows; a rejection ends the evaluation
+ * @param known the hash of the figures where it has been computed already
  */
 export async function evaluateConditions(
   dataset: Pick<Dataset, 'tables' | 'judgements' | 'correction'>,
@@ -192,6 +155,7 @@ export async function evaluateConditions(
   sent: LastSentFigures | undefined,
   yieldToEventLoop?: YieldToEventLoop,
   targets = TARGETS,
+  known?: string,
 ): Promise<ConditionResults> {
   const { correction } = dataset;
   // `send_if` decided about the first edition: whoever received that one gets the correction, too.
@@ -205,7 +169,7 @@ export async function evaluateConditions(
     return [{ target: targetName(index, kind), recipients: [...new Set(recipients)], send_if, condition }];
   });
   if (conditional.length === 0) return { conditions: [] };
-  const figures = await hashFigures(dataset, yieldToEventLoop);
+  const figures = known ?? (await hashFigures(dataset, yieldToEventLoop));
   const statuses = statusesByFigure(dataset.judgements ?? []);
   const conditions: SendDecision[] = [];
   for (const { target, recipients, send_if, condition } of conditional) {

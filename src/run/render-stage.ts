@@ -32,6 +32,8 @@ export interface RenderInput {
   readonly madeAt: number;
   /** Replace the templates and the logo of today, where those were frozen before. */
   readonly paths?: RenderPaths;
+  /** Whether `Rendered.figures` is asked for. */
+  readonly figures?: boolean;
 }
 
 /**
@@ -49,14 +51,16 @@ export async function renderAndPublish(
   const current = currentPaths(context.definition, context.settings, ports);
   // A corrected edition is made from the templates of workbooks that the first one was made from.
   const paths = await withReplacedFiles(current, await replacedFiles(order, ports.editions), folder);
-  const input = { dataset, folder, secrets, madeAt: ports.clock.now(), paths };
+  const figures = context.definition.deliveries.some(({ send_if }) => send_if !== undefined);
+  const input = { dataset, folder, secrets, madeAt: ports.clock.now(), paths, figures };
   const rendered = await renderRun(input, order, context, ports);
-  return publishRun(input, rendered, order, context, ports, () => decideDeliveries(dataset, context, ports));
+  const decide = () => decideDeliveries(dataset, context, ports, rendered.figures);
+  return publishRun(input, rendered, order, context, ports, decide);
 }
 
 /** Renders the files and the e-mail bodies in the private folder. */
 export function renderRun(
-  { dataset, folder, secrets, madeAt, paths }: RenderInput,
+  { dataset, folder, secrets, madeAt, paths, figures = false }: RenderInput,
   order: RunOrder,
   { definition, settings, signal, observe }: RunContext,
   ports: RunPorts,
@@ -90,18 +94,21 @@ export function renderRun(
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
     calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
+    // A corrected edition goes to whoever received the first one, whatever has changed.
+    figures: figures && dataset.correction === undefined,
   };
   return timedStage('render', { observe, clock, trace }, () => renderer(request, signal));
 }
 
-/** The decisions on the deliveries with `send_if`. */
+/** The decisions on the deliveries with `send_if`. @param figures their hash, where it has been computed already */
 export function decideDeliveries(
   dataset: Dataset,
   { definition, signal }: RunContext,
   { sentFigures, targets = TARGETS }: RunPorts,
+  figures?: string,
 ): Promise<ConditionResults> {
   const yieldToEventLoop = () => setImmediate(undefined, { signal });
-  return evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
+  return evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets, figures);
 }
 
 /** Publishes rendered files with their manifest atomically. @param decide the decisions on the deliveries */

@@ -68,6 +68,8 @@ export interface RunContext {
   readonly observe: OnRunEvent;
   /** No attempt will follow: undelivered files are then part of the result, not a retryable failure. */
   readonly lastAttempt: boolean;
+  /** No attempt has begun before: no response of the run is stored. */
+  readonly fresh?: boolean | undefined;
   /** A held run was released for delivery. */
   readonly released?: boolean;
   /** The run has no record: it cannot be retried, and there are no decisions on its deliveries. */

@@ -178,7 +178,7 @@ async function fetchFigures(
   const find = ports.readings;
   const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
   const data = { plan, organization, catalog, counts, readings, calendar: settings };
-  const input = { ...ports, run, priority, ...data, folder, signal, observe };
+  const input = { ...ports, run, priority, ...data, folder, signal, observe, fresh: context.fresh };
   const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
   if (dataset.kind !== 'done') return dataset;
 
@@ -202,7 +202,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
 /** As `buildFiles`, for a run that waits for people in between. */
 const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
   reviewRun(order, context, ports, async (folder, again) => {
-    const fresh = again ? { ...context, definition: { ...context.definition, max_age: 0 } } : context;
-    const fetched = await fetchFigures(order, fresh, ports, folder);
+    const definition = again ? { ...context.definition, max_age: 0 } : context.definition;
+    // Figures may be fetched several times in one attempt.
+    const fetched = await fetchFigures(order, { ...context, definition, fresh: false }, ports, folder);
     return fetched.kind === 'done' ? done(fetched.value.dataset) : fetched;
   });

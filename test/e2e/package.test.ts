@@ -69,7 +69,7 @@ describe('the package', () => {
     expect(paths).not.toContain('dist/of-yesterday.js');
     expect(paths).toEqual(
       expect.arrayContaining([
-        ...['dist/main.js', 'dist/fetch/rate-limit/budget-9.lua', 'dist/render/formats/pdf/typst/typst-child.mjs'],
+        ...['dist/main.js', 'dist/fetch/rate-limit/budget-10.lua', 'dist/render/formats/pdf/typst/typst-child.mjs'],
         ...['jobs/demo/org.yaml', 'templates/pack/pack.typ'],
       ]),
     );

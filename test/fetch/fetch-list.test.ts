@@ -17,11 +17,11 @@ afterEach(() => server.close());
 
 const SECTION = sectionOf({ id: 'roster', list: 'profiles' });
 const listTable = (section: typeof SECTION, list: FetchedList) => buildListTable(section, list, WEEK);
-const walk = (section = SECTION) => {
+const walk = (section = SECTION, maxPages?: number) => {
   const context = fetchingFrom(server.url, 'a.b');
   const { client, responses, run, signal, folder } = context;
   return fetchList(
-    { client, responses, run, folder, rateLimit: rateLimitContext('acme', context, context.reads) },
+    { client, responses, run, folder, rateLimit: rateLimitContext('acme', context, context.reads), maxPages },
     listCall(7, 'profiles', section),
     7,
     { onWait: () => {}, signal },
@@ -128,6 +128,19 @@ test.each([
   serve(pages);
   expect(await walk()).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe', retryable: false } });
   expect(server.requests.length).toBeLessThanOrEqual(3);
+});
+
+test.each([
+  ['says so on its first page', 5, 1],
+  ['only shows', 1, 2],
+])('a list of too many pages that %s is refused', async (_name, count, requests) => {
+  serve([
+    { count, ids: [1], next: 2 },
+    { count, ids: [2], next: 3 },
+    { count, ids: [3] },
+  ]);
+  expect(await walk(SECTION, 2)).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe', retryable: false } });
+  expect(server.requests).toHaveLength(requests);
 });
 
 test('a page that is named a second time is refused, whatever it would bring', async () => {

@@ -21,7 +21,7 @@ const PARTS = {
   },
   budget: {
     mutate: ['src/fetch/rate-limit/*budget.ts'],
-    lua: ['src/fetch/rate-limit/budget-9.lua'],
+    lua: ['src/fetch/rate-limit/budget-10.lua'],
     tests: ['bucket-clock', 'budget', 'budget-equivalence', 'redis-budget', 'redis-budget-clock'].map(
       (name) => `fetch/rate-limit/${name}`,
     ),

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Dataset, Row, RowFile } from '../../src/fetch/dataset.ts';
 import { writeRows } from '../../src/fetch/rows.ts';
 import { FORMATS } from '../../src/render/formats/registry.ts';
+import { hashFigures } from '../../src/render/hash-figures.ts';
 import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/render-pool.ts';
 import { createRenderer, type RenderRequest } from '../../src/render/renderer.ts';
 import {
@@ -62,15 +63,16 @@ async function longList(rows: number) {
 }
 
 describe('rendering in threads', () => {
-  it('creates the same files and the same e-mail as in this thread', async () => {
+  it('creates the same files, the same e-mail and the same hash of figures as in this thread', async () => {
     const data = dataset([...nastyDataset().tables, await longList(1000)]);
     const outputs = [{ format: 'xlsx' }, { format: 'csv' }] as const;
     const here = await createRenderer(FORMATS)(await requestOf(data, { outputs }), never);
-    const there = await pool().render(await requestOf(data, { outputs }), never);
+    const there = await pool().render(await requestOf(data, { outputs, figures: true }), never);
     const files = ({ artifacts }: typeof here) => artifacts.map(({ path: _, ...artifact }) => artifact);
     expect(files(there)).toEqual(files(here));
     expect(there.mail.html).toBe(here.mail.html);
     expect(there.mail.text).toBe(here.mail.text);
+    expect([here.figures, there.figures]).toEqual([undefined, await hashFigures(data)]);
   });
 
   it('sends each row once, a few per turn of the event loop', async () => {

@@ -5,7 +5,8 @@ import type { DeliverySpec } from '../../src/definitions/schema/report-definitio
 import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
 import type { Column, Judgement, Row, Status, Table } from '../../src/fetch/dataset.ts';
 import { statusesByFigure } from '../../src/render/figures/current-statuses.ts';
-import { evaluateConditions, hashFigures } from '../../src/run/delivery-conditions.ts';
+import { hashFigures } from '../../src/render/hash-figures.ts';
+import { evaluateConditions } from '../../src/run/delivery-conditions.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-conditions-${process.pid}:`;
@@ -182,6 +183,21 @@ describe('a table of many rows', () => {
     const decidedOn = await evaluateConditions(dataset(table('q', many(value))), report(to(send_if)), undefined, turn);
     expect(decidedOn).toMatchObject({ figures: expect.stringMatching(/^[0-9a-f]{64}$/), conditions: [{ send_if }] });
     expect(counted).toBeGreaterThanOrEqual(OFTEN * (send_if === 'changed' ? 1 : 2));
+  });
+
+  test('is not looked at where the thread that rendered it hashed its figures', async () => {
+    const unread = async () => expect.unreachable('rows were read');
+    const long = dataset(
+      table(
+        'q',
+        many(() => 1),
+      ),
+    );
+    const figures = 'f'.repeat(64);
+    expect(await evaluateConditions(long, report(to('changed')), undefined, unread, undefined, figures)).toMatchObject({
+      figures,
+      conditions: [{ send: true }],
+    });
   });
 
   test('lets the event loop turn by itself', async () => {

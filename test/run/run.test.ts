@@ -166,13 +166,18 @@ describe('a run, from definition to receipts', () => {
       send_if,
       email: { to: [to], attach: [], subject: '{{ headline }}' },
     });
-    const { outcome } = await go({
-      headline: ['profiles.approval_rate'],
-      deliveries: [
-        email('breached', 'mlro@acme.example'),
-        email('profiles.decided < 0', 'head-of-compliance@acme.example'),
-      ],
-    });
+    // The thread that renders hashes the figures; nothing else would.
+    const hashed = 'f'.repeat(64);
+    const render: RunPorts['render'] = async (request, signal) => {
+      const rendered = await ports.render(request, signal);
+      expect([request.figures, rendered.figures]).toEqual([true, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+      return { ...rendered, figures: hashed };
+    };
+    const deliveries = [
+      email('breached', 'mlro@acme.example'),
+      email('profiles.decided < 0', 'head-of-compliance@acme.example'),
+    ];
+    const { outcome } = await go({ headline: ['profiles.approval_rate'], deliveries }, { ports: { render } });
     // The same figure in two sections counts once.
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 1, on_target: 1 } } });
     const { manifest } = (await ports.archive.find(order(report.definition)))!;
@@ -180,6 +185,7 @@ describe('a run, from definition to receipts', () => {
       { metric: 'profiles.approval_rate', target: 1, source: 'organization' },
       { metric: 'profiles.decided', target: 0, per: 'week' },
     ]);
+    expect(manifest.figures).toBe(hashed);
     const judged = manifest.judgements ?? [];
     expect(judged.map(({ section, metric, bucket, status }) => [section, metric, bucket, status])).toEqual([
       ['scorecard', 'profiles.approval_rate', null, 'breached'],

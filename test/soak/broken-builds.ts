@@ -150,9 +150,9 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       {
         name: 'a token is given back when its call leaves, not when it is answered',
         edits: [
-          ['fetch/rate-limit/budget-9.lua', 'latest + hold + window + 1, token', 'latest + window + 1, token'],
+          ['fetch/rate-limit/budget-10.lua', 'latest + hold + window + 1, token', 'latest + window + 1, token'],
           [
-            'fetch/rate-limit/budget-9.lua',
+            'fetch/rate-limit/budget-10.lua',
             "redis.call('ZADD', held, latest + window + 1, ARGV[15])",
             "redis.call('PING')",
           ],
@@ -168,7 +168,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'the budget goes by the wall clock of Redis',
         edits: [
           [
-            'fetch/rate-limit/budget-9.lua',
+            'fetch/rate-limit/budget-10.lua',
             'local now = math.max(last, math.min(wallTime, provenTime))',
             'local now = math.max(last, wallTime)',
           ],

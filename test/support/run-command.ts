@@ -161,6 +161,7 @@ function createTestIo({ env = {}, cwd, onStderr = () => {}, terminal }: RunOptio
       },
     },
     onFatalError: () => () => {},
+    onWarning: () => () => {},
     exitCode: undefined,
   };
   return {

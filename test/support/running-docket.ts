@@ -29,13 +29,21 @@ export interface RunningProcess {
   thaw(): void;
 }
 
+export interface DocketProcess {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** What is started; the program of this version when absent. */
+  readonly program?: readonly string[];
+}
+
 /** @param listen told of each line as it comes */
 export function startDocket(
   args: readonly string[],
-  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+  { env, cwd, program = [process.execPath, builtMain()] }: DocketProcess,
   listen: (line: LoggedLine) => void = () => {},
 ): RunningProcess {
-  const child: ChildProcess = spawn(process.execPath, [builtMain(), 'start', ...args], {
+  const [command = '', ...before] = program;
+  const child: ChildProcess = spawn(command, [...before, 'start', ...args], {
     env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
     cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -49,6 +57,7 @@ export function startDocket(
   }[] = [];
   if (child.stderr === null) throw new Error('no stderr');
   createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
+    if (!text.startsWith('{')) throw new Error(`Not a line of a log: ${text}`);
     const line = lineSchema.parse(JSON.parse(text));
     lines.push(line);
     for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);

@@ -5,12 +5,13 @@
  *   libxlsxwriter <path> <sections> <rows>      a pack with a chart a section
  *   libxlsxwriter <path> list <rows>            a list
  *
- * Prints {"ms": …, "cpu_ms": …, "rss_mb": …}.
+ * Prints {"ms": …, "cpu_ms": …, "rss_mb": …, "mb": …}.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <xlsxwriter.h>
 
@@ -130,6 +131,9 @@ int main(int count, char **words) {
     double ms = (to.tv_sec - from.tv_sec) * 1e3 + (to.tv_nsec - from.tv_nsec) / 1e6;
     double cpu_ms = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
                     (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
-    printf("{\"ms\": %.0f, \"cpu_ms\": %.0f, \"rss_mb\": %.0f}\n", ms, cpu_ms, used.ru_maxrss / 1024.0);
+    struct stat file;
+    if (stat(words[1], &file) != 0) return 1;
+    printf("{\"ms\": %.0f, \"cpu_ms\": %.0f, \"rss_mb\": %.0f, \"mb\": %.1f}\n", ms, cpu_ms, used.ru_maxrss / 1024.0,
+           file.st_size / 1e6);
     return 0;
 }

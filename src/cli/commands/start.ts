@@ -28,6 +28,7 @@ export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
       io.onFatalError(({ error, origin, stack = '' }) =>
         log.error('Uncaught error: the process exits', { error: error.toJSON(), why: `${origin}: ${stack}` }),
       ),
+    logWarnings: (log) => io.onWarning(({ name, message }) => log.warn(message, { why: name })),
     stop: io.signals.stop,
     onReload: io.signals.onReload,
   });

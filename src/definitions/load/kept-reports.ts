@@ -50,7 +50,10 @@ export function createReportPacker(): PackReports {
   const orgTexts = interned<string>();
 
   const pack = (reports: readonly KeptReport[]): KeptReport[] => {
-    const bytes = deflateRawSync(JSON.stringify(reports.map((each) => each.read())), { level: 3 });
+    // Copied: zlib returns a part of a larger buffer, all of which would stay.
+    const bytes = Buffer.copyBytesFrom(
+      deflateRawSync(JSON.stringify(reports.map((each) => each.read())), { level: 3 }),
+    );
     return reports.map(({ summary: { org, report, digest, title, schedule, timezone }, ...rest }, index) => ({
       summary: {
         org,

@@ -29,7 +29,7 @@ export type ArchiveMarker = Readonly<z.infer<typeof markerSchema>>;
 /** The part of an archive that holds the marker. */
 export interface MarkedArchive {
   readonly location: string;
-  readonly metadata: Pick<ArchiveMetadata, 'get' | 'put' | 'putIfAbsent'>;
+  readonly metadata: Pick<ArchiveMetadata, 'get' | 'put' | 'putIfAbsent' | 'identity'>;
 }
 
 export const newArchiveId = (): string => randomBytes(16).toString('hex');

@@ -7,7 +7,7 @@ import { withWriteErrors } from './archive-errors.ts';
 import { attemptFileName, messageFileName, readArchivedStates, readLastMessage, readReceipts } from './attempt-log.ts';
 import { type RunChain, toChainFile } from './chain/run-chain.ts';
 import { publishedNames, requirePathName } from './path-names.ts';
-import { assembleRunFolder, readPublishedRun } from './run-folder/run-folder.ts';
+import { assembledRun, assembleRunFolder, readPublishedRun } from './run-folder/run-folder.ts';
 import { readManifest } from './run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage.ts';
 
@@ -108,8 +108,9 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
       );
       const folder = await storage.publish(run, staged, manifest, artifacts);
       if (folder !== undefined) await chain?.recordPublished(run);
-      const published =
-        folder === undefined ? await find(run) : await readPublishedRun(folder, 'files', manifest, location);
+      // Their hashes are compared when they are sent.
+      if (folder !== undefined) return assembledRun(folder, 'files', manifest, artifacts, mail);
+      const published = await find(run);
       if (published !== undefined) return published;
       throw new DocketError('archive.corrupt', `The run that was just published is missing from ${location}.`, {
         where: location,

@@ -15,18 +15,27 @@ type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
  */
 export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined) {
   const outages = new Map<string, ServiceOutage>();
-  const checked = new Set<string>();
+  const known = new Set<string>();
+  const checks = new Map<string, Promise<Outage | undefined>>();
+  const ask = (service: string): Promise<Outage | undefined> => {
+    const asked = checks.get(service) ?? Promise.resolve(circuit?.check(service));
+    checks.set(service, asked);
+    return asked;
+  };
   const succeeded = new Set<string>();
   const consecutiveUnknown = new Map<string, number>();
   return {
     /** The outage of a service. Asks the circuit breaker once per service. */
     check: async (service: string): Promise<ServiceOutage | undefined> => {
-      if (!checked.has(service)) {
-        checked.add(service);
-        const open = await circuit?.check(service);
-        if (open !== undefined) outages.set(service, { ...open, why: outageDetail(service, open) });
-      }
+      const isFirst = !known.has(service);
+      known.add(service);
+      const open = isFirst ? await ask(service) : undefined;
+      if (open !== undefined) outages.set(service, { ...open, why: outageDetail(service, open) });
       return outages.get(service);
+    },
+    /** Asks now what `check` will need: for a delivery that is about to be attempted, which may be the service's probe. */
+    prefetch: (service: string): void => {
+      ask(service).catch(() => {});
     },
     /** Records the result of an attempt. @param attempts of this delivery before this one */
     record: async (service: string, result: AttemptResult, attempts: number): Promise<void> => {
@@ -46,12 +55,12 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined)
     },
     /** The earliest outage to end, if every one of these services has an outage with a known end. */
     earliestOf: (services: readonly string[]): Outage | undefined => {
-      const known = services.flatMap((service): Outage[] => {
+      const down = services.flatMap((service): Outage[] => {
         const { until, why } = outages.get(service) ?? { why: '' };
         return until === undefined ? [] : [{ until, why }];
       });
-      if (known.length < services.length) return undefined;
-      return known.sort((one, other) => one.until - other.until)[0];
+      if (down.length < services.length) return undefined;
+      return down.sort((one, other) => one.until - other.until)[0];
     },
   };
 }

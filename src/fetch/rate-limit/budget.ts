@@ -1,3 +1,5 @@
+import type { LocalWaiters } from './local-waiters.ts';
+
 /** Order in the queue of a key: on-demand runs before scheduled runs before backfills. */
 export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
 export type Priority = (typeof PRIORITIES)[number];
@@ -132,6 +134,7 @@ export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
  */
 export interface Budget {
   readonly limits: BudgetLimits;
+  readonly waiters: LocalWaiters;
   /** Takes a token or joins the queue. */
   acquire(request: AcquireRequest): Promise<AcquireResult>;
   /** The call that holds `token` was answered: the token returns one window from now. */

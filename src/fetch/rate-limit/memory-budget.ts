@@ -14,6 +14,7 @@ import {
   tokensRecoveredPerWindow,
   waiterTimeouts,
 } from './budget.ts';
+import { localWaiters } from './local-waiters.ts';
 
 // Instants are on the monotonic clock, ms; results are converted to the wall clock.
 
@@ -66,7 +67,7 @@ export interface MemoryBudgetOptions extends BudgetLimits {
 }
 
 /**
- * The budget of one process, for runs without Redis. `budget-9.lua` is the same state machine for all workers, and one
+ * The budget of one process, for runs without Redis. `budget-10.lua` is the same state machine for all workers, and one
  * test suite compares the two: change them together.
  */
 export function memoryBudget(options: MemoryBudgetOptions): Budget {
@@ -149,9 +150,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     const limit = currentLimit(state, now);
     const free = Array.from({ length: Math.max(0, limit - state.held.length) }, () => now);
     // A call in flight can be answered now at the earliest.
-    const returning = state.held.map(({ release, inFlight }) =>
-      inFlight ? Math.min(release, now + limits.windowMs) : release,
-    );
+    const returning = state.held.map(({ release }) => Math.min(release, now + limits.windowMs + 1));
     // If more tokens are held than the current limit, the first to return are not granted again.
     const times = [...free, ...returning].sort((a, b) => a - b).slice(-limit);
     const at = (times[ahead % limit] ?? now) + Math.floor(ahead / limit) * limits.windowMs;
@@ -188,6 +187,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
 
   return {
     limits,
+    waiters: localWaiters(),
     acquire: async (request) => {
       const { key, org, priority } = request;
       const { state, now } = open(key);
@@ -208,7 +208,9 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
       const { state, now } = open(key);
       // One ms more than the window: both ends are read from clocks that round down.
       state.held = state.held.map((held) =>
-        held.token === token && held.inFlight ? { ...held, release: now + limits.windowMs + 1, inFlight: false } : held,
+        held.token === token
+          ? { ...held, release: Math.min(held.release, now + limits.windowMs + 1), inFlight: false }
+          : held,
       );
     },
     release: async (key, token) => {

@@ -2,7 +2,7 @@ import type { SteadyClock } from '../../base/clock.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../base/outcome.ts';
 import { requestNotSent } from '../client/network-error.ts';
-import type { AcquireResult, Budget, CallClass } from './budget.ts';
+import { type AcquireResult, type Budget, type CallClass, waiterTimeouts } from './budget.ts';
 
 /** The budget a call draws on, and the limits of its wait. */
 export interface RateLimitContext {
@@ -189,6 +189,7 @@ async function acquireToken<Value>(
     if (reportedAt !== Number.NEGATIVE_INFINITY) onGrant?.();
   };
   const coalesceWait = createCoalesceWait(context);
+  const { overtakenAfterMs } = waiterTimeouts(budget.limits);
   // Most keys have a free token: claiming before acquiring saves a lookup.
   let claimFirst = coalescer !== undefined;
   const holdMs = requestTimeoutMs + DISPATCH_TIMEOUT_MS;
@@ -223,6 +224,7 @@ async function acquireToken<Value>(
     });
     if (result.granted) {
       const { token, tokens } = result;
+      if (tokens > 0) budget.waiters.wakeNext(key, clock.now() + overtakenAfterMs);
       const claimed = claimedFirst || (await claimRequest(context, token, coalescer));
       if (claimed && elapsed() <= DISPATCH_TIMEOUT_MS) {
         reportGrant();
@@ -240,8 +242,10 @@ async function acquireToken<Value>(
     }
     const wait = result.at - clock.now();
     if (wait > context.maxWaitMs) return snooze(result.at, `waiting for the API budget, ${result.ahead} calls ahead`);
-    // Half-way: costs few commands, and finds tokens that others returned early.
-    await sleep(Math.max(1, Math.min(wait, Math.max(wait / 2, budget.limits.windowMs / 30))));
+    // Far from its token nothing exact is known: those that expect theirs at about the same time ask together.
+    const isNear = result.ahead < budget.limits.calls;
+    const wakeAt = isNear ? result.at : result.at - (result.at % overtakenAfterMs);
+    await budget.waiters.sleep(key, wakeAt, { clock, windowMs: budget.limits.windowMs, signal: wakeUp });
   }
 }
 

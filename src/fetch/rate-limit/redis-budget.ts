@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { WallClockReading } from '../../base/clock.ts';
 import { bootId, type SteadyClock, systemClock } from '../../base/clock.ts';
-import { DAY_MS } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { DataLossDetector } from '../../redis/data-loss.ts';
 import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import { batchByKey } from './batch-by-key.ts';
+import { type BucketClock, bucketClock } from './bucket-clock.ts';
 import {
   type Budget,
   type BudgetLimits,
@@ -17,6 +18,7 @@ import {
   tokensRecoveredPerWindow,
   waiterTimeouts,
 } from './budget.ts';
+import { localWaiters } from './local-waiters.ts';
 
 const acquireReplySchema = z.union([
   z.tuple([z.int(), z.literal(1), z.int()]),
@@ -25,10 +27,10 @@ const acquireReplySchema = z.union([
 const penalizeReplySchema = z.tuple([z.literal([0, 1]), z.int(), z.int(), z.int()]);
 const inspectReplySchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
 
-/** Every reply: the wall clock of Redis, then generation, the bucket's time, whether it was reset, and the result. */
+/** Every reply: the wall clock of Redis, then generation, the bucket's time, whether it was reset, and the results. */
 const replySchema = z.union([
   z.tuple([z.int()]),
-  z.tuple([z.int(), z.string(), z.int(), z.literal([0, 1]), z.unknown()]),
+  z.tuple([z.int(), z.string(), z.int(), z.literal([0, 1]), z.array(z.unknown())]),
 ]);
 
 export interface RedisBudgetOptions extends BudgetLimits {
@@ -46,19 +48,31 @@ export interface RedisBudgetOptions extends BudgetLimits {
   readonly bucketClock?: BucketClock;
   /** Identifies the monotonic clock; see `bootId`. */
   readonly machine?: string;
-  /** Default: `budget-9.lua`. Tests pass one with a fake clock. */
+  /** Default: `budget-10.lua`. Tests pass one with a fake clock. */
   readonly script?: LuaScript;
 }
 
 /** In front of the tokens of spare calls, by which the script counts them. No waiter's id starts so. */
 const SPARE_PREFIX = 'spare!';
 
-type ScriptArgs = readonly (string | number)[];
+/** One operation of the script. */
+interface Operation {
+  readonly name: 'acquire' | 'spare' | 'complete' | 'release' | 'cancel' | 'penalize' | 'inspect';
+  readonly args: readonly (string | number)[];
+  /** Of an operation that creates missing state: the organization that it is for. */
+  readonly creates?: string;
+}
+
+/** Operations in one call of the script: Redis does nothing else meanwhile, for less than a millisecond. */
+const MAX_BATCH = 32;
 
 /** The script with the whole logic of the budget. */
-export const budgetScript = (): LuaScript => loadLuaScript('./budget-9.lua', import.meta.url);
+export const budgetScript = (): LuaScript => loadLuaScript('./budget-10.lua', import.meta.url);
 
-/** The budget shared by all workers. All logic is in `budget-9.lua`; every method is one round trip. */
+/**
+ * The budget shared by all workers. All logic is in `budget-10.lua`. Every method is one round trip, and those that are
+ * called for a key in the same turn of the event loop are one call of the script.
+ */
 export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Budget {
   const { prefix, onEvent, onClockReading, dataLoss } = options;
   const limits = currentLimits(options);
@@ -68,7 +82,7 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
   const machine = options.machine ?? bootId();
 
   /** Runs the script once. Undefined: Redis has no state of the key, and `whenMissing` was `?`. */
-  const evaluate = async (key: string, operation: string, whenMissing: '?' | 'new' | 'lost', args: ScriptArgs) => {
+  const evaluate = async (key: string, whenMissing: '?' | 'new' | 'lost', operations: readonly Operation[]) => {
     // The names of the keys are stored: `line` is the queue, `told` and `place` are its waiters.
     const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state', 'clocks'];
     const keys = names.map((name) => `${prefix}budget:{${key}}:${name}`);
@@ -78,67 +92,71 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     const sentAt = clock.monotonic();
     const known = memory.get(key, sentAt);
     const limitArgs = [calls, windowMs, overtakenAfterMs, expiresAfterMs, STARVATION_LIMIT, recovery];
-    const clockArgs = [machine, Math.floor(sentAt), known?.generation ?? '', known?.offset ?? '', known?.seen ?? ''];
-    const values = [operation, ...limitArgs, ...clockArgs, whenMissing, lostMs(key), ...args];
+    const knownArgs = [known?.generation ?? '', known?.offset ?? '', known?.seen ?? '', known?.isDue === true ? 1 : 0];
+    const headArgs = [...limitArgs, machine, Math.floor(sentAt), ...knownArgs, whenMissing, lostMs(key)];
+    const values = [...headArgs, ...operations.flatMap(({ name, args }) => [name, ...args])];
     const [wall, ...rest] = replySchema.parse(
       await withRedisErrors(undefined, () => runLuaScript(redis, script, keys, values), BEFORE_CALL),
     );
     const receivedAt = clock.monotonic();
     onClockReading?.({ wall, sentAt, receivedAt });
     if (rest.length === 0) return undefined;
-    const [generation, at, wasReset, result] = rest;
+    const [generation, at, wasReset, results] = rest;
     if (generation !== '') memory.record(key, { generation, at, sentAt, receivedAt });
-    return { result, wasReset: wasReset === 1 };
+    return { results, wasReset: wasReset === 1 };
   };
 
   /** Lost calls may be in flight for this long (ms), one window included. */
   const lostMs = (key: string): number => memory.maxHoldMs(key) + limits.windowMs + 1;
 
-  const run = async (key: string, operation: string, ...args: ScriptArgs): Promise<unknown> =>
-    (await evaluate(key, operation, '?', args))?.result;
-
-  /** For operations that create missing state. */
-  const runOrCreate = async (key: string, org: string, operation: string, ...args: ScriptArgs): Promise<unknown> => {
-    await dataLoss?.remember();
-    let reply = await evaluate(key, operation, '?', args);
+  const evaluateOrCreate = async (key: string, operations: readonly Operation[]): Promise<readonly unknown[]> => {
+    const org = operations.find(({ creates }) => creates !== undefined)?.creates;
+    if (org !== undefined) await dataLoss?.remember();
+    let reply = await evaluate(key, '?', operations);
     if (reply === undefined) {
       const isMissing = memory.get(key, clock.monotonic()) !== undefined;
       // Called in any case: it also notifies the other processes.
       const lost = (await dataLoss?.lostWithin(lostMs(key))) === true || isMissing;
-      reply = await evaluate(key, operation, lost ? 'lost' : 'new', args);
+      reply = await evaluate(key, lost ? 'lost' : 'new', operations);
     }
-    if (reply?.wasReset) onEvent?.({ kind: 'lost', key, org, forMs: lostMs(key) });
-    return reply?.result;
+    if (reply?.wasReset && org !== undefined) onEvent?.({ kind: 'lost', key, org, forMs: lostMs(key) });
+    return reply?.results ?? [];
   };
+  const run = batchByKey(evaluateOrCreate, MAX_BATCH);
 
   return {
     limits,
+    waiters: localWaiters(),
     acquire: async ({ key, id, org, priority, holdMs }) => {
       const spare = priority === 'correction';
       const token = `${spare ? SPARE_PREFIX : ''}${id}#${randomUUID()}`;
-      const [operation, rank] = spare ? ['spare', PRIORITIES.length] : ['acquire', PRIORITIES.indexOf(priority)];
+      const [name, rank] = spare
+        ? (['spare', PRIORITIES.length] as const)
+        : (['acquire', PRIORITIES.indexOf(priority)] as const);
       memory.recordHold(key, Math.ceil(holdMs));
-      const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(
-        await runOrCreate(key, org, operation, id, token, org, rank, Math.ceil(holdMs)),
-      );
+      const args = [id, token, org, rank, Math.ceil(holdMs)];
+      const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(await run(key, { name, args, creates: org }));
       if (recoveredAfterMs >= 0) onEvent?.({ kind: 'recovered', key, org, afterMs: recoveredAfterMs });
       return reply[0] === 1
         ? { granted: true, token, tokens: reply[1] }
         : { granted: false, tokens: reply[1], at: clock.now() + reply[2], ahead: reply[3] };
     },
-    complete: async (key, token) => void (await run(key, 'complete', token)),
-    release: async (key, token) => void (await run(key, 'release', token)),
-    cancel: async (key, id) => void (await run(key, 'cancel', id)),
+    complete: async (key, token) => void (await run(key, { name: 'complete', args: [token] })),
+    release: async (key, token) => void (await run(key, { name: 'release', args: [token] })),
+    cancel: async (key, id) => void (await run(key, { name: 'cancel', args: [id] })),
     penalize: async (key, until, org) => {
       const forMs = Math.max(0, Math.ceil(until - clock.now()));
-      const [first, limit, blocked, slowed] = penalizeReplySchema.parse(await runOrCreate(key, org, 'penalize', forMs));
+      const [first, limit, blocked, slowed] = penalizeReplySchema.parse(
+        await run(key, { name: 'penalize', args: [forMs], creates: org }),
+      );
       const now = clock.now();
       if (first === 1)
         onEvent?.({ kind: 'slowed', key, org, limit, blockedUntil: now + blocked, slowedUntil: now + slowed });
     },
     inspect: async (key) => {
+      const reply = await evaluate(key, '?', [{ name: 'inspect', args: [] }]);
       const [tokens, inFlight, waiting, blocked, throttled, limit, slowed] = inspectReplySchema.parse(
-        await run(key, 'inspect'),
+        reply?.results[0],
       );
       return {
         key,
@@ -151,78 +169,5 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
         slowedUntil: slowed === 0 ? null : clock.now() + slowed,
       };
     },
-  };
-}
-
-/** The bucket's time as a reply gave it, and when request and reply were sent and received on the monotonic clock, ms. */
-interface BucketClockReading {
-  readonly generation: string;
-  readonly at: number;
-  readonly sentAt: number;
-  readonly receivedAt: number;
-}
-
-/** What a process reports to the script about the bucket of a key. */
-interface BucketClockState {
-  /** Identifies the bucket from its creation until Redis drops it (field `life`). */
-  readonly generation: string;
-  /** From the monotonic clock to the bucket's time, ms. */
-  readonly offset: number;
-  /** The latest bucket time seen. */
-  readonly seen: number;
-}
-
-/** `budget-9.lua` keeps a bucket for at least this long (ms) after its last use. */
-const BUCKET_TTL_MS = 7 * DAY_MS;
-/** Tolerated excess speed of the clock of Redis over ours, ms per ms. */
-const MAX_DRIFT = 0.0002;
-/** A bucket behind our estimate by more than this (ms) has lost time. */
-const CLOCK_TOLERANCE_MS = 5;
-
-/** The time of the buckets that one process has used. Shows that the clock of Redis was stepped or its data was lost. */
-export interface BucketClock {
-  /** Undefined for a bucket that Redis may have dropped. @param now on the monotonic clock */
-  get(key: string, now: number): BucketClockState | undefined;
-  record(key: string, reading: BucketClockReading): void;
-  /** The longest that a call of this key can be unanswered, ms. */
-  maxHoldMs(key: string): number;
-  recordHold(key: string, holdMs: number): void;
-}
-
-export function bucketClock(): BucketClock {
-  interface Bucket {
-    readonly generation: string;
-    /** Upper bound of the bucket's time when the monotonic clock read `receivedAt`. */
-    readonly at: number;
-    readonly receivedAt: number;
-    readonly seen: number;
-    readonly lastUsed: number;
-  }
-  const buckets = new Map<string, Bucket>();
-  const holds = new Map<string, number>();
-  const estimatedTime = ({ at, receivedAt }: Bucket, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
-  return {
-    get: (key, now) => {
-      const bucket = buckets.get(key);
-      if (bucket === undefined || now - bucket.lastUsed >= BUCKET_TTL_MS) return undefined;
-      const { generation, seen } = bucket;
-      return { generation, seen, offset: Math.floor(estimatedTime(bucket, now) - now) };
-    },
-    record: (key, { generation, at, sentAt, receivedAt }) => {
-      const before = buckets.get(key);
-      const same = before?.generation === generation ? before : undefined;
-      const seen = Math.max(at, same?.seen ?? at);
-      // The script ran before its reply was received: the quickest of several replies gives the tightest bound.
-      const keep =
-        same !== undefined &&
-        estimatedTime(same, sentAt) <= at + CLOCK_TOLERANCE_MS &&
-        estimatedTime(same, receivedAt) > at;
-      buckets.set(
-        key,
-        keep ? { ...same, seen, lastUsed: receivedAt } : { generation, at, receivedAt, seen, lastUsed: receivedAt },
-      );
-    },
-    maxHoldMs: (key) => holds.get(key) ?? 0,
-    recordHold: (key, holdMs) => void holds.set(key, Math.max(holdMs, holds.get(key) ?? 0)),
   };
 }

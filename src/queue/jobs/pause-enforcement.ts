@@ -58,6 +58,7 @@ async function liftKeyPause(
 }
 
 export interface PauseEnforcementPorts extends ActivePausesPorts {
+  readonly paused: Promise<ActivePauses>;
   readonly runs: Pick<RunStore, 'update'>;
   /** The run's version of the report. */
   readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
@@ -84,7 +85,7 @@ export async function executeUnlessPaused(
   ) => Promise<{ readonly outcome: Outcome<RunResult>; readonly key: string }>,
 ): Promise<Outcome<RunResult>> {
   const { org } = order;
-  const [frozen, paused] = await Promise.all([ports.frozenOf(order), activePauses(ports)]);
+  const [frozen, paused] = await Promise.all([ports.frozenOf(order), ports.paused, context.marked]);
   const pause = findPause(paused, org, order.report);
   // The run that caused the pause continues: its worker may have crashed before the owner was notified.
   const mustWait = pause !== undefined && pause.run !== order.id && isPausedBy(pause, order);

@@ -34,6 +34,13 @@ export type Execute = (
     /** From 1; a snooze is no attempt. */
     readonly attempt: number;
     readonly lastAttempt: boolean;
+    /** No attempt has begun before: nothing is stored of the run. */
+    readonly fresh?: boolean;
+    /**
+     * Resolves when the record says that the run is running, rejects when it may not: to be awaited before anything is done,
+     * beside what the attempt reads first. Absent without a record.
+     */
+    readonly marked?: Promise<void>;
     /** The held run was released: it is delivered as it is. */
     readonly released?: boolean;
     readonly confirmLock?: ConfirmLock;
@@ -159,7 +166,15 @@ export async function processRun(
     return failPermanently(id, record, deadlineError(deadlineMs, record.error?.message), {}, ports);
   const attempt = job.attemptsMade + 1;
   const attempts = job.opts.attempts ?? MAX_RUN_ATTEMPTS;
-  await update({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt, losses });
+  const running = {
+    state: 'running',
+    startedAt,
+    until: null,
+    starts: record.starts + 1,
+    attempts: attempt,
+    losses,
+  } as const;
+  const marked = update(running);
   const progress = createProgressRecorder(store, record, {
     clock,
     live: ports.live,
@@ -178,13 +193,20 @@ export async function processRun(
     },
     attempt,
     lastAttempt: attempt >= attempts,
+    fresh: record.starts === 0,
+    marked,
     released: record.reopened.some(({ what }) => what === 'release'),
     confirmLock: activeRun.confirmLock,
   };
   const execute = async () => ports.execute(record, context);
-  const outcome = await execute().catch((thrown: unknown) => fail(toDocketError(thrown)));
-  // The explicit reason avoids creating an error with its stack.
-  finished.abort(null);
+  // Where the record could not be written, that is the error, whatever became of the attempt that waited for it.
+  const [outcome] = await Promise.all([
+    execute().catch((thrown: unknown) => fail(toDocketError(thrown))),
+    marked,
+  ]).finally(() => {
+    // The explicit reason avoids creating an error with its stack.
+    finished.abort(null);
+  });
   const changes = await progress.finish(activeRun.stopReason === 'lost');
   const waitedMs = (changes.tokenWaitMs ?? record.tokenWaitMs) - record.tokenWaitMs;
   if (waitedMs > 0) observe({ type: 'waited', ms: waitedMs });

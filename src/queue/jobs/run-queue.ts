@@ -55,8 +55,9 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   const mapped = mapRedisErrors(redis);
   const open = (): Queue => openQueue(redis, prefix, RUN_QUEUE_NAME);
   let queue = open();
-  // BullMQ connects once. A queue opened while Redis was unreachable would report that error forever.
-  const readyQueue = async (): Promise<Queue> => {
+  // BullMQ connects once. A queue opened while Redis was unreachable, or while this process was too busy to read the reply,
+  // would report that error forever; whether it still holds, another one tells.
+  const readyQueue = async (again = true): Promise<Queue> => {
     const current = queue;
     try {
       await current.waitUntilReady();
@@ -64,6 +65,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     } catch (error) {
       if (queue === current) queue = open();
       await current.close().catch(() => {});
+      if (again) return readyQueue(false);
       throw error;
     }
   };

@@ -1,9 +1,10 @@
 import type { SteadyClock } from '../../base/clock.ts';
 import { clockStepDetector, type WallClockReading } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
+import { bucketClock } from '../../fetch/rate-limit/bucket-clock.ts';
 import type { Budget, BudgetLimits, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
-import { bucketClock, redisBudget } from '../../fetch/rate-limit/redis-budget.ts';
+import { redisBudget } from '../../fetch/rate-limit/redis-budget.ts';
 import { type RedisClient, redisName } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
 import { dataLossDetector } from '../../redis/data-loss.ts';

@@ -5,7 +5,7 @@ import type { DefinitionSource } from '../../definitions/load/definition-source.
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import { executeUnlessPaused, type PauseEnforcementPorts } from '../../queue/jobs/pause-enforcement.ts';
+import { activePauses, executeUnlessPaused, type PauseEnforcementPorts } from '../../queue/jobs/pause-enforcement.ts';
 import type { Execute } from '../../queue/jobs/process-job.ts';
 import type { Reviews } from '../../run/review/load-review.ts';
 import { run } from '../../run/run.ts';
@@ -19,7 +19,7 @@ import { adoptReview } from './adopt-review.ts';
 /** Binds the ports of a run to one organization: its API key, budget and mail server. */
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
-export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' | 'isPublished'> {
+export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'paused' | 'frozenOf' | 'isPublished'> {
   readonly jobs: Pick<DefinitionSource, 'current'>;
   readonly definitions: Pick<DefinitionStore, 'get' | 'put'>;
   readonly archive: Pick<Archive, 'peek'>;
@@ -37,9 +37,8 @@ export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' 
  */
 export function createRunExecutor(ports: ExecuteRunPorts): Execute {
   const { jobs, definitions, archive, reviews, portsOf, notices, log, trace = noTrace } = ports;
-  const enforcement: PauseEnforcementPorts = {
+  const enforcement: Omit<PauseEnforcementPorts, 'paused' | 'frozenOf'> = {
     ...ports,
-    frozenOf: (order) => loadFrozenDefinition(order, definitions),
     // An archive that cannot be read counts as published: the attempt itself then reports the error.
     isPublished: async (order) => {
       try {
@@ -51,26 +50,49 @@ export function createRunExecutor(ports: ExecuteRunPorts): Execute {
       }
     },
   };
-  const attempt: Execute = (order, context) =>
-    executeUnlessPaused(order, context, enforcement, async ({ definition, settings: frozen }, observed) => {
-      const settings = currentSettings({ ...frozen, id: order.org }, jobs.current().orgs);
-      const runPorts = await portsOf(settings);
-      return { outcome: await run(order, { definition, settings, ...observed }, runPorts), key: runPorts.key };
-    });
+  const attempt = (
+    order: RunOrder,
+    context: Parameters<Execute>[1],
+    read: Pick<PauseEnforcementPorts, 'paused' | 'frozenOf'>,
+  ) =>
+    executeUnlessPaused(
+      order,
+      context,
+      { ...enforcement, ...read },
+      async ({ definition, settings: frozen }, observed) => {
+        const settings = currentSettings({ ...frozen, id: order.org }, jobs.current().orgs);
+        const runPorts = await portsOf(settings);
+        return { outcome: await run(order, { definition, settings, ...observed }, runPorts), key: runPorts.key };
+      },
+    );
 
   return (order, context) => {
     const { id, org, report, trigger } = order;
+    const read = readTogether(order, ports);
     return trace.span(
       { name: 'run', run: id, org, report, trigger, attempt: context.attempt },
       async (setAttributes) => {
         const reviewed = reviews === undefined ? order : await adoptReview(order, { reviews, definitions, log });
-        const outcome = await attempt(reviewed, context);
+        const outcome = await attempt(reviewed, context, read);
         await notifyOwner(order, outcome, context, notices);
         setAttributes(spanAttributes(outcome));
         return outcome;
       },
     );
   };
+}
+
+/** Begins to read what an attempt needs from Redis: in one round trip with the record that is being marked. */
+function readTogether(
+  order: RunOrder,
+  { definitions, ...ports }: ExecuteRunPorts,
+): Pick<PauseEnforcementPorts, 'paused' | 'frozenOf'> {
+  const load = (of: RunOrder) => loadFrozenDefinition(of, definitions);
+  const [frozen, paused] = [load(order), activePauses(ports)];
+  // Whoever awaits them gets the error.
+  for (const reading of [frozen, paused]) reading.catch(() => {});
+  // A review may go on with another version.
+  return { paused, frozenOf: (of) => (of.digest === order.digest ? frozen : load(of)) };
 }
 
 /**

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { bucketClock } from '../../../src/fetch/rate-limit/bucket-clock.ts';
 import type { AcquireResult, BudgetEvent } from '../../../src/fetch/rate-limit/budget.ts';
-import { bucketClock, budgetScript, redisBudget } from '../../../src/fetch/rate-limit/redis-budget.ts';
+import { budgetScript, redisBudget } from '../../../src/fetch/rate-limit/redis-budget.ts';
 import { luaScript } from '../../../src/redis/script.ts';
 
 const [WINDOW_MS, HOLD_MS, KEY] = [1_000, 300, 'k'];
@@ -365,6 +366,94 @@ describe('the time of a bucket', () => {
     const repliedSeven = (token: string) => runSeven('replied', token);
     return { world, budget, askSeven, repliedSeven };
   };
+
+  /** A process of version 9 on the same bucket: the same keys, one operation a call. */
+  const besideNine = (calls: number) => {
+    const world = aWorld(calls);
+    const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state', 'clocks'];
+    const nine = readFileSync(new URL('../../support/budget-9.lua', import.meta.url), 'utf8').replace(
+      "redis.call('TIME')",
+      `redis.call('HMGET', '${world.prefix}wall', 's', 'us')`,
+    );
+    let known: readonly [string, number, number] | undefined;
+    const runNine = async (...[operation, ...args]: [string, ...(string | number)[]]): Promise<readonly number[]> => {
+      const now = 1_800_000_000_000 + world.real;
+      await redis.hset(`${world.prefix}wall`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
+      const keys = names.map((name) => `${world.prefix}budget:{${KEY}}:${name}`);
+      const head = [operation, calls, WINDOW_MS, 17, 2_000, 9, 1, 'machine-9', world.real];
+      const clock = [...(known ?? ['', '', '']), 'new', HOLD_MS + WINDOW_MS + 1];
+      const reply = (await redis.eval(nine, 8, ...keys, ...head, ...clock, ...args)) as [number, string, number, 0, []];
+      known = [reply[1], reply[2] - world.real, reply[2]];
+      return reply[4];
+    };
+    return {
+      world,
+      budget: world.processOf(0),
+      askNine: (id: string, token = `${id}#`, org = 'acme') => runNine('acquire', id, token, org, 1, HOLD_MS),
+      repliedNine: (token: string) => runNine('complete', token),
+    };
+  };
+
+  test('no window holds too many calls of versions 9 and 10 together', async () => {
+    const worker = fc.nat(2);
+    const step = fc.oneof(
+      { weight: 8, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(5) }) },
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant('reply' as const), worker, which: fc.nat(20) }) },
+      {
+        weight: 6,
+        arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.oneof(fc.nat(600), fc.nat(5_000)) }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 90 }), async (steps) => {
+        const { world, askNine, repliedNine } = besideNine(3);
+        // The last one is of version 9.
+        const workers = [0, 1].map(world.processOf);
+        const calls: { readonly token: string; readonly dispatched: number; arrived?: number }[] = [];
+        for (const [index, action] of steps.entries()) {
+          if (action.kind === 'ask') {
+            const [id, token, budget] = [`w${action.who}`, `nine#${index}`, workers[action.worker]];
+            const granted = budget ? tokenIf(await ask(budget, id)) : (await askNine(id, token))[1] === 1 && token;
+            if (granted) calls.push({ token: granted, dispatched: world.real });
+          } else if (action.kind === 'reply') {
+            const out = calls.filter((call) => call.arrived === undefined && world.real - call.dispatched <= HOLD_MS);
+            const call = out[action.which % Math.max(1, out.length)];
+            if (call === undefined) continue;
+            call.arrived = world.real;
+            await (workers[action.worker]?.complete(KEY, call.token) ?? repliedNine(call.token));
+          } else world.wait(action.ms);
+        }
+        const latest = ({ dispatched, arrived = dispatched + HOLD_MS }: (typeof calls)[number]) => arrived;
+        for (const first of calls) {
+          const near = calls.filter(
+            (call) => call.dispatched <= latest(first) + WINDOW_MS && latest(call) >= latest(first),
+          );
+          expect(near.length).toBeLessThanOrEqual(3);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('versions 9 and 10 wait in one queue', async () => {
+    const { world, budget, askNine, repliedNine } = besideNine(1);
+    await askNine('first');
+    expect((await ask(budget, 'a')).granted).toBe(false);
+    expect((await askNine('b'))[4]).toBe(1);
+    await budget.acquire({ key: KEY, id: 'c', org: 'other', priority: 'scheduled', holdMs: HOLD_MS });
+    await repliedNine('first#');
+    world.wait(WINDOW_MS + 1);
+    // Organizations in turn: a, c, b.
+    expect((await askNine('b'))[1]).toBe(0);
+    const other = () => budget.acquire({ key: KEY, id: 'c', org: 'other', priority: 'scheduled', holdMs: HOLD_MS });
+    expect((await other()).granted).toBe(false);
+    await budget.complete(KEY, tokenOf(await ask(budget, 'a')));
+    world.wait(WINDOW_MS + 1);
+    expect((await askNine('b'))[1]).toBe(0);
+    await budget.complete(KEY, tokenOf(await other()));
+    world.wait(WINDOW_MS + 1);
+    expect((await askNine('b'))[1]).toBe(1);
+  });
 
   test('tokens granted by version 7 stay held, and it sees ours', async () => {
     const { world, budget, askSeven } = besideSeven();

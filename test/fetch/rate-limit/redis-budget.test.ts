@@ -54,10 +54,10 @@ describe('the budget on a real clock', () => {
     const [client] = clients;
     const keys = Array.from({ length: 8 }, (_, index) => `${prefix}again:{k}:${index}`);
     const limits = [5, 1_000, 20, 2_000, 9, 1];
-    const clock = ['machine', 1, '', '', '', 'new', 1_501];
+    const clock = ['machine', 1, '', '', '', 0, 'new', 1_501];
     const acquire = () =>
-      runLuaScript(client!, budgetScript(), keys, ['acquire', ...limits, ...clock, 'id', 'id#1', 'org', 1, 500]);
-    const granted = [expect.any(Number), expect.any(String), expect.any(Number), 0, [-1, 1, 4]];
+      runLuaScript(client!, budgetScript(), keys, [...limits, ...clock, 'acquire', 'id', 'id#1', 'org', 1, 500]);
+    const granted = [expect.any(Number), expect.any(String), expect.any(Number), 0, [[-1, 1, 4]]];
     expect([await acquire(), await acquire()]).toEqual([granted, granted]);
   });
 

@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { createOrphanRequeuer } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness } from '../../support/queue-harness.ts';
 
@@ -98,4 +99,15 @@ test('two reconcilers at once put a run in line once', async () => {
   await own.producer.del(`${own.prefix}:bull:runs:prioritized`);
   await Promise.all([createOrphanRequeuer(own)(), createOrphanRequeuer(own)()]);
   expect((await own.producer.zrange(`${own.prefix}:bull:runs:prioritized`, 0, '-1')).sort()).toEqual(ids.sort());
+});
+
+test('a run is put in line by a queue that failed to connect when it was opened', async () => {
+  const { producer, prefix, runs } = await runsInQueue();
+  vi.spyOn(producer, 'info').mockRejectedValueOnce(new Error('Command timed out'));
+  const queue = runQueue(producer, { prefix });
+  onTestFinished(() => queue.close());
+  const order = anOrder();
+  await runs.open(order);
+  await queue.enqueue(order);
+  expect(await queue.findOrphaned([order.id])).toEqual([]);
 });

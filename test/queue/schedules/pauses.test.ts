@@ -276,6 +276,7 @@ describe('a try of a run', () => {
     pauses,
     keyOf,
     runs: bench.runs,
+    paused: activePauses({ pauses, keyOf, log }),
     frozenOf: async () => reportDefinition(),
     isPublished: async () => false,
     clock,

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Secret, secretSource } from '../../../src/base/secrets/secret.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import { keyLimits } from '../../../src/services/budgets/key-limits.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 import { recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 
 const anOrg = (id: string, budget: OrgSettings['budget'], key = 'SHARED'): OrgSettings => ({
@@ -43,6 +44,29 @@ test('the limits of a key are those of the definitions in force, whatever a run 
   await limits.resolve(KEY, frozen);
   expect(now()).toEqual({ calls: 40, windowMs: 10_000 });
   expect(log.lines).toEqual([]);
+});
+
+test('keys are read once while the definitions stay, and for an organization whose own has changed', async () => {
+  const env: Record<string, string> = { ONE: 'one', TWO: 'two' };
+  const secrets = secretSource(env);
+  const read = vi.fn(secrets);
+  const clock = manualClock(0);
+  const [one, two] = [anOrg('one', { calls: 10 }, 'ONE'), anOrg('two', { calls: 20 }, 'TWO')];
+  const orgs = new Map([one, two].map((org) => [org.id, org]));
+  const from = Object.assign(read, { redactor: secrets.redactor });
+  const limits = keyLimits({ orgs: () => orgs, secrets: from, clock, log: recordingLog() });
+  const keyOf = (value: string) => new Secret(value).fingerprint();
+  for (let n = 0; n < 5; n += 1) await limits.resolve(keyOf('one'), one);
+  expect(read).toHaveBeenCalledTimes(2);
+  // Rotated to a key that another organization has: the run of either finds both.
+  env.TWO = 'one';
+  await limits.resolve(keyOf('one'), two);
+  expect(read).toHaveBeenCalledTimes(4);
+  expect({ ...limits.of(keyOf('one')) }).toMatchObject({ calls: 10 });
+  env.TWO = 'two';
+  clock.advance(10_000);
+  await limits.resolve(keyOf('one'), one);
+  expect(read).toHaveBeenCalledTimes(6);
 });
 
 test('who shares a key is found by the key, and the lowest limits hold where they differ', async () => {

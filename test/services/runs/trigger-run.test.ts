@@ -118,6 +118,18 @@ describe('a trigger', () => {
     await expect(bench.trigger(ofDays('2026-11-09'))).rejects.toMatchObject({ code: 'run.conflict' });
   });
 
+  it('with a new id puts the run in line in the place that it was given beside its record', async () => {
+    const own = await openQueueHarness();
+    const place = async (id: string, isNew: boolean) => {
+      const request = onDemand(reportDefinition('placed'), id);
+      const { record } = await own.trigger({ ...request, slot: { trigger: id, isNew } });
+      return Number(await own.producer.hget(`${own.prefix}:bull:runs:${record.id}`, 'priority'));
+    };
+    const places = [await place('one', true), await place('two', false), await place('three', true)];
+    expect(places).toEqual([...new Set(places)].sort((a, b) => a - b));
+    await own.close();
+  });
+
   it('keeps nothing in the job but the id of the run and its organization', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition('ids')));
     const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${record.id}`);
@@ -137,7 +149,11 @@ describe('a trigger', () => {
     const dying = { ...own.queue, enqueue: () => Promise.reject(new Error('killed')) };
     const request = onDemand(reportDefinition());
     const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };
-    await expect(triggerRun(request, { ...ports, queue: dying })).rejects.toThrow('killed');
+    const opened: string[] = [];
+    const told = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
+    await expect(triggerRun(told, { ...ports, queue: dying })).rejects.toThrow('killed');
+    // It will be made: whoever writes the audit log is told.
+    expect(opened).toHaveLength(1);
     const log = recordingLog();
     expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
     clock.advance(31_000);

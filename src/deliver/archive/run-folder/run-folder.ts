@@ -84,6 +84,23 @@ export async function assembleRunFolder(
   return { names: [...artifactNames, ...contents.keys()], manifest: complete };
 }
 
+/** A run that this process has just assembled in this folder, as `readPublishedRun` would read it: nothing is read again. */
+export const assembledRun = (
+  folder: string,
+  files: string,
+  manifest: Manifest,
+  artifacts: readonly Artifact[],
+  mail: RunMail,
+): PublishedRun =>
+  Object.freeze({
+    folder,
+    manifest: Object.freeze(manifest),
+    artifacts: Object.freeze(
+      artifacts.map((artifact) => Object.freeze({ ...artifact, path: join(folder, files, artifact.name) })),
+    ),
+    mail: Object.freeze(mail),
+  });
+
 /**
  * Reads a run's folder and compares every file with the manifest. Throws `archive.corrupt`, `archive.unreachable`.
  * @param location the run's name in errors: the folder itself, or the origin of the copy

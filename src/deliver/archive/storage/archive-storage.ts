@@ -91,6 +91,8 @@ export interface ArchiveStorage {
 export interface ArchiveMetadata extends Pick<RunFiles, 'get' | 'put'> {
   /** As `put`, but false when the file exists. */
   putIfAbsent(name: string, bytes: string): Promise<boolean>;
+  /** Changes when the file is replaced or written; undefined when it cannot be told. Cheaper than `get`. Absent for buckets. */
+  readonly identity?: (name: string) => Promise<string | undefined>;
   /** All names below a folder, relative to it, sorted. */
   list(folder: string): Promise<readonly string[]>;
   /** Deletes everything below a folder; harmless when it is empty. */

@@ -80,6 +80,11 @@ function directoryMetadata(base: string): ArchiveMetadata {
         await createFolder(dirname(pathOf(name)));
         return createFile(pathOf(name), bytes);
       }),
+    identity: (name) =>
+      stat(pathOf(name), { bigint: true }).then(
+        ({ dev, ino, mtimeNs, ctimeNs, size }) => [dev, ino, mtimeNs, ctimeNs, size].join(' '),
+        () => undefined,
+      ),
     list: (folder) => directoryRunFiles(pathOf(folder)).list(),
     deleteAll: (folder) => withWriteErrors(base, () => rm(pathOf(folder), { recursive: true, force: true })),
   };

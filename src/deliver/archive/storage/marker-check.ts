@@ -66,8 +66,9 @@ export function markerCheckedStorage(
 }
 
 /**
- * Compares the archive's marker with the expected id; reads it at most once in `maxAgeMs`. Throws
- * `archive.marker_missing` and `archive.marker_changed`, both retryable: the archive may be mounted again.
+ * Compares the archive's marker with the expected id; reads it at most once in `maxAgeMs`, and where the storage tells files
+ * apart, only when it is another file than before. Throws `archive.marker_missing` and `archive.marker_changed`, both
+ * retryable: the archive may be mounted again.
  *
  * @param expected id of this deployment's archive
  * @param now epoch ms
@@ -77,13 +78,16 @@ export function createMarkerCheck(
   expected: () => Promise<string>,
   { now, maxAgeMs }: { readonly now: () => number; readonly maxAgeMs: number },
 ): () => Promise<void> {
-  let verifiedAt: number | undefined;
+  let verified: { readonly at: number; readonly id: string; readonly file: string | undefined } | undefined;
   return async () => {
     const id = await expected();
     // The absolute difference: the clock may have been set back.
-    if (verifiedAt !== undefined && Math.abs(now() - verifiedAt) < maxAgeMs) return;
+    if (verified !== undefined && Math.abs(now() - verified.at) < maxAgeMs) return;
+    // Before it is read: if it is replaced in between, the next check reads it again.
+    const file = await archive.metadata.identity?.(ARCHIVE_MARKER);
+    if (file !== undefined && verified?.file === file && verified.id === id) return;
     assertMarker(archive.location, await readMarkerForCheck(archive, id), id);
-    verifiedAt = now();
+    verified = { at: now(), id, file };
   };
 }
 

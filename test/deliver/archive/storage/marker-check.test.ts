@@ -1,9 +1,11 @@
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { ARCHIVE_MARKER, createMarker, newArchiveId } from '../../../../src/deliver/archive/archive-marker.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
+import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
 import { createMarkerCheck, markerCheckedStorage } from '../../../../src/deliver/archive/storage/marker-check.ts';
 import { ARCHIVES, type TestArchive } from '../../../support/archives.ts';
 import { ORDER, sealedRun } from '../../../support/delivery-case.ts';
@@ -111,8 +113,10 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     const { id } = await createMarker(at.storage, newArchiveId(), 0);
     const clock = manualClock(1_000_000);
     let reads = 0;
+    // As of a bucket, whatever the archive: the age alone decides.
+    const { identity: _none, ...rest } = at.storage.metadata;
     const metadata = {
-      ...at.storage.metadata,
+      ...rest,
       get: (name: string) => {
         reads += 1;
         return at.storage.metadata.get(name);
@@ -132,4 +136,23 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     await check();
     expect(reads).toBe(3);
   });
+});
+
+test('a directory has its marker read once, and again when it is another file', async () => {
+  const storage = directoryStorage(await mkdtemp(join(tmpdir(), 'docket-marker-')));
+  onTestFinished(() => rm(storage.location, { recursive: true, force: true }));
+  const { id } = await createMarker(storage, newArchiveId(), 0);
+  const get = vi.fn(storage.metadata.get);
+  const archive = { location: storage.location, metadata: { ...storage.metadata, get } };
+  const check = createMarkerCheck(archive, async () => id, { now: () => 0, maxAgeMs: 0 });
+  for (let write = 0; write < 10; write += 1) await check();
+  expect(get).toHaveBeenCalledTimes(1);
+  const marker = await storage.metadata.get(ARCHIVE_MARKER);
+  // Of the same length, in the same file.
+  await writeFile(join(storage.location, ARCHIVE_MARKER), `${marker}`.replace(id, newArchiveId()));
+  await expect(check()).rejects.toMatchObject({ code: 'archive.marker_changed' });
+  await rm(join(storage.location, ARCHIVE_MARKER));
+  await expect(check()).rejects.toMatchObject({ code: 'archive.marker_missing' });
+  await storage.metadata.put(ARCHIVE_MARKER, `${marker}`);
+  await check();
 });

@@ -39,6 +39,11 @@ const zipOf = (writer: object): object => internalObject(writer, 'zip');
 
 /** Bytes of a sheet that may wait for the zip. */
 const HIGH_WATER_MARK_BYTES = 256 * 1024;
+/**
+ * A sheet is compressed in another thread, a chunk at a time, while the next chunk is written. With the 16 KB that are the
+ * default of zlib, each side would wait for the other.
+ */
+const COMPRESSOR = { chunkSize: 128 * 1024, highWaterMark: 1024 * 1024 };
 
 /** exceljs reuses its text buffers after writing them, so their content must be copied. */
 const isStringBuffer = (chunk: unknown): chunk is { toBuffer: () => Buffer } =>
@@ -143,7 +148,11 @@ export interface PackageOptions {
 /** Opens a workbook that is written to `stream` sheet by sheet. exceljs has no way to abort: destroy `stream`. */
 export function openPackage(stream: Writable, options: PackageOptions): WorkbookPackage {
   const { title, subject, date, compressionLevel } = options;
-  const writer = new DeferredWriter({ stream, useStyles: true, zip: { zlib: { level: compressionLevel } } });
+  const writer = new DeferredWriter({
+    stream,
+    useStyles: true,
+    zip: { zlib: { level: compressionLevel, ...COMPRESSOR } },
+  });
   const zip = zipOf(writer);
   const append = internalMethod(zip, 'append');
   let parts: readonly PackagePart[] = [];

@@ -25,8 +25,9 @@ import { columnLetters, type PackagePart } from './xml-text.ts';
 
 /** Excel's limit. */
 const MAX_ROWS = 1_048_576;
-/** Characters of rows written at once; between two chunks the event loop runs. */
-const CHUNK_LENGTH = 64 * 1024;
+/** Characters of rows written at once: some milliseconds. Between two chunks the event loop runs. */
+const CHUNK_LENGTH = 256 * 1024;
+
 export interface SheetOptions {
   /** Column widths in characters. */
   readonly widths: readonly number[];

@@ -1,0 +1,83 @@
+import { DAY_MS } from '../../base/time.ts';
+
+/** The bucket's time as a reply gave it, and when request and reply were sent and received on the monotonic clock, ms. */
+export interface BucketClockReading {
+  readonly generation: string;
+  readonly at: number;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+}
+
+/** What a process reports to the script about the bucket of a key. */
+interface BucketClockState {
+  /** Identifies the bucket from its creation until Redis drops it (field `life`). */
+  readonly generation: string;
+  /** From the monotonic clock to the bucket's time, ms. */
+  readonly offset: number;
+  /** The latest bucket time seen. */
+  readonly seen: number;
+  /** Other processes of the machine should know `offset`: it was not told to Redis for a while. */
+  readonly isDue: boolean;
+}
+
+/** How often (ms) Redis is told the offset of this machine, for processes that start. */
+const OFFSET_INTERVAL_MS = 10_000;
+/** `budget-10.lua` keeps a bucket for at least this long (ms) after its last use. */
+const BUCKET_TTL_MS = 7 * DAY_MS;
+/** Tolerated excess speed of the clock of Redis over ours, ms per ms. */
+const MAX_DRIFT = 0.0002;
+/** A bucket behind our estimate by more than this (ms) has lost time. */
+const CLOCK_TOLERANCE_MS = 5;
+
+/** The time of the buckets that one process has used. Shows that the clock of Redis was stepped or its data was lost. */
+export interface BucketClock {
+  /** Undefined for a bucket that Redis may have dropped. @param now on the monotonic clock */
+  get(key: string, now: number): BucketClockState | undefined;
+  record(key: string, reading: BucketClockReading): void;
+  /** The longest that a call of this key can be unanswered, ms. */
+  maxHoldMs(key: string): number;
+  recordHold(key: string, holdMs: number): void;
+}
+
+export function bucketClock(): BucketClock {
+  interface Bucket {
+    readonly generation: string;
+    /** Upper bound of the bucket's time when the monotonic clock read `receivedAt`. */
+    readonly at: number;
+    readonly receivedAt: number;
+    readonly seen: number;
+    readonly lastUsed: number;
+  }
+  /** When Redis was told the offset last, on the monotonic clock; by key and generation. */
+  const toldAt = new Map<string, { readonly generation: string; readonly at: number }>();
+  const buckets = new Map<string, Bucket>();
+  const holds = new Map<string, number>();
+  const estimatedTime = ({ at, receivedAt }: Bucket, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
+  return {
+    get: (key, now) => {
+      const bucket = buckets.get(key);
+      if (bucket === undefined || now - bucket.lastUsed >= BUCKET_TTL_MS) return undefined;
+      const { generation, seen } = bucket;
+      const told = toldAt.get(key);
+      const isDue = told?.generation !== generation || now - told.at >= OFFSET_INTERVAL_MS;
+      if (isDue) toldAt.set(key, { generation, at: now });
+      return { generation, seen, isDue, offset: Math.floor(estimatedTime(bucket, now) - now) };
+    },
+    record: (key, { generation, at, sentAt, receivedAt }) => {
+      const before = buckets.get(key);
+      const same = before?.generation === generation ? before : undefined;
+      const seen = Math.max(at, same?.seen ?? at);
+      // The script ran before its reply was received: the quickest of several replies gives the tightest bound.
+      const keep =
+        same !== undefined &&
+        estimatedTime(same, sentAt) <= at + CLOCK_TOLERANCE_MS &&
+        estimatedTime(same, receivedAt) > at;
+      buckets.set(
+        key,
+        keep ? { ...same, seen, lastUsed: receivedAt } : { generation, at, receivedAt, seen, lastUsed: receivedAt },
+      );
+    },
+    maxHoldMs: (key) => holds.get(key) ?? 0,
+    recordHold: (key, holdMs) => void holds.set(key, Math.max(holdMs, holds.get(key) ?? 0)),
+  };
+}

@@ -1,0 +1,199 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { sentinelGroup } from '../support/cluster.ts';
+import { folderFor } from '../support/delivery-case.ts';
+import { docket } from '../support/docket.ts';
+import { hourlyFarFromNow } from '../support/hourly-schedule.ts';
+import { createMachines, type Machine } from '../support/machines.ts';
+import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from '../support/s3-keys.ts';
+import { s3Server } from '../support/s3-server.ts';
+
+const HOUR_MS = 3_600_000;
+const READER = 'lead@acme.example';
+/** Reports whose slot is due when the first scheduler looks. */
+const SCHEDULED = ['one', 'two', 'three', 'four'];
+/** Runs under way all the time, and those that are under way when Redis' master dies. */
+const [AT_ONCE, LAST] = [3, 20];
+
+const ORG = `org: current
+api_key: { env: ACME_KEY }
+timezone: UTC
+recipients: { domains: [acme.example] }
+budget: { calls: 1000, window: 1 }
+`;
+const report = (schedule: string) => `version: 1
+title: Weekly
+owner: owner@acme.example
+${schedule}period: previous_week
+sections: [{ id: open, metrics: [alerts.open] }]
+outputs: [{ format: csv }, { format: xlsx }]
+deliveries:
+  - email: { to: [${READER}], attach: [csv, xlsx] }
+`;
+const runsSchema = z.object({ runs: z.array(z.looseObject({ id: z.string(), state: z.string() })) });
+const verifiedSchema = z.looseObject({ runs: z.int(), faulty: z.array(z.any()), archive_findings: z.array(z.any()) });
+
+/** Redis with a replica, a bucket as archive, a mail server, and machines that share nothing else. */
+async function world() {
+  const root = await folderFor(onTestFinished);
+  const group = await sentinelGroup();
+  const bucket = await s3Server('archive');
+  bucket.page = 1_000;
+  const sandbox = await startSandbox({ windowMs: 1 });
+  const mail = await createMailCatcher(join(root, 'mailbox'));
+  onTestFinished(async () => {
+    await mail.close();
+    await sandbox.close();
+    await bucket.close();
+    await group.close();
+  });
+  const keys = 'access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET';
+  const env = (folder: string) => ({
+    REDIS_URL: group.url,
+    DOCKET_JOBS: join(folder, 'jobs'),
+    DOCKET_ARCHIVE: `s3://archive/docket?endpoint=${bucket.url}&path_style=true&${keys}&staging=${folder}/staging`,
+    ARCHIVE_ID: ACCESS_KEY_ID,
+    ARCHIVE_SECRET: SECRET_ACCESS_KEY,
+    DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
+    COMPLIANCE_API_URL: sandbox.url,
+    ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'reports@acme.example',
+  });
+  const tokens = join(root, 'tokens.yaml');
+  const { stdout } = await docket(['tokens', 'create', '--name', 'test', '--role', 'operator'], {
+    env: { DOCKET_ADMIN_TOKENS: tokens },
+  });
+  const { cron } = hourlyFarFromNow();
+  const prepare = async (folder: string): Promise<void> => {
+    await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
+    await writeFile(join(folder, 'jobs', 'acme', 'org.yaml'), ORG);
+    await writeFile(join(folder, 'jobs', 'acme', 'asked.yaml'), report(''));
+    const hourly = report(`schedule: { cron: "${cron}", timezone: UTC, catch_up: latest }\n`);
+    for (const name of SCHEDULED) await writeFile(join(folder, 'jobs', 'acme', `${name}.yaml`), hourly);
+    await writeFile(join(folder, 'tokens.yaml'), await readFile(tokens));
+  };
+  const machines = await createMachines(root, {
+    one: { roles: ['scheduler', 'worker', 'admin'], prepare, env },
+    two: { roles: ['scheduler', 'worker'], prepare, env },
+    three: { roles: ['worker', 'admin'], prepare, env },
+    /** Takes the place of the third. */
+    four: { roles: ['worker', 'admin'], prepare, env },
+  });
+  const all = Object.values<Machine>(machines);
+  onTestFinished(async () => {
+    await Promise.all(all.flatMap(({ processes }) => processes.map((each) => each.kill())));
+  });
+  return {
+    group,
+    mail,
+    machines,
+    headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
+    admins: () => all.flatMap(({ admin }) => admin ?? []),
+    command: <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> =>
+      docket([...args, '--json'], { env: env(machines.one.folder), cwd: machines.one.folder }).then(
+        ({ stdout: text, stderr }) => {
+          if (text === '') throw new Error(stderr);
+          return schema.parse(JSON.parse(text));
+        },
+      ),
+  };
+}
+
+test('three machines without a common disk, upgraded one by one under load, rolled back, one lost with its disk, and their Redis: each run once', async () => {
+  const { group, mail, machines, headers, admins, command } = await world();
+  const { one, two, three, four } = machines;
+
+  // As if nobody had looked for some hours: the first look finds a slot of each report due.
+  await two.start('0.1.0');
+  expect(await two.stop()).toEqual([0, 0]);
+  const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
+  const lookAgain = async (): Promise<void> => {
+    for (const cursor of await group.master.client.hkeys(cursors)) {
+      await group.master.client.hset(cursors, cursor, Date.now() - 3 * HOUR_MS);
+    }
+  };
+  await lookAgain();
+  await Promise.all([one, two, three].map((machine) => machine.start('0.1.0')));
+
+  const asked: string[] = [];
+  /** Asks as a client does whose request a stopping machine drops: with the same key, elsewhere. */
+  const ask = async (key: string): Promise<string> => {
+    for (const url of [...admins(), ...admins()]) {
+      const request = { method: 'POST', headers: { ...headers, 'idempotency-key': key }, body: '{"again":true}' };
+      const response = await fetch(`${url}/api/reports/acme/asked/runs`, request).catch(() => undefined);
+      if (response?.status === 202) return z.object({ id: z.string() }).parse(await response.json()).id;
+    }
+    throw new Error('No admin process answered');
+  };
+  let enough = false;
+  const load = (async () => {
+    while (!enough) {
+      await mail.waitForMessages(asked.length - AT_ONCE);
+      asked.push(await ask(`run-${asked.length}`));
+    }
+  })();
+  /** Resolves when so many more messages have come; throws what the load failed by. */
+  const goOn = async (messages: number): Promise<void> => {
+    const came = mail.waitForMessages(mail.messages().length + messages);
+    await Promise.race([came, load.then(() => came)]);
+  };
+
+  await goOn(6);
+  for (const machine of [one, two, three]) {
+    expect(await machine.stop()).toEqual(machine === one ? [0, 0, 0] : [0, 0]);
+    await machine.start('this');
+    await goOn(5);
+  }
+  // Back, and forward again; the slots that the old scheduler opened are not opened by the new one.
+  expect(await two.stop()).toEqual([0, 0]);
+  await two.start('0.1.0');
+  await goOn(5);
+  expect(await two.stop()).toEqual([0, 0]);
+  await lookAgain();
+  await two.start('this');
+  await goOn(5);
+  await three.destroy();
+  await four.start('this');
+  await goOn(5);
+  enough = true;
+  await load;
+  for (const last of Array.from({ length: LAST }, (_, n) => `last-${n}`)) asked.push(await ask(last));
+  const expected = asked.length + SCHEDULED.length;
+  expect(mail.messages().length).toBeLessThan(expected);
+  // A replica that has everything: what a master had not passed on would be lost, and this test is not of that.
+  await group.master.client.wait(1, 5_000);
+  await group.master.kill();
+  await mail.waitForMessages(expected);
+
+  await expect
+    .poll(async () => {
+      const { runs } = await command(runsSchema, 'runs', '--limit', '500');
+      return runs.filter(({ state }) => !['done', 'skipped'].includes(state));
+    })
+    .toEqual([]);
+  const { runs } = await command(runsSchema, 'runs', '--limit', '500');
+  const done = runs.filter(({ state }) => state === 'done').map(({ id }) => id);
+  expect(done).toHaveLength(expected);
+  expect(done).toEqual(expect.arrayContaining(asked));
+  const sent = await Promise.all(
+    mail.messages().map(async ({ path, to }) => {
+      expect(to).toEqual([READER]);
+      return /^X-Docket-Run: *(\S+)/im.exec(await readFile(path, 'latin1'))?.[1] ?? '';
+    }),
+  );
+  expect(sent.sort()).toEqual(done.sort());
+
+  // Any machine has the files of each run, whoever made them; the one that is lost took nothing with it.
+  const verified = await command(verifiedSchema, 'archive', 'verify');
+  expect(verified).toMatchObject({ faulty: [], archive_findings: [], runs: done.length });
+  for (const { processes } of [one, two, three, four]) {
+    expect(processes.flatMap(({ lines }) => lines).filter(({ msg }) => msg === 'Run ended')).not.toEqual([]);
+  }
+  expect(await readdir(three.folder)).toEqual([]);
+}, 240_000);

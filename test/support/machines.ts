@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliDecompressSync } from 'node:zlib';
+import { builtMain } from './built-main.ts';
+import { freePort } from './free-port.ts';
+import { type RunningProcess, startDocket } from './running-docket.ts';
+
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Which program a machine runs: the version before, as it was packed (`test/recorded/programs/`), or this one. */
+export type Version = '0.1.0' | 'this';
+
+/** Path of a version's `main.js`. A packed one is unpacked below `node_modules`, where it finds its dependencies. */
+export async function programOf(version: Version): Promise<string> {
+  if (version === 'this') return builtMain();
+  const cache = join(PROJECT, 'node_modules', '.cache');
+  const folder = join(cache, `docket-${version}`);
+  if (!existsSync(folder)) {
+    await mkdir(cache, { recursive: true });
+    const made = await mkdtemp(join(cache, 'unpacking-'));
+    const packed = await readFile(join(PROJECT, 'test', 'recorded', 'programs', `${version}.tar.br`));
+    execFileSync('tar', ['x', '-C', made], { input: brotliDecompressSync(packed) });
+    await rename(made, folder);
+  }
+  return join(folder, 'dist', 'main.js');
+}
+
+/** A machine with a file system of its own: its processes cannot see the folders of the others. */
+export interface Machine {
+  readonly name: string;
+  readonly folder: string;
+  /** Where its admin route answers, when it has one that runs. */
+  readonly admin: string | undefined;
+  /** What each of its processes has logged, the ended ones included. */
+  readonly processes: readonly RunningProcess[];
+  /** Starts its roles, each as a process of its own. */
+  start(version: Version): Promise<void>;
+  /** SIGTERM to each; the exit codes. */
+  stop(): Promise<readonly unknown[]>;
+  /** SIGKILL to each, and its disk is lost. */
+  destroy(): Promise<void>;
+}
+
+export interface MachineOptions {
+  readonly roles: readonly string[];
+  /** Puts into the folder what somebody who sets a machine up puts there. */
+  readonly prepare: (folder: string) => Promise<void>;
+  readonly env: (folder: string) => Readonly<Record<string, string>>;
+}
+
+/** @param root holds a folder for each machine @param names of all machines that there will ever be */
+export async function createMachines<Name extends string>(
+  root: string,
+  names: Readonly<Record<Name, MachineOptions>>,
+): Promise<Readonly<Record<Name, Machine>>> {
+  const all = Object.keys(names).map((name) => join(root, name));
+  for (const folder of all) await mkdir(folder);
+  const machine = async (name: string, { roles, prepare, env }: MachineOptions): Promise<Machine> => {
+    const folder = join(root, name);
+    const hidden = all.filter((other) => other !== folder);
+    await mkdir(join(folder, 'tmp'));
+    await prepare(folder);
+    const processes: RunningProcess[] = [];
+    let running: RunningProcess[] = [];
+    let admin: string | undefined;
+    return {
+      name,
+      folder,
+      processes,
+      get admin() {
+        return admin;
+      },
+      start: async (version) => {
+        const main = await programOf(version);
+        await Promise.all(
+          roles.map(async (role) => {
+            const child = startDocket(['--role', role], {
+              env: {
+                ...env(folder),
+                TMPDIR: join(folder, 'tmp'),
+                DOCKET_ADMIN_PORT: String(await freePort()),
+                // It leaves warnings of dependencies to Node, which prints them between the lines of the log.
+                ...(version === '0.1.0' ? { NODE_NO_WARNINGS: '1' } : {}),
+              },
+              cwd: folder,
+              program: [...without(hidden), process.execPath, main],
+            });
+            processes.push(child);
+            running.push(child);
+            const { url } = await child.logged(({ msg }) => msg === 'Docket runs');
+            if (role === 'admin') admin = url;
+          }),
+        );
+      },
+      stop: async () => {
+        admin = undefined;
+        const ended = await Promise.all(running.map((each) => each.stop()));
+        running = [];
+        return ended.map(([code]) => code);
+      },
+      destroy: async () => {
+        admin = undefined;
+        await Promise.all(running.map((each) => each.kill()));
+        running = [];
+        await rm(folder, { recursive: true });
+        // Machines that start later hide it.
+        await mkdir(folder);
+      },
+    };
+  };
+  const entries = Object.entries<MachineOptions>(names).map(
+    async ([name, options]) => [name, await machine(name, options)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries)) as Record<Name, Machine>;
+}
+
+/** Starts what follows in a mount namespace of its own, in which these folders are empty. The process keeps its id. */
+function without(folders: readonly string[]): readonly string[] {
+  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
+  const mounts = folders.map((folder) => `mount -t tmpfs none '${folder}'`);
+  return ['unshare', ...asRoot, '--mount', 'sh', '-ec', [...mounts, 'exec "$@"'].join('\n'), 'sh'];
+}
