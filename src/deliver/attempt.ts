@@ -143,7 +143,10 @@ export async function beginAndSend(
   // archive must not keep the result from it.
   const settled = settle(state, detail);
   const archived = recordAttempt({ ...record, state, detail, at: clock.now() }).catch(() => {});
-  const ended = Promise.all([settled, archived]).then(() => {});
+  // Both, also where the ledger fails: the next call then reads the archive.
+  const ended = Promise.allSettled([settled, archived]).then(async () => {
+    await settled;
+  });
   // Whoever awaits it gets the error.
   ended.catch(() => {});
   return { result, recorded: ended };

@@ -14,6 +14,7 @@ import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { memoryCatalogCache, RECENT_CATALOG_MAX_AGE_MS } from '../../src/fetch/cache/catalog-cache.ts';
 import type { FindReadings } from '../../src/plan/reading.ts';
+import { renderPool } from '../../src/render/render-pool.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import type { RunEvent } from '../../src/run/run-events.ts';
@@ -32,12 +33,17 @@ describe('a run, from definition to receipts', () => {
   let close: () => Promise<void>;
   let ports: RunPorts;
   let report: ReturnType<typeof requireReport>;
+  // One thread for all tests, as a worker has for all runs: a start of it takes longer than what it renders here.
+  const pool = renderPool({ threads: 1 });
 
   beforeAll(async () => {
     // A window that does not make the tests wait; the organization's budget below is told the same.
     sandbox = await startSandbox({ windowMs: WINDOW_MS });
   });
-  afterAll(() => sandbox.close());
+  afterAll(async () => {
+    await pool.close();
+    await sandbox.close();
+  });
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-run-'));
     mail = await createMailCatcher(join(folder, 'mailbox'));
@@ -53,7 +59,7 @@ describe('a run, from definition to receipts', () => {
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
       directoryArchive(join(folder, 'archive')),
     );
-    ports = await inline.portsOf(report.settings);
+    ports = { ...(await inline.portsOf(report.settings)), render: pool.render };
     close = () => inline.scope.close();
   });
   afterEach(async () => {
@@ -277,7 +283,9 @@ describe('a run, from definition to receipts', () => {
         headline: [old],
         deliveries: [],
       };
-      const { outcome } = await go(change, { ports: await inline.portsOf(report.settings) });
+      const { outcome } = await go(change, {
+        ports: { ...(await inline.portsOf(report.settings)), render: pool.render },
+      });
       expect(outcome).toMatchObject({ kind: 'done', value: { statuses: { breached: 1 } } });
       const { manifest } = (await archive.find(order(report.definition)))!;
       expect(manifest.targets).toMatchObject([{ metric: 'screening.hits', target: 0 }]);

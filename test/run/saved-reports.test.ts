@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { composeInline } from '../../src/compose/run-ports.ts';
+import { composeInline, type InlineContext } from '../../src/compose/run-ports.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { run } from '../../src/run/run.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
@@ -17,11 +17,22 @@ const jobs = await loadDefinitions('jobs');
 describe('everything in jobs/', () => {
   let sandbox: Sandbox;
   let folder: string;
+  let inline: InlineContext;
   beforeAll(async () => {
     sandbox = await startSandbox();
     folder = await mkdtemp(join(tmpdir(), 'docket-jobs-'));
+    inline = await composeInline(
+      {
+        config: readConfig({ COMPLIANCE_API_URL: sandbox.url }),
+        env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
+        clock: systemClock,
+        log: silentLog,
+      },
+      directoryArchive(folder),
+    );
   });
   afterAll(async () => {
+    await inline.scope.close();
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
   });
@@ -44,33 +55,20 @@ describe('everything in jobs/', () => {
       deliver: false,
       now,
     });
-    const inline = await composeInline(
-      {
-        config: readConfig({ COMPLIANCE_API_URL: sandbox.url }),
-        env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
-        clock: systemClock,
-        log: silentLog,
-      },
-      directoryArchive(folder),
-    );
-    try {
-      const context = {
-        definition,
-        settings,
-        signal: new AbortController().signal,
-        observe: () => {},
-        lastAttempt: true,
-      };
-      const outcome = await run(order, context, await inline.portsOf(settings));
-      expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', incomplete: [] } });
-      if (outcome.kind !== 'done') return;
-      const formats = new Set(outcome.value.files.map(({ format }) => format));
-      // Beside the CSV files, what their columns are.
-      formats.delete('schema');
-      expect(formats).toEqual(new Set(definition.outputs.map(({ format }) => format)));
-      for (const { bytes } of outcome.value.files) expect(bytes).toBeGreaterThan(0);
-    } finally {
-      await inline.scope.close();
-    }
+    const context = {
+      definition,
+      settings,
+      signal: new AbortController().signal,
+      observe: () => {},
+      lastAttempt: true,
+    };
+    const outcome = await run(order, context, await inline.portsOf(settings));
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', incomplete: [] } });
+    if (outcome.kind !== 'done') return;
+    const formats = new Set(outcome.value.files.map(({ format }) => format));
+    // Beside the CSV files, what their columns are.
+    formats.delete('schema');
+    expect(formats).toEqual(new Set(definition.outputs.map(({ format }) => format)));
+    for (const { bytes } of outcome.value.files) expect(bytes).toBeGreaterThan(0);
   });
 });

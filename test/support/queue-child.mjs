@@ -94,6 +94,7 @@ if (role === 'opens') {
     prefix,
     store: runs,
     execute: async (order, context) => {
+      await context.marked;
       await begun;
       context.observe({ type: 'planned', calls: 3, sections: 1 });
       await heard({ started: order.id, attempt: context.attempt });
