@@ -36,11 +36,13 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   let known: number | undefined;
 
   const activate = async (): Promise<void> => {
-    const own = scheduledReports(jobs());
+    // One state of the files: they may be loaded again meanwhile, and what is activated must be what is stored.
+    const loaded = jobs();
+    const own = scheduledReports(loaded);
     const revision = await versions.revision();
     const active = await versions.read();
     // Most likely a volume that is not mounted: it must not remove all reports.
-    if (known === undefined && active.size > 0 && isEmpty(jobs())) {
+    if (known === undefined && active.size > 0 && isEmpty(loaded)) {
       log.error('Jobs folder is empty; keeping the active definitions', {
         count: active.size,
         path: jobs().folder,
@@ -64,7 +66,6 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     if (put.length + remove.length === 0) await use(revision, active);
     else {
       // Stored before they are activated: other schedulers read them then.
-      const loaded = jobs();
       for (const batch of batchesOf(put, BATCH_SIZE)) {
         await definitions.putAll(batch.flatMap(({ name, digest }) => loadedVersion(loaded, name, digest) ?? []));
       }
