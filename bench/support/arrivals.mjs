@@ -49,6 +49,8 @@ export const figuresOf = ({ times, statuses, lateMs }, wanted) => ({
   client_late_ms: rounded(lateMs, 1),
 });
 
+/** @typedef {{ times: number[], late: number[], lateMs: number, statuses: [number, number][] }} Answered as http-client.mjs sends it */
+
 /**
  * `arrivals` in a process of its own. `ask` resolves to what the requests, one after the other in turn, took without what the
  * client was late itself: what is left is the server's, a stall included, because nobody waits for an answer before he asks.
@@ -61,7 +63,7 @@ export function httpClient({ url, headers }) {
       new Promise((resolve, reject) => {
         const ended = (code) => reject(new Error(`the client ended with ${code}`));
         child.once('exit', ended);
-        child.once('message', ({ times, late, lateMs, statuses }) => {
+        child.once('message', (/** @type {Answered} */ { times, late, lateMs, statuses }) => {
           child.off('exit', ended);
           resolve({ times: times.map((ms, index) => ms - late[index]), lateMs, statuses: new Map(statuses) });
         });

@@ -3,6 +3,7 @@ import { Pool } from 'undici';
 import { requireVariable } from '../base/config/config.ts';
 import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
+import { memoize } from '../base/memoize.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Catalog } from '../contract/catalog.ts';
@@ -21,7 +22,7 @@ import { memoryResponseCache } from '../fetch/cache/memory-response-cache.ts';
 import { redisResponseCache } from '../fetch/cache/redis-response-cache.ts';
 import type { ResponseCache } from '../fetch/cache/response-cache.ts';
 import { memoryResponseStore, type ResponseStore } from '../fetch/cache/response-store.ts';
-import { type ApiRequestResult, createClient } from '../fetch/client/compliance-client.ts';
+import { type ApiRequestResult, createClient, keyRedactor } from '../fetch/client/compliance-client.ts';
 import type { Budget } from '../fetch/rate-limit/budget.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
@@ -36,6 +37,9 @@ import { findReadings } from '../services/readings/find-readings.ts';
 import type { RunPortsFactory } from '../services/runs/execute-run.ts';
 import { openArchive } from './archive.ts';
 import { openOptionalRedis } from './optional-redis.ts';
+
+/** API keys whose redactor is kept: each run makes a client. */
+const KEY_REDACTORS = 256;
 
 /** The parts of the run ports that differ between a worker (Redis) and an inline run (memory). */
 interface RunStores {
@@ -189,6 +193,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const limits = keyLimits({ orgs, secrets, clock, log: context.log });
   const reads = stores.budget('reads', RATE_LIMITS.reads);
   const metrics = new Map<string, Budget>();
+  const redactKeyOf = memoize(keyRedactor, KEY_REDACTORS);
   /** One budget per API key. Its limits follow the definitions, also during a run. */
   const metricsOf = async (key: string, settings: OrgSettings): Promise<Budget> => {
     await limits.resolve(key, settings);
@@ -207,6 +212,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       client: createClient({
         baseUrl,
         key: secret,
+        redactKey: redactKeyOf(secret.reveal()),
         redactor: secrets.redactor,
         dispatcher,
         clock,

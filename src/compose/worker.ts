@@ -15,7 +15,7 @@ import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { assertMailSecrets, createMailRoutes } from '../deliver/targets/email/mail-routes.ts';
 import { redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
 import { redisResponseCache } from '../fetch/cache/redis-response-cache.ts';
-import { redisResponseStore } from '../fetch/cache/redis-response-store.ts';
+import { redisResponseStore, responseStoreScript } from '../fetch/cache/redis-response-store.ts';
 import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { startWorker } from '../queue/jobs/worker.ts';
@@ -114,11 +114,12 @@ export async function openWorker(
   scope.use(jobs.onChange(logScope), (stop) => stop());
   logScope(jobs.current());
   const circuit = redisCircuitBreaker(redis, { ...keyPrefix, clock, onEvent: logCircuitEvents(log) });
+  const storeScript = responseStoreScript();
   const { portsOf, askPortsOf } = createRunPorts(context, scope, {
     mailOf,
     reportScope,
     sentFigures: redisLastSentFigures(redis, keyPrefix),
-    responsesOf: (org) => redisResponseStore(redis, { ...keyPrefix, org }),
+    responsesOf: (org) => redisResponseStore(redis, { ...keyPrefix, org, script: storeScript }),
     sharedAnswers: redisResponseCache(redis, keyPrefix),
     catalogs: redisCatalogCache(redis, { ...keyPrefix, clock }),
     ledger,

@@ -17,25 +17,51 @@ export function isSubpath(inner: string, outer: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** Whether a path is a folder or lies below it, across links, mounts and case-insensitive file systems. */
-export async function isInsideFolder(path: string, folder: string): Promise<boolean> {
-  const [inner, outer] = [await canonicalPath(path), await canonicalPath(folder)];
-  return isSubpath(inner, outer) || hasAncestor(inner, await fileIdentity(outer));
+/** A path that is compared with several folders, resolved once. */
+export interface ResolvedPath {
+  /** Whether the path is this folder or lies below it, across links, mounts and case-insensitive file systems. */
+  isInside(folder: string): Promise<boolean>;
+  /** Whether both paths are the same folder, existing or not. */
+  isSame(folder: string): Promise<boolean>;
 }
 
-/** Whether both paths are the same folder, existing or not. */
-export async function isSameFolder(path: string, other: string): Promise<boolean> {
-  const [one, two] = [await canonicalPath(path), await canonicalPath(other)];
-  if (one === two) return true;
-  const identity = await fileIdentity(two);
-  return identity !== undefined && (await fileIdentity(one)) === identity;
+/** Resolves a path for comparisons that follow at once: what they find of it is not read again. */
+export async function resolvePath(path: string): Promise<ResolvedPath> {
+  const inner = await canonicalPath(path);
+  let identities: Promise<ReadonlySet<string>> | undefined;
+  return {
+    isInside: async (folder) => {
+      const outer = await canonicalPath(folder);
+      if (isSubpath(inner, outer)) return true;
+      const identity = await fileIdentity(outer);
+      if (identity === undefined) return false;
+      identities ??= identitiesAbove(inner);
+      return (await identities).has(identity);
+    },
+    isSame: async (folder) => {
+      const other = await canonicalPath(folder);
+      if (inner === other) return true;
+      const identity = await fileIdentity(other);
+      return identity !== undefined && (await fileIdentity(inner)) === identity;
+    },
+  };
 }
 
-async function hasAncestor(path: string, identity: string | undefined): Promise<boolean> {
-  if (identity === undefined) return false;
+/** As `ResolvedPath.isInside`, for one comparison. */
+export const isInsideFolder = async (path: string, folder: string): Promise<boolean> =>
+  (await resolvePath(path)).isInside(folder);
+
+/** As `ResolvedPath.isSame`, for one comparison. */
+export const isSameFolder = async (path: string, other: string): Promise<boolean> =>
+  (await resolvePath(path)).isSame(other);
+
+/** The identities of a path and of all folders above it. */
+async function identitiesAbove(path: string): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
   for (let folder = path; ; folder = dirname(folder)) {
-    if ((await fileIdentity(folder)) === identity) return true;
-    if (folder === dirname(folder)) return false;
+    const identity = await fileIdentity(folder);
+    if (identity !== undefined) found.add(identity);
+    if (folder === dirname(folder)) return found;
   }
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { isInsideFolder, isSameFolder } from '../../base/files/canonical-path.ts';
+import { resolvePath } from '../../base/files/canonical-path.ts';
 import { normalizeHost } from '../../base/net/private-address.ts';
 import { lineSchema } from '../schema/values/primitives.ts';
 
@@ -99,10 +99,10 @@ export async function folderRefusal(
   { reservedFolders, ...requirement }: AllowListRequirement & { readonly reservedFolders: readonly ReservedFolder[] },
   workingDirectory: string,
 ): Promise<DestinationRefusal | undefined> {
-  const path = resolve(workingDirectory, folder);
+  const resolved = await resolvePath(resolve(workingDirectory, folder));
   for (const reserved of reservedFolders) {
-    const inside = reserved.includesSubfolders ? isInsideFolder : isSameFolder;
-    if (!(await inside(path, reserved.path))) continue;
+    const isReserved = reserved.includesSubfolders ? resolved.isInside(reserved.path) : resolved.isSame(reserved.path);
+    if (!(await isReserved)) continue;
     return {
       message: 'a delivery into a reserved folder',
       expected: 'a folder that holds no definitions, archive, secrets or state of Docket',
@@ -111,6 +111,6 @@ export async function folderRefusal(
     };
   }
   const folders = org.destinations?.folders ?? [];
-  const matches = await Promise.all(folders.map((listed) => isInsideFolder(path, resolve(workingDirectory, listed))));
+  const matches = await Promise.all(folders.map((listed) => resolved.isInside(resolve(workingDirectory, listed))));
   return unlistedRefusal('folders', folder, org, requirement, () => matches.includes(true));
 }

@@ -62,6 +62,12 @@ const runRefOf = ({ manifest }: PublishedManifest): RunRef => ({
  */
 export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: RunChain): Archive {
   const { link } = storage;
+  /** Runs that this process has just published, until it writes or reads one of their metadata files: there are none. */
+  const justPublished = new WeakSet<PublishedManifest>();
+  const methods = metadataMethods((published) => {
+    justPublished.delete(published);
+    return storage.runFiles(runRefOf(published));
+  }, chain);
 
   const peek = async (run: RunRef): Promise<PublishedManifest | undefined> => {
     const files = storage.runFiles(run);
@@ -95,7 +101,9 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
   };
 
   return {
-    ...metadataMethods((published) => storage.runFiles(runRefOf(published)), chain),
+    ...methods,
+    getArchivedStates: async (published) =>
+      justPublished.has(published) ? new Map() : methods.getArchivedStates(published),
     peek,
     find,
     discardCheckout: ({ folder }) => storage.discardCheckout(folder),
@@ -109,7 +117,11 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
       const folder = await storage.publish(run, staged, manifest, artifacts);
       if (folder !== undefined) await chain?.recordPublished(run);
       // Their hashes are compared when they are sent.
-      if (folder !== undefined) return assembledRun(folder, 'files', manifest, artifacts, mail);
+      if (folder !== undefined) {
+        const assembled = assembledRun(folder, 'files', manifest, artifacts, mail);
+        justPublished.add(assembled);
+        return assembled;
+      }
       const published = await find(run);
       if (published !== undefined) return published;
       throw new DocketError('archive.corrupt', `The run that was just published is missing from ${location}.`, {

@@ -2,7 +2,7 @@ import type { SteadyClock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
-import { HOUR_MS } from '../../base/time.ts';
+import { HOUR_MS, SECOND_MS } from '../../base/time.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -41,6 +41,8 @@ export interface CatalogCache {
 
 interface CatalogStore {
   get(name: string): Promise<Catalog | undefined>;
+  /** As `get`; may be what this process has read within `REUSE_MS`. */
+  reuse(name: string): Promise<Catalog | undefined>;
   /** Age in ms; more than `CATALOG_TTL_MS` if it is missing. */
   ageMs(name: string): Promise<number>;
   put(name: string, catalog: Catalog): Promise<void>;
@@ -51,6 +53,10 @@ interface CatalogStore {
 }
 
 const CATALOG_TTL_MS = HOUR_MS;
+/** A process reads a catalog once in this time: many runs begin together. Less than the delay before any retry. */
+const REUSE_MS = SECOND_MS;
+/** Catalogs that a process may reuse. */
+const MAX_REUSED = 64;
 /**
  * Before a definition is rejected, a catalog older than this is fetched again: it may lack recent changes, such as a new
  * group. So an invalid definition costs at most one token a minute.
@@ -65,12 +71,14 @@ const POLL_INTERVAL_MS = 250;
 export function memoryCatalogCache(clock: SteadyClock): CatalogCache {
   const held = new Map<string, { readonly catalog: Catalog; readonly until: number }>();
   const claims = new Map<string, number>();
+  const get = async (name: string): Promise<Catalog | undefined> => {
+    const found = held.get(name);
+    return found !== undefined && clock.now() < found.until ? found.catalog : undefined;
+  };
   return createCatalogCache(
     {
-      get: async (name) => {
-        const found = held.get(name);
-        return found !== undefined && clock.now() < found.until ? found.catalog : undefined;
-      },
+      get,
+      reuse: get,
       ageMs: async (name) => {
         const until = held.get(name)?.until;
         return until === undefined ? Number.POSITIVE_INFINITY : clock.now() - until + CATALOG_TTL_MS;
@@ -98,16 +106,34 @@ export function redisCatalogCache(
   const read = memoize(readCatalog, 16);
   const ask = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
     withRedisErrors(undefined, question, BEFORE_CALL);
+  const recent = new Map<string, { readonly catalog: Catalog; readonly at: number }>();
+  const get = async (name: string): Promise<Catalog | undefined> => {
+    recent.delete(name);
+    const at = clock.monotonic();
+    const text = await ask(() => redis.get(key(name)));
+    const catalog = text === null ? undefined : read(text);
+    if (catalog === undefined) return undefined;
+    recent.set(name, { catalog, at });
+    const [oldest] = recent.size > MAX_REUSED ? recent.keys() : [];
+    if (oldest !== undefined) recent.delete(oldest);
+    return catalog;
+  };
   return createCatalogCache(
     {
-      get: async (name) => {
-        const text = await ask(() => redis.get(key(name)));
-        return text === null ? undefined : read(text);
+      get,
+      reuse: async (name) => {
+        const found = recent.get(name);
+        return found !== undefined && clock.monotonic() - found.at < REUSE_MS ? found.catalog : get(name);
       },
       ageMs: async (name) => CATALOG_TTL_MS - (await ask(() => redis.pttl(key(name)))),
-      put: async (name, catalog) =>
-        void (await ask(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
-      delete: async (name) => void (await ask(() => redis.del(key(name)))),
+      put: async (name, catalog) => {
+        recent.delete(name);
+        await ask(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS));
+      },
+      delete: async (name) => {
+        recent.delete(name);
+        await ask(() => redis.del(key(name)));
+      },
       claim: async (name) => {
         const claim = `${key(name)}:claim`;
         if ((await ask(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
@@ -144,8 +170,9 @@ function readCatalog(text: string): Catalog | undefined {
 function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCache {
   const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
   const cached = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
+    if (maxAgeMs === undefined) return store.reuse(name);
     const found = await store.get(name);
-    if (found === undefined || maxAgeMs === undefined) return found;
+    if (found === undefined) return undefined;
     return (await store.ageMs(name)) <= maxAgeMs ? found : undefined;
   };
   const fetchClaimed = async (

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
-import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { compressJson, decompressJson } from './compressed-json.ts';
 import type { ResponseStore } from './response-store.ts';
 
@@ -29,9 +29,12 @@ export interface RedisResponseStoreOptions {
   readonly org: string;
   readonly maxRunBytes?: number;
   readonly maxOrgBytes?: number;
+  /** From `responseStoreScript`; read from its file when absent. */
+  readonly script?: LuaScript;
 }
 
-const storeScript = () => loadLuaScript('./response-store-1.lua', import.meta.url);
+/** The script of the stores of all organizations. */
+export const responseStoreScript = (): LuaScript => loadLuaScript('./response-store-1.lua', import.meta.url);
 const keysOf = (prefix: string, run: string): readonly string[] => [
   `${prefix}answers:${run}`,
   `${prefix}answers-account`,
@@ -44,7 +47,7 @@ const keysOf = (prefix: string, run: string): readonly string[] => [
  */
 export function redisResponseStore(redis: RedisClient, options: RedisResponseStoreOptions): ResponseStore {
   const { prefix, org, maxRunBytes = MAX_RUN_BYTES, maxOrgBytes = MAX_ORG_BYTES } = options;
-  const script = storeScript();
+  const { script = responseStoreScript() } = options;
   return {
     get: async (run, call) => {
       const compressed = await withRedisErrors(
@@ -71,16 +74,15 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
         return false;
       }
     },
-    delete: deleteResponses(redis, { prefix }),
+    delete: deleteResponses(redis, { prefix, script }),
   };
 }
 
 /** Deletes the responses of a run of any organization. */
 export function deleteResponses(
   redis: RedisClient,
-  { prefix }: Pick<RedisResponseStoreOptions, 'prefix'>,
+  { prefix, script = responseStoreScript() }: Pick<RedisResponseStoreOptions, 'prefix' | 'script'>,
 ): ResponseStore['delete'] {
-  const script = storeScript();
   return async (run) =>
     void (await withRedisErrors(
       undefined,

@@ -2,7 +2,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import { createRedactor, type Redactor, redactUntrusted } from '../../base/secrets/redactor.ts';
+import { createRedactor, type Redact, type Redactor, redactUntrusted } from '../../base/secrets/redactor.ts';
 import type { Secret } from '../../base/secrets/secret.ts';
 import { noTrace, type SetSpanAttributes, type Trace } from '../../base/trace.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
@@ -35,6 +35,8 @@ export interface ClientOptions {
   readonly timeouts?: Partial<RequestTimeouts>;
   /** Removes secrets from untrusted text. Default: one that knows this key only. */
   readonly redactor?: Redactor | undefined;
+  /** `keyRedactor` of the key, where the caller has it: making one takes longer than the rest of a client. */
+  readonly redactKey?: Redact;
   /** A connection pool that the caller closes. Default: a pool of the client. */
   readonly dispatcher?: Dispatcher;
   /** The largest decoded body, in bytes. */
@@ -101,6 +103,13 @@ interface Request {
   readonly body?: unknown;
 }
 
+/** Removes a key from data. Only the whole key: a weak password, or the beginning of a key, may also be a label. */
+export function keyRedactor(key: string): Redact {
+  const { registerSecret, redact } = createRedactor({ shapes: false, partial: false });
+  registerSecret(key);
+  return redact;
+}
+
 /** Throws `config.invalid` for a malformed key. */
 export function createClient(options: ClientOptions): ComplianceClient {
   // Such a key is invalid in a header, and each call would fail like a network error.
@@ -110,9 +119,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
       next: 'Check the secret that `api_key` in org.yaml refers to: it must contain the key alone.',
     });
   }
-  // In data only the whole key is redacted: a weak password, or the beginning of a key, may also be a label.
-  const ownKey = createRedactor({ shapes: false, partial: false });
-  ownKey.registerSecret(options.key.reveal());
+  const redactKey = options.redactKey ?? keyRedactor(options.key.reveal());
   const { registerSecret, redact } = options.redactor ?? createRedactor();
   registerSecret(options.key.reveal());
   const base = new URL(options.baseUrl);
@@ -184,7 +191,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
       if (response.statusCode !== 200) {
         throw httpError({ status: response.statusCode, where, header, body: bytes, redact }, clock.now());
       }
-      const body = parseResponse(bytes, header('content-type'), schema, { where, redact: ownKey.redact });
+      const body = parseResponse(bytes, header('content-type'), schema, { where, redact: redactKey });
       reportEnd('2xx');
       const id = header('x-correlation-id');
       const correlationId = id === undefined ? null : truncateId(id);

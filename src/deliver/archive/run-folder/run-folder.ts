@@ -79,6 +79,8 @@ export async function assembleRunFolder(
     if (!artifactNames.includes(name)) await rm(join(staged, name), { recursive: true, force: true });
   }
   for (const [name, content] of contents) await writeSynced(join(staged, name), content);
+  // Made durable with the rest: the first delivery need not.
+  if (files !== '.') await mkdir(join(staged, 'attempts'));
   await syncPath(join(staged, files));
   await syncPath(staged);
   return { names: [...artifactNames, ...contents.keys()], manifest: complete };

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isErrno } from '../../../base/errno.ts';
 import { DocketError } from '../../../base/error.ts';
 import { createFolder } from '../../../base/files/durable-file.ts';
-import { DAY_MS } from '../../../base/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { withWriteErrors } from '../archive-errors.ts';
 import { requirePathName } from '../path-names.ts';
 
@@ -27,13 +28,39 @@ async function removeAbandoned(folder: string, prefix: string, fresh: string): P
   }
 }
 
-/** Creates a private, empty folder `<folder>/<prefix><run>-<random>`, and removes abandoned ones. */
-export const createStagingFolder = (folder: string, prefix: string, run: string): Promise<string> =>
+/** Abandoned folders are looked for so often: with each run, it would cost more than the folder itself. */
+const CLEANING_INTERVAL_MS = HOUR_MS;
+
+/** Whether abandoned folders are to be looked for: at the first call, and after an hour. */
+export type CleaningDue = () => boolean;
+
+/** @param monotonic ms; of the process by default */
+export function cleaningSchedule(monotonic: () => number = () => performance.now()): CleaningDue {
+  let last: number | undefined;
+  return () => {
+    const now = monotonic();
+    if (last !== undefined && now - last < CLEANING_INTERVAL_MS) return false;
+    last = now;
+    return true;
+  };
+}
+
+/** Creates a private, empty folder `<folder>/<prefix><run>-<random>`, and removes abandoned ones where that is due. */
+export const createStagingFolder = (
+  folder: string,
+  prefix: string,
+  run: string,
+  isCleaningDue: CleaningDue = () => true,
+): Promise<string> =>
   withWriteErrors(join(folder, prefix), async () => {
-    await createFolder(folder);
     const staged = join(folder, `${prefix}${requirePathName(run, 'run')}-${randomBytes(6).toString('hex')}`);
-    await mkdir(staged, { mode: 0o700 });
-    await removeAbandoned(folder, prefix, staged);
+    const create = () => mkdir(staged, { mode: 0o700 });
+    await create().catch(async (error: unknown) => {
+      if (!isErrno(error, 'ENOENT')) throw error;
+      await createFolder(folder);
+      await create();
+    });
+    if (isCleaningDue()) await removeAbandoned(folder, prefix, staged);
     return staged;
   });
 
@@ -41,12 +68,16 @@ export const createStagingFolder = (folder: string, prefix: string, run: string)
  * As `createStagingFolder`, in a folder that only this user may write to. The folder for temporary files is open to all
  * users: another one could create this folder first and replace files in it. Throws `archive.unwritable`.
  */
-export const createPrivateStagingFolder = (folder: string, run: string): Promise<string> =>
+export const createPrivateStagingFolder = (
+  folder: string,
+  run: string,
+  isCleaningDue: CleaningDue = () => true,
+): Promise<string> =>
   withWriteErrors(folder, async () => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const found = await lstat(folder);
     const isOwned = process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
-    if (isOwned && found.isDirectory()) return createStagingFolder(folder, '', run);
+    if (isOwned && found.isDirectory()) return createStagingFolder(folder, '', run, isCleaningDue);
     throw new DocketError('archive.unwritable', `${folder} is not private to Docket.`, {
       where: folder,
       expected: 'a folder of the user that Docket runs as, not writable by others',

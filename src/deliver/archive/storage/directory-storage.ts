@@ -12,7 +12,7 @@ import {
 } from '../../../base/files/durable-file.ts';
 import { isAbsent, withWriteErrors } from '../archive-errors.ts';
 import { isPathName, requirePathName } from '../path-names.ts';
-import { createStagingFolder } from '../run-folder/staging.ts';
+import { cleaningSchedule, createStagingFolder } from '../run-folder/staging.ts';
 import {
   type ArchiveMetadata,
   type ArchiveStorage,
@@ -114,13 +114,14 @@ async function publishedBefore(folder: string): Promise<Pick<StoredRun, 'publish
 export function directoryStorage(root: string): ArchiveStorage {
   const base = resolve(root);
   const staging = join(base, '.staging');
+  const isCleaningDue = cleaningSchedule();
   const folderOf = ({ id, org, report }: RunRef): string =>
     join(base, requirePathName(org, 'organization'), requirePathName(report, 'report'), requirePathName(id, 'run'));
   const storedRun = (run: RunRef): StoredRun => ({ ...run, files: directoryRunFiles(folderOf(run)) });
 
   return {
     location: base,
-    stage: (run) => createStagingFolder(staging, '', run),
+    stage: (run) => createStagingFolder(staging, '', run, isCleaningDue),
     runFiles: (run) => directoryRunFiles(folderOf(run)),
     async *listRuns(onlyOrg, onlyReport) {
       const orgs = onlyOrg === undefined ? await listFolders(base) : [requirePathName(onlyOrg, 'organization')];

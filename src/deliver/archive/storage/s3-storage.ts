@@ -13,7 +13,7 @@ import { copyRunFiles } from '../export.ts';
 import type { Manifest } from '../manifest.ts';
 import { isPathName, publishedNames, requirePathName } from '../path-names.ts';
 import { readManifest } from '../run-folder/run-metadata.ts';
-import { createPrivateStagingFolder } from '../run-folder/staging.ts';
+import { cleaningSchedule, createPrivateStagingFolder } from '../run-folder/staging.ts';
 import { type ArchiveStorage, isForeignFile, isMetadataFile, type RunFiles, type RunRef } from './archive-storage.ts';
 import { type S3Objects, s3Objects, storeError } from './s3-objects.ts';
 import { listRunsIn, s3RunFiles } from './s3-run-files.ts';
@@ -39,6 +39,7 @@ export function s3Storage(
   const base = bucket.prefix === '' ? '' : `${bucket.prefix}/`;
   const location = `s3://${bucket.bucket}${bucket.prefix === '' ? '' : `/${bucket.prefix}`}`;
   const staging = resolve(bucket.staging);
+  const isCleaningDue = cleaningSchedule();
   let opening: Promise<S3Connection> | undefined;
   const connect = (): Promise<S3Connection> => {
     opening ??= connectS3(bucket, secrets, socketTimeoutMs).catch((error: unknown) => {
@@ -108,7 +109,7 @@ export function s3Storage(
 
   return {
     location,
-    stage: (run) => createPrivateStagingFolder(staging, run),
+    stage: (run) => createPrivateStagingFolder(staging, run, isCleaningDue),
     runFiles,
     listRuns: (org, report) => listRunsIn(objects, base, { org, report }, runFiles),
     listOrgs: async () => (await objects.listPrefixes(base)).filter(isPathName),
@@ -161,7 +162,7 @@ export function s3Storage(
       return locks.sort().at(-1);
     },
     checkout: async (run, names) => {
-      const folder = await createPrivateStagingFolder(staging, run.id);
+      const folder = await createPrivateStagingFolder(staging, run.id, isCleaningDue);
       try {
         await withWriteErrors(folder, () => copyRunFiles(runFiles(run), names, folder));
         return folder;
