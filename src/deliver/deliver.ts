@@ -99,8 +99,8 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const readReceipts = async (): Promise<Receipt[]> => {
     const rows = await listed;
     // In `sending` where its result was recorded only afterwards.
-    const isCurrent = rows !== undefined && rows.every(({ state }) => state !== 'sending');
-    return toReceipts(all, manifest, isCurrent ? rows : await ledger.list(input.order.id), notTried);
+    const isStale = rows === undefined || rows.some(({ state }) => state === 'sending');
+    return toReceipts(all, manifest, isStale ? await ledger.list(input.order.id) : rows, notTried);
   };
   try {
     // Of a run that was just published every row is new, and the first delivery is attempted: one round trip for both.
