@@ -2,7 +2,7 @@
 // (or puts them at the end of the file --json names), then one table: our figure, the best peer's, their ratio, the limit
 // and how far we are from it; and how cost grows.
 //
-//   npm run build && npm run bench -- [--quick] [--json bench.jsonl] [--page docs/performance.md] [NAME…]
+//   npm run build && npm run bench -- [--quick] [--json bench.jsonl] [--page docs/internals/benchmarks.md] [NAME…]
 //
 // --page puts the tables between the marks of a page. With --from bench.jsonl nothing is measured: tables and page come
 // from that file, in which the last run of a bench counts.

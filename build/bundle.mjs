@@ -1,6 +1,7 @@
 // Builds `dist/`: the program in few files, with most of the packages that it uses; docs/internals/build.md says why and how.
 //
 //   node build/bundle.mjs [FOLDER]     the folder with `src/`; its packages are found from there. This project when absent
+import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
@@ -224,6 +225,10 @@ for (const { fileName, source: map } of output.filter((file) => file.fileName.en
   if (fileName.startsWith(`${PACKAGES}/`)) rmSync(path);
   else writeFileSync(path, JSON.stringify(withLinesOnly(JSON.parse(map))));
 }
+// Another build may parse definitions in another way (src/compose/checked-definitions.ts).
+const digest = createHash('sha256');
+for (const { fileName, code } of chunks) digest.update(`${fileName} ${code.length}\n${code}`);
+writeFileSync(join(target, 'build-digest'), digest.digest('hex'));
 writeFileSync(
   join(target, 'LICENSES.md'),
   licensesOf(chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => PACKAGE.test(id)))),

@@ -20,7 +20,7 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
-import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { type Definitions, summariesOf } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
 import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
@@ -234,11 +234,11 @@ export function processInfo(
 
 /** The series that start at 0: every organization with the kinds of targets of its reports. */
 export function expectedSeries(
-  { orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>,
+  jobs: Pick<Definitions, 'orgs' | 'reports' | 'summaries'>,
   targets = TARGETS,
 ): readonly ExpectedSeries[] {
-  const kinds = new Map([...orgs.keys()].map((org) => [org, new Set<string>()]));
-  for (const { org, deliveries } of reports.values()) {
+  const kinds = new Map([...jobs.orgs.keys()].map((org) => [org, new Set<string>()]));
+  for (const { org, deliveries } of summariesOf(jobs).values()) {
     for (const delivery of deliveries) {
       kinds.get(org)?.add(targetOf(delivery, targets).target.kind);
     }

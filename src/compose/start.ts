@@ -1,18 +1,19 @@
 import { createMetrics } from '../admin/metrics/process-metrics.ts';
 import type { AppContext } from '../base/context.ts';
-import { toDocketError } from '../base/error.ts';
+import { type DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { withScope } from '../base/scope.ts';
 import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { watchDefinitions } from '../definitions/load/definition-source.ts';
 import { fingerprintDirectory } from '../definitions/load/directory-fingerprint.ts';
-import { createReportPacker } from '../definitions/load/kept-reports.ts';
-import type { Definitions } from '../definitions/load/load-definitions.ts';
-import type { AdmissionCheck } from '../definitions/load/parse-definitions.ts';
+import { createReportPacker, createUnpacker, type ReportSummary } from '../definitions/load/kept-reports.ts';
+import { type Definitions, summariesOf } from '../definitions/load/load-definitions.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { assertMailConfigured } from '../deliver/targets/email/mail-routes.ts';
 import { loadDefinitions } from '../services/definitions/built-in-kinds.ts';
 import { startReaderThread } from '../services/definitions/definition-threads.ts';
 import { composeAdmin, expectedSeries, processInfo } from './admin.ts';
+import { withCheckedDefinitions } from './checked-definitions.ts';
 import { composeDocket, type Role } from './docket.ts';
 
 import { openTracing } from './tracing/tracing.ts';
@@ -51,10 +52,13 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     scope.use(events.logWarnings(log), (remove) => remove());
     const { roles } = options;
     const { reader: parser } = scope.add(startReaderThread({ clock, positions: false }));
-    const pack = createReportPacker();
+    const unpack = createUnpacker();
+    const pack = createReportPacker(unpack);
     // A folder that cannot be read is the loader's error.
     const seen = await fingerprintDirectory(config.DOCKET_JOBS).catch(() => undefined);
-    const loaded = await loadDefinitions(config.DOCKET_JOBS, { parser, pack });
+    const { loaded, store } = await withCheckedDefinitions(context, unpack, (checked) =>
+      loadDefinitions(config.DOCKET_JOBS, { parser, pack, ...(checked === undefined ? {} : { checked }) }),
+    );
     // An invalid file stops the reports of its own organization only.
     for (const diagnostic of loaded.diagnostics)
       log.error(`Skipped: ${formatDiagnostic(diagnostic)}`, { path: diagnostic.file });
@@ -86,6 +90,7 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     );
     const settings = { jobs, observe, observeRequest, observeSlots, observeRepairs, observeStorage, ...options };
     const running = scope.add(await composeDocket(context, settings));
+    await store(running.store.redis, loaded.orgs.keys());
     const api = { api: roles.has('admin') };
     const admin = scope.add(await composeAdmin(context, jobs, running, metrics, api));
     const { size: count } = loaded.reports;
@@ -96,8 +101,8 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
 }
 
 const checkMail =
-  (config: AppContext['config']): AdmissionCheck =>
-  (definition, settings) => {
+  (config: AppContext['config']) =>
+  (definition: ReportSummary, settings: OrgSettings): DocketError | undefined => {
     try {
       assertMailConfigured(definition, settings, config);
       return undefined;
@@ -106,10 +111,10 @@ const checkMail =
     }
   };
 
-function assertAdmitted({ reports, orgs }: Definitions, check: AdmissionCheck): void {
-  for (const definition of reports.values()) {
-    const settings = orgs.get(definition.org);
-    const error = settings === undefined ? undefined : check(definition, settings);
+function assertAdmitted(jobs: Definitions, check: ReturnType<typeof checkMail>): void {
+  for (const summary of summariesOf(jobs).values()) {
+    const settings = jobs.orgs.get(summary.org);
+    const error = settings === undefined ? undefined : check(summary, settings);
     if (error !== undefined) throw error;
   }
 }

@@ -46,7 +46,7 @@ export interface FenceInput {
   readonly epoch: number;
   /**
    * The records of the attempt's beginning, for a target that is called before they are durable: nothing is confirmed before.
-   * The first confirmation is then asked for at once, while the target is still connecting.
+   * The first confirmation is then asked for as soon as they are, while the target is still connecting.
    */
   readonly begun?: Promise<void> | undefined;
   /** The confirmation that the attempt began with: its row became `sending` while the lock was renewed. */
@@ -78,7 +78,6 @@ export function attemptFence(input: FenceInput): Fence {
    * @returns ms of validity
    */
   const check = async (): Promise<number> => {
-    await begun;
     const [lockMs = CONFIRMATION_TTL_MS, row] = await Promise.all([confirmLock?.(), ledger.find(delivery)]);
     if (lockMs <= 0) throw new NotConfirmedError('Not sent: another worker has taken over the run.');
     if (row?.state !== 'sending' || row.epoch !== epoch)
@@ -91,7 +90,8 @@ export function attemptFence(input: FenceInput): Fence {
     confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
     if (!isValid()) throw new NotConfirmedError('Not sent: the confirmation of the delivery took too long.');
   };
-  let early = begun && confirmNow();
+  // The wait for slow records does not count as one for a confirmation.
+  let early = begun?.catch(notConfirmed).then(confirmNow);
   early?.catch(() => {});
   const confirm = async (): Promise<void> => {
     const first = early;
@@ -110,9 +110,13 @@ async function confirmWithTimeout<T>(confirmation: Promise<T>, ms: number): Prom
       throw new NotConfirmedError(`Not sent: no confirmation within ${ms} ms.`);
     });
   } catch (error) {
-    if (error instanceof NotConfirmedError) throw error;
-    throw new NotConfirmedError(`Not sent: the delivery could not be confirmed: ${errorMessage(error)}`, {
-      cause: error,
-    });
+    return notConfirmed(error);
   }
+}
+
+function notConfirmed(error: unknown): never {
+  if (error instanceof NotConfirmedError) throw error;
+  throw new NotConfirmedError(`Not sent: the delivery could not be confirmed: ${errorMessage(error)}`, {
+    cause: error,
+  });
 }

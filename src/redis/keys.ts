@@ -55,6 +55,8 @@ export function redisKeys(prefix: string) {
     versions: `${prefix}:versions`,
     /** Counter: incremented when an active version changes. */
     revision: `${prefix}:versions:revision`,
+    /** Hash: organization → its definitions without fault, as a process of this build of Docket parsed them. */
+    checked: (build: string) => `${prefix}:checked:${build}`,
     /** Exists for a day after the active definitions' expiry was renewed. */
     versionsKept: `${prefix}:versions:kept`,
     /** Hash: timetable → epoch ms at which it was registered with BullMQ. */

@@ -94,7 +94,7 @@ export async function renderFiles(
     return artifacts;
   } catch (error) {
     await Promise.all(artifacts.map(({ path }) => rm(path, { force: true })));
-    if (options.signal.aborted) throw error;
+    options.signal.throwIfAborted();
     const failure = await toDiskError(error, folder);
     if (failure instanceof DocketError) throw failure;
     const what = `The files of ${dataset.org}/${dataset.report} could not be written`;

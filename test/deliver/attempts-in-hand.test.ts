@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Archive } from '../../src/deliver/archive/archive.ts';
+import { findArchivedRuns } from '../../src/deliver/archive/archived-runs.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
@@ -60,7 +63,7 @@ async function aRun(change: (archive: Archive) => Partial<Archive> = () => ({}))
     observe: () => {},
     workingDirectory: root,
   };
-  return { input, steps, archive, published, ledger };
+  return { input, steps, archive, published, ledger, root };
 }
 
 test('no content leaves before its attempt and the end of the one before are durable; messages are made ahead', async () => {
@@ -94,7 +97,7 @@ test('an attempt that the archive does not take sends nothing and leaves its row
 });
 
 test('a message that was made ahead by a process that died is sent after the ledger is lost', async () => {
-  const { input, archive, published, steps } = await aRun();
+  const { input, archive, published, steps, root } = await aRun();
   const first = await deliver({ ...input, definition: definitionWith([{ email: { to: TO.slice(0, 1) } }]) });
   expect(first.receipts).toMatchObject([{ state: 'sent' }]);
   const rows = await Promise.all(
@@ -103,6 +106,10 @@ test('a message that was made ahead by a process that died is sent after the led
   expect(rows.filter((row) => row !== undefined)).toHaveLength(1);
   const { deliveryId } = await import('../../src/deliver/ledger/ledger.ts');
   await archive.putMessage(published, deliveryId(ORDER.id, '0-email', 'b@acme.example'), Buffer.from('made ahead'));
+  const { period } = published.manifest;
+  const storage = directoryStorage(join(root, 'archive'));
+  for await (const { deliveries } of findArchivedRuns(storage, () => {})({ ...ORDER, period }))
+    expect(deliveries).toMatchObject([{ recipient: TO[0], state: 'sent' }]);
   const { receipts } = await deliver({ ...input, ledger: memoryLedger() });
   expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   expect(steps.filter((step) => step === 'sent a')).toHaveLength(1);

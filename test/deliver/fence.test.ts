@@ -229,6 +229,23 @@ test('a ledger that does not reply confirms nothing', async () => {
   await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 
+test('the wait for slow records of the beginning is no wait for a confirmation', async () => {
+  const clock = manualClock(0);
+  const ledger = memoryLedger();
+  const row = { id: 'a', run: RUN, org: 'acme', report: 'weekly-kpi', target: '0-email', recipient: 'a@acme.example' };
+  await ledger.open(row, 0);
+  const epoch = (await ledger.begin('a', 0)) ?? 0;
+  let tell: () => void = () => {};
+  const begun = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const fence = attemptFence({ ledger, delivery: 'a', epoch, clock, monotonic: clock.now, begun });
+  const confirmed = fence.confirm();
+  clock.advance(HOUR_MS);
+  tell();
+  await confirmed;
+});
+
 test.each(Object.keys(UNCONFIRMED))(
   'no byte leaves that is confirmed %s, and the next try sends it once',
   async (name) => {

@@ -1,11 +1,15 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { batchesOf } from '../../base/concurrency.ts';
+import type { DeliverySpec } from '../schema/kinds.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { deepFreeze } from './parse-definitions.ts';
 
 /** What is asked for of all reports all the time: names, versions, schedules. A definition is one. */
-export type ReportSummary = Pick<Definition, 'org' | 'report' | 'digest' | 'title' | 'schedule' | 'timezone'>;
+export type ReportSummary = Pick<Definition, 'org' | 'report' | 'digest' | 'title' | 'schedule' | 'timezone'> & {
+  /** Of a packed report, the kinds of targets only: the field named after it is `true`. */
+  readonly deliveries: readonly DeliverySpec[];
+};
 
 export interface ReportVersion {
   readonly text: string;
@@ -33,46 +37,52 @@ const PACKED_TOGETHER = 50;
 /** Packs kept unpacked: lists are read in the order of names. */
 const UNPACKED = 4;
 
-/** A packer for one process. */
-export function createReportPacker(): PackReports {
-  const unpacked = new Map<Buffer, readonly ReportVersion[]>();
-  const unpack = (bytes: Buffer): readonly ReportVersion[] => {
-    // This process has written it.
-    const versions: readonly ReportVersion[] =
-      unpacked.get(bytes) ?? JSON.parse(inflateRawSync(bytes).toString('utf8'));
+/** Returns the values that were packed; the last packs stay unpacked. */
+export type Unpack = <Value>(bytes: Buffer) => readonly Value[];
+
+export function createUnpacker(): Unpack {
+  const unpacked = new Map<Buffer, readonly unknown[]>();
+  return <Value>(bytes: Buffer) => {
+    // Docket has written it, of these values.
+    const values = (unpacked.get(bytes) ?? JSON.parse(inflateRawSync(bytes).toString('utf8'))) as readonly Value[];
     unpacked.delete(bytes);
-    unpacked.set(bytes, versions);
+    unpacked.set(bytes, values);
     const [oldest] = unpacked.size > UNPACKED ? unpacked.keys() : [];
     if (oldest !== undefined) unpacked.delete(oldest);
-    return versions;
+    return values;
   };
+}
+
+/** A packer for one process. */
+export function createReportPacker(unpack: Unpack = createUnpacker()): PackReports {
   const schedules = interned<Definition['schedule']>();
+  const deliveryKinds = interned<readonly DeliverySpec[]>();
   const orgTexts = interned<string>();
+  const summarize = ({ org, report, digest, title, schedule, timezone, deliveries }: ReportSummary): ReportSummary => ({
+    org,
+    report,
+    digest,
+    title,
+    schedule: schedules(schedule),
+    deliveries: deliveryKinds(deliveries.map(kindOnly)),
+    ...(timezone === undefined ? {} : { timezone }),
+  });
 
   const pack = (reports: readonly KeptReport[]): KeptReport[] => {
     // Copied: zlib returns a part of a larger buffer, all of which would stay.
     const bytes = Buffer.copyBytesFrom(
       deflateRawSync(JSON.stringify(reports.map((each) => each.read())), { level: 3 }),
     );
-    return reports.map(({ summary: { org, report, digest, title, schedule, timezone }, ...rest }, index) => ({
-      summary: {
-        org,
-        report,
-        digest,
-        title,
-        schedule: schedules(schedule),
-        ...(timezone === undefined ? {} : { timezone }),
-      },
-      textDigest: rest.textDigest === digest ? digest : rest.textDigest,
-      orgText: orgTexts(rest.orgText),
-      source: { file: rest.source.file, text: '', lines: NO_LINES },
-      pack: bytes,
-      read: () => {
-        const version = unpack(bytes)[index];
-        if (version === undefined) throw new Error(`${org}/${report} is not in its pack.`);
-        return deepFreeze(version);
-      },
-    }));
+    return reports.map(({ summary, textDigest, orgText, source: { file } }, index) =>
+      keepPacked({
+        summary: summarize(summary),
+        textDigest,
+        orgText: orgTexts(orgText),
+        file,
+        pack: bytes,
+        read: () => unpack<ReportVersion>(bytes)[index],
+      }),
+    );
   };
   return (reports) => {
     const loose = reports.filter((each) => each.pack === undefined);
@@ -100,6 +110,38 @@ function interned<Value>(): (value: Value) => Value {
   };
 }
 const MAX_INTERNED = 1_000;
+
+const kindOnly = ({ send_if: _, ...kinds }: DeliverySpec): DeliverySpec =>
+  Object.fromEntries(Object.entries(kinds).flatMap(([kind, spec]) => (spec === undefined ? [] : [[kind, true]])));
+
+/** A report whose text and definition are in a pack. */
+export function keepPacked({
+  summary,
+  textDigest,
+  orgText,
+  file,
+  pack,
+  read,
+}: Pick<KeptReport, 'summary' | 'textDigest' | 'orgText'> & {
+  readonly file: string;
+  readonly pack: object;
+  readonly read: () => { [Part in keyof ReportVersion]: ReportVersion[Part] | undefined } | undefined;
+}): KeptReport {
+  const { org, report, digest } = summary;
+  return {
+    summary,
+    // One text of both, where they are equal.
+    textDigest: textDigest === digest ? digest : textDigest,
+    orgText,
+    source: { file, text: '', lines: NO_LINES },
+    pack,
+    read: () => {
+      const { text, definition } = read() ?? { text: undefined, definition: undefined };
+      if (text === undefined || definition?.digest !== digest) throw new Error(`${org}/${report} is not in its pack.`);
+      return deepFreeze({ text, definition });
+    },
+  };
+}
 const NO_LINES = new Uint32Array();
 
 /** The text and definition of a report that was just parsed. */

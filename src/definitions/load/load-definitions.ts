@@ -13,6 +13,7 @@ import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
+import type { CheckedOrganizations } from './checked-organization.ts';
 import { listDirectory, readdir, realpath } from './files.ts';
 import type { PackReports, ReportSummary } from './kept-reports.ts';
 import {
@@ -59,6 +60,8 @@ export interface LoadOptions {
   readonly parser: DefinitionParser;
   /** Absent: definitions stay as they are, with the positions of their values. */
   readonly pack?: PackReports;
+  /** Only with a parser that keeps no positions. Absent: all texts are parsed, but for those of `previous`. */
+  readonly checked?: CheckedOrganizations;
 }
 
 /**
@@ -67,7 +70,7 @@ export interface LoadOptions {
  */
 export async function loadDefinitions(
   folder: string,
-  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser, pack }: LoadOptions,
+  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser, pack, checked }: LoadOptions,
 ): Promise<Definitions> {
   const root = await resolveFolder(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
@@ -85,6 +88,7 @@ export async function loadDefinitions(
     admissionCheck,
     parser,
     pack,
+    checked,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),

@@ -7,6 +7,7 @@ import { ID_DESCRIPTION, ID_PATTERN } from '../schema/values/primitives.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
+import { CheckedOrganization, type CheckedOrganizations } from './checked-organization.ts';
 import { type DirectoryEntry, listDirectory, readDefinitionFile, realpath } from './files.ts';
 import { type KeptReport, looseReport, type PackReports } from './kept-reports.ts';
 import type { LastKnownGood } from './last-known-good.ts';
@@ -36,6 +37,7 @@ export interface LoadState {
   readonly admissionCheck: AdmissionCheck | undefined;
   readonly parser: DefinitionParser;
   readonly pack: PackReports | undefined;
+  readonly checked: CheckedOrganizations | undefined;
   readonly orgs: Map<string, LoadedOrg>;
   readonly reports: Map<string, KeptReport>;
   readonly sources: Map<string, SourceFile>;
@@ -58,10 +60,10 @@ export function keepLastKnownGoodOrg(
   return last;
 }
 
-/** Loads an organization's settings and reports into `state`. */
-export async function loadOrganization(folder: DirectoryEntry, state: LoadState): Promise<void> {
-  const { diagnostics } = state;
-  const entries = await listDirectory(folder.file, state.root, diagnostics);
+/** Loads an organization's settings and reports into `loaded`. */
+export async function loadOrganization(folder: DirectoryEntry, loaded: LoadState): Promise<void> {
+  const { diagnostics } = loaded;
+  const entries = await listDirectory(folder.file, loaded.root, diagnostics);
   const files = entries.filter(({ name, kind }) => kind === 'file' && YAML_FILE.test(name));
   for (const entry of entries) {
     if (entry.kind === 'folder') {
@@ -106,11 +108,15 @@ export async function loadOrganization(folder: DirectoryEntry, state: LoadState)
       );
     else stems.set(stem, file);
   }
+  const checked =
+    loaded.checked === undefined ? undefined : await CheckedOrganization.read(folder.name, loaded.checked);
+  const state = checked === undefined ? loaded : { ...loaded, parser: checked.parser(loaded.parser) };
   const targets = await loadTargets(folder.name, stems.get(TARGETS_STEM), state);
   const org =
     (await loadSettings(folder, stems.get('org'), targets, state)) ?? keepLastKnownGoodOrg(folder.name, state);
   const reports = [...stems].filter(([stem]) => stem !== 'org' && (stem !== TARGETS_STEM || targets.kind === 'report'));
-  await loadReports(folder.name, reports, org, state);
+  const kept = await loadReports(folder.name, reports, org, state, checked);
+  if (org !== undefined) checked?.save(kept);
 }
 
 async function loadSettings(
@@ -185,18 +191,23 @@ interface ChangedReport extends ReportText {
   readonly textDigest: string;
 }
 
-/** Loads an organization's reports into `state`. Those with the texts and files of before are not parsed again. */
+/** Loads an organization's reports into `state`, and returns those without fault. Those with the texts and files of before are not parsed again. */
 async function loadReports(
   org: string,
   files: readonly (readonly [report: string, file: DirectoryEntry])[],
   settings: LoadedOrg | undefined,
   state: LoadState,
-): Promise<void> {
+  checked: CheckedOrganization | undefined,
+): Promise<readonly KeptReport[]> {
   const read = await mapWithConcurrency(files, READ_ABREAST, ([report, { file }]) =>
     readReport({ org, report }, file, settings, state),
   );
   const kept = read.flatMap((each) => (each !== undefined && 'summary' in each ? each : []));
-  for (const batch of batchesToParse(read.flatMap((each) => (each !== undefined && 'text' in each ? each : [])))) {
+  const changed = read.flatMap((each) => (each !== undefined && 'text' in each ? each : []));
+  const known = settings === undefined ? [] : ((await checked?.reports(changed, settings.text)) ?? []);
+  const names = new Set(known.map(({ summary }) => summary.report));
+  kept.push(...known);
+  for (const batch of batchesToParse(changed.filter(({ name }) => !names.has(name.report)))) {
     const parsed = await parseReports(batch, settings, state.parser);
     for (const [index, one] of batch.entries()) {
       const report = await takeParsed(one, parsed[index], settings, state);
@@ -211,6 +222,7 @@ async function loadReports(
     state.sources.set(name, report.source);
     state.reports.set(name, report);
   }
+  return [...byName.values()];
 }
 
 /** The version of before, if the file says the same; else its text; undefined with a diagnostic. */

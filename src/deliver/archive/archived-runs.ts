@@ -124,8 +124,8 @@ export const isSamePeriodDays = (one: PeriodDays, other: PeriodDays): boolean =>
   one.from === other.from && one.to === other.to && one.timezone === other.timezone;
 
 /**
- * The state of each delivery: from its latest attempt, else from `receipts.json`, else from an archived message. Leaves out
- * notices to the owner, which are no deliveries of the report.
+ * The state of each delivery: from its latest attempt, else from `receipts.json`, else, in a run without attempts, from an
+ * archived message. Leaves out notices to the owner, which are no deliveries of the report.
  */
 async function archivedDeliveries(
   { id, files }: StoredRun,
@@ -134,7 +134,8 @@ async function archivedDeliveries(
   const [names, receipts, attempts] = [await files.list(), await readReceipts(files), await readAttempts(files)];
   const madeAt = Date.parse(made_at);
   const found = new Map<string, ArchivedDelivery>();
-  for (const { name, delivery } of archivedMessages(names)) {
+  // As in `readArchivedStates`.
+  for (const { name, delivery } of attempts.length === 0 ? archivedMessages(names) : []) {
     const target = kindOfMessage(name);
     found.set(delivery, { target, recipient: delivery, state: 'sending', at: madeAt });
   }

@@ -127,7 +127,8 @@ end
 local generation = stored.life
 if not generation and not inspects then
   -- New, or of version 7: clocks of an earlier generation do not apply.
-  generation = time[1] .. '.' .. time[2] .. ' ' .. ARGV[8] .. ' ' .. machine
+  -- Hashed: Redis stores a hash compactly while no value is longer than 64 bytes, and the id of a machine may be.
+  generation = redis.sha1hex(time[1] .. '.' .. time[2] .. ' ' .. ARGV[8] .. ' ' .. machine)
   -- Before DEL: a Redis out of memory refuses a first write that may need memory, but none after a deletion.
   redis.call('HSET', state, 'life', generation)
   redis.call('DEL', clocks)

@@ -136,12 +136,12 @@ async function settleToken(
 ): Promise<DocketError> {
   const { budget, clock, key, org } = context;
   if (thrown instanceof RequestNotMade) {
-    await ignoringRedisOutage(() => budget.release(key, token));
+    await ignoringRedisOutage(() => releaseToken(context, token));
     throw thrown;
   }
   // Aborted or unforeseen: the request may have been sent, so the token stays held for its whole time.
   if (signal.aborted || !(thrown instanceof DocketError)) throw thrown;
-  if (requestNotSent(thrown)) await ignoringRedisOutage(() => budget.release(key, token));
+  if (requestNotSent(thrown)) await ignoringRedisOutage(() => releaseToken(context, token));
   // Timed out or disconnected: the service may still count it. The budget returns the token when it no longer can.
   else if (thrown.code !== 'api.timeout' && thrown.code !== 'api.unreachable') {
     await ignoringRedisOutage(() => budget.complete(key, token));
@@ -151,6 +151,17 @@ async function settleToken(
   }
   return thrown;
 }
+
+/** The token returns unused: it is free at once, so a waiter of this process takes it. */
+const releaseToken = (context: RateLimitContext, token: string): Promise<void> =>
+  context.budget.release(context.key, token).then(() => wakeNext(context));
+
+/** Ends the wait without a token. This waiter may have been woken for a free one, which the next one then takes. */
+const leaveQueue = (context: RateLimitContext, id: string): Promise<void> =>
+  context.budget.cancel(context.key, id).then(() => wakeNext(context));
+
+const wakeNext = ({ budget, clock, key }: RateLimitContext): void =>
+  budget.waiters.wakeNext(key, clock.now() + waiterTimeouts(budget.limits).overtakenAfterMs);
 
 /** A response must not be lost because Redis is unreachable: the token then returns by itself, later. */
 async function ignoringRedisOutage(operation: () => Promise<void>): Promise<void> {
@@ -196,7 +207,7 @@ async function acquireToken<Value>(
   for (;;) {
     signal.throwIfAborted();
     if (stop?.aborted) {
-      await ignoringRedisOutage(() => budget.cancel(key, id));
+      await ignoringRedisOutage(() => leaveQueue(context, id));
       return cancel('cancelled by another call of the run');
     }
     const elapsed = stopwatch(clock);
@@ -204,7 +215,7 @@ async function acquireToken<Value>(
     const claimedFirst = claimFirst && found?.kind === 'miss';
     claimFirst = false;
     if (found?.kind === 'hit') {
-      await ignoringRedisOutage(() => budget.cancel(key, id));
+      await ignoringRedisOutage(() => leaveQueue(context, id));
       reportGrant();
       return done({ value: found.value });
     }
@@ -224,13 +235,13 @@ async function acquireToken<Value>(
     });
     if (result.granted) {
       const { token, tokens } = result;
-      if (tokens > 0) budget.waiters.wakeNext(key, clock.now() + overtakenAfterMs);
+      if (tokens > 0) wakeNext(context);
       const claimed = claimedFirst || (await claimRequest(context, token, coalescer));
       if (claimed && elapsed() <= DISPATCH_TIMEOUT_MS) {
         reportGrant();
         return done({ token, tokens });
       }
-      await budget.release(key, token);
+      await releaseToken(context, token);
       if (claimed) await coalescer?.release();
       continue;
     }
@@ -274,16 +285,16 @@ function stopwatch(clock: SteadyClock): () => number {
 
 /** Whether this run may make the request with its token: another run may have claimed it a moment before. */
 async function claimRequest<Value>(
-  { budget, key, requestTimeoutMs }: RateLimitContext,
+  context: RateLimitContext,
   token: string,
   coalescer: RequestCoalescer<Value> | undefined,
 ): Promise<boolean> {
   if (coalescer === undefined) return true;
   try {
-    const found = await coalescer.claim(requestTimeoutMs + DISPATCH_TIMEOUT_MS);
+    const found = await coalescer.claim(context.requestTimeoutMs + DISPATCH_TIMEOUT_MS);
     return found.kind === 'miss';
   } catch (error) {
-    await ignoringRedisOutage(() => budget.release(key, token));
+    await ignoringRedisOutage(() => releaseToken(context, token));
     throw error;
   }
 }

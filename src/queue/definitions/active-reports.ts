@@ -36,16 +36,19 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   let known: number | undefined;
 
   const activate = async (): Promise<void> => {
-    const own = scheduledReports(jobs());
+    // One state of the files: they may be loaded again meanwhile, and what is activated must be what is stored.
+    const loaded = jobs();
+    const own = scheduledReports(loaded);
+    const revision = await versions.revision();
     const active = await versions.read();
     // Most likely a volume that is not mounted: it must not remove all reports.
-    if (known === undefined && active.size > 0 && isEmpty(jobs())) {
+    if (known === undefined && active.size > 0 && isEmpty(loaded)) {
       log.error('Jobs folder is empty; keeping the active definitions', {
         count: active.size,
         path: jobs().folder,
         why: 'an empty folder counts as a mistake; an organization without reports does not',
       });
-      return read();
+      return use(revision, active);
     }
     const put = own
       .map((report) => ({
@@ -60,9 +63,9 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     const remove = others.map(([name]) => name).filter((name) => !kept.has(name));
     // Only at start: a later removal is an edit of this folder.
     if (known === undefined) await ports.assertRemovalAllowed?.(summarizeRemoval(remove, active, jobs().folder));
-    if (put.length + remove.length > 0) {
+    if (put.length + remove.length === 0) await use(revision, active);
+    else {
       // Stored before they are activated: other schedulers read them then.
-      const loaded = jobs();
       for (const batch of batchesOf(put, BATCH_SIZE)) {
         await definitions.putAll(batch.flatMap(({ name, digest }) => loadedVersion(loaded, name, digest) ?? []));
       }
@@ -74,13 +77,14 @@ export function createActiveReports(ports: ActiveReportsPorts) {
           { count: rolledBack.length, why: rolledBack.slice(0, 20).join(', ') },
         );
       }
+      await read();
     }
-    await read();
   };
 
-  const read = async (): Promise<void> => {
-    const revision = await versions.revision();
-    const active = await versions.read();
+  /** The revision is read before the versions: what is activated in between is read again by the next look. */
+  const read = async (): Promise<void> => use(await versions.revision(), await versions.read());
+
+  const use = async (revision: number | undefined, active: ReadonlyMap<string, ActiveVersion>): Promise<void> => {
     const loaded = new Map([...reports, ...scheduledReports(jobs())].map((each) => [each.definition.digest, each]));
     const missing = [...active].filter(([, { digest }]) => !loaded.has(digest));
     await forEachWithConcurrency(missing, CONCURRENCY, async ([name, { digest }]) => {

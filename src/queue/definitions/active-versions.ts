@@ -53,9 +53,11 @@ export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly p
     /** By `org/report`. Without unreadable versions, which the next scheduler that starts replaces. */
     read: mapped(async (): Promise<ReadonlyMap<string, ActiveVersion>> => {
       const versions = new Map<string, ActiveVersion>();
-      for (const [name, text] of Object.entries(await redis.hgetall(keys.versions))) {
-        const read = parseStored(versionSchema, text);
-        if (read !== undefined) versions.set(name, read);
+      // As a list: of many thousands, the client makes an object slowly.
+      const flat = z.array(z.string()).parse(await redis.call('HGETALL', keys.versions));
+      for (let i = 0; i + 1 < flat.length; i += 2) {
+        const read = parseStored(versionSchema, flat[i + 1]);
+        if (read !== undefined) versions.set(flat[i] ?? '', read);
       }
       return versions;
     }),

@@ -56,7 +56,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   const open = (): Queue => openQueue(redis, prefix, RUN_QUEUE_NAME);
   let queue = open();
   // BullMQ connects once. A queue opened while Redis was unreachable, or while this process was too busy to read the reply,
-  // would report that error forever; whether it still holds, another one tells.
+  // would report that error forever; whether it still holds, another one tells. While Redis is away it would wait instead.
   const readyQueue = async (again = true): Promise<Queue> => {
     const current = queue;
     try {
@@ -65,7 +65,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     } catch (error) {
       if (queue === current) queue = open();
       await current.close().catch(() => {});
-      if (again) return readyQueue(false);
+      if (again && redis.status === 'ready') return readyQueue(false);
       throw error;
     }
   };

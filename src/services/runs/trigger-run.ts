@@ -100,6 +100,9 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
     ...(traceparent === undefined ? {} : { traceparent }),
   };
   const isNew = !scheduled && slot.isNew === true;
+  const stored = ports.definitions.put({ definition, settings });
+  // Whoever awaits it gets the error.
+  stored.catch(() => {});
   if (!scheduled) {
     const { findDelivered } = ports;
     // A repeated request finds its own run, even if that has delivered since.
@@ -107,9 +110,11 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       findDelivered &&
       (async (query) => (isNew || (await ports.runs.get(order.id)) === undefined ? findDelivered(query) : undefined));
     await assertNotDelivered(order, definition, { again: request.again ?? false, find, now });
+    // Whoever is told that it failed must not find a run. A slot that failed is opened again.
+    await stored;
   }
   const [, { opened, record }, place] = await Promise.all([
-    ports.definitions.put({ definition, settings }),
+    stored,
     ports.runs.open(order),
     // Only of a run that is surely opened: others may be in line already.
     isNew ? ports.queue.assignPlace(order) : undefined,

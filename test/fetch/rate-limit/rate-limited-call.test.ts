@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
@@ -7,6 +8,7 @@ import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import {
   type RateLimitContext,
   type RateLimitedCall,
+  RequestNotMade,
   rateLimitedCall,
 } from '../../../src/fetch/rate-limit/rate-limited-call.ts';
 import { doneOf } from '../../support/fetch-harness.ts';
@@ -163,4 +165,41 @@ test('a waiter that is stopped leaves the queue', async () => {
   stop.abort();
   expect((await outcome).kind).toBe('cancel');
   expect((await budget.inspect(KEY)).waiting).toBe(0);
+});
+
+describe('a token that is left free goes to the next waiter of the process at once', () => {
+  /** Two tokens are held for long, the third by a call that `fail` ends unsent; `a` and `b` wait. */
+  const contended = async () => {
+    const { clock, budget, call } = start();
+    for (const id of ['x', 'y']) {
+      await budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: 60_000 });
+    }
+    let fail = () => {};
+    const unsent = call(() => new Promise<string>((_, reject) => (fail = () => reject(new RequestNotMade()))), {
+      id: 'z',
+    });
+    while ((await budget.inspect(KEY)).tokens > 0) await setImmediate();
+    const stop = new AbortController();
+    const a = call(async () => 'a', { id: 'a', stop: stop.signal });
+    await clock.slept();
+    const b = call(async () => 'b', { id: 'b' });
+    while ((await budget.inspect(KEY)).waiting < 2) await setImmediate();
+    return { unsent, fail, stop, a, b };
+  };
+
+  test('when its request was not made', async () => {
+    const { unsent, fail, a } = await contended();
+    fail();
+    await expect(unsent).rejects.toThrow(RequestNotMade);
+    expect(doneOf(await a).value).toBe('a');
+  });
+
+  test('and when the waiter in front was stopped at the same moment', async () => {
+    const { unsent, fail, stop, a, b } = await contended();
+    fail();
+    stop.abort();
+    await expect(unsent).rejects.toThrow(RequestNotMade);
+    expect((await a).kind).toBe('cancel');
+    expect(doneOf(await b).value).toBe('b');
+  });
 });

@@ -90,6 +90,27 @@ describe('reports in force', () => {
     expect((await versions().read()).get('acme/hourly')).toMatchObject({ by: 'host:2', before: a.definition.digest });
   });
 
+  it('are stored as they are activated, where files change meanwhile', async () => {
+    const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
+    const definitions = definitionStore(bench.producer, {
+      prefix: bench.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
+    let own = loadedJobs(a);
+    const reading: typeof versions = () => ({
+      ...versions(),
+      read: async () => {
+        own = loadedJobs(b);
+        return versions().read();
+      },
+    });
+    const ports = { jobs: () => own, targets: TARGETS, versions: reading(), definitions, by: 'host:1', clock, log };
+    await createActiveReports(ports).activate();
+    const active = (await versions().read()).get('acme/hourly')?.digest ?? '';
+    expect((await definitions.get(active))?.definition.digest).toBe(active);
+  });
+
   it('say so when they go back to the version before', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
     for (const jobs of [loadedJobs(a), loadedJobs(b)]) await scheduler(jobs).activate();

@@ -137,7 +137,8 @@ describe('cancelling a run', () => {
     await bench.runs.requestCancel(order.id, { ...WHO, at: 1 });
     await bench.queue.enqueue(order);
     let tries = 0;
-    start(async () => {
+    start(async (_, { marked }) => {
+      await marked;
       tries += 1;
       return done(RESULT);
     });

@@ -62,6 +62,16 @@ describe('a trigger', () => {
     },
   );
 
+  it('opens nothing where its version cannot be stored: a full server refuses a long text before a short one', async () => {
+    const request = onDemand(reportDefinition('full'));
+    const full = new Error('out of memory');
+    const ports = { ...bench, log: silentLog, clock: manualClock(MONDAY) };
+    const keep = { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema };
+    const definitions = { ...definitionStore(bench.producer, keep), put: () => Promise.reject(full) };
+    await expect(triggerRun(request, { ...ports, definitions })).rejects.toBe(full);
+    expect(await bench.runs.list({ report: 'full', limit: 10 })).toEqual([]);
+  });
+
   it('freezes the period of the slot, not of now', async () => {
     const { record } = await bench.trigger({
       ...reportDefinition('frozen'),

@@ -7,9 +7,9 @@ import type { Scope } from '../../../base/scope.ts';
 import type { Redactor } from '../../../base/secrets/redactor.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
+import type { ReportSummary } from '../../../definitions/load/kept-reports.ts';
 import { targetOf } from '../../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
-import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../registry.ts';
 import type { MailRoute } from '../target.ts';
 import { parseDkimKey } from './dkim.ts';
@@ -195,7 +195,7 @@ export function createMailRoutes(
  * @param alternative how the command runs without e-mail; part of the message
  */
 export function assertMailConfigured(
-  { org, report, deliveries }: Definition,
+  { org, report, deliveries }: Pick<ReportSummary, 'org' | 'report' | 'deliveries'>,
   { smtp }: OrgSettings,
   config: Config,
   alternative?: string,
