@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { bundledThreads } from './test/support/bundled-threads.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 /** Each of these folders has to reach the thresholds by itself. */
@@ -20,6 +21,7 @@ const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', im
 
 // What goes where: docs/testing.md.
 export default defineConfig({
+  plugins: [bundledThreads()],
   test: {
     // The start of another process takes longer than Vitest's default of one second.
     expect: { poll: { timeout: 60_000 } },

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, errorMessage, errorSentence } from '../base/error.ts';
 import type { AttemptRecord } from './archive/attempt-log.ts';
-import { attemptFence, type Fence, type FenceInput } from './fence.ts';
+import { attemptFence, confirmationOf, type Fence, type FenceInput } from './fence.ts';
 import {
   type ArchivedState,
   type DeliveryRow,
@@ -112,8 +112,15 @@ export async function beginAndSend(
 ): Promise<EndedAttempt | undefined> {
   const send = await prepare().catch(refuseOrThrow);
   signal.throwIfAborted();
-  const epoch = await ledger.begin(row.id, clock.now());
+  const { confirmLock, monotonic = () => performance.now() } = lock;
+  const start = { now: clock.now(), elapsed: monotonic() };
+  // One round trip for both. Where the lock is not confirmed here, the fence asks again and tells why.
+  const [epoch, lockMs] = await Promise.all([
+    ledger.begin(row.id, start.now),
+    send.confirmsFirst ? undefined : confirmLock?.().catch(() => 0),
+  ]);
   if (epoch === undefined) return undefined;
+  const confirmed = lockMs === undefined ? undefined : confirmationOf(start, lockMs);
   const settle = (state: AttemptResult['state'], detail: string | null): Promise<boolean> =>
     settleWithRetries(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
   if (row.epoch !== undefined && epoch !== row.epoch + 1) {
@@ -124,7 +131,7 @@ export async function beginAndSend(
   const message = send.message === undefined ? {} : { message: send.message };
   const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
   const begun = Promise.all([recordAttempt({ ...record, state: 'sending' }), previous]).then(() => onBegun?.());
-  const fenced = { ...lock, ledger, clock, delivery: row.id, epoch };
+  const fenced = { ...lock, ledger, clock, delivery: row.id, epoch, confirmed };
   const sending = send.confirmsFirst
     ? send(signal, attemptFence({ ...fenced, begun }))
     : begun.then(() => send(signal, attemptFence(fenced)));

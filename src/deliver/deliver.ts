@@ -95,8 +95,13 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const archivedStates = await archive.getArchivedStates(published);
   const outages = outageTracker(clock, circuit);
   const notTried = new Map<string, string>();
-  const readReceipts = async (): Promise<Receipt[]> =>
-    toReceipts(all, manifest, await ledger.list(input.order.id), notTried);
+  let listed: Promise<readonly DeliveryRow[]> | undefined;
+  const readReceipts = async (): Promise<Receipt[]> => {
+    const rows = await listed;
+    // In `sending` where its result was recorded only afterwards.
+    const isStale = rows === undefined || rows.some(({ state }) => state === 'sending');
+    return toReceipts(all, manifest, isStale ? await ledger.list(input.order.id) : rows, notTried);
+  };
   try {
     // Of a run that was just published every row is new, and the first delivery is attempted: one round trip for both.
     const [first] = archivedStates.size === 0 ? deliveries.toSorted((a, b) => (a.phase ?? 0) - (b.phase ?? 0)) : [];
@@ -108,9 +113,16 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
       const detail = sendDecisionFor(manifest, row)?.reason ?? null;
       input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
     }
-    await sendPending(deliveries, opened, archivedStates, input, outages, notTried);
-    if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await resendUnknown(deliveries, input);
+    const willResend = input.settings.on_unknown === 'resend' && !input.lastAttempt;
+    const listRows = (): void => {
+      listed = ledger.list(input.order.id);
+      // Thrown where it is awaited.
+      listed.catch(() => {});
+    };
+    await sendPending(deliveries, opened, archivedStates, input, outages, notTried, willResend ? undefined : listRows);
+    if (willResend) await resendUnknown(deliveries, input);
   } catch (error) {
+    listed = undefined;
     // Best effort: the archive shall have the receipts of what was sent before the failure.
     await readReceipts()
       .then((receipts) => archive.putReceipts(published, receipts))
@@ -195,6 +207,7 @@ const messagesAhead = ({ artifacts }: PublishedRun): number => {
  * Attempts every pending delivery, phase by phase and one after the other. While one is being sent, the messages of the next
  * are made and archived, and the result of the one before is recorded.
  * @param notTried receives the details of deliveries skipped for an outage
+ * @param onLastEnded called while the result of the last delivery is being recorded: in one round trip with it
  */
 async function sendPending(
   deliveries: readonly Delivery[],
@@ -203,6 +216,7 @@ async function sendPending(
   input: DeliverInput,
   outages: OutageTracker,
   notTried: Map<string, string>,
+  onLastEnded?: () => void,
 ): Promise<void> {
   const { ledger, clock, confirmLock } = input;
   let isLockLost = false;
@@ -213,6 +227,7 @@ async function sendPending(
       return ms;
     },
   };
+  const last = deliveries.toSorted((one, other) => (one.phase ?? 0) - (other.phase ?? 0)).at(-1);
   let anyAttempted = false;
   let recorded: Promise<void> = Promise.resolve();
   const ahead = new Map<string, Promise<SendFn>>();
@@ -258,6 +273,7 @@ async function sendPending(
         });
         ahead.delete(id);
         if (ended !== undefined) recorded = ended.recorded;
+        if (ended !== undefined && delivery === last) onLastEnded?.();
         // Another worker delivers the remaining rows.
         if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
         if (ended === undefined) continue;

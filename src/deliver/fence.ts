@@ -22,6 +22,21 @@ export interface Fence {
   confirmIfStale(): Promise<void>;
 }
 
+/** Counted from the clocks when it was asked for. */
+export interface Confirmation {
+  /** Epoch ms. */
+  readonly now: number;
+  /** Ms of the monotonic clock. */
+  readonly elapsed: number;
+  readonly validMs: number;
+}
+
+/** @param lockMs for which the run's lock is held */
+export const confirmationOf = (start: Omit<Confirmation, 'validMs'>, lockMs: number): Confirmation => ({
+  ...start,
+  validMs: Math.min(CONFIRMATION_TTL_MS, lockMs),
+});
+
 /** For deliveries without a competing process. */
 export const noFence: Fence = { confirm: async () => {}, confirmIfStale: async () => {} };
 
@@ -34,6 +49,8 @@ export interface FenceInput {
    * The first confirmation is then asked for as soon as they are, while the target is still connecting.
    */
   readonly begun?: Promise<void> | undefined;
+  /** The confirmation that the attempt began with: its row became `sending` while the lock was renewed. */
+  readonly confirmed?: Confirmation | undefined;
   readonly clock: Clock;
   /** Ms of a monotonic clock; of the process by default. It may stop while the machine is suspended. */
   readonly monotonic?: (() => number) | undefined;
@@ -47,7 +64,7 @@ export interface FenceInput {
 export function attemptFence(input: FenceInput): Fence {
   const { ledger, delivery, epoch, begun, clock, monotonic = () => performance.now(), confirmLock } = input;
   const { timeoutMs = CONFIRMATION_TTL_MS } = input;
-  let confirmed: { readonly now: number; readonly elapsed: number; readonly validMs: number } | undefined;
+  let { confirmed } = input;
 
   const isValid = (): boolean => {
     if (confirmed === undefined) return false;

@@ -283,6 +283,35 @@ test('a worker that lost the lock of the run begins no further delivery', async 
   expect(await rows()).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
 });
 
+test('files need no confirmation beyond the one that their attempt began with; a result that is read too early is read again', async () => {
+  const { delivery } = await TARGETS.directory!();
+  const asked: string[] = [];
+  const ledger = memoryLedger();
+  const { once } = await caseOf(
+    delivery,
+    {
+      ...ledger,
+      find: (id) => {
+        asked.push('find');
+        return ledger.find(id);
+      },
+      list: async (run) => {
+        asked.push('list');
+        const rows = await ledger.list(run);
+        return asked.length > 2 ? rows : rows.map((row) => ({ ...row, state: 'sending' as const }));
+      },
+    },
+    {
+      confirmLock: async () => {
+        asked.push('lock');
+        return 30_000;
+      },
+    },
+  );
+  expect((await once()).receipts).toMatchObject([{ state: 'sent' }]);
+  expect(asked).toEqual(['lock', 'list', 'list']);
+});
+
 /** Targets, and what each has of the delivery so far. */
 const TARGETS: Record<string, () => Promise<{ delivery: TestDelivery; has: (root: string) => unknown }>> = {
   directory: async () => ({

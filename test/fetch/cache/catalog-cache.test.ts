@@ -170,3 +170,26 @@ test('a catalog in Redis expires after an hour, and a damaged one is ignored', a
   await redis.set(key, '{"registry_version":"seven"}');
   expect(doneOf(await get())).toEqual(catalog);
 });
+
+test('a catalog in Redis is reused for a second, but not where its age counts', async () => {
+  const prefix = `catalogs-test:${randomUUID()}:`;
+  const clock = manualClock(START);
+  const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
+  const open = () => redisCatalogCache(redis, { prefix, clock });
+  const [catalogs, others] = [open(), open()];
+  const before = sandbox.requests().length;
+  const get = (maxAgeMs?: number) =>
+    catalogs.get({ ...context, org: 'current', tenant: 'acme', maxAgeMs }, context.signal, context.observe);
+  const asked = async (maxAgeMs?: number): Promise<number> => {
+    doneOf(await get(maxAgeMs));
+    return sandbox.requests().length - before;
+  };
+  expect([await asked(), await asked()]).toEqual([1, 1]);
+  await others.invalidate(context.key, 'current');
+  expect(await asked()).toBe(1);
+  expect(await asked(RECENT_CATALOG_MAX_AGE_MS)).toBe(2);
+  await asked();
+  await others.invalidate(context.key, 'current');
+  clock.advance(1_000);
+  expect(await asked()).toBe(3);
+});
