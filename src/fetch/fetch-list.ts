@@ -58,7 +58,7 @@ export interface ListFetchContext {
  * Fetches all pages of a list. Each is stored when received, so that a resumed run continues at the next one. The rows
  * are written to a file, so that memory use is constant. Of a record that appears twice, because the list grew meanwhile,
  * the first version is used. Fails with `api.unsafe` on a pagination loop and for a list of more than `maxPages` pages: at
- * its first page if that tells.
+ * its second page if that tells.
  */
 export async function fetchList(
   context: ListFetchContext,
@@ -89,6 +89,8 @@ async function fetchPages(
   const visited = new Set<string>();
   let saved = true;
   let next: string | null = null;
+  /** Records of the longest page. */
+  let longest = 1;
   for (let number = 1; ; number += 1) {
     const name = `${call.id}:${number}`;
     const stored = storedPageSchema.safeParse((await responses.get(run, name))?.body).data;
@@ -118,7 +120,10 @@ async function fetchPages(
       const ordered = order.isOrdered() || counts.size > 1;
       return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
     }
-    const pages = Math.max(number + 1, Math.ceil((page.count ?? 0) / Math.max(1, page.records.length)));
+    longest = Math.max(longest, page.records.length);
+    // The first page alone may be a short one.
+    const estimated = number === 1 ? 0 : Math.ceil((page.count ?? 0) / longest);
+    const pages = Math.max(number + 1, estimated);
     if (pages > maxPages) return fail(tooManyPagesError(call, org, pages, maxPages));
     if (visited.has(page.next) || seen.size === before) return fail(pageCycleError(call, org, number));
     visited.add(page.next);

@@ -131,16 +131,28 @@ test.each([
 });
 
 test.each([
-  ['says so on its first page', 5, 1],
+  ['says so on its second page', 9, 3],
   ['only shows', 1, 2],
-])('a list of too many pages that %s is refused', async (_name, count, requests) => {
+])('a list of too many pages that %s is refused', async (_name, count, maxPages) => {
   serve([
     { count, ids: [1], next: 2 },
     { count, ids: [2], next: 3 },
-    { count, ids: [3] },
+    { count, ids: [3], next: 4 },
+    { count, ids: [4] },
   ]);
-  expect(await walk(SECTION, 2)).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe', retryable: false } });
-  expect(server.requests).toHaveLength(requests);
+  expect(await walk(SECTION, maxPages)).toMatchObject({
+    kind: 'fail',
+    error: { code: 'api.unsafe', retryable: false },
+  });
+  expect(server.requests).toHaveLength(2);
+});
+
+test('a short first page does not make a list look too long', async () => {
+  serve([
+    { count: 5, ids: [1], next: 2 },
+    { count: 5, ids: [2, 3, 4, 5] },
+  ]);
+  expect(await walk(SECTION, 2)).toMatchObject({ kind: 'done' });
 });
 
 test('a page that is named a second time is refused, whatever it would bring', async () => {
