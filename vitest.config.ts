@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { bundledThreads } from './test/support/bundled-threads.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 /** Each of these folders has to reach the thresholds by itself. */
@@ -13,13 +14,14 @@ const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
 
 /** Test files at once, more than cores: tests wait for Redis and for processes, those of whole programs half of the time. */
-const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 2];
+const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 3];
 
 /** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
 
 // What goes where: docs/testing.md.
 export default defineConfig({
+  plugins: [bundledThreads()],
   test: {
     // The start of another process takes longer than Vitest's default of one second.
     expect: { poll: { timeout: 60_000 } },

@@ -86,12 +86,13 @@ export function attemptFence(input: FenceInput): Fence {
   };
 
   const confirmNow = async (): Promise<void> => {
+    // Before the time is taken: the wait for slow records is none for a confirmation.
+    await begun?.catch(notConfirmed);
     const start = { now: clock.now(), elapsed: monotonic() };
     confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
     if (!isValid()) throw new NotConfirmedError('Not sent: the confirmation of the delivery took too long.');
   };
-  // The wait for slow records does not count as one for a confirmation.
-  let early = begun?.catch(notConfirmed).then(confirmNow);
+  let early = begun && confirmNow();
   early?.catch(() => {});
   const confirm = async (): Promise<void> => {
     const first = early;

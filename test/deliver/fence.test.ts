@@ -229,7 +229,7 @@ test('a ledger that does not reply confirms nothing', async () => {
   await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 
-test('the wait for slow records of the beginning is no wait for a confirmation', async () => {
+test('slow records of the beginning are waited for; without them nothing is ever confirmed', async () => {
   const clock = manualClock(0);
   const ledger = memoryLedger();
   const row = { id: 'a', run: RUN, org: 'acme', report: 'weekly-kpi', target: '0-email', recipient: 'a@acme.example' };
@@ -244,6 +244,9 @@ test('the wait for slow records of the beginning is no wait for a confirmation',
   clock.advance(HOUR_MS);
   tell();
   await confirmed;
+  const failed = attemptFence({ ledger, delivery: 'a', epoch, clock, begun: Promise.reject(new Error('disk full')) });
+  for (const confirm of [failed.confirm, failed.confirm, failed.confirmIfStale])
+    await expect(confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 
 test.each(Object.keys(UNCONFIRMED))(

@@ -17,6 +17,8 @@ import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
+import { createRenderer } from '../../src/render/renderer.ts';
 import { loadReview } from '../../src/run/review/load-review.ts';
 import { type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
 import { run } from '../../src/run/run.ts';
@@ -109,6 +111,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     await rm(folder, { recursive: true, force: true });
   });
 
+  // Without a thread, whose start takes longer than what is rendered here.
+  const render = createRenderer(FORMATS);
   const frozen = new Map<string, FrozenDefinition>();
   const records = new Map<string, RunRecord>();
   const queued: string[] = [];
@@ -161,7 +165,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
       observe: () => {},
       lastAttempt: true,
     };
-    return run(order, context, { ...(await inline.portsOf(now)), ...change });
+    return run(order, context, { ...(await inline.portsOf(now)), render, ...change });
   };
 
   /** Approves what the run waits with, and runs it again. */

@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'test/e2e/image.test.ts',
   'test/e2e/outages.test.ts',
+  'test/e2e/many-machines.test.ts',
   'test/e2e/page.test.ts',
   'test/e2e/incidents-service.test.ts',
   'test/e2e/ledger-lost.test.ts',

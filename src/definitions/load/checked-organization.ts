@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { batchesOf } from '../../base/concurrency.ts';
 import type { Definition } from '../schema/report-definition.ts';
-import { type KeptReport, keepPacked, type ReportSummary, type Unpack } from './kept-reports.ts';
+import { type KeptReport, keepPacked, kindsOnly, type ReportSummary, type Unpack } from './kept-reports.ts';
 import { hasSameFiles } from './named-files.ts';
 import type { DefinitionParser, ParsedSettings, ParsedTargets } from './parse-definitions.ts';
 
@@ -203,7 +203,7 @@ function encode(reports: readonly KeptReport[], texts: Pick<Head, 'settings' | '
       title,
       timezone,
       schedule: indexOf(schedule),
-      deliveries: indexOf(deliveries),
+      deliveries: indexOf(kindsOnly(deliveries)),
     };
   });
   const packs = [...batchesOf(reports, PACKED_TOGETHER)].map((batch) =>

@@ -64,7 +64,7 @@ export function createReportPacker(unpack: Unpack = createUnpacker()): PackRepor
     digest,
     title,
     schedule: schedules(schedule),
-    deliveries: deliveryKinds(deliveries.map(kindOnly)),
+    deliveries: deliveryKinds(kindsOnly(deliveries)),
     ...(timezone === undefined ? {} : { timezone }),
   });
 
@@ -111,8 +111,11 @@ function interned<Value>(): (value: Value) => Value {
 }
 const MAX_INTERNED = 1_000;
 
-const kindOnly = ({ send_if: _, ...kinds }: DeliverySpec): DeliverySpec =>
-  Object.fromEntries(Object.entries(kinds).flatMap(([kind, spec]) => (spec === undefined ? [] : [[kind, true]])));
+/** The kinds of deliveries, as packed summaries have them. */
+export const kindsOnly = (deliveries: readonly DeliverySpec[]): DeliverySpec[] =>
+  deliveries.map(({ send_if: _, ...kinds }) =>
+    Object.fromEntries(Object.entries(kinds).flatMap(([kind, spec]) => (spec === undefined ? [] : [[kind, true]]))),
+  );
 
 /** A report whose text and definition are in a pack. */
 export function keepPacked({

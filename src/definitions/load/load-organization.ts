@@ -115,8 +115,7 @@ export async function loadOrganization(folder: DirectoryEntry, loaded: LoadState
   const org =
     (await loadSettings(folder, stems.get('org'), targets, state)) ?? keepLastKnownGoodOrg(folder.name, state);
   const reports = [...stems].filter(([stem]) => stem !== 'org' && (stem !== TARGETS_STEM || targets.kind === 'report'));
-  const kept = await loadReports(folder.name, reports, org, state, checked);
-  if (org !== undefined) checked?.save(kept);
+  await loadReports(folder.name, reports, org, state, checked);
 }
 
 async function loadSettings(
@@ -191,14 +190,14 @@ interface ChangedReport extends ReportText {
   readonly textDigest: string;
 }
 
-/** Loads an organization's reports into `state`, and returns those without fault. Those with the texts and files of before are not parsed again. */
+/** Loads an organization's reports into `state`. Those with the texts and files of before are not parsed again. */
 async function loadReports(
   org: string,
   files: readonly (readonly [report: string, file: DirectoryEntry])[],
   settings: LoadedOrg | undefined,
   state: LoadState,
   checked: CheckedOrganization | undefined,
-): Promise<readonly KeptReport[]> {
+): Promise<void> {
   const read = await mapWithConcurrency(files, READ_ABREAST, ([report, { file }]) =>
     readReport({ org, report }, file, settings, state),
   );
@@ -214,6 +213,8 @@ async function loadReports(
       if (report !== undefined) kept.push(report);
     }
   }
+  // Before they are packed, of which they would have to be taken out again.
+  if (settings !== undefined) checked?.save(kept);
   const byName = new Map((state.pack?.(kept) ?? kept).map((report) => [report.summary.report, report]));
   for (const [stem] of files) {
     const report = byName.get(stem);
@@ -222,7 +223,6 @@ async function loadReports(
     state.sources.set(name, report.source);
     state.reports.set(name, report);
   }
-  return [...byName.values()];
 }
 
 /** The version of before, if the file says the same; else its text; undefined with a diagnostic. */

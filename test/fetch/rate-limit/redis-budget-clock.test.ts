@@ -71,6 +71,9 @@ function aWorld(calls: number) {
     get real() {
       return real;
     },
+    get wall() {
+      return wall + real;
+    },
     get ran() {
       return ran;
     },
@@ -377,7 +380,7 @@ describe('the time of a bucket', () => {
     );
     let known: readonly [string, number, number] | undefined;
     const runNine = async (...[operation, ...args]: [string, ...(string | number)[]]): Promise<readonly number[]> => {
-      const now = 1_800_000_000_000 + world.real;
+      const now = world.wall;
       await redis.hset(`${world.prefix}wall`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
       const keys = names.map((name) => `${world.prefix}budget:{${KEY}}:${name}`);
       const head = [operation, calls, WINDOW_MS, 17, 2_000, 9, 1, 'machine-9', world.real];
@@ -403,6 +406,11 @@ describe('the time of a bucket', () => {
         weight: 6,
         arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.oneof(fc.nat(600), fc.nat(5_000)) }),
       },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('step' as const), ms: fc.constantFrom(-7_000, 300, HOUR_MS) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('start' as const), worker: fc.nat(1) }) },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 90 }), async (steps) => {
@@ -421,7 +429,9 @@ describe('the time of a bucket', () => {
             if (call === undefined) continue;
             call.arrived = world.real;
             await (workers[action.worker]?.complete(KEY, call.token) ?? repliedNine(call.token));
-          } else world.wait(action.ms);
+          } else if (action.kind === 'step') world.step(action.ms);
+          else if (action.kind === 'start') workers[action.worker] = world.processOf(action.worker);
+          else world.wait(action.ms);
         }
         const latest = ({ dispatched, arrived = dispatched + HOLD_MS }: (typeof calls)[number]) => arrived;
         for (const first of calls) {

@@ -60,7 +60,7 @@ describe('a registered format', () => {
     [
       'in a render thread',
       () => {
-        const workerUrl = new URL('../../support/outline-worker.ts', import.meta.url).href;
+        const workerUrl = new URL('../../support/outline-worker.mjs', import.meta.url).href;
         const pool = renderPool({ workerUrl });
         onTestFinished(() => pool.close());
         return pool.render;
