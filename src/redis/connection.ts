@@ -1,10 +1,9 @@
-import { Cluster, type ClusterOptions, type CommonRedisOptions, type Redis } from 'ioredis';
+import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'ioredis';
 import { parseRedisUrl, type RedisTopology } from '../base/config/redis-url.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createRedactor, passwordsIn, type Redact } from '../base/secrets/redactor.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { BatchingRedis } from './batching-redis.ts';
 import { clusterName, isCluster, type RedisClient, redisName } from './client.ts';
 import { redisUnreachable, toRedisError } from './errors.ts';
 
@@ -120,9 +119,9 @@ function createServerClient(
     // The former master has become a replica. 2: reconnect, which resolves the new master, and resend the command.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
   } as const;
-  if (topology.kind === 'server') return new BatchingRedis(topology.url, options);
+  if (topology.kind === 'server') return new Redis(topology.url, options);
   const { nodes, master, db, username, password, sentinelUsername, sentinelPassword, tls } = topology;
-  return new BatchingRedis({
+  return new Redis({
     ...options,
     sentinels: nodes.map(({ host, port }) => ({ host, port })),
     name: master,
