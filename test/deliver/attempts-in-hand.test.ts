@@ -19,6 +19,7 @@ async function aRun(change: (archive: Archive) => Partial<Archive> = () => ({}))
   const nameOf = new Map<string, string>();
   const ledger = memoryLedger();
   const mailer: Mailer = {
+    confirmsFirst: true,
     send: async ({ to }, _, __, fence) => {
       const refused = await fence?.confirm().catch((error: Error) => error);
       if (refused) return { kind: 'deferred', response: refused.message, server: false };

@@ -19,6 +19,9 @@ test('scripts have the terminal states of the run record', () => {
 
 test('no source file holds Lua', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  const withLua = files.filter((file) => /redis\.p?call\(['"]/.test(readFileSync(join('src', file), 'utf8')));
+  // `await redis.call(…)` is the client's own method; Lua has no `await`.
+  const withLua = files.filter((file) =>
+    /(?<!await )redis\.p?call\(['"]/.test(readFileSync(join('src', file), 'utf8')),
+  );
   expect(withLua).toEqual([]);
 });

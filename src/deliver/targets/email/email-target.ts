@@ -255,7 +255,7 @@ export function emailSender(mailer: Mailer, message: EmailMessage, archivedHash?
   const send = async (signal: AbortSignal, fence?: Fence): Promise<AttemptResult> =>
     toAttemptResult(await mailer.send(message.envelope, message.raw, signal, fence));
   const archived = archivedHash === undefined ? {} : { message: archivedHash };
-  return Object.assign(send, { confirmsFirst: true as const, ...archived });
+  return Object.assign(send, mailer.confirmsFirst ? { confirmsFirst: mailer.confirmsFirst } : {}, archived);
 }
 
 function toAttemptResult(result: SendResult): AttemptResult {

@@ -28,6 +28,8 @@ export interface Envelope {
 
 /** Sends exact bytes. Failures of the server and the network are results, not exceptions. */
 export interface Mailer {
+  /** It honours the fence, so that `send` may be called before the attempt is recorded. Without it, `send` is called after. */
+  readonly confirmsFirst?: true;
   /**
    * @param raw the whole MIME message
    * @param signal cancels the attempt until the message is sent completely; after that the reply is awaited, because
@@ -72,6 +74,7 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
     return result;
   };
   return {
+    confirmsFirst: true,
     send: async (envelope, raw, signal, fence = noFence) => {
       const mail = { envelope, raw, fence };
       const pooled = await pool.acquire();
