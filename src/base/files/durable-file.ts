@@ -13,11 +13,12 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** Creates a folder with its parents, and makes their names durable. */
-export async function createFolder(path: string): Promise<void> {
+/** Creates a folder with its parents, and makes their names durable. False when it exists. */
+export async function createFolder(path: string): Promise<boolean> {
   const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
+  if (first === undefined) return false;
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncPath(dirname(made));
+  return true;
 }
 
 /** Writes a new file and syncs it; its name becomes durable with its folder's sync. */

@@ -41,8 +41,10 @@ export function directoryRunFiles(folder: string): RunFiles {
       const replace = () => replaceFiles(files.map(({ name, bytes }) => ({ path: pathOf(name), bytes })));
       await replace().catch(async (error: unknown) => {
         if (!isErrno(error, 'ENOENT')) throw error;
-        // The first file of its folder.
-        await createFolder(dirname(pathOf(files[0]?.name ?? '')));
+        // The first file of its folder. If the folder itself exists now, another one was mounted there meanwhile.
+        const parent = dirname(pathOf(files[0]?.name ?? ''));
+        const isCreated = await createFolder(parent);
+        if (!isCreated && parent === folder) throw error;
         await replace();
       });
     });
