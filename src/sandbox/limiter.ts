@@ -43,14 +43,17 @@ export function createLimiter(kind: LimiterAlgorithm, calls: number, windowMs: n
       },
     };
   }
+  // Counted in whole numbers (a call costs `windowMs`, a millisecond refills `calls`): fractions of a token would
+  // round, and a call at exactly the announced moment could be refused.
+  const full = calls * windowMs;
   return {
     acquire(name, now) {
-      const held = state(name, () => [calls, now]);
-      const tokens = Math.min(calls, (held[0] ?? 0) + ((now - (held[1] ?? now)) * calls) / windowMs);
+      const held = state(name, () => [full, now]);
+      const level = Math.min(full, (held[0] ?? 0) + (now - (held[1] ?? now)) * calls);
       held[1] = now;
-      held[0] = tokens;
-      if (tokens < 1) return Math.ceil(((1 - tokens) * windowMs) / calls);
-      held[0] = tokens - 1;
+      held[0] = level;
+      if (level < windowMs) return Math.ceil((windowMs - level) / calls);
+      held[0] = level - windowMs;
       return 0;
     },
   };

@@ -113,6 +113,8 @@ describe.each(LIMITER_ALGORITHMS)('a %s limiter', (kind) => {
         if (kind === 'fixed') expect(most((at) => Math.floor(at / 1000))).toBeLessThanOrEqual(5);
         if (kind === 'token-bucket') expect(within(1000)).toBeLessThanOrEqual(10);
       }),
+      // A gap sequence after which a bucket counted in fractions refused a call at the announced moment.
+      { examples: [[[0, 0, 0, 1, 64, 8]]] },
     );
   });
 });
