@@ -40,3 +40,27 @@ export async function forEachWithConcurrency<Item>(
 export function* batchesOf<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
+
+/**
+ * Runs `work` one call at a time. Callers during a run share the next run, not the current one, which may have started
+ * before their reason to call.
+ */
+export function coalesceCalls<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let following: Promise<Result> | undefined;
+  const start = (): Promise<Result> => {
+    running = work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const next = (): Promise<Result> => {
+    following = undefined;
+    return start();
+  };
+  return () => {
+    if (running === undefined) return start();
+    following ??= running.then(next, next);
+    return following;
+  };
+}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Worker } from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
-import { batchesOf } from '../../base/concurrency.ts';
+import { batchesOf, coalesceCalls } from '../../base/concurrency.ts';
 import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { MINUTE_MS } from '../../base/time.ts';
@@ -204,29 +204,5 @@ export function startTickWorker(
   return {
     ready: () => withRedisErrors(redis, async () => void (await worker.waitUntilReady())),
     close: () => closeWorker(worker, redis, false),
-  };
-}
-
-/**
- * Runs `work` one call at a time. Callers during a run share the next run, not the current one, which may have started
- * before their reason to call.
- */
-export function coalesceCalls<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let running: Promise<Result> | undefined;
-  let following: Promise<Result> | undefined;
-  const start = (): Promise<Result> => {
-    running = work().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  const next = (): Promise<Result> => {
-    following = undefined;
-    return start();
-  };
-  return () => {
-    if (running === undefined) return start();
-    following ??= running.then(next, next);
-    return following;
   };
 }
