@@ -61,7 +61,7 @@ export function applyAdmissionCheck(
   if (definition === undefined || of === undefined)
     return { source, diagnostics, ...(partial === undefined ? {} : { partial }) };
   const refused = refuse?.(definition, of.settings);
-  // Of another thread it comes as a copy, which is not frozen.
+  // Frozen here alone: the parser's may be another thread, of which it comes as a copy.
   if (refused === undefined) return { source, definition: deepFreeze(definition), diagnostics };
   const { message, expected = 'a report that can run here', got = 'one that cannot', next = 'correct it' } = refused;
   return {
@@ -181,7 +181,7 @@ export function createDefinitionParser(
         const files = namedFiles(source, definition, kinds);
         return {
           source,
-          definition: deepFreeze(definition),
+          definition,
           diagnostics: [],
           ...(files.length === 0 ? {} : { files }),
         };

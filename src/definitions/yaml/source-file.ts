@@ -255,21 +255,23 @@ export interface VisitedNode {
 }
 
 /** All nodes in the order of the text, field names before values. Aliases are not followed. */
-export function* walkNodes(
-  node: unknown,
-  path: ValuePath = [],
-  ancestors: readonly unknown[] = [],
-): Generator<VisitedNode> {
-  yield { node, path, isKey: false, ancestors };
-  if (!isCollection(node)) return;
-  const inner = [...ancestors, node];
-  for (const [index, item] of node.items.entries()) {
-    if (!isPair(item)) {
-      yield* walkNodes(item, [...path, index], inner);
-    } else {
-      const key = isScalar(item.key) ? String(item.key.value) : '';
-      yield { node: item.key, path: [...path, key], isKey: true, ancestors: inner };
-      yield* walkNodes(item.value, [...path, key], inner);
+export function walkNodes(root: unknown): readonly VisitedNode[] {
+  const visited: VisitedNode[] = [];
+  // A list and no nested generators, each of which hands on every node below it.
+  const visit = (node: unknown, path: ValuePath, ancestors: readonly unknown[]): void => {
+    visited.push({ node, path, isKey: false, ancestors });
+    if (!isCollection(node)) return;
+    const inner = [...ancestors, node];
+    for (const [index, item] of node.items.entries()) {
+      if (!isPair(item)) {
+        visit(item, [...path, index], inner);
+      } else {
+        const below = [...path, isScalar(item.key) ? String(item.key.value) : ''];
+        visited.push({ node: item.key, path: below, isKey: true, ancestors: inner });
+        visit(item.value, below, inner);
+      }
     }
-  }
+  };
+  visit(root, [], []);
+  return visited;
 }

@@ -99,7 +99,7 @@ function parseErrors(text: string): readonly ParseError[] | undefined {
 
 /** Texts in quotes, for errors at their end. */
 function quotedRanges(root: unknown): readonly (readonly [start: number, end: number])[] {
-  return [...walkNodes(root)].flatMap(({ node }) => {
+  return walkNodes(root).flatMap(({ node }) => {
     if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) return [];
     const [start = 0, end = start] = node.range ?? [];
     return [[start, end] as const];
@@ -118,7 +118,7 @@ function entryWithoutSpace(text: string, start: number, end: number): number | u
 
 /** What is YAML, but surely not meant: texts that begin with "*" and are no anchors, and entries without a space after "-". */
 const unlikelyTexts = (root: unknown, text: string): ParseError[] =>
-  [...walkNodes(root)].flatMap(({ node }): ParseError[] => {
+  walkNodes(root).flatMap(({ node }): ParseError[] => {
     if (!isNode(node)) return [];
     const [start = 0, end = start] = node.range ?? [];
     if (isAlias(node)) return /^[\w-]+$/.test(node.source) ? [] : [{ offset: start, text: ALIAS_OF_NOTHING }];
