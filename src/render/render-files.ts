@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { createReadStream, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DocketError, errorMessage } from '../base/error.ts';
 import { toDiskError } from '../base/files/disk-error.ts';
+import { sha256 } from '../base/sha256.ts';
 import type { Output } from '../definitions/schema/kinds.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import type { Artifact } from './artifact.ts';
@@ -47,24 +48,29 @@ async function planFiles(
   return [...files, ...bundles];
 }
 
-async function fileSha256(path: string): Promise<string> {
+/** A file of this size is read at once: it takes less time than the calls of a stream. */
+const SMALL_FILE_BYTES = 64 * 1024;
+
+async function fileSha256(path: string, bytes: number): Promise<string> {
+  if (bytes <= SMALL_FILE_BYTES) return sha256(readFileSync(path));
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
 }
 
+/** Calls that wait for no disk are synchronous: they run in a thread that has nothing else to do, and cost a tenth there. */
 async function createArtifact(file: PlannedFile, folder: string, earlier: readonly Artifact[]): Promise<Artifact> {
   const temporary = join(folder, `.docket-${earlier.length}.part`);
   const path = join(folder, file.name);
   try {
-    await rm(temporary, { force: true });
+    rmSync(temporary, { force: true });
     const workbook = await file.write(temporary, earlier);
     const { name, format, mediaType, part } = file;
-    const bytes = (await stat(temporary)).size;
-    const sha256 = await fileSha256(temporary);
-    await rename(temporary, path);
+    const bytes = statSync(temporary).size;
+    const hash = await fileSha256(temporary, bytes);
+    renameSync(temporary, path);
     const filled = typeof workbook === 'object' ? { workbook } : {};
-    return { name, format, mediaType, ...(part === undefined ? {} : { part }), path, bytes, sha256, ...filled };
+    return { name, format, mediaType, ...(part === undefined ? {} : { part }), path, bytes, sha256: hash, ...filled };
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

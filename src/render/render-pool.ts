@@ -7,6 +7,7 @@ import { isErrno } from '../base/errno.ts';
 import { DocketError } from '../base/error.ts';
 import { MINUTE_MS, SECOND_MS } from '../base/time.ts';
 import type { Dataset, Table } from '../fetch/dataset.ts';
+import { claimTask } from './render-task-claim.ts';
 import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-worker.ts';
 import type { Rendered, Renderer } from './renderer.ts';
 
@@ -96,31 +97,45 @@ async function runTask(
   signal: AbortSignal,
 ): Promise<Rendered> {
   const { port1: port, port2: workerPort } = new MessageChannel();
+  const claim = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const termination = new AbortController();
   let stopTimeout: NodeJS.Timeout | undefined;
-  const stop = () => {
-    port.close();
-    stopTimeout = setTimeout(() => termination.abort(), STOP_TIMEOUT_MS);
-  };
-  const begun = once(port, 'message', { signal });
+  // A few rows go with the request: messages for them would cost more than what is made of them.
+  const sent = rowsInMemory(dataset) <= ROWS_PER_CHUNK ? dataset : withoutRows(dataset);
+  const begun = sent === dataset ? undefined : once(port, 'message');
   const result = pool.run(
-    { request: { ...request, dataset: withoutRows(dataset) }, port: workerPort },
+    { request: { ...request, dataset: sent }, port: workerPort, claim },
     { transferList: [workerPort], signal: termination.signal },
   );
   // A task cancelled before it begins is not awaited: its rejection must not be unhandled.
   result.catch(() => {});
+  let cancel: (() => void) | undefined;
+  const cancelled = new Promise<never>((_, reject) => {
+    cancel = () => reject(signal.reason);
+  });
+  const stop = () => {
+    port.close();
+    if (claimTask(claim)) cancel?.();
+    else stopTimeout = setTimeout(() => termination.abort(), STOP_TIMEOUT_MS);
+  };
   signal.addEventListener('abort', stop, { once: true });
+  const ended = Promise.race([result, cancelled]);
   try {
     // A thread that fails to start rejects `result` and sends no message.
-    await Promise.race([begun, result]);
-    await sendRows(dataset.tables, port, signal);
-    return unwrapResult(await result);
+    if (begun !== undefined) {
+      await Promise.race([begun, ended]);
+      await sendRows(dataset.tables, port, signal);
+    }
+    return unwrapResult(await ended);
   } finally {
     signal.removeEventListener('abort', stop);
     clearTimeout(stopTimeout);
     port.close();
   }
 }
+
+const rowsInMemory = ({ tables }: Dataset): number =>
+  tables.reduce((sum, { rows }) => sum + ('path' in rows ? 0 : rows.length), 0);
 
 const isInMemory = ({ rows }: Table): boolean => !('path' in rows);
 

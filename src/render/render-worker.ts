@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { type DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Dataset, Row, Table } from '../fetch/dataset.ts';
 import { FORMATS } from './formats/registry.ts';
+import { claimTask } from './render-task-claim.ts';
 import { createRenderer, type Rendered, type Renderer, type RenderRequest } from './renderer.ts';
 
 /** A table whose in-memory rows follow in chunks: copying a large table at once would block the sending thread. */
@@ -19,8 +20,10 @@ export type RowChunk = { readonly table: number; readonly rows: readonly Row[] }
 
 export interface RenderTask {
   readonly request: SerializedRequest;
-  /** Sends `begun` when the task starts, then receives row chunks. Closing the other end stops the task. */
+  /** Sends `begun` where rows follow, then receives them in chunks. Closing the other end stops the task. */
   readonly port: MessagePort;
+  /** Who was first: the thread that begins the task, or the caller who cancels it. */
+  readonly claim: Int32Array;
 }
 
 /** A `DocketError` as sent between threads, where an error loses its class, fields and cause. */
@@ -43,8 +46,8 @@ const serializeError = (error: DocketError): SerializedError => ({
 });
 
 /** Resolves when all rows have arrived; rejects when `stop` is aborted. */
-async function receiveRequest({ dataset, ...request }: SerializedRequest, port: MessagePort, stop: AbortSignal) {
-  const rows = dataset.tables.map((): Row[] => []);
+async function receiveRows(tables: readonly SerializedTable[], port: MessagePort, stop: AbortSignal): Promise<Table[]> {
+  const rows = tables.map((): Row[] => []);
   const complete = new Promise<void>((resolve, reject) => {
     stop.addEventListener('abort', () => reject(stop.reason), { once: true });
     port.on('message', (chunk: RowChunk) => {
@@ -54,19 +57,24 @@ async function receiveRequest({ dataset, ...request }: SerializedRequest, port: 
   });
   port.postMessage('begun');
   await complete;
-  const tables = dataset.tables.map((table, index): Table => ({ ...table, rows: table.rows ?? rows[index] ?? [] }));
-  return { ...request, dataset: { ...dataset, tables } };
+  return tables.map((table, index): Table => ({ ...table, rows: table.rows ?? rows[index] ?? [] }));
 }
+
+const hasRows = (table: SerializedTable): table is Table => table.rows !== null;
 
 /** The function that a render thread runs: the counterpart of `renderPool`. */
 export const createRenderTask =
   (render: Renderer) =>
-  async ({ request, port }: RenderTask): Promise<RenderTaskResult> => {
+  async ({ request, port, claim }: RenderTask): Promise<RenderTaskResult> => {
+    if (!claimTask(claim)) return { kind: 'stopped' };
+    const { dataset } = request;
     const stop = new AbortController();
     port.on('close', () => stop.abort(new Error('The task was stopped.')));
     try {
-      const received = await receiveRequest(request, port, stop.signal);
-      return { kind: 'done', rendered: await render(received, stop.signal) };
+      const { tables } = dataset;
+      const complete = tables.every(hasRows) ? tables : await receiveRows(tables, port, stop.signal);
+      const rendered = await render({ ...request, dataset: { ...dataset, tables: complete } }, stop.signal);
+      return { kind: 'done', rendered };
     } catch (thrown) {
       return stop.signal.aborted
         ? { kind: 'stopped' }

@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { SecretRef } from '../../base/secrets/secret.ts';
@@ -90,20 +90,36 @@ export function formatOf(
   return { format, spec: output as never };
 }
 
+function* resume(taken: readonly IteratorResult<string>[], rest: Iterator<string>): Iterable<string> {
+  for (const { done, value } of taken) if (!done) yield value;
+  yield* { [Symbol.iterator]: () => rest };
+}
+
 /**
- * Writes chunks to a new file as they are produced, no faster than the disk. `path` must not exist. Throws the signal's
- * reason when aborted.
+ * Writes chunks to a new file as they are produced, no faster than the disk; a single text at once, without a stream. `path`
+ * must not exist. Throws the signal's reason when aborted.
  */
 export async function writeChunks(
   path: string,
   chunks: Iterable<string> | AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
+  let rest: Iterator<string> | undefined;
   try {
+    signal.throwIfAborted();
+    if (Symbol.iterator in chunks) {
+      rest = chunks[Symbol.iterator]();
+      const [first, second] = [rest.next(), rest.next()];
+      if (second.done) return writeFileSync(path, first.done ? '' : first.value, { flag: 'wx' });
+      chunks = resume([first, second], rest);
+    }
     await pipeline(chunks, createWriteStream(path, { flags: 'wx' }), { signal });
   } catch (error) {
     signal.throwIfAborted();
     throw error;
+  } finally {
+    // Closes the file that it reads rows from, also where the pipeline has not come to the rest.
+    rest?.return?.();
   }
 }
 
