@@ -130,15 +130,21 @@ export async function beginAndSend(
   }
   const message = send.message === undefined ? {} : { message: send.message };
   const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
-  const begun = Promise.all([recordAttempt({ ...record, state: 'sending' }), previous]).then(() => onBegun?.());
+  // Both settled, whichever fails: a record must not land once this call has ended.
+  const written = recordAttempt({ ...record, state: 'sending' });
+  const begun = Promise.allSettled([written, previous]).then((both) => {
+    for (const each of both) if (each.status === 'rejected') throw each.reason;
+    onBegun?.();
+  });
   const fenced = { ...lock, ledger, clock, delivery: row.id, epoch, confirmed };
   const sending = send.confirmsFirst
     ? send(signal, attemptFence({ ...fenced, begun }))
     : begun.then(() => send(signal, attemptFence(fenced)));
   const [sent, recorded] = await Promise.allSettled([sending, begun]);
   if (recorded.status === 'rejected') {
-    // An unwritable archive stops the run. Nothing was sent: the row must not stay `sending`.
-    await settle('pending', null);
+    // An unwritable archive stops the run. Nothing was sent: neither the row nor a record that was written stays `sending`.
+    const end = { ...record, state: 'pending', at: clock.now() } as const;
+    await Promise.all([settle('pending', null), written.then(() => recordAttempt(end)).catch(() => {})]);
     throw recorded.reason;
   }
   const result: AttemptResult =

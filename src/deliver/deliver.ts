@@ -1,59 +1,30 @@
-import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import type { SecretSource } from '../base/secrets/secret.ts';
-import { noTrace, type Trace } from '../base/trace.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
-import { type Archive, attemptFromDecision, type PublishedRun } from './archive/archive.ts';
+import { attemptFromDecision } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
 import { assertApproved } from './archive/reviews/require-approval.ts';
-import {
-  type AttemptPorts,
-  beginAndSend,
-  type EndedAttempt,
-  reconcileRow,
-  type SendFn,
-  type VerificationResult,
-} from './attempt.ts';
+import { reconcileRow, type VerificationResult } from './attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
-import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
+import { outageTracker } from './circuit/outage-tracker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
-import type { FenceInput } from './fence.ts';
-import type { ArchivedState, DeliveryRow, DeliveryState, Ledger, Receipt } from './ledger/ledger.ts';
+import type { ArchivedState, DeliveryRow, Receipt } from './ledger/ledger.ts';
 import { sendDecisionFor } from './send-decision.ts';
+import { type SendPorts, sendPending } from './sending/send-pending.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { Delivery, MailRoute, Target } from './targets/target.ts';
 
-/** Emitted for each delivery that this call attempts, skips or finds to be down. */
-export interface DeliveredEvent {
-  readonly type: 'delivered';
-  readonly target: string;
-  readonly recipient: string;
-  readonly state: DeliveryState | 'skipped';
-  readonly detail: string | null;
-  /** Duration of the attempt; absent without one. */
-  readonly ms?: number;
-}
-
-export interface DeliverInput extends Pick<FenceInput, 'monotonic' | 'confirmLock'> {
+export interface DeliverInput extends SendPorts {
   readonly order: { readonly id: string; readonly org: string; readonly report: string };
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  readonly published: PublishedRun;
   /** Undefined without a mail server: e-mail then stays `pending`. */
   readonly mail: MailRoute | undefined;
-  readonly ledger: Ledger;
-  readonly archive: Archive;
   /** Shared with other workers; absent where there is none. */
   readonly circuit?: CircuitBreaker | undefined;
-  readonly clock: Clock;
-  /** Each attempt is a span; absent: no spans. */
-  readonly trace?: Trace | undefined;
   /** No further call will follow: unknown deliveries are not put back. */
   readonly lastAttempt?: boolean;
-  /** Aborted when the run is cancelled or has lost its lock: no further delivery is begun. */
-  readonly signal: AbortSignal;
-  readonly observe: (event: DeliveredEvent) => void;
   /** Keys and passwords of the targets. */
   readonly secrets: SecretSource;
   /** Base of relative directory targets; the process' working directory by default. */
@@ -119,7 +90,10 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
       // Thrown where it is awaited.
       listed.catch(() => {});
     };
-    await sendPending(deliveries, opened, archivedStates, input, outages, notTried, willResend ? undefined : listRows);
+    await sendPending(
+      { deliveries, opened, archivedStates, outages, notTried, ...(willResend ? {} : { onLastEnded: listRows }) },
+      input,
+    );
     if (willResend) await resendUnknown(deliveries, input);
   } catch (error) {
     listed = undefined;
@@ -130,7 +104,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     throw error;
   }
   const receipts = await readReceipts();
-  await archive.putReceipts(published, receipts);
+  if (receipts.length > 0) await archive.putReceipts(published, receipts);
   const open = new Set(
     receipts.flatMap(({ delivery, state }) => (state === 'pending' || state === 'sending' ? delivery : [])),
   );
@@ -192,123 +166,6 @@ async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult>
   } catch {
     return 'unknown';
   }
-}
-
-const MOST_MESSAGES_AHEAD = 4;
-const BYTES_AHEAD = 8 * 1024 * 1024;
-
-/** How many messages of a run are made while another is sent: the disk syncs several at once. Large ones take memory. */
-const messagesAhead = ({ artifacts }: PublishedRun): number => {
-  const size = artifacts.reduce((sum, { bytes }) => sum + bytes, 0);
-  return Math.max(1, Math.min(MOST_MESSAGES_AHEAD, Math.floor(BYTES_AHEAD / Math.max(size, 1))));
-};
-
-/**
- * Attempts every pending delivery, phase by phase and one after the other. While one is being sent, the messages of the next
- * are made and archived, and the result of the one before is recorded.
- * @param notTried receives the details of deliveries skipped for an outage
- * @param onLastEnded called while the result of the last delivery is being recorded: in one round trip with it
- */
-async function sendPending(
-  deliveries: readonly Delivery[],
-  opened: ReadonlyMap<string, DeliveryRow>,
-  archivedStates: ReadonlyMap<string, ArchivedState>,
-  input: DeliverInput,
-  outages: OutageTracker,
-  notTried: Map<string, string>,
-  onLastEnded?: () => void,
-): Promise<void> {
-  const { ledger, clock, confirmLock } = input;
-  let isLockLost = false;
-  const lock = confirmLock && {
-    confirmLock: async () => {
-      const ms = await confirmLock();
-      if (ms <= 0) isLockLost = true;
-      return ms;
-    },
-  };
-  const last = deliveries.toSorted((one, other) => (one.phase ?? 0) - (other.phase ?? 0)).at(-1);
-  let anyAttempted = false;
-  let recorded: Promise<void> = Promise.resolve();
-  const ahead = new Map<string, Promise<SendFn>>();
-  const mostAhead = messagesAhead(input.published);
-  /** Called once the archive knows of an attempt: from then on a message without one has certainly not begun to leave. */
-  const prepareAhead = (next: readonly Delivery[], service: string): void => {
-    for (const delivery of next) {
-      const row = opened.get(delivery.row.id);
-      if (delivery.service !== service || row?.state !== 'pending' || ahead.has(row.id)) continue;
-      const send = delivery.prepare(row.epoch);
-      // Thrown by its attempt, if it comes to that.
-      send.catch(() => {});
-      ahead.set(row.id, send);
-    }
-  };
-  try {
-    for (const phase of [0, 1, 2]) {
-      const inPhase = deliveries.filter((delivery) => (delivery.phase ?? 0) === phase);
-      for (const [index, delivery] of inPhase.entries()) {
-        const { id, target, recipient } = delivery.row;
-        // An attempt takes time, in which another process may change the other rows. Where one was `pending`, `begin` and
-        // the epoch tell.
-        const found = opened.get(id);
-        const isCurrent = found !== undefined && (!anyAttempted || found.state === 'pending');
-        const row = isCurrent ? found : await ledger.open(delivery.row, clock.now(), archivedStates.get(id));
-        if (row.state !== 'pending') continue;
-        const observe = (result: { state: DeliveryState; detail: string; ms?: number }): void =>
-          input.observe({ type: 'delivered', target, recipient, ...result });
-        // Skipped: otherwise each further recipient would wait for the timeout of a server that is down.
-        const outage = await outages.check(delivery.service);
-        if (outage !== undefined) {
-          notTried.set(id, outage.why);
-          observe({ state: 'pending', detail: outage.why });
-          continue;
-        }
-        anyAttempted = true;
-        const startedAt = clock.now();
-        const send = ahead.get(id);
-        const ended = await attemptInSpan(delivery, send, row, input, {
-          ...lock,
-          previous: recorded,
-          onBegun: () => prepareAhead(inPhase.slice(index + 1, index + 1 + mostAhead), delivery.service),
-        });
-        ahead.delete(id);
-        if (ended !== undefined) recorded = ended.recorded;
-        if (ended !== undefined && delivery === last) onLastEnded?.();
-        // Another worker delivers the remaining rows.
-        if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
-        if (ended === undefined) continue;
-        await outages.record(delivery.service, ended.result, row.epoch);
-        const { state, detail } = ended.result;
-        observe({ state, detail, ms: Math.max(0, clock.now() - startedAt) });
-      }
-      // Later phases read the ledger.
-      await recorded;
-    }
-  } finally {
-    // Nothing is written once this call has ended.
-    await Promise.allSettled([recorded, ...ahead.values()]);
-  }
-}
-
-function attemptInSpan(
-  { row: { target }, prepare }: Delivery,
-  prepared: Promise<SendFn> | undefined,
-  row: DeliveryRow,
-  { ledger, archive, clock, signal, published, monotonic, trace = noTrace }: DeliverInput,
-  ports: Pick<AttemptPorts, 'confirmLock' | 'previous' | 'onBegun'>,
-): Promise<EndedAttempt | undefined> {
-  return trace.span({ name: 'delivery', kind: 'client', target, delivery: row.id }, async (setAttributes) => {
-    const ended = await beginAndSend(row, () => prepared ?? prepare(row.epoch), {
-      ledger,
-      clock,
-      signal,
-      recordAttempt: (record) => archive.putAttempt(published, record),
-      monotonic,
-      ...ports,
-    });
-    if (ended !== undefined) setAttributes({ state: ended.result.state });
-    return ended;
-  });
 }
 
 /** Puts unknown deliveries back once each: a server that never confirms would otherwise receive each message many times. */

@@ -3,7 +3,6 @@ import { DocketError } from '../base/error.ts';
 import type { AttemptRecord } from './archive/attempt-log.ts';
 import { attempt, reconcileRow, type SendFn } from './attempt.ts';
 import type { CircuitBreaker } from './circuit/circuit-breaker.ts';
-import type { DeliveredEvent } from './deliver.ts';
 import {
   type ArchivedState,
   type Ledger,
@@ -14,6 +13,7 @@ import {
 } from './ledger/ledger.ts';
 import { noticeHtml } from './notice-html.ts';
 import { type Notice, noticeText } from './notice-text.ts';
+import type { DeliveredEvent } from './sending/send-pending.ts';
 import { buildEmail, messageIdOf } from './targets/email/email-message.ts';
 import { emailSender } from './targets/email/email-target.ts';
 import type { MailRoute } from './targets/target.ts';

@@ -97,6 +97,35 @@ test('an attempt that the archive does not take sends nothing and leaves its row
   expect((await ledger.list(ORDER.id)).map(({ state }) => state)).toEqual(['pending', 'pending', 'pending']);
 });
 
+test('a delivery stays pending, also in the archive, where the result of the one before cannot be recorded', async () => {
+  let begun: () => void = () => {};
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const { input, steps, archive, published, ledger } = await aRun((real) => ({
+    putAttempt: async (run, record) => {
+      if (record.state === 'sending' && steps.includes('sent a')) begun();
+      await real.putAttempt(run, record);
+    },
+  }));
+  const broken = new Error('a ledger that fails');
+  const settle: typeof ledger.settle = async (id, epoch, to, ...rest) => {
+    if (to !== 'sent') return ledger.settle(id, epoch, to, ...rest);
+    await isBegun;
+    throw broken;
+  };
+  await expect(deliver({ ...input, ledger: { ...input.ledger, settle } })).rejects.toBe(broken);
+  expect(steps.filter((step) => step.startsWith('sent'))).toEqual(['sent a']);
+  const rows = await ledger.list(ORDER.id);
+  expect(rows.map(({ state, epoch }) => [state, epoch])).toEqual([
+    ['sending', 1],
+    ['pending', 1],
+    ['pending', 0],
+  ]);
+  const archived = await archive.getArchivedStates(published);
+  expect(archived.get(rows[1]?.id ?? '')).toMatchObject({ state: 'pending', epoch: 1 });
+});
+
 test('a message that was made ahead by a process that died is sent after the ledger is lost', async () => {
   const { input, archive, published, steps, root } = await aRun();
   const first = await deliver({ ...input, definition: definitionWith([{ email: { to: TO.slice(0, 1) } }]) });

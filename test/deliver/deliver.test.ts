@@ -6,9 +6,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
-import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { deliveryId, INTERRUPTED, type Ledger } from '../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import type { DeliveredEvent } from '../../src/deliver/sending/send-pending.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { archivedMessagePath, archivedMessagePaths } from '../support/archived-messages.ts';
@@ -482,4 +483,14 @@ test('an interrupted directory delivery is sent if all files exist, else unknown
   expect(await interrupted()).toBe('sent');
   await writeFile(join(root, 'out', 'queue.csv'), 'half');
   expect(await interrupted()).toBe('unknown');
+});
+
+test('a report without deliveries leaves no receipts, as a run that is not delivered', async () => {
+  const { input, sealed } = await caseOf(
+    [],
+    mailerThat(() => ACCEPTED),
+  );
+  expect(await deliver(input)).toEqual({ receipts: [], retryable: false, outage: undefined });
+  expect(await readdir(sealed.folder)).not.toContain('receipts.json');
+  expect(await input.archive.getReceipts(sealed)).toEqual([]);
 });

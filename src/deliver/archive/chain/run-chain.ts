@@ -37,6 +37,8 @@ export function runChain(
   const chain = openChain(storage, readKey, clock);
   const index = chainIndex(storage);
   const deferred = new Map<string, readonly ChainFile[]>();
+  /** The last call of `record` for a run that has not ended. */
+  const turns = new Map<string, Promise<void>>();
   const runFields = ({ id, report }: RunRef) => ({ run: id, report });
 
   const recordManifest = async (run: RunRef, late: boolean): Promise<void> => {
@@ -96,6 +98,22 @@ export function runChain(
     return false;
   };
 
+  const defer = (run: RunRef, files: readonly ChainFile[]): void => {
+    deferred.set(run.id, [...(deferred.get(run.id) ?? []), ...files]);
+  };
+  const appendDeferred = async (run: RunRef): Promise<void> => {
+    const files = [...(deferred.get(run.id) ?? [])];
+    deferred.delete(run.id);
+    // The turn before has taken them along.
+    if (files.length === 0) return;
+    try {
+      await chain.append(run.org, { kind: 'papers', ...runFields(run), files });
+    } catch (error) {
+      deferred.set(run.id, [...files, ...(deferred.get(run.id) ?? [])]);
+      throw error;
+    }
+  };
+
   return {
     ready: chain.ready,
     /** Records a run that was just published. */
@@ -126,18 +144,20 @@ export function runChain(
       return files.length + (entry === undefined ? 1 : 0);
     },
     /** Records files of a run together with the next call of `record`. */
-    defer: (run: RunRef, files: readonly ChainFile[]): void => {
-      deferred.set(run.id, [...(deferred.get(run.id) ?? []), ...files]);
-    },
-    /** Records files of a run that were just written, and the deferred ones. */
+    defer,
+    /** Records files of a run that were just written, and the deferred ones: whoever waits for a turn shares one entry. */
     record: async (run: RunRef, written: readonly ChainFile[]): Promise<void> => {
-      const files = [...(deferred.get(run.id) ?? []), ...written];
-      deferred.delete(run.id);
+      defer(run, written);
+      const turn = (turns.get(run.id) ?? Promise.resolve()).then(
+        () => appendDeferred(run),
+        // Its files are deferred again: nobody's message leaves before they are recorded.
+        () => appendDeferred(run),
+      );
+      turns.set(run.id, turn);
       try {
-        await chain.append(run.org, { kind: 'papers', ...runFields(run), files });
-      } catch (error) {
-        deferred.set(run.id, [...files, ...(deferred.get(run.id) ?? [])]);
-        throw error;
+        await turn;
+      } finally {
+        if (turns.get(run.id) === turn) turns.delete(run.id);
       }
     },
     isDeletionBlocked,

@@ -8,7 +8,7 @@ import { runChain } from '../../../../src/deliver/archive/chain/run-chain.ts';
 import { generateSigningKey } from '../../../../src/deliver/archive/chain/signing-key.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
 import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
-import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/archive-storage.ts';
+import type { ArchiveStorage, RunRef } from '../../../../src/deliver/archive/storage/archive-storage.ts';
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
 import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
@@ -253,6 +253,48 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await expect(archive.putAttempt(sealed, { ...attempt, state: 'sending' })).rejects.toBe(diskFull);
     fails = false;
     await archive.putReceipts(sealed, []);
+    expect(await codes(on.storage, BEGAN + DAY)).toEqual([]);
+  });
+
+  test('of two files that are recorded at once, the second takes along what the first could not record', async () => {
+    const on = await archived();
+    let fails = 0;
+    let written = 0;
+    let bothWritten: () => void = () => {};
+    const both = new Promise<void>((resolve) => {
+      bothWritten = resolve;
+    });
+    const storage = {
+      ...on.storage,
+      runFiles: (run: RunRef) => {
+        const files = on.storage.runFiles(run);
+        const put: typeof files.put = async (name, bytes) => {
+          await files.put(name, bytes);
+          written += name.startsWith('attempts/') ? 1 : 0;
+          if (written === 2) setImmediate(bothWritten);
+        };
+        return { ...files, put };
+      },
+      metadata: {
+        ...on.storage.metadata,
+        putIfAbsent: async (name: string, bytes: string) => {
+          fails -= 1;
+          if (fails !== 0) return on.storage.metadata.putIfAbsent(name, bytes);
+          await both;
+          throw new Error('the disk is full');
+        },
+      },
+    };
+    const { archive } = signedOver(storage, KEY.pem, clock);
+    const sealed = await sealRun({ archive }, RUN, BEGAN);
+    const [one, two] = ['1'.repeat(32), '2'.repeat(32)];
+    const message = await archive.putMessage(sealed, two, Buffer.from('Subject: x'));
+    fails = 1;
+    const recorded = await Promise.allSettled([
+      archive.putAttempt(sealed, { delivery: one, epoch: 1, detail: null, at: BEGAN, state: 'sent' }),
+      archive.putAttempt(sealed, { delivery: two, epoch: 1, detail: null, at: BEGAN, state: 'sending', message }),
+    ]);
+    expect(recorded.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await codes(on.storage, BEGAN + DAY)).toEqual([]);
   });
 
