@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { forEachWithConcurrency } from '../../../base/concurrency.ts';
 import { isErrno } from '../../../base/errno.ts';
 import { syncPath, writeSynced } from '../../../base/files/durable-file.ts';
 import { sha256, sha256OfStream } from '../../../base/sha256.ts';
@@ -27,6 +28,9 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
+/** Files that are synced at the same time. */
+const SYNC_CONCURRENCY = 8;
+
 const hashesOf = ({ html, text, pictures }: MailBody) => ({
   html_sha256: sha256(html),
   text_sha256: sha256(text),
@@ -50,10 +54,10 @@ export async function assembleRunFolder(
   mail: RunMail,
 ): Promise<{ readonly names: readonly string[]; readonly manifest: Manifest }> {
   await mkdir(join(staged, files), { recursive: true });
-  for (const artifact of artifacts) {
-    const path = join(staged, files, requireArtifactName(artifact.name));
-    if (resolve(artifact.path) !== resolve(path)) await move(artifact.path, path);
-    await syncPath(path);
+  const paths = artifacts.map(({ name }) => join(staged, files, requireArtifactName(name)));
+  for (const [index, { path }] of artifacts.entries()) {
+    const placed = paths[index] ?? path;
+    if (resolve(path) !== resolve(placed)) await move(path, placed);
   }
   const { body, others = [] } = mail;
   const complete: Manifest = {
@@ -78,11 +82,22 @@ export async function assembleRunFolder(
   for (const name of await readdir(staged)) {
     if (!artifactNames.includes(name)) await rm(join(staged, name), { recursive: true, force: true });
   }
-  for (const [name, content] of contents) await writeSynced(join(staged, name), content);
   // Made durable with the rest: the first delivery need not.
   if (files !== '.') await mkdir(join(staged, 'attempts'));
-  await syncPath(join(staged, files));
-  await syncPath(staged);
+  // Side by side: the file system makes them durable together.
+  await forEachWithConcurrency(
+    [
+      ...paths.map((path) => () => syncPath(path)),
+      ...[...contents].map(
+        ([name, content]) =>
+          () =>
+            writeSynced(join(staged, name), content),
+      ),
+    ],
+    SYNC_CONCURRENCY,
+    (step) => step(),
+  );
+  await Promise.all([...new Set([join(staged, files), staged])].map(syncPath));
   return { names: [...artifactNames, ...contents.keys()], manifest: complete };
 }
 

@@ -1,6 +1,7 @@
+import { coalesceCalls } from '../../../base/concurrency.ts';
 import { DocketError, toDocketError } from '../../../base/error.ts';
 import { ARCHIVE_MARKER, type ArchiveMarker, type MarkedArchive, putNewestRun, readMarker } from '../archive-marker.ts';
-import type { ArchiveStorage, RunFiles } from './archive-storage.ts';
+import type { ArchiveStorage, RunFiles, RunRef } from './archive-storage.ts';
 
 /**
  * A storage that calls `check` before every write and deletion, and before it reports something as absent. A disk that is
@@ -36,6 +37,11 @@ export function markerCheckedStorage(
     list: checkIfAbsent(files.list),
   });
   const { metadata } = storage;
+  let newest: { readonly run: RunRef; readonly at: number } | undefined;
+  // Of runs that are published meanwhile, one write names the last.
+  const writeNewest = coalesceCalls(async () => {
+    if (newest !== undefined) await putNewestRun(metadata, newest.run, newest.at);
+  });
   return {
     ...storage,
     stage: checkBefore(storage.stage),
@@ -51,7 +57,9 @@ export function markerCheckedStorage(
     publish: async (run, ...rest) => {
       await check();
       const folder = await storage.publish(run, ...rest);
-      if (folder !== undefined) await putNewestRun(metadata, run, now());
+      if (folder === undefined) return undefined;
+      newest = { run, at: now() };
+      await writeNewest();
       return folder;
     },
     delete: checkBefore(storage.delete),

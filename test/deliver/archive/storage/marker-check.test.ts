@@ -3,12 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
-import { ARCHIVE_MARKER, createMarker, newArchiveId } from '../../../../src/deliver/archive/archive-marker.ts';
+import {
+  ARCHIVE_MARKER,
+  createMarker,
+  newArchiveId,
+  readNewestRun,
+} from '../../../../src/deliver/archive/archive-marker.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
 import { createMarkerCheck, markerCheckedStorage } from '../../../../src/deliver/archive/storage/marker-check.ts';
 import { ARCHIVES, type TestArchive } from '../../../support/archives.ts';
-import { ORDER, sealedRun } from '../../../support/delivery-case.ts';
+import { manifestOf, ORDER, sealedRun } from '../../../support/delivery-case.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 
 const RUN = { id: ORDER.id, org: ORDER.org, report: ORDER.report };
@@ -155,4 +160,24 @@ test('a directory has its marker read once, and again when it is another file', 
   await expect(check()).rejects.toMatchObject({ code: 'archive.marker_missing' });
   await storage.metadata.put(ARCHIVE_MARKER, `${marker}`);
   await check();
+});
+
+test('of runs that are published together one write names the newest, before any of them counts as published', async () => {
+  const storage = directoryStorage(await mkdtemp(join(tmpdir(), 'docket-newest-')));
+  onTestFinished(() => rm(storage.location, { recursive: true, force: true }));
+  const put = vi.fn(storage.metadata.put);
+  const publish = async () => storage.location;
+  const checked = markerCheckedStorage(
+    { ...storage, publish, metadata: { ...storage.metadata, put } },
+    async () => {},
+    () => 7,
+  );
+  const publishRun = async (id: string) => {
+    await checked.publish({ ...RUN, id }, '', manifestOf([]), []);
+    return (await readNewestRun(storage.metadata))?.run;
+  };
+  const [first, ...others] = await Promise.all(['a', 'b', 'c', 'd'].map(publishRun));
+  expect(first).toMatch(/^[ad]$/);
+  expect(others).toEqual(['d', 'd', 'd']);
+  expect(put).toHaveBeenCalledTimes(2);
 });
