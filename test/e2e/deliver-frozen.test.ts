@@ -47,7 +47,7 @@ test('a worker frozen at DATA sends nothing once a person has had the message se
       definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
       settings: SETTINGS,
     };
-    const child = spawn(process.execPath, ['test/support/deliver-child.mjs', JSON.stringify(told)], {
+    const child = spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(told)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));

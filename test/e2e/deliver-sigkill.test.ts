@@ -48,7 +48,7 @@ async function world(server: ScriptedSmtp, remembered: object = {}) {
       definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
       settings: SETTINGS,
     };
-    return spawn(process.execPath, ['test/support/deliver-child.mjs', JSON.stringify(told)], {
+    return spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(told)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
   };

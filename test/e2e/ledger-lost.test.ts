@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
@@ -82,7 +82,7 @@ async function world(open: Open, redis: RestartableRedis, onEnd: OnEnd) {
       definition: definitionWith([{ email: { to: TO, attach: ['csv'] } }]),
       settings: SETTINGS,
     };
-    return spawn(process.execPath, ['test/support/deliver-child.mjs', JSON.stringify(told)], {
+    return spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(told)], {
       env: { ...process.env, ...STORE_ENV, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

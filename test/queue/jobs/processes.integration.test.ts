@@ -37,7 +37,7 @@ describe('processes', () => {
 
   /** Messages are kept until they are asked for. */
   const start = async (role: Role, execArgv: readonly string[] = [], until = '') => {
-    const child = fork('test/support/queue-child.mjs', [inject('redisUrl'), bench.prefix, role, until], {
+    const child = fork(join(inject('children'), 'queue-child.mjs'), [inject('redisUrl'), bench.prefix, role, until], {
       execArgv: [...execArgv],
       // What a process says that runs out of memory is no news here.
       stdio: ['ignore', 'inherit', execArgv.length === 0 ? 'inherit' : 'ignore', 'ipc'],

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { done } from '../../../src/base/outcome.ts';
@@ -105,7 +106,7 @@ describe('while Redis is away', () => {
   });
 
   it('a worker that is asked to stop ends, and leaves nothing that keeps its process alive', async () => {
-    const child = fork('test/support/queue-child.mjs', [redis.url, bench.prefix, 'works']);
+    const child = fork(join(inject('children'), 'queue-child.mjs'), [redis.url, bench.prefix, 'works']);
     children.push(child);
     await once(child, 'message');
     await redis.kill();
