@@ -4,13 +4,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, by the clock, longest first: none of them starts last and runs alone at the end. */
 const LONGEST = [
-  'test/e2e/image.test.ts',
   'test/e2e/outages.test.ts',
   'test/e2e/many-machines.test.ts',
   'test/e2e/page.test.ts',
   'test/e2e/incidents-service.test.ts',
   'test/e2e/ledger-lost.test.ts',
   'test/e2e/upgrade.test.ts',
+  'test/e2e/image.test.ts',
   'test/e2e/topologies.test.ts',
   'test/e2e/deliver-sigkill.test.ts',
   'test/e2e/incidents-delivery.test.ts',

@@ -1,0 +1,49 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
+import type {} from 'vitest';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of `deliver-child.mjs` and `queue-child.mjs`, in few files. */
+    children: string;
+  }
+}
+
+const CHILDREN = ['deliver-child', 'queue-child'];
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache');
+
+/**
+ * Bundles the programs that tests start and kill by the hundred, with their packages: most of the processor time of such a
+ * process went to loading modules one by one.
+ */
+export default async function setup(project: TestProject): Promise<() => void> {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const installed = Object.keys({ ...dependencies, ...peerDependencies });
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, 'docket-children-'));
+  const bundled = await rolldown({
+    input: CHILDREN.map((name) => join(import.meta.dirname, `${name}.mjs`)),
+    platform: 'node',
+    external: (id) => installed.some((name) => id === name || id.startsWith(`${name}/`)),
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'keep-urls',
+        transform: {
+          filter: { code: 'import.meta.url' },
+          handler: (code, id) => ({
+            code: code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href)),
+            map: null,
+          }),
+        },
+      },
+    ],
+  });
+  await bundled.write({ dir: folder, format: 'esm', entryFileNames: '[name].mjs' });
+  await bundled.close();
+  project.provide('children', folder);
+  return () => rmSync(folder, { recursive: true, force: true });
+}
