@@ -229,7 +229,7 @@ async function printSummary(
   say('  npx docket explain demo/board-book      which table and cell of the workbook jobs/demo/board.xlsx gets what');
   say('  npx docket run demo/weekly-kpi --no-deliver --period 2026-10      one run, without Redis');
   say(
-    '  docs/first-report.md            a report of your own in five minutes: docket sandbox, docket init, docket run',
+    '  docs/tutorials/first-report.md  a report of your own in five minutes: docket sandbox, docket init, docket run',
   );
 }
 

@@ -81,32 +81,11 @@ describe('docket --help', () => {
     }
   });
 
-  test('the README names every command, and no other', async () => {
-    const readme = await readFile('README.md', 'utf8');
-    const named = new Set([...readme.matchAll(/`docket ([a-z]+)/g)].map(([, name]) => name));
-    expect([...named].sort()).toEqual([...new Set(names.map((name) => name.split(' ')[1]))].sort());
-  });
-
   test('docs/report-fields.md is up to date (`npm run docs:cli`)', async () => {
     expect(await readFile('docs/report-fields.md', 'utf8')).toBe(fieldReference(BUILT_IN_KINDS));
   });
 
-  test('the README’s table of commands has a row for each of them', async () => {
-    const readme = await readFile('README.md', 'utf8');
-    const table = readme.slice(readme.indexOf('## Commands'), readme.indexOf('## Configuration'));
-    for (const name of names) expect(table).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'));
-  });
-
   test('docs/cli.md is up to date (`npm run docs:cli`)', async () => {
     expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createTestProgram()));
-  });
-
-  test('the README’s table of variables is complete', async () => {
-    const readme = await readFile('README.md', 'utf8');
-    const table = readme.slice(readme.indexOf('## Configuration'), readme.indexOf('## A report definition'));
-    const named = [...table.matchAll(/`([A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name);
-    // Not a variable of Docket: no-color.org.
-    const own = named.filter((name) => name !== 'NO_COLOR');
-    expect([...new Set(own)].sort()).toEqual([...(await configuration())].sort());
   });
 });

@@ -9,16 +9,22 @@ export interface Step {
 
 /** A fenced block of a page that is run. */
 export interface Block {
-  /** The words behind the fence: `console`, `console terminal-1`, `sh run`. */
+  /** The words behind the fence: `console`, `console terminal-1`, `sh run`, `yaml`. */
   readonly info: string;
   readonly steps: readonly Step[];
+  /** Of `yaml`: the file that the first line names (`# jobs/acme/org.yaml`), and its text. */
+  readonly file?: { readonly path: string; readonly text: string };
 }
 
-const FENCE = /^```(console(?: [a-z0-9-]+)?|sh run)\n([\s\S]*?)^```$/gm;
+const FENCE = /^```(console(?: [a-z0-9-]+)?|sh run|yaml)\n([\s\S]*?)^```$/gm;
 
 /** The blocks of a Markdown page that are run, in order. A line of `sh run` is a command of which nothing is told. */
 export const blocksOf = (page: string): Block[] =>
-  [...page.matchAll(FENCE)].map(([, info = '', body = '']) => ({ info, steps: stepsOf(info, body) }));
+  [...page.matchAll(FENCE)].map(([, info = '', body = '']) => {
+    if (info !== 'yaml') return { info, steps: stepsOf(info, body) };
+    const [, path = ''] = /^# (\S+)\n/.exec(body) ?? [];
+    return { info, steps: [], file: { path, text: body } };
+  });
 
 function stepsOf(info: string, body: string): Step[] {
   if (info === 'sh run')
@@ -40,7 +46,7 @@ export function withOutputs(page: string, blocks: readonly Block[]): string {
   let index = 0;
   return page.replace(FENCE, (whole, info: string) => {
     const block = blocks[index++];
-    if (block === undefined || info === 'sh run') return whole;
+    if (block === undefined || info === 'sh run' || info === 'yaml') return whole;
     const body = block.steps
       .map(({ command, output }) => `$ ${command}\n${output === '' ? '' : `${output}\n`}`)
       .join('');

@@ -129,7 +129,7 @@ Exit codes: 0 it was stopped; 1 failed; 2 usage or configuration
 
 Examples:
   docket sandbox                                  the service on http://127.0.0.1:8600
-  docket sandbox --mail mailbox --redis           everything for a first report (docs/first-report.md)
+  docket sandbox --mail mailbox --redis           everything for a first report (docs/tutorials/first-report.md)
   docket sandbox --port 0 --json                  for scripts: the document has the port
   docket sandbox --window 6 --limiter fixed       windows of six seconds, aligned to the clock
   docket sandbox --fault reset:0.1                resets every tenth connection
