@@ -9,7 +9,7 @@ import { FORMATS } from '../../src/render/formats/registry.ts';
 import { renderFiles } from '../../src/render/render-files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { dataset, MADE_AT, onboarding } from '../support/dataset.ts';
-import { program } from '../support/debian.ts';
+import { officeFonts, program } from '../support/debian.ts';
 import { type CliResult, docket } from '../support/docket.ts';
 import { runMacro } from '../support/libreoffice-macro.ts';
 
@@ -108,6 +108,7 @@ describe('the packs in the programs that people use', () => {
   test('the board pack prints: every page has its footer', async () => {
     const soffice = await program('soffice', 'libreoffice-calc');
     const pdftotext = await program('pdftotext', 'poppler-utils');
+    await officeFonts();
     const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`;
     const out = join(folder, 'pdf');
     await run(soffice, [profile, '--headless', '--convert-to', 'pdf', '--outdir', out, await workbook('board-pack')]);

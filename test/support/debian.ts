@@ -4,10 +4,22 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const APT_LOCK = '/tmp/docket-tests-apt.lock';
 
-/**
- * The path of a program, installed from the distribution's package when it is missing. A machine where that is not
- * possible fails the test, with the line to run: a real tool is never skipped silently.
- */
+/** Throws with the line to run where it cannot be installed: a real tool is never skipped silently. */
+async function install(debianPackage: string, what: string): Promise<void> {
+  const environment = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 64 * 1024 * 1024 };
+  try {
+    // One at a time: apt refuses a second one, and another test file may be installing.
+    await run('flock', [APT_LOCK, 'apt-get', 'update'], environment);
+    await run('flock', [APT_LOCK, 'apt-get', 'install', '-y', '--no-install-recommends', debianPackage], environment);
+  } catch (cause) {
+    throw new Error(
+      `${what} is needed: run \`apt-get install ${debianPackage}\` as root, or your system's equivalent`,
+      { cause },
+    );
+  }
+}
+
+/** The path of a program, installed from the distribution's package when it is missing. */
 export async function program(name: string, debianPackage: string): Promise<string> {
   const found = () =>
     run('which', [name]).then(
@@ -16,18 +28,20 @@ export async function program(name: string, debianPackage: string): Promise<stri
     );
   const there = await found();
   if (there !== undefined) return there;
-  const environment = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 64 * 1024 * 1024 };
-  try {
-    // One at a time: apt refuses a second one, and another test file may be installing.
-    await run('flock', [APT_LOCK, 'apt-get', 'update'], environment);
-    await run('flock', [APT_LOCK, 'apt-get', 'install', '-y', '--no-install-recommends', debianPackage], environment);
-  } catch (cause) {
-    throw new Error(
-      `${name} is needed: run \`apt-get install ${debianPackage}\` as root, or your system's equivalent`,
-      { cause },
-    );
-  }
+  await install(debianPackage, name);
   const installed = await found();
   if (installed === undefined) throw new Error(`${debianPackage} is installed and has no ${name}`);
   return installed;
+}
+
+/** Fonts as wide as those that Excel has: with others, texts take more lines, and packs more pages. */
+export async function officeFonts(): Promise<void> {
+  const fonts = [
+    { family: 'Calibri', files: /carlito|calibri/i, debianPackage: 'fonts-crosextra-carlito' },
+    { family: 'Arial', files: /liberation|arial|arimo/i, debianPackage: 'fonts-liberation' },
+  ];
+  for (const { family, files, debianPackage } of fonts) {
+    const { stdout } = await run(await program('fc-match', 'fontconfig'), [family, 'file']);
+    if (!files.test(stdout)) await install(debianPackage, `a font as wide as ${family}`);
+  }
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { program } from './debian.ts';
+import { officeFonts, program } from './debian.ts';
 
 const run = promisify(execFile);
 
@@ -13,6 +13,7 @@ const run = promisify(execFile);
  */
 export async function printToPdf(workbooks: readonly string[], folder: string): Promise<string[]> {
   const soffice = await program('soffice', 'libreoffice-calc');
+  await officeFonts();
   const profile = await mkdtemp(join(tmpdir(), 'docket-libreoffice-'));
   try {
     const options = [
