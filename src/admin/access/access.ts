@@ -210,7 +210,7 @@ export interface ReportEntry {
   readonly pause: Pause | null;
   /** Diagnostics of its file. The report uses its last good version, if there is one. */
   readonly faults: readonly string[];
-  /** The newest run, of whatever state; null while there is none. */
+  /** The newest run in any state; null if the report has no run. */
   readonly last: RunRecord | null;
 }
 
@@ -309,7 +309,7 @@ export interface RunTimeline {
   /** Null while the run works, and after its end. */
   readonly waits: WaitReason | null;
   /**
-   * The newest other run on record that has delivered the report for the period, or may have. Null where there is none, and
+   * The newest other run on record that has delivered the report for the period, or may have. Null if none exists, and
    * for a run that needs no decision.
    */
   readonly earlier: EarlierDelivery | null;

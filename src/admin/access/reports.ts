@@ -75,7 +75,7 @@ export function reportsAccess(
         const of = orgOf(name);
         return name > after && canSee(principal, of) && (org === undefined || of === org);
       });
-      // One read per report for its newest run: hence the pages.
+      // Each report needs one read for its newest run: this is why the list has pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
         names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), pauses)),

@@ -44,7 +44,7 @@ const validateRoute = createRoute({
   tags: ['Definitions'],
   summary: 'Validate a definition',
   description:
-    'The text as it would stand in the report’s file, which need not be there; at most 256 KiB, and what is read within 1.5 s. Nothing is kept, and no call is made: it is compared with the metric catalog if the workers hold one.',
+    'The text of the report’s file, which need not exist yet; at most 256 KiB, read within 1.5 s. Nothing is stored, and the Compliance Service is not called: the text is checked against the metric catalog if the workers hold one.',
   security,
   request: {
     params: reportParams,

@@ -224,7 +224,7 @@ export const fileHeaders = ({
 
 /**
  * A file as a body. Where it fails, the connection ends before the server could write its message into the file.
- * @param broken true: the connection is gone, and nobody else need be told
+ * @param broken true: the connection is closed; no further notification is needed
  */
 export function fileBody(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
   const pieces = file[Symbol.asyncIterator]();

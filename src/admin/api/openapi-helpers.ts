@@ -15,12 +15,12 @@ const problemResponse = (description: string) => ({
 export const PROBLEM_RESPONSES = {
   400: problemResponse('The request cannot be read.'),
   401: problemResponse('No token, or one that is not accepted.'),
-  403: problemResponse('The token may look and not act, or the action did not come from a page of this site.'),
+  403: problemResponse('The token is read-only, or the action did not come from a page of this site.'),
   404: problemResponse('There is nothing here, or it belongs to another organization.'),
-  409: problemResponse('What is asked for does not fit what is there, or its short id names several.'),
+  409: problemResponse('The request conflicts with the current state, or the short id is ambiguous.'),
   413: problemResponse('The body is larger than 64 KiB.'),
   415: problemResponse('The body is not JSON.'),
-  421: problemResponse('The host is none of ours (`DOCKET_ADMIN_NAMES`).'),
+  421: problemResponse('The host is not in `DOCKET_ADMIN_NAMES`.'),
   422: problemResponse('The request is not valid; `errors` says where.'),
   429: problemResponse('Too many requests, or refused tokens; `Retry-After` says for how long.'),
   500: problemResponse('A defect; the log of the server has the reason.'),
@@ -45,7 +45,7 @@ export const filterProblems = {
   422: PROBLEM_RESPONSES[422],
 } as const;
 
-/** Problems of a route that is asked for one thing by its id. */
+/** Problems of a route that returns one resource by its id. */
 export const lookupProblems = {
   ...filterProblems,
   404: PROBLEM_RESPONSES[404],

@@ -46,7 +46,7 @@ const reportSchema = z
       .array(z.string())
       .readonly()
       .describe('Errors of its file. The report uses its last good version, if there is one.'),
-    last: orNull(runSchema).describe('The newest run, of whatever state.'),
+    last: orNull(runSchema).describe('The newest run in any state.'),
   })
   .meta({ id: 'Report' });
 

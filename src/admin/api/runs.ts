@@ -69,7 +69,7 @@ const oneRoute = createRoute({
 
 const SUMMARIES = {
   cancel: 'Tell a run to stop that has not ended, or that waits for people: it does so before its next step',
-  retry: 'Try again what surely did not arrive, or a run that failed before its files were made',
+  retry: 'Retry deliveries known to have failed, or a run that failed before its files were made',
   release: 'Let a held pack go out as it is',
 } as const;
 
@@ -143,12 +143,12 @@ const runRequestSchema = z
   .strictObject({
     period: periodSchema.optional(),
     deliver: z.boolean().default(true).describe('false: the files are made and archived, nothing is sent.'),
-    // Nobody may put a run of his own into the line as if a schedule had: those are what alerts and catch-up count on.
+    // `scheduled` is not allowed: alerts and catch-up rely on runs that a schedule has opened.
     priority: z
       .enum(['on_demand', 'backfill'])
       .default('on_demand')
       .describe(
-        'backfill: behind all other runs of its API key, for figures of the past that nobody waits for. Current counts are undefined in it.',
+        'backfill: after all other runs of its API key, for past periods that are not urgent. Current counts are undefined in it.',
       ),
     again: z
       .boolean()
@@ -170,7 +170,7 @@ const triggerRoute = createRoute({
   tags: ['Runs'],
   summary: 'Run a report now',
   description:
-    'Answers at once; the run waits in the line of its API key. Runs are made of paused reports as well. With an `Idempotency-Key` the request may be repeated: the same key and request give the same run, another request is a conflict. A key is the token’s own, and is remembered as long as its run. A period that was delivered already, as far as the records and the archive know, is a 409 with code `already_delivered` and the delivery that was found; `again: true` insists, and so does `deliver: false`, which sends nothing.',
+    'Returns at once; the run waits in the queue of its API key. Paused reports can be run as well. With an `Idempotency-Key` the request may be repeated: the same key and request return the same run; reusing the key with a different request returns 409. A key belongs to its token and is kept as long as its run. If the records or the archive show that the period was delivered already, the response is 409 with code `already_delivered` and that delivery; `again: true` delivers it again, and `deliver: false` runs the report without sending.',
   security,
   request: {
     params: reportParams,

@@ -138,7 +138,7 @@ const heldSchema = z
   })
   .meta({ id: 'HeldPack' });
 
-/** One run that was asked for by its id. */
+/** One run, requested by its id. */
 export const runDetailSchema = runSchema
   .extend({
     held: z.union([heldSchema, z.null()]).describe('For a run in state held or awaiting_approval; otherwise null.'),

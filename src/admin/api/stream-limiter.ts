@@ -10,7 +10,7 @@ export interface OpenStream {
 export interface StreamLimiter {
   /** Undefined when there are too many already, of this principal or in all. */
   open(who: string): OpenStream | undefined;
-  /** Ends all of them, so that nobody waits for them who stops the process. */
+  /** Ends all streams, so that they do not delay a stop of the process. */
   close(): void;
 }
 

@@ -54,7 +54,7 @@ export type SessionState =
 export interface Sessions {
   /** The session of a request; undefined without one, and if it, its token or its account has ended. */
   read(context: Context<Env>): Promise<Session | undefined>;
-  /** The same, with why there is none. */
+  /** The same, with the reason if there is no session. */
   inspect(context: Context<Env>): Promise<SessionState>;
   /** Starts a session with a new id and ends the previous one of the browser. Only for POST. */
   signIn(context: Context<Env>, token: string): Promise<SignInResult>;

@@ -193,7 +193,7 @@ export async function watchTokenFile(
 /** Without a token file no token is accepted. @param log says how to create one; absent where accounts can sign in */
 export function noTokens(log?: Log): TokenVerifier {
   log?.warn(
-    'The admin route lets nobody in: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',
+    'The admin route rejects every request: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',
   );
   return createTokenVerifier(
     async () => [],

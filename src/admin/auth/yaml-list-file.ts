@@ -89,7 +89,7 @@ export interface WatchOptions<Entry> {
 }
 
 /**
- * Reads the file and watches it; returns its current entries. While it is missing there are none. If it becomes invalid, its
+ * Reads the file and watches it; returns its current entries. A missing file has no entries. If it becomes invalid, its
  * last good version stays active, with an error in the log. Throws `config.invalid` for an invalid file at the start.
  */
 export async function watchYamlList<Entry>(

@@ -23,7 +23,7 @@ export interface ExpectedSeries {
 /** How a request to the service ended. */
 export interface RequestResult {
   readonly endpoint: string;
-  /** The class of the status (`2xx`), `429`, or why there was none (`timeout`, `unreachable`, `unreadable`). */
+  /** The class of the status (`2xx`), `429`, or why no response came (`timeout`, `unreachable`, `unreadable`). */
   readonly status: string;
   readonly ms: number;
 }
@@ -50,7 +50,7 @@ export interface Metrics {
   observe(order: RunOrder, event: RunEvent): void;
   /** Counts requests to the service. */
   observeRequest(org: string, end: RequestResult): void;
-  /** Counts what became of slots that this process looked at. */
+  /** Counts the outcomes of slots that this process looked at. */
   observeSlots(news: SlotEvent): void;
   /** Counts timetables that had stopped ticking. */
   observeRepairs(repaired: number): void;
@@ -164,7 +164,7 @@ export function createMetrics(
   );
   const deliveries = counter(
     'docket_deliveries_total',
-    'Deliveries and notices of runs in this process, one a target and recipient, by what became of them.',
+    'Deliveries and notices of runs in this process, one per target and recipient, by outcome.',
     ['org', 'kind', 'state'],
   );
   const attempts = histogram(

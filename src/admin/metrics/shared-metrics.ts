@@ -16,7 +16,7 @@ const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sam
   ['calls_waiting', 'Calls that wait for a token.', ({ state }) => state.waiting],
   [
     'blocked_until_timestamp_seconds',
-    'When the block by a 429 ends, in seconds since 1970; 0 while there is none.',
+    'When the block by a 429 ends, in seconds since 1970; 0 if none.',
     ({ state }) => (state.blockedUntil ?? 0) / 1000,
   ],
   [
@@ -63,7 +63,7 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
   ).set((snapshot.heartbeat?.at ?? 0) / 1000);
   gauge(
     'docket_slot_stuck_timestamp_seconds',
-    'The oldest slot that is due and could not be opened, in seconds since 1970; 0 while there is none.',
+    'The oldest slot that is due and could not be opened, in seconds since 1970; 0 if none.',
   ).set((snapshot.heartbeat?.stuck ?? 0) / 1000);
 
   const { memory } = snapshot;
@@ -112,11 +112,11 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     newest.set({ org }, (at ?? 0) / 1000);
     missed.set({ org }, gaps.length);
   }
-  const watched = gauge('docket_corrections_watched', 'Delivered editions whose figures are asked for again.', ['org']);
+  const watched = gauge('docket_corrections_watched', 'Delivered editions whose figures are checked again.', ['org']);
   const openCorrections = gauge('docket_corrections_open', 'Corrections that wait for somebody to decide.', ['org']);
   const oldestCorrection = gauge(
     'docket_corrections_oldest_timestamp_seconds',
-    'When the oldest open correction was found, in seconds since 1970; 0 while there is none.',
+    'When the oldest open correction was found, in seconds since 1970; 0 if none.',
     ['org'],
   );
   for (const { org, watched: editions, open, oldest: at } of snapshot.corrections) {

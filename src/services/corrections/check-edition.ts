@@ -20,7 +20,7 @@ export interface EditionCheck {
   readonly asOf: number | undefined;
 }
 
-/** The calls of a check never wait: it goes on in a later round, when nobody waits for the key. */
+/** The calls of a check never wait: it continues in a later round, when no run waits for the key. */
 const MAX_TOKEN_WAIT_MS = 0;
 
 /**
@@ -77,7 +77,7 @@ export async function checkEdition(
     organization: tenant,
     catalog: catalog.value,
     calendar: settings,
-    // Only lists write files, and there is none.
+    // Only lists write files, and this request has no list.
     folder: '',
     signal,
     observe: () => {},

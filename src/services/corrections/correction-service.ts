@@ -49,7 +49,7 @@ export interface CorrectionView extends Correction {
 export interface CorrectionService {
   /** Newest first. @param orgs `*`: of all organizations */
   list(orgs: readonly string[] | '*'): Promise<readonly Correction[]>;
-  /** Undefined where there is none. Throws `correction.conflict` for an ambiguous prefix. */
+  /** Undefined without one. Throws `correction.conflict` for an ambiguous prefix. */
   find(id: string, orgs: readonly string[] | '*'): Promise<CorrectionView | undefined>;
   /**
    * Sends a corrected edition: opens its run, once. The same decision may be repeated. Throws `correction.conflict` where it
@@ -110,7 +110,7 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
     }
   };
 
-  /** Before the decision, which cannot be taken back: a run that nobody can approve would wait forever. */
+  /** Before the decision, which cannot be taken back: a run without an approver would wait forever. */
   const assertSendable = async ({ run, number }: Correction, by: string): Promise<void> => {
     const now = (await ofRun(run)).find((one) => one.number === number);
     if (by === DOCKET || now?.state !== 'open') return;

@@ -106,7 +106,7 @@ export async function findCatalogOf(finder: CatalogFinder, settings: OrgSettings
   }
 }
 
-/** The cached catalog, or one sentence why there is none. Calls no service. */
+/** The cached catalog, or one sentence why it is missing. Calls no service. */
 export async function cachedCatalogOrReason(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | string> {
   const key = await finder.keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
   if (typeof key === 'string') return key;

@@ -108,7 +108,7 @@ export type ValidateText = (submitted: {
   readonly unchecked: string | null;
 }>;
 
-/** The catalog that the workers hold, or why there is none. */
+/** The catalog that the workers hold, or why it is missing. */
 export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
 
 /** Validates submitted texts in a thread of its own, so that reading a folder does not delay them. */

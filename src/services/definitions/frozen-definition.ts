@@ -17,7 +17,7 @@ export async function findFrozenDefinition(
   return frozen?.definition.org === org && frozen.definition.report === report ? frozen : undefined;
 }
 
-/** As `findFrozenDefinition`; throws `definition.not_found` where there is none. */
+/** As `findFrozenDefinition`; throws `definition.not_found` if it is missing. */
 export async function loadFrozenDefinition(
   order: RunOrder,
   definitions: Pick<DefinitionStore, 'get'>,

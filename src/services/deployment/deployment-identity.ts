@@ -125,7 +125,7 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
   };
 }
 
-/** The identity of an archive without Redis: its marker, which is created if there is none. */
+/** The identity of an archive without Redis: its marker, which is created if it is missing. */
 export const archiveOnlyIdentity = (
   storage: Pick<ArchiveStorage, 'location' | 'metadata'>,
   clock: Clock,

@@ -20,7 +20,7 @@ interface Rounds {
 /** Longest wait for a token in one round, ms; the next round asks again, from the same position of the queue. */
 const MAX_TOKEN_WAIT_MS = 60_000;
 
-/** A catalog that lacks something of `readings` is asked for again once it is older, ms. */
+/** A catalog that lacks something of `readings` is requested again once it is older, ms. */
 const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
 
 /**

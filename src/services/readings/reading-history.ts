@@ -22,7 +22,7 @@ export interface ReadingEntry extends QuestionRef {
   readonly asOf: string | null;
   /** Calls that were made for it. */
   readonly asked: number;
-  /** Why there is none: code and message of the last call; null where none was made, and for a stored one. */
+  /** Why it is missing: code and message of the last call; null where none was made, and for a stored one. */
   readonly why: { readonly code: string; readonly message: string } | null;
 }
 

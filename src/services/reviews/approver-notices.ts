@@ -99,7 +99,7 @@ export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
     send: async (review) => {
       let settled = true;
       for (const notice of dueNotices(review)) {
-        // What is about a state of long ago helps nobody; it must not keep the review open either.
+        // A notice about an outdated state is not useful; it must not keep the review open either.
         if (clock.now() - notice.at > MAX_NOTICE_AGE_MS && notice.news.kind !== 'approval') continue;
         try {
           settled = (await sendOne(review, notice)) && settled;

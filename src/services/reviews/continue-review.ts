@@ -21,7 +21,7 @@ export function createReviewContinuer({
     try {
       const last = (await reviews.events(order)).at(-1);
       if (last === undefined || last.seq <= seq) return false;
-      // Whoever appended the event has reopened the run by now; its job is still this one.
+      // The writer of the event has reopened the run by now; its job is still this one.
       if ((await runs.get(order.id))?.state === 'queued') return true;
       const reason = `Event ${last.seq} of the review: ${last.type}`;
       const decision = { what: 'review', by: last.by.name, reason, at: last.at } as const;

@@ -53,8 +53,8 @@ export interface ReviewView {
   /** Whether the asking reviewer may reject: the report names them, whatever they have written. */
   readonly canReject: boolean;
   /**
-   * What another run has delivered for the period, as a sentence: whoever approves this one has to insist. Null where nothing
-   * was delivered, or nobody is waited for any more.
+   * What another run has delivered for the period, as a sentence: the approver of this one has to insist. Null where nothing
+   * was delivered, or no decision is awaited any more.
    */
   readonly delivered: string | null;
   /** All versions of all comments, oldest first. */

@@ -157,7 +157,7 @@ async function restoreRecord(order: RunOrder, ports: ReviewSweepPorts): Promise<
   if (!opened) return;
   const { id: run, org, report } = order;
   log.warn('Record of a run in review restored from the archive', { run, org, report });
-  // Reopened, so that it belongs to the workers, whoever opened it.
+  // Reopened, so that it belongs to the workers, regardless of its trigger.
   await runs.update(run, { state: 'held' });
   await reopen(order, 'the record was lost', ports);
 }

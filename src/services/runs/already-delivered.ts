@@ -36,7 +36,7 @@ export interface EarlierDelivery {
 }
 
 /**
- * Finds the newest run that has delivered the report for the period, or may have; undefined if there is none. Throws
+ * Finds the newest run that has delivered the report for the period, or may have; undefined without one. Throws
  * `redis.unreachable`, `archive.unreachable`.
  */
 export type FindEarlierDelivery = (query: ReportPeriod) => Promise<EarlierDelivery | undefined>;

@@ -89,7 +89,7 @@ function readTogether(
 ): Pick<PauseEnforcementPorts, 'paused' | 'frozenOf'> {
   const load = (of: RunOrder) => loadFrozenDefinition(of, definitions);
   const [frozen, paused] = [load(order), activePauses(ports)];
-  // Whoever awaits them gets the error.
+  // The caller that awaits them gets the error.
   for (const reading of [frozen, paused]) reading.catch(() => {});
   // A review may go on with another version.
   return { paused, frozenOf: (of) => (of.digest === order.digest ? frozen : load(of)) };

@@ -43,7 +43,7 @@ export interface RunFileReader {
   /** All of `kind: 'file'`, in the order of the manifest. Undefined as for `files`. */
   outputs(run: RunRef): Promise<readonly RunFile[] | undefined>;
   /**
-   * A body of the e-mail with its pictures inside; undefined where there is none.
+   * A body of the e-mail with its pictures inside; undefined without one.
    * @param body the first one when absent
    */
   preview(run: RunRef, body?: string): Promise<string | undefined>;

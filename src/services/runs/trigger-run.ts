@@ -35,7 +35,7 @@ export interface TriggerRequest {
   readonly delayMs?: number;
   /** Name of the token or of the shell's user. */
   readonly by?: string;
-  /** Called if this request has opened the run, while it is put in line: also where that then fails. */
+  /** Called if this request has opened the run, while it is enqueued: also where that then fails. */
   readonly onOpened?: (record: RunRecord) => Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   };
   const isNew = !scheduled && slot.isNew === true;
   const stored = ports.definitions.put({ definition, settings });
-  // Whoever awaits it gets the error.
+  // The caller that awaits it gets the error.
   stored.catch(() => {});
   if (!scheduled) {
     const { findDelivered } = ports;
@@ -110,13 +110,13 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       findDelivered &&
       (async (query) => (isNew || (await ports.runs.get(order.id)) === undefined ? findDelivered(query) : undefined));
     await assertNotDelivered(order, definition, { again: request.again ?? false, find, now });
-    // Whoever is told that it failed must not find a run. A slot that failed is opened again.
+    // After an error response the caller must not find a run. A slot that failed is opened again.
     await stored;
   }
   const [, { opened, record }, place] = await Promise.all([
     stored,
     ports.runs.open(order),
-    // Only of a run that is surely opened: others may be in line already.
+    // Only of a run that is known to be open: others may be enqueued already.
     isNew ? ports.queue.assignPlace(order) : undefined,
   ]);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {

@@ -17,7 +17,7 @@ const STREAM_LIFETIME_MS = 3_600_000;
 /** What clients wait before they come back, ms. */
 const RECONNECT_DELAY_MS = 3_000;
 
-/** The data of an event `progress`; null when no worker has the run in hand. */
+/** The data of an event `progress`; null while no worker executes the run. */
 export const progressSchema = z
   .object({
     stage: z.enum(PROGRESS_STAGES),

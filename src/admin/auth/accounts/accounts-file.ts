@@ -26,8 +26,7 @@ export async function watchAccounts(
     log,
     onChange: (_, after) => log.info('File of accounts changed', { path, count: after.length }),
   });
-  if ((await current()).length === 0)
-    log.warn('The file of accounts has no entries: it gives access to nobody', { path });
+  if ((await current()).length === 0) log.warn('The accounts file has no entries: no account has access', { path });
   const file = await stat(path).catch(() => undefined);
   if (file !== undefined && (file.mode & 0o022) !== 0) {
     log.warn('Others may write the file of accounts, and give themselves access: run `chmod go-w FILE`', { path });

@@ -103,7 +103,7 @@ const textOf = (value: unknown): string | undefined =>
 
 /**
  * The name of an account on the page and in the audit log: its verified e-mail address. Any other name has a part that is
- * derived from issuer and subject, so that nobody can take another's by renaming themselves.
+ * derived from issuer and subject, so that a renamed account cannot take another one's.
  */
 export function accountName(issuer: string, { subject, email, emailVerified, username }: AccountClaims): string {
   if (email !== undefined && emailVerified && email.length <= MAX_NAME_LENGTH && isPrintable(email)) return email;

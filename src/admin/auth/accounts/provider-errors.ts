@@ -84,7 +84,7 @@ function codeOf(error: string): ProviderErrorCode {
   return ABOUT_CLIENT.has(error) ? 'oidc.client_refused' : 'oidc.refused';
 }
 
-/** The innermost causes say what happened: `fetch failed` alone helps nobody. */
+/** The innermost causes say what happened: `fetch failed` alone does not help. */
 function describe(thrown: unknown): string {
   const parts: string[] = [];
   for (let error: unknown = thrown; error instanceof Error && parts.length < 4; error = error.cause) {

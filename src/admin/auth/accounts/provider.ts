@@ -54,7 +54,7 @@ export interface IdentityProvider {
   revoke(refreshToken: string): Promise<void>;
   /** The page of the provider that ends its own session and returns to `returnTo`; undefined where it has none. */
   endSessionUrl(returnTo: string): Promise<URL | undefined>;
-  /** The provider's metadata, read anew. */
+  /** The provider's metadata, read again. */
   discover(): Promise<oidc.ServerMetadata>;
 }
 
@@ -179,7 +179,7 @@ export function openIdProvider(ports: ProviderPorts): IdentityProvider {
       attempt(async () => {
         const configuration = await configure();
         if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
-        // Without an ID token as hint, which would stand in the browser's history: the provider asks the person instead.
+        // Without an ID token as hint, which would be in the browser's history: the provider asks the person instead.
         return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo });
       }),
     discover: () => attempt(() => load.fresh()),
@@ -189,7 +189,7 @@ export function openIdProvider(ports: ProviderPorts): IdentityProvider {
 /** Google gives refresh tokens by parameters instead of the scope `offline_access`. */
 const GOOGLE_OFFLINE = { access_type: 'offline', prompt: 'consent' };
 
-/** @param supported by the provider, as far as it says so */
+/** @param supported by the provider, if its metadata list them */
 export function requestedScopes(
   { scopes }: Pick<OidcSettings, 'scopes'>,
   supported: readonly string[] | undefined,

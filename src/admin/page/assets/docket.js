@@ -69,7 +69,7 @@ async function ask(question) {
   }
 }
 
-/** The text of an answer; undefined, with the reason in `failure`, if there is none. @param {string} url */
+/** The text of an answer; undefined, with the reason in `failure`, if the request failed. @param {string} url */
 async function request(url) {
   let response;
   let text;

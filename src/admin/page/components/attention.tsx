@@ -32,7 +32,7 @@ export interface AttentionData {
 
 const MAX_NAMED_RUNS = 3;
 
-/** Everything that needs a decision, or the statement that nothing does. */
+/** Everything that needs a decision, or a sentence that nothing does. */
 export const AttentionList = ({
   data: { problems, undecided, corrections, approvals, held, waiting, failed, pauses, readings },
 }: {

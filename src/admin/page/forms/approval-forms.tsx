@@ -98,7 +98,8 @@ export const RejectForm = ({ layout, run, content, refused }: DecisionProps) => 
           describedBy={rejected === undefined ? undefined : 'reject-error'}
         />
         <p class="hint">
-          Recorded under your name, {layout.principal.name}, and sent to the report’s owner and to whoever triggered it.
+          Recorded under your name, {layout.principal.name}, and sent to the report’s owner and to the person who
+          triggered it.
         </p>
         <button type="submit" class="danger">
           Reject

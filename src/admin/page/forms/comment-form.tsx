@@ -14,7 +14,7 @@ interface CommentFormProps {
   /** Null: the whole report. */
   readonly section: string | null;
   readonly title: string;
-  /** The present comment; null where there is none. */
+  /** The present comment; null if the section has none. */
   readonly text: string | null;
   /** The last period's comment, if somebody asked for it as the beginning of a new one. */
   readonly draft: CarriedComment | undefined;
@@ -56,7 +56,7 @@ export const CommentForm = ({ layout, run, approvable, section, title, text, dra
           <code>- </code> or <code>1. </code> an item of a list, <code>*…*</code> is emphasis, <code>**…**</code>{' '}
           strong. Quote figures by their references, such as <code>{'{{ onboarding.profiles.created }}'}</code>: they
           print what the pack prints. Printed with your name.
-          {approvable ? ' Under four_eyes, whoever comments cannot approve the run.' : null}
+          {approvable ? ' Under four_eyes, the author of a comment cannot approve the run.' : null}
         </p>
         <p class="buttons">
           <button type="submit" class="primary">

@@ -120,5 +120,5 @@ const OtherDeliveries = ({ rows }: { readonly rows: readonly DeliveryRow[] }) =>
     const count = rows.filter((row) => row.state === state).length;
     return count === 0 ? [] : [`${count} ${label}`];
   });
-  return <p>{counts.length === 0 ? 'None: nobody has surely received it.' : `${counts.join(', ')}.`}</p>;
+  return <p>{counts.length === 0 ? 'None: no delivery is confirmed.' : `${counts.join(', ')}.`}</p>;
 };

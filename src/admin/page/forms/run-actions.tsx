@@ -33,7 +33,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
   const scope = retryScope(record.state, deliveries);
   // A run in review can be cancelled while it waits for people.
   const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITING_STATES.has(record.state));
-  // A running worker may still find out what became of them.
+  // A running worker may still find out their outcome.
   const decides =
     record.state !== 'running' && deliveries.some((row) => row.state === 'unknown' && isReportDelivery(row));
   const offered = new Set([

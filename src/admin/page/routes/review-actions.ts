@@ -4,7 +4,7 @@ import { reasonSchema } from '../../api/openapi-helpers.ts';
 
 type FormFields = Readonly<Record<string, string>>;
 
-/** The reason of an approval that nobody gave one for; the API has the same. */
+/** The reason of an approval without one; the API has the same. */
 export const DEFAULT_APPROVAL_REASON = 'approved';
 /** Numbers of a comment that are named in an address. */
 const MAX_DOUBTS = 8;

@@ -121,7 +121,7 @@ const ReviewFacts = ({ outline: { approval, corrections } }: { readonly outline:
           {approval.need === 1 ? 'one' : approval.need} of {approval.by.join(', ')}
         </span>
         {approval.four_eyes ? (
-          <small class="line">except whoever triggered the run or wrote a comment in it</small>
+          <small class="line">except the person who triggered the run and authors of its comments</small>
         ) : null}
         {approval.within === null ? null : (
           <small class="line">

@@ -64,7 +64,7 @@ export function waitReason({ record, live, pause, workers }: WaitReasonInput): W
   return { for: 'other', text: 'Waiting to continue', detail: null, until };
 }
 
-/** The pause of a run's organization or report; undefined while there is none. */
+/** The pause of a run's organization or report; undefined without one. */
 export const pauseOfRun = (pauses: readonly Pause[], { org, report }: Pick<RunRecord, 'org' | 'report'>) =>
   pauses.find((pause) => pause.org === org && (pause.report === null || pause.report === report));
 

@@ -16,7 +16,7 @@ import { ReviewSections } from './review-sections.tsx';
 interface ReviewPanelProps {
   readonly layout: LayoutData;
   readonly view: ReviewView;
-  /** What is missing in the files, and who would receive them; null where there are none, or nothing waits. */
+  /** What is missing in the files, and who would receive them; null without files, or if nothing waits. */
   readonly reviewed: HeldRun | null;
   readonly zone: string;
   /** The section whose draft somebody wants to begin with. */
@@ -35,7 +35,7 @@ export const ReviewPanel = ({ layout, view, reviewed, zone, draft, refused }: Re
   const rejects = isOpen && content !== null && view.canReject;
   const { heading, lead, isCalm } = PHASES[phase];
   return (
-    // Whoever decides keeps what they have looked at: only the facts follow, and a reload shows other content.
+    // Reviewers keep the content they have looked at: only the facts are updated, and a reload shows other content.
     <div id="review-part" {...(isRendered && (approves || rejects) ? {} : { 'data-live': true })}>
       <section
         class={isCalm ? 'review calm' : 'review'}

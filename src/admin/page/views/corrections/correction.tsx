@@ -119,7 +119,7 @@ const Decide = ({ layout, view, refused }: DecideProps) => {
 
 const Recipients = ({ recipients }: Pick<CorrectionView, 'recipients'>) =>
   recipients.length === 0 ? (
-    <p>Nobody is known to have received it.</p>
+    <p>No delivery is confirmed.</p>
   ) : (
     <ul class="plain-list compact">
       {recipients.map(({ recipient, target, receives, why }) => (
