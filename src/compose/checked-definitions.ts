@@ -62,7 +62,7 @@ export async function withCheckedDefinitions<Loaded>(
   }
 }
 
-/** Undefined: whoever needs Redis will say why it cannot be reached. */
+/** Undefined: the first caller that needs Redis reports why it cannot be reached. */
 async function connect(url: string, log: AppContext['log']): Promise<RedisClient | undefined> {
   try {
     return await openRedis(url, 'producer', log, { connectTimeoutMs: CONNECT_TIMEOUT_MS });

@@ -27,7 +27,7 @@ export interface AttemptResult {
 export interface SendFn {
   /** @param fence confirmed right before each write that makes the delivery happen */
   (signal: AbortSignal, fence?: Fence): Promise<AttemptResult>;
-  /** SHA-256 (hex) of the exact message in the archive; absent where there is none. */
+  /** SHA-256 (hex) of the exact message in the archive; absent without one. */
   readonly message?: string;
   /** It sends no content before the fence has confirmed, and so may be called before the attempt is recorded. */
   readonly confirmsFirst?: true;
@@ -160,7 +160,7 @@ export async function beginAndSend(
   const ended = Promise.allSettled([settled, archived]).then(async () => {
     await settled;
   });
-  // Whoever awaits it gets the error.
+  // The caller that awaits it gets the error.
   ended.catch(() => {});
   return { result, recorded: ended };
 }

@@ -21,7 +21,7 @@ export interface DeliverInput extends SendPorts {
   readonly settings: OrgSettings;
   /** Undefined without a mail server: e-mail then stays `pending`. */
   readonly mail: MailRoute | undefined;
-  /** Shared with other workers; absent where there is none. */
+  /** Shared with other workers; absent without Redis. */
   readonly circuit?: CircuitBreaker | undefined;
   /** No further call will follow: unknown deliveries are not put back. */
   readonly lastAttempt?: boolean;

@@ -22,7 +22,7 @@ export interface Fence {
   confirmIfStale(): Promise<void>;
 }
 
-/** Counted from the clocks when it was asked for. */
+/** Counted from the clocks at the time of the request. */
 export interface Confirmation {
   /** Epoch ms. */
   readonly now: number;
@@ -98,7 +98,7 @@ export function attemptFence(input: FenceInput): Fence {
     const first = early;
     early = undefined;
     await first;
-    // One that has expired meanwhile is asked for again.
+    // One that has expired meanwhile is requested again.
     if (first === undefined || !isValid()) await confirmNow();
   };
   return { confirm, confirmIfStale: async () => (isValid() ? undefined : confirm()) };

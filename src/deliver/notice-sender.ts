@@ -25,7 +25,7 @@ export interface NoticePorts {
   /** Undefined: no mail server is configured, and the notice is refused. */
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
-  /** Shared with other workers; absent where there is none. */
+  /** Shared with other workers; absent without Redis. */
   readonly circuit?: CircuitBreaker | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;

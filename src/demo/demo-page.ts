@@ -34,7 +34,7 @@ export async function demoSignIn(scope: Scope): Promise<DemoSignIn> {
   const orgs = ['demo'];
   const tokens = {
     analyst: await addToken(file, { name: 'analyst', role: 'operator', orgs }),
-    // Whoever approves needs no more than to look.
+    // Approvers only need to look.
     mlro: await addToken(file, { name: 'mlro', role: 'viewer', orgs }),
   };
   const env = { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_PORT: String(port), DOCKET_PUBLIC_URL: url };

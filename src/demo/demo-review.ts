@@ -76,7 +76,7 @@ export async function reviewRun({ signIn, run, states, printLine, signal }: Revi
   }
 }
 
-/** Tells whoever looks at the page what the run waits for, until it has ended for good. */
+/** Tells the reader of the page what the run waits for, until it has ended for good. */
 export async function awaitReview({ signIn, run, states, printLine }: ReviewDemo): Promise<void> {
   for (let seen = 0; ; ) {
     const reached = await states.next(run.id, seen);

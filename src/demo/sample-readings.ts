@@ -20,7 +20,7 @@ export interface SampleReadingsInput {
  * Readings of a sandbox, as Docket would have taken them on those evenings: its history is the same whenever it is asked.
  * Calls no other sandbox.
  *
- * @returns by day and question, for days in any order; without `readings` in the settings there are none
+ * @returns by day and question, for days in any order; empty without `readings` in the settings
  */
 export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   const { id: org, org: serviceOrg, timezone, readings } = settings;

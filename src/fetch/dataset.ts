@@ -263,7 +263,7 @@ export interface Dataset {
   readonly headlines?: readonly string[];
   /** Comments of people on these figures, in the order of the sections, that on the whole report first. Absent: none. */
   readonly comments?: readonly Comment[];
-  /** Who approved this content. Absent: no approval was asked for, or none is given yet. */
+  /** Who approved this content. Absent: no approval was requested, or none is given yet. */
   readonly approval?: Approval;
   /** The edition that this one replaces. Absent: a first edition. */
   readonly correction?: CorrectedEdition;

@@ -30,7 +30,7 @@ export interface RenderRequest {
   readonly locale?: string | undefined;
   /** The organization's fiscal year, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
-  /** Whether `Rendered.figures` is asked for. */
+  /** Whether `Rendered.figures` is requested. */
   readonly figures?: boolean;
 }
 
@@ -64,7 +64,7 @@ export const createRenderer =
       rendered.push({ body: body.body, ...email });
     }
     const [first, ...others] = rendered;
-    if (first === undefined) throw new DocketError('internal.defect', 'No e-mail body was asked for.');
+    if (first === undefined) throw new DocketError('internal.defect', 'No e-mail body was requested.');
     const figures =
       isHashed === true ? await hashFigures(dataset, () => setImmediate(undefined, { signal })) : undefined;
     return {

@@ -158,7 +158,7 @@ export async function evaluateConditions(
   known?: string,
 ): Promise<ConditionResults> {
   const { correction } = dataset;
-  // `send_if` decided about the first edition: whoever received that one gets the correction, too.
+  // `send_if` decided about the first edition: recipients of that one get the correction, too.
   if (correction !== undefined) return { conditions: correctionDecisions(correction, deliveries, targets) };
   const conditional = deliveries.flatMap((delivery, index) => {
     const { send_if } = delivery;

@@ -32,7 +32,7 @@ export interface RenderInput {
   readonly madeAt: number;
   /** Replace the templates and the logo of today, where those were frozen before. */
   readonly paths?: RenderPaths;
-  /** Whether `Rendered.figures` is asked for. */
+  /** Whether `Rendered.figures` is requested. */
   readonly figures?: boolean;
 }
 
@@ -94,7 +94,7 @@ export function renderRun(
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
     calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
-    // A corrected edition goes to whoever received the first one, whatever has changed.
+    // A corrected edition goes to the recipients of the first one, regardless of the change.
     figures: figures && dataset.correction === undefined,
   };
   return timedStage('render', { observe, clock, trace }, () => renderer(request, signal));

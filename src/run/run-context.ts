@@ -47,7 +47,7 @@ export interface RunPorts
   readonly mail: MailRoute | undefined;
   /** Folder of user templates. */
   readonly templates: string | undefined;
-  /** The folder of definitions: templates of workbooks are beside them. Undefined: there are none. */
+  /** The folder of definitions: templates of workbooks are beside them. Undefined: no folder. */
   readonly definitionsFolder?: string | undefined;
   /** Where readers open the page, without a slash at its end; undefined: no links to it. */
   readonly publicUrl?: string | undefined;

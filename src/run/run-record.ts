@@ -75,7 +75,7 @@ export interface RunOrder {
   readonly by?: string;
   readonly priority: Priority;
   readonly period: Period;
-  /** Of the sections with a period of their own, by section id. Absent if there is none, and in older records. */
+  /** Of the sections with a period of their own, by section id. Absent without any, and in older records. */
   readonly sectionPeriods?: Readonly<Record<string, Period>>;
   /** The definition's digest: the version this run uses. */
   readonly digest: string;

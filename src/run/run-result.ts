@@ -72,7 +72,7 @@ export function incompleteError(
 }
 
 /**
- * One error for all failed deliveries; undefined if there are none.
+ * One error for all failed deliveries; undefined without any.
  * @param run id of a run that can be retried; undefined without a record
  */
 export function undeliveredError(receipts: readonly Receipt[], run: string | undefined): DocketError | undefined {

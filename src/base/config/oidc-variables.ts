@@ -78,7 +78,7 @@ export function oidcDiagnostics(values: Variables): string[] {
     ['DOCKET_OIDC_CLIENT_ID'],
     ['DOCKET_OIDC_CLIENT_SECRET'],
     ['DOCKET_OIDC_REDIRECT_URL', 'DOCKET_PUBLIC_URL'],
-    // Neither would admit nobody.
+    // With neither, no account is admitted.
     ['DOCKET_OIDC_ACCOUNTS', 'DOCKET_OIDC_ROLES_CLAIM'],
   ];
   const missing = needed

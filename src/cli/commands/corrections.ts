@@ -39,7 +39,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'REASON', whenNarrow: 'drop', rank: 1 },
 ];
 
-/** Corrections are decided with the settings that this machine has; without definitions nobody is known to be refused. */
+/** Corrections are decided with the settings that this machine has; without definitions no person can be refused. */
 async function withCorrections<T>(
   context: AppContext,
   use: (corrections: CorrectionService, opened: DecisionContext) => Promise<T>,

@@ -20,7 +20,7 @@ _docket() {
         ;;
     esac
   done < <(docket __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  # Tab for the second time: a list, of which nothing is inserted. An id alone tells nobody which run it is.
+  # Tab for the second time: a list, of which nothing is inserted. An id alone does not show which run it is.
   if (( COMP_TYPE == 63 && \${#COMPREPLY[@]} > 1 )); then COMPREPLY=("\${described[@]}"); fi
 }
 complete -o nosort -F _docket docket 2>/dev/null || complete -F _docket docket

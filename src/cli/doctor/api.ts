@@ -13,7 +13,7 @@ const API_PROBE_TIMEOUT_MS = 10_000;
 /** The response to an unauthenticated request. */
 export interface UnauthenticatedReply {
   readonly status: number;
-  /** The `code` of the error body (specification §7); undefined when there is none. */
+  /** The `code` of the error body (specification §7); undefined without one. */
   readonly code: string | undefined;
   readonly ms: number;
 }

@@ -48,7 +48,7 @@ const isSecret = (value: unknown): value is SecretOf =>
 const NO_PROXY: Finding = {
   what: 'OpenID redirect URL',
   ...fail(
-    'it is https://, and no proxy is trusted to end TLS before Docket: nobody can sign in',
+    'it is https://, and no proxy is trusted to end TLS before Docket: sign-in is impossible',
     'Set DOCKET_ADMIN_TRUSTED_PROXIES to the address of the proxy.',
   ),
 };
@@ -81,7 +81,7 @@ export function evaluateMetadata(metadata: Metadata, settings: Pick<OidcSettings
   return ok(`${settings.issuer}, scopes ${requested.join(' ')}, ${signOut}`);
 }
 
-/** Redeems a refresh token that nobody has: the provider refuses it only after it has accepted the client. */
+/** Redeems a made-up refresh token: the provider refuses it only after it has accepted the client. */
 async function checkClient(provider: IdentityProvider): Promise<CheckResult> {
   const claims = { subject: 'docket doctor', emailVerified: false, groups: [], groupsOmitted: false };
   try {
@@ -141,9 +141,7 @@ export function evaluateAccounts(count: number, mode: number): CheckResult {
       'Run `chmod go-w` on it.',
     );
   }
-  return count === 0
-    ? warn('no entry: it gives access to nobody', 'Add entries as docs/sign-in.md shows.')
-    : ok(entries);
+  return count === 0 ? warn('no entry: no account has access', 'Add entries as docs/sign-in.md shows.') : ok(entries);
 }
 
 const checkAccounts = (path: string): Promise<Finding> =>

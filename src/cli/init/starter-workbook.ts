@@ -111,12 +111,12 @@ function onlyReport({ reports }: Definitions): string {
   if (only !== undefined && names.length === 1) return only;
   throw new DocketError('usage.invalid', 'Which report is the workbook of?', {
     where: '--report',
-    expected: names.length === 0 ? 'a report; there is none' : `one of ${names.slice(0, 20).join(', ')}`,
+    expected: names.length === 0 ? 'a report; none is defined' : `one of ${names.slice(0, 20).join(', ')}`,
     next: names.length === 0 ? 'Write one first: docket new.' : 'Name it: --report <org/report>.',
   });
 }
 
-/** The catalog of the report's organization, or why there is none. */
+/** The catalog of the report's organization, or why it is missing. */
 async function fetchCatalog(settings: OrgSettings, jobs: Definitions, context: AppContext): Promise<Catalog | string> {
   if (context.config.COMPLIANCE_API_URL === undefined) return 'COMPLIANCE_API_URL is not set';
   try {

@@ -50,7 +50,7 @@ export async function expandRunId(context: AppContext, text: string): Promise<st
 
 /**
  * The same for commands that show archived runs: searches the archive for runs that Redis does not have, and while Redis
- * cannot be reached. Undefined if there is none; throws `redis.unreachable` where only Redis may have it. A full id is not
+ * cannot be reached. Undefined if no run has it; throws `redis.unreachable` where only Redis may have it. A full id is not
  * looked up.
  */
 export async function findRunId(context: AppContext, given: string): Promise<string | undefined> {
@@ -60,7 +60,7 @@ export async function findRunId(context: AppContext, given: string): Promise<str
   const recorded = await findRecordedRunId(context, text);
   if (typeof recorded === 'string') return recorded;
   const archived = await findArchivedRunId(context, text);
-  // Nobody knows whether there is a record.
+  // Whether there is a record is unknown.
   if (archived === undefined && recorded !== undefined) throw recorded.outage;
   return archived;
 }

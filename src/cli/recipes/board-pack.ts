@@ -47,7 +47,7 @@ const SECTIONS: readonly SectionTemplate[] = [
   {
     id: 'screening',
     title: 'Screening hits by kind and resolution',
-    why: 'Sanctions, PEP and adverse media, and what became of them.',
+    why: 'Sanctions, PEP and adverse media, and their outcomes.',
     metrics: ['screening.hits', 'screening.profiles_hit'],
     dimensions: ['hit.kind', 'hit.resolution'],
   },

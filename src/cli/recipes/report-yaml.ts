@@ -78,7 +78,7 @@ const approvalYaml = ({ owner, approvers = [] }: ReportOptions): string =>
     '  by:                        # keys of people in org.yaml, names of tokens, or accounts of the sign-in',
     yamlList(approvers.length === 0 ? [owner] : approvers, '    '),
     '  need: 1                    # this many different people',
-    '  four_eyes: true            # not whoever triggered the run, or wrote a text in it',
+    '  four_eyes: true            # not who triggered the run, or wrote a text in it',
     '  within: 2bd                # business days; then they are reminded (otherwise: cancel ends the run)',
     '# corrections: { watch: 35d, materiality: 1% }   # finds figures that changed after they were sent',
     '',

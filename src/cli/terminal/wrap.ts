@@ -8,7 +8,7 @@ const LABEL = /^\s*\S+(?: \S+)* {2,}(?=\S)/;
 const INDENT = 2;
 
 /**
- * Breaks lines between words, so that a terminal does not break them amid one. The rest of a line stands below its value
+ * Breaks lines between words, so that a terminal does not break them inside one. The rest of a line is below its value
  * where it starts with a label (`reason    The mail server …`) or a number, else it is indented. A word that is longer than a line,
  * such as a path, stays whole: it is to be copied.
  *

@@ -20,7 +20,7 @@ export function displayDiagnostics(
   ];
   const unknown = (field: 'units' | 'labels', id: string, what: string, known: readonly string[]): Diagnostic =>
     diagnosticAt(source, [field, id], {
-      expected: known.length === 0 ? `${what}; there is none` : `${what} (${known.slice(0, 20).join(', ')})`,
+      expected: known.length === 0 ? `${what}; none is defined` : `${what} (${known.slice(0, 20).join(', ')})`,
       got: describeValue(id),
       next: didYouMean(id, known) ?? 'name one that the report has',
     });

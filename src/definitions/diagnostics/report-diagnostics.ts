@@ -82,7 +82,7 @@ export function conditionDiagnostics(
     const unknown = (description: string, got: string, known: readonly string[]): Diagnostic[] => [
       diagnosticAt(source, ['deliveries', index, 'send_if'], {
         expected:
-          known.length === 0 ? `${description}; there is none` : `${description} (${known.slice(0, 20).join(', ')})`,
+          known.length === 0 ? `${description}; none is defined` : `${description} (${known.slice(0, 20).join(', ')})`,
         got: describeValue(got),
         next: didYouMean(got, known) ?? 'name one that the report has',
       }),

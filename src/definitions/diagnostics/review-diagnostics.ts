@@ -13,7 +13,7 @@ import { closestMatches } from './suggest.ts';
 type ReviewSettings = Pick<OrgSettings, 'people' | 'targets' | 'retention_days'>;
 
 /**
- * Approvals that nobody can give, comments that are never asked for, corrections of editions that are gone. Without settings
+ * Approvals that no person can give, comments that are never asked for, corrections of editions that are gone. Without settings
  * only what the report says by itself is checked.
  */
 export const reviewDiagnostics = (

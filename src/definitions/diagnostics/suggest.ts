@@ -25,7 +25,7 @@ function editDistance(a: string, b: string): number {
 /** Longer texts are not compared: it takes quadratic time. */
 const MAX_COMPARED_LENGTH = 80;
 
-/** Closest matches by edit distance, the closest first; empty if there are none. */
+/** Closest matches by edit distance, the closest first; empty if nothing is close. */
 export function closestMatches(name: string, known: Iterable<string>, max = 1): string[] {
   if (name.length > MAX_COMPARED_LENGTH) return [];
   const written = name.toLowerCase();

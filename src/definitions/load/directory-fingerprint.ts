@@ -6,7 +6,7 @@ import { readdir, realpath, stat } from './files.ts';
 /** Definitions, logos and templates of workbooks. */
 const WATCHED_FILE = /\.(ya?ml|png|jpe?g|xl[st][xm])$/i;
 
-/** What may be in a folder below that of `org.yaml`; definitions and logos there are none. */
+/** What may be in a folder below that of `org.yaml`; definitions and logos are not read from there. */
 const TEMPLATE_FILE = /\.xl[st][xm]$/i;
 const MAX_DEPTH = 3;
 

@@ -5,7 +5,7 @@ import type { Definition } from '../schema/report-definition.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { deepFreeze } from './parse-definitions.ts';
 
-/** What is asked for of all reports all the time: names, versions, schedules. A definition is one. */
+/** What is read of all reports all the time: names, versions, schedules. A definition is one. */
 export type ReportSummary = Pick<Definition, 'org' | 'report' | 'digest' | 'title' | 'schedule' | 'timezone'> & {
   /** Of a packed report, the kinds of targets only: the field named after it is `true`. */
   readonly deliveries: readonly DeliverySpec[];
@@ -87,7 +87,7 @@ export function createReportPacker(unpack: Unpack = createUnpacker()): PackRepor
   return (reports) => {
     const loose = reports.filter((each) => each.pack === undefined);
     if (loose.length === 0) return reports;
-    // A pack is in memory as long as one of its reports: those that lost many are packed anew.
+    // A pack is in memory as long as one of its reports: those that lost many are packed again.
     const packs = new Set(reports.flatMap((each) => each.pack ?? []));
     const isScattered = packs.size > 2 + (2 * reports.length) / PACKED_TOGETHER;
     const again = isScattered ? reports : loose;

@@ -35,7 +35,7 @@ export interface Definitions {
   readonly orgs: ReadonlyMap<string, OrgSettings>;
   /** By `org/report`; only with a valid organization. */
   readonly reports: ReadonlyMap<string, Definition>;
-  /** Of the same reports, what is asked for of all of them; `reports` may have to unpack each. Absent: `reports`. */
+  /** Of the same reports, what is read of all of them; `reports` may have to unpack each. Absent: `reports`. */
   readonly summaries?: ReadonlyMap<string, ReportSummary>;
   /** All YAML files, by `org/report`, and by `org` for its `org.yaml`. */
   readonly sources: ReadonlyMap<string, SourceFile>;
@@ -138,7 +138,7 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
   };
 }
 
-/** What is asked for of all reports, by `org/report`. */
+/** What is read of all reports, by `org/report`. */
 export const summariesOf = ({
   summaries,
   reports,

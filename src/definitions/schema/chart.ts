@@ -3,7 +3,7 @@ import { lineSchema } from './values/primitives.ts';
 
 export const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
 export const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;
-/** Where a chart stands in the workbook. */
+/** Where a chart is in the workbook. */
 export type ChartPlace = (typeof CHART_PLACES)[number];
 
 const metricIds = z

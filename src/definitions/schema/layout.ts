@@ -17,7 +17,7 @@ export const layoutFields = {
     .enum(LAYOUTS)
     .optional()
     .describe(
-      'table: rows and columns, the default; scorecard: a row for each metric; trend: a small chart for each metric; exceptions: the breached or worst rows only; text: the description, or the headlines where there is none, without figures of its own.',
+      'table: rows and columns, the default; scorecard: a row for each metric; trend: a small chart for each metric; exceptions: the breached or worst rows only; text: the description, or the headlines if there is no description, without figures of its own.',
     ),
   groups: z
     .array(z.strictObject({ title: lineSchema(80), metrics: z.array(lineSchema(200)).min(1) }))

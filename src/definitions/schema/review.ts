@@ -33,7 +33,7 @@ export const approvalSchema = z.strictObject({
   four_eyes: z
     .boolean()
     .default(true)
-    .describe('Whoever triggered the run, or wrote a text that is printed in it, cannot approve it.'),
+    .describe('The person who triggered the run, and the authors of texts printed in it, cannot approve it.'),
   within: withinSchema
     .optional()
     .describe("Business days of the organization's calendar that approvers have, e.g. 2bd. Absent: no limit."),

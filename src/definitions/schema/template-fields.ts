@@ -15,7 +15,7 @@ const COMMON_VARIABLES = [
 /** A file of one section. */
 const SECTION_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
 const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
-/** Sentences about the figures; the first is empty if there is none. */
+/** Sentences about the figures; the first is empty if there is nothing to say. */
 const SUBJECT_VARIABLES = [...DELIVERY_VARIABLES, 'headline', 'headlines', 'headlines.size'] as const;
 /** An object store has no folders: the key names each file. */
 const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;

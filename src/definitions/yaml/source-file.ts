@@ -38,7 +38,7 @@ export interface SourceNode {
   readonly items?: readonly (SourceNode | undefined)[];
   /** Key or index in the file, where a corrected value has another one. */
   readonly step?: string | number;
-  /** Not in the file: stands in for a value that is missing or invalid. */
+  /** Not in the file: replaces a value that is missing or invalid. */
   readonly standIn?: true;
 }
 

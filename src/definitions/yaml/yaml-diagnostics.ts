@@ -75,7 +75,7 @@ const STOP_HINTS = {
   },
 } as const;
 
-/** A limit of reading that ended the file early; undefined if there was none. */
+/** A limit of reading that ended the file early; undefined if none was reached. */
 export const stopDiagnostic = ({ source, stoppedAt }: ParsedYaml): Diagnostic | undefined =>
   stoppedAt === undefined
     ? undefined

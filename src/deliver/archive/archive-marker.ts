@@ -58,7 +58,7 @@ export async function readMarker({ location, metadata }: MarkedArchive): Promise
 }
 
 /**
- * Writes the marker where there is none, as not yet registered in Redis, and returns the stored one: of several concurrent
+ * Writes the marker if it is missing, as not yet registered in Redis, and returns the stored one: of several concurrent
  * writers the first wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  *
  * @param now epoch ms

@@ -62,7 +62,7 @@ const runRefOf = ({ manifest }: PublishedManifest): RunRef => ({
  */
 export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: RunChain): Archive {
   const { link } = storage;
-  /** Runs that this process has just published, until it writes or reads one of their metadata files: there are none. */
+  /** Runs that this process has just published, until it writes or reads one of their metadata files: they have none. */
   const justPublished = new WeakSet<PublishedManifest>();
   const methods = metadataMethods((published) => {
     justPublished.delete(published);

@@ -118,7 +118,7 @@ const knownFieldsSchema = z.object({
   slot: z.string(),
   digest: z.string(),
   period: periodSchema,
-  /** Of the sections with a period of their own, by section id. Absent if there is none, and in older manifests. */
+  /** Of the sections with a period of their own, by section id. Absent without any, and in older manifests. */
   section_periods: z.record(z.string(), periodSchema).optional(),
   registry_version: z.number(),
   calls: listOf(
@@ -209,14 +209,14 @@ const knownFieldsSchema = z.object({
     }),
     MAX_RECIPIENTS,
   ).optional(),
-  /** The targets that held for the figures. Absent where there is none, and in older manifests. */
+  /** The targets that held for the figures. Absent without any, and in older manifests. */
   targets: listOf(targetSchema, MAX_TARGETS).optional(),
   /** The statuses of the figures; `target` is an index of `targets`. */
   judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
   /** Sentences, the most important first, in the report's language. */
   headlines: listOf(z.string(), MAX_HEADLINES).optional(),
   /**
-   * The review that the run was published after. Absent where there was none, and in older manifests. `content` is the SHA-256
+   * The review that the run was published after. Absent without a review, and in older manifests. `content` is the SHA-256
    * (hex) of what was approved: of `figures` and the comments; `figures` that of everything else frozen.
    */
   review: z

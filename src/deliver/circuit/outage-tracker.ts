@@ -11,7 +11,7 @@ type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
 
 /**
  * The services that one call of `deliver` has found to be down.
- * @param circuit shared with other workers; absent where there is none
+ * @param circuit shared with other workers; absent without Redis
  */
 export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined) {
   const outages = new Map<string, ServiceOutage>();

@@ -106,7 +106,7 @@ export async function rateLimitedCall<Value>(
     try {
       value = await call.attempt();
     } catch (thrown) {
-      // The claim is released last: whoever waits for it acquires next, and must find the token settled and the key blocked.
+      // The claim is released last: the caller that waits for it acquires next, and must find the token settled and the key blocked.
       const error = await settleToken(context, token, call.signal, thrown).finally(() => releaseClaim(coalescer));
       if (error.code === 'api.throttled') continue;
       if (!error.retryable || attempt === MAX_ATTEMPTS) return fail(error);
@@ -114,7 +114,7 @@ export async function rateLimitedCall<Value>(
       attempt += 1;
       continue;
     }
-    // In parallel, in one round trip: whoever waits for the response finds the token completed.
+    // In parallel, in one round trip: the caller that waits for the response finds the token completed.
     await Promise.all([
       ignoringRedisOutage(() => budget.complete(key, token)),
       ignoringRedisOutage(async () => coalescer?.put(value)),

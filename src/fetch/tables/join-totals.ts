@@ -41,7 +41,7 @@ function add(sums: Figures, reported: Readonly<Record<string, unknown>>, metrics
   });
 }
 
-/** The values of a joined table that are sums over several responses; undefined if there are none. */
+/** The values of a joined table that are sums over several responses; undefined without any. */
 export function summedFigures({ request, parts, sums }: Join): Sums | undefined {
   const values = parts.filter(({ period }) => period === 'this');
   // Parts of one bucket may also be split by groups, each in one part only: then `sums` is false.
@@ -59,8 +59,8 @@ const overlap = (one: Buckets, other: Buckets): boolean =>
   one.first < other.first + other.buckets && other.first < one.first + one.buckets;
 
 /**
- * The values of a section's table that are sums over several responses, those of other days included; undefined if there
- * are none.
+ * The values of a section's table that are sums over several responses, those of other days included; undefined
+ * without any.
  */
 export function summedFiguresOf({ join, partners }: Pick<SectionPlan, 'join' | 'partners'>): Sums | undefined {
   const own = join === undefined ? [] : [summedFigures(join)];

@@ -53,12 +53,12 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     duplicate_rows: ({ rows, first }) =>
       `${counted(rows, 'row came', 'rows came')} more than once${placeOf(first) === '' ? '' : `, for example ${placeOf(first)}`}; none was added up.`,
     unexpected_buckets: ({ rows, first }) =>
-      `${counted(rows, 'row belongs', 'rows belong')} to no bucket that was asked for, for example ${first === null ? 'one without a date' : first}.`,
+      `${counted(rows, 'row belongs', 'rows belong')} to no requested bucket, for example ${first === null ? 'one without a date' : first}.`,
     filter_mismatch: ({ rows, dimension, value }) =>
       `${counted(rows, 'row is', 'rows are')} of groups that the filter excludes, for example ${dimension} ${value}.`,
     limit_exceeded: ({ limit, rows }) =>
       `Asked for ${counted(limit, 'row')} at most, the service sent ${to.number(rows)}.`,
-    order_mismatch: () => 'The rows did not come in the order that was asked for.',
+    order_mismatch: () => 'The rows did not come in the requested order.',
     total_mismatch: ({ totals }) =>
       `A total is not the sum of its rows: ${totals
         .map(
@@ -101,7 +101,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     deprecated: ({ label, id, since, successor }) =>
       `${label} (${id}) is deprecated since ${since}${successor === null ? '' : `; ${successor} takes its place`}.`,
     replaced: ({ from, to: successor }) =>
-      `${successor.label} (${successor.id}) stands in place of ${from.label} (${from.id}), which is deprecated.`,
+      `${successor.label} (${successor.id}) replaces ${from.label} (${from.id}), which is deprecated.`,
     no_data_before: ({ label, first }) => `${label} has no data before ${first}: its figures are undefined.`,
     data_from: ({ label, first }) =>
       `${label} has data from ${first}: earlier figures are undefined, and those that include that day count from it on.`,
@@ -120,7 +120,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,
     list_count: ({ said, seen }) =>
       `The list speaks of ${counted(said, 'record')}; ${to.number(seen)} ${seen === 1 ? 'was' : 'were'} seen.`,
-    list_order: ({ by }) => `The list did not come in the order that was asked for (${by}).`,
+    list_order: ({ by }) => `The list did not come in the requested order (${by}).`,
     list_fields: ({ fields }) => `Not shown, because they hold more than a single value: ${fields.join(', ')}.`,
   };
 };

@@ -42,7 +42,7 @@ export const checkAgainstCatalog = (
   readings?: ReadingSettings,
 ): PlanDiagnostic[] => [...findCatalogDiagnostics(definition, catalog, readings)];
 
-/** The same, one after the other: whoever wants the first ones alone does not pay for the advice of the others. */
+/** The same, one after the other: a caller of the first ones alone does not pay for the advice of the others. */
 export function* findCatalogDiagnostics(
   definition: Definition,
   catalog: Catalog,

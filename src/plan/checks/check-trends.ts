@@ -24,7 +24,7 @@ export const trendDiagnostics = (requests: readonly SectionRequest[], input: Tre
     return without.length > 0 ? without : beforeData(known, at, span);
   });
 
-/** Current counts whose past nobody reads. */
+/** Current counts without stored readings. */
 function unreadCounts(section: MetricsSection, at: ValuePath, { settings }: TrendCheckInput): PlanDiagnostic[] {
   const gap = readingGap(section, settings?.readings);
   if (gap === undefined) return [];

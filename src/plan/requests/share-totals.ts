@@ -8,7 +8,7 @@ import { splitRequest } from './split-request.ts';
  * Turns requests for totals alone into requests for rows with totals, where another request reads rows of the same days
  * with the same filters: `mergeRequests` then answers both with one call. Only if every metric takes the other's
  * dimensions and granularity, and the call stays within its number of metrics; its rows stay as many. Returns the same
- * list if there is none.
+ * list if no request qualifies.
  */
 export function shareTotals(
   requests: readonly KeyedRequest[],

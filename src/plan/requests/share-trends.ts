@@ -6,8 +6,8 @@ import { requestRange } from './partition.ts';
 
 /**
  * Turns requests for trends into requests for all days of another request that has their buckets: `mergeRequests` then
- * answers both with one call. The other one may cover more days, and may be compared. Returns the same list if there is
- * none.
+ * answers both with one call. The other one may cover more days, and may be compared. Returns the same list if no
+ * request qualifies.
  */
 export function shareTrends(requests: readonly KeyedRequest[], limits: CallLimits): readonly KeyedRequest[] {
   let changed = false;

@@ -199,7 +199,7 @@ export async function processRun(
     confirmLock: activeRun.confirmLock,
   };
   const execute = async () => ports.execute(record, context);
-  // Where the record could not be written, that is the error, whatever became of the attempt that waited for it.
+  // Where the record could not be written, that is the error, regardless of the attempt that waited for it.
   const [outcome] = await Promise.all([
     execute().catch((thrown: unknown) => fail(toDocketError(thrown))),
     marked,
@@ -223,7 +223,7 @@ export async function processRun(
     await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
     log.info('Run ended', { state: outcome.value.state, ms: clock.now() - startedAt, count: counted.made });
     observe({ type: 'finished', state: outcome.value.state });
-    // The record was running while the event was appended: whoever appended it could not reopen the run.
+    // The record was running while the event was appended: its writer could not reopen the run.
     const { review } = outcome.value;
     if (review !== undefined && (await ports.continueReview?.(record, review))) return delayJob(clock.now());
     return;

@@ -49,7 +49,7 @@ export async function cancelRun(id: string, { by, reason }: DecisionAuthor, port
   }
 }
 
-/** Ends a run with a requested cancellation that nothing executes; false while a worker or its command does. */
+/** Ends a run with a requested cancellation that no process executes; false while a worker or its command does. */
 export async function cancelIfIdle(record: RunRecord, { runs, queue, clock, log }: CancelPorts): Promise<boolean> {
   if (record.cancel === null || isInlineRun(record) || !(await queue.remove(record.id))) return false;
   const error = cancelledError(record.cancel).toJSON();

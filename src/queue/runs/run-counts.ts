@@ -15,7 +15,7 @@ export const OPEN_STATES = [
 export interface OpenRunCount {
   readonly state: (typeof OPEN_STATES)[number];
   readonly count: number;
-  /** Epoch ms at which the oldest of them was opened; null when there is none. */
+  /** Epoch ms at which the oldest of them was opened; null without any. */
   readonly oldest: number | null;
 }
 

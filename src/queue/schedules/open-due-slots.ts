@@ -63,7 +63,7 @@ export interface DueSlotResult {
   readonly skipped: number;
   /** Reports whose slots could not be opened. Their cursors stay; the next scan tries again. */
   readonly failed: number;
-  /** The oldest slot of those, epoch ms; absent where there is none. */
+  /** The oldest slot of those, epoch ms; absent without any. */
   readonly stuck?: number;
 }
 

@@ -85,7 +85,7 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
     lift: mapped((of: PauseTarget, who: string, why: string) =>
       lift('', who, why, [pauseField(of), ...(of.report === null ? [keyPauseField(of.org)] : [])]),
     ),
-    /** Removes and returns the key's pause that this run caused; undefined when there is none. */
+    /** Removes and returns the key's pause that this run caused; undefined without one. */
     liftKeyPause: mapped(
       async (org: string, run: string, why: string) => (await lift(run, 'docket', why, [keyPauseField(org)]))[0],
     ),

@@ -15,7 +15,7 @@ export interface ReportSchedule extends CatchUpPolicy {
   between(after: number, upTo: number): readonly number[];
   /** Ms from this slot to the start of its run. */
   delayOf(slot: number): number;
-  /** The first slot after `after`; undefined when there is none. */
+  /** The first slot after `after`; undefined without one. */
   next(after: number): number | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { SmallChart } from './email-images.ts';
 
 export interface SummaryCell {
   readonly text: string;
-  /** The same, shorter, where it stands below its heading in a table. */
+  /** The same, shorter, below its heading in a table. */
   readonly short: string;
   readonly number: boolean;
   readonly undefined: boolean;

@@ -22,7 +22,7 @@ function splitKeys(columns: readonly ViewColumn[]): {
   return { keys: shown.filter(isKey), others: shown.filter((column, index) => !isKey(column, index)) };
 }
 
-/** What stands below the metric in a heading of two levels. */
+/** The text below the metric in a heading of two levels. */
 function subheading(view: ViewColumn, table: Table, context: PackContext): string {
   const { words } = context;
   const { role, comparison } = view;

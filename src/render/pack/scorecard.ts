@@ -133,7 +133,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
         figure,
         shared,
         {
-          // A metric that stands in two groups of one section is the same figure.
+          // A metric in two groups of one section is the same figure.
           section: tables.length > 1 ? (sectionOf.get(figure) ?? []) : [],
           scope: scope === '' ? figure.scope : '',
         },

@@ -51,7 +51,7 @@ interface Remarks {
   readonly comments: readonly PackComment[];
 }
 
-/** What sections of every kind have. `own` notes stand before those of the table; `targets` replace its notes on targets. */
+/** What sections of every kind have. `own` notes precede those of the table; `targets` replace its notes on targets. */
 function sectionHead(
   table: Table,
   context: PackContext,

@@ -27,7 +27,7 @@ function attentionTo(figures: readonly HeadlineFigure[], locale: string): Attent
 export function packSentences({ dataset, locale, calendar }: PackContext): PackSentences {
   const figures = headlineFigures(dataset, locale, calendar);
   const takeaways = new Map<string, string>();
-  // A dataset without headlines is one that nothing is said of.
+  // A dataset without headlines has no sentences.
   for (const { id } of dataset.headlines === undefined ? [] : dataset.tables) {
     const own = figures.filter(({ section }) => section === id);
     const [first] = buildHeadlines(own, dataset.headlineMetrics, locale);

@@ -16,7 +16,7 @@ const bestFigure = (figures: readonly TotalFigure[], metric: string): TotalFigur
 
 /**
  * The scorecard of the first printed scorecard section. Without one the totals of the metrics that headlines are wanted
- * of, else of the first eight unfiltered metrics of printed sections; undefined where there are none.
+ * of, else of the first eight unfiltered metrics of printed sections; undefined without any.
  */
 export function buildSummary(context: PackContext): Pack['summary'] {
   const { dataset, locale, columnsOf } = context;

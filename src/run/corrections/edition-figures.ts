@@ -65,7 +65,7 @@ export type EditionFigures = Readonly<z.infer<typeof editionFiguresSchema>>;
 /** Rows of a section with more are not kept; its totals are. */
 const MAX_ROWS = 20_000;
 
-/** Metrics that stand in for another one, or that another one replaces: their figures are not the same ones for long. */
+/** Metrics that replace another one, or that another one replaces: their figures are not the same ones for long. */
 function isStable({ name, kind, provisional, replacedBy }: Column, { notes }: Table): boolean {
   if (kind !== 'metric' || provisional || replacedBy !== undefined) return false;
   return !notes.some(({ message }) => message.id === 'replaced' && message.of.to.id === name);
@@ -84,7 +84,7 @@ const pick = (values: Row['values'] | MetricValues, metrics: readonly Column[]):
 
 /**
  * The figures of a table that the service should report again: not those of lists, current counts, cohorts, running periods
- * and partial buckets, incomplete tables, and deprecated or replaced metrics. Undefined where there is none.
+ * and partial buckets, incomplete tables, and deprecated or replaced metrics. Undefined without one.
  */
 function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
   const { id, title, columns, granularity, rows, totals, notes, current, readings, range, running } = table;

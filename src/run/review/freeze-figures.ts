@@ -28,7 +28,7 @@ export async function freezeFigures(
     await replacedFiles(order, ports.editions),
   );
   const review = createReviewInputs(dataset, order, definition, settings, conditions);
-  // Before the first event: whoever finds the review after Redis was lost can continue it.
+  // Before the first event: a process that finds the review after Redis was lost can continue it.
   await reviews.open(order, openReviewText({ order, definition, settings }));
   const frozen = { dataset, review, files, docket: version(), madeAt: ports.clock.now(), conditions };
   return storeFigures(reviews, order, { ...frozen, order, definition, settings });

@@ -21,7 +21,7 @@ export interface RenderPaths {
   /** Undefined: the built-in templates alone. */
   readonly templates: string | undefined;
   readonly logo: string | undefined;
-  /** The folder of `org.yaml`, where outputs find their files. Undefined: there is none. */
+  /** The folder of `org.yaml`, where outputs find their files. Undefined: no folder. */
   readonly orgFolder?: string | undefined;
 }
 

@@ -81,7 +81,7 @@ const invalid = (pointer: string, detail: string, metadata: QueryProblem['metada
 });
 
 const duplicate = (pointer: string, value: string): QueryProblem => ({
-  ...invalid(pointer, `"${value}" is asked for twice.`),
+  ...invalid(pointer, `"${value}" is requested twice.`),
   code: 'duplicate',
 });
 

@@ -230,11 +230,11 @@ describe('a joined table', () => {
     expect(incompleteNotes({ tables: [table] })).toEqual([]);
   });
 
-  test('says which metric stands in place of a deprecated one', () => {
+  test('says which metric replaces a deprecated one', () => {
     const section = { metrics: ['profiles.opened'], totals: false };
     const found = noted({ section, more: { follow_replacements: true }, answers: BOTH }, 'deprecated');
     expect(found.map(({ text }) => text)).toEqual([
-      'profiles.created (profiles.created) stands in place of profiles.opened (profiles.opened), which is deprecated.',
+      'profiles.created (profiles.created) replaces profiles.opened (profiles.opened), which is deprecated.',
     ]);
   });
 });

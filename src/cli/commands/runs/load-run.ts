@@ -46,7 +46,7 @@ export interface LoadedRun {
   readonly timeline: RunTimeline | undefined;
   /** Undefined if the run created no files, or they were removed from the archive. */
   readonly archived: ArchivedRunDetails | undefined;
-  /** Why the archive cannot be read now: nobody knows what it has of this run. */
+  /** Why the archive cannot be read now: what it has of this run is unknown. */
   readonly archiveError: DocketError | undefined;
 }
 

@@ -32,7 +32,7 @@ export function describeRun(
     case 'partly_delivered':
       return arrived;
     case 'delivery_unknown':
-      return `Nobody is known to have received it: ${arrived}`;
+      return `No delivery is confirmed: ${arrived}`;
     case 'held':
       if (record.error?.code === 'run.comments_missing') return 'It waits for comments. Nothing was sent.';
       if (review !== undefined) return 'Figures are missing. Nothing was sent.';

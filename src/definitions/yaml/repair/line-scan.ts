@@ -71,7 +71,7 @@ export function quoteEnd(text: string, start: number): number {
 const unclosedQuote = (text: string, start: number): { readonly quote?: number } =>
   /["']/.test(text[start] ?? '') && quoteEnd(text, start) === -1 ? { quote: start } : {};
 
-/** Behind `{{ … }}` or `{% … %}` at this column; -1: there is none. */
+/** Behind `{{ … }}` or `{% … %}` at this column; -1: no such end. */
 function templateEnd(text: string, start: number): number {
   const close = text.startsWith('{{', start) ? '}}' : text.startsWith('{%', start) ? '%}' : undefined;
   const end = close === undefined ? -1 : text.indexOf(close, start + 2);

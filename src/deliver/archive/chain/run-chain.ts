@@ -145,7 +145,7 @@ export function runChain(
     },
     /** Records files of a run together with the next call of `record`. */
     defer,
-    /** Records files of a run that were just written, and the deferred ones: whoever waits for a turn shares one entry. */
+    /** Records files of a run that were just written, and the deferred ones: callers that wait for a turn share one entry. */
     record: async (run: RunRef, written: readonly ChainFile[]): Promise<void> => {
       defer(run, written);
       const turn = (turns.get(run.id) ?? Promise.resolve()).then(

@@ -169,7 +169,7 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
           });
         }
       }),
-    /** The Object Lock of an object at `now`, epoch ms; undefined where there is none, or no permission to see it. */
+    /** The Object Lock of an object at `now`, epoch ms; undefined without a lock, or without permission to see it. */
     describeLock: (key: string, now: number): Promise<string | undefined> =>
       request('archive.unreachable', async ({ sdk, client }) => {
         const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(object(key)), withTimeout()));

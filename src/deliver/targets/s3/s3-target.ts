@@ -239,7 +239,7 @@ async function putObject(
 }
 
 const CONFLICT_DETAIL =
-  'other bytes stand under this key already; remove them, make the key differ, or write "overwrite: true".';
+  'this key already has other content; remove it, make the key differ, or write "overwrite: true".';
 const UNVERIFIABLE_DETAIL =
   'the store cannot keep what stands there from being replaced, and does not let us look; let the key read it, or write "overwrite: true".';
 

@@ -80,7 +80,7 @@ export async function openSftp(
         hostVerifier: (offered: Buffer) => {
           const fingerprint = fingerprintOf(offered);
           if (pinned.some((key) => key.fingerprint === fingerprint)) return true;
-          keyMismatch = `${sftpServerUrl(spec)} shows another key than the pinned one: ${hostKeyType(offered) ?? 'a key'} ${fingerprint}. Nothing was sent. Ask whoever runs the server before you change host_key.`;
+          keyMismatch = `${sftpServerUrl(spec)} shows another key than the pinned one: ${hostKeyType(offered) ?? 'a key'} ${fingerprint}. Nothing was sent. Ask the operator of the server before you change host_key.`;
           return false;
         },
         readyTimeout: READY_TIMEOUT_MS,

@@ -89,7 +89,7 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
       try {
         await probeConnection(url, { allowPrivate, redact: secrets.redactor.redact });
       } catch (error) {
-        throw probeError(`The ${name}`, errorMessage(error), 'Correct the URL, or ask whoever runs the receiver.');
+        throw probeError(`The ${name}`, errorMessage(error), 'Correct the URL, or ask the operator of the receiver.');
       }
       return `${typeof spec.url === 'string' ? url.host : name} can be reached; nothing was posted`;
     },

@@ -5,7 +5,7 @@ import type { Replacement } from '../../../plan/plan.ts';
 /** Names by id, from a report's `labels`. A map: ids come from outside. */
 export type DisplayNames = ReadonlyMap<string, string>;
 
-/** What a report says by metric id, also by the id of the metric that stands in its place. */
+/** What a report says by metric id, also by the id of the metric that replaces it. */
 export function byMetric<Said>(
   said: Readonly<Record<string, Said>> | undefined,
   sections: readonly { readonly replaced?: readonly Replacement[] }[],

@@ -27,7 +27,7 @@ interface ShownNumbers {
 }
 
 /**
- * Numbers typed in a comment that contradict the figures of its section: they look like figures, or stand in a sentence with
+ * Numbers typed in a comment that contradict the figures of its section: they look like figures, or are in a sentence with
  * the label of a metric, and no figure, change, target or figure before is rounded to them. Numbers from references are never
  * among them. Empty for sections without metrics, and for very long ones. Pure.
  *

@@ -52,7 +52,7 @@ export interface CsvColumn {
   readonly described?: SchemaField;
   /** The row's field, quoted. */
   readonly field: (row: Row) => string;
-  /** The field of the service's total, quoted; undefined where there is none. */
+  /** The field of the service's total, quoted; undefined without a total. */
   readonly total: string | undefined;
 }
 

@@ -82,7 +82,7 @@ async function writePlainWorkbook(path: string, dataset: Dataset, options: Workb
 }
 
 export interface WriteOptions extends WorkbookOptions {
-  /** The organization's own workbook, and what becomes of its macros. Absent: Docket's. */
+  /** The organization's own workbook, and how its macros are treated. Absent: Docket's. */
   readonly template?: { readonly name: string; readonly macros: 'keep' | 'remove' } | undefined;
   /** The folder of the organization's `org.yaml`, where templates are. */
   readonly orgFolder?: string | undefined;

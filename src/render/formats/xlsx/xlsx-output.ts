@@ -20,7 +20,7 @@ export const xlsxOutputSchema = z.strictObject({
   macros: z
     .enum(['keep', 'remove'])
     .optional()
-    .describe('What becomes of the macros of a .xlsm or .xltm template; they are kept by default.'),
+    .describe('How the macros of a .xlsm or .xltm template are treated; they are kept by default.'),
 });
 
 export type XlsxOutput = z.output<typeof xlsxOutputSchema>;

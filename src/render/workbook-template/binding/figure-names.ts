@@ -51,7 +51,7 @@ export function figuresOf({ comparisons, toDate }: Asked): readonly NamedFigure[
   ];
 }
 
-/** What stands behind a metric's id to name this figure in full: `.previous_year`; empty for its own figure. */
+/** The suffix of a metric's id that names this figure in full: `.previous_year`; empty for its own figure. */
 export function figureSuffix(target: FigureTarget): string {
   switch (target.figure) {
     case 'previous':
@@ -65,7 +65,7 @@ export function figureSuffix(target: FigureTarget): string {
   }
 }
 
-/** Everything that may stand behind an id, whether or not the section has it. */
+/** Everything that may follow an id, whether or not the section has it. */
 export const ALL_SUFFIXES: readonly string[] = figuresOf({
   comparisons: ['previous_period', 'previous_year'],
   toDate: 'year',

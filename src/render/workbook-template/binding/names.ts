@@ -49,7 +49,7 @@ const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
 export const sectionsNamed = (sections: readonly SectionOutline[], name: string): readonly SectionOutline[] =>
   withKey(sections, nameKey(name), ({ id }) => [id]);
 
-/** A duration in the unit that stands behind it: `profiles.time_to_decision_p50.previous.hours`. */
+/** A duration in the unit that follows it: `profiles.time_to_decision_p50.previous.hours`. */
 function readInUnit(section: SectionOutline, rest: string): NameReading | undefined {
   const unit = DURATION_UNIT_NAMES.find((each) => rest.endsWith(`.${each}`));
   if (unit === undefined) return undefined;

@@ -4,7 +4,7 @@ import type { CellRange } from '../workbook/cells.ts';
 /** More values than these are not kept in a chart: Excel reads them from the cells anyway. */
 export const MAX_CACHED_POINTS = 10_000;
 
-/** What bound tables and names write, by where it stands in the filled workbook. */
+/** What bound tables and names write, by its place in the filled workbook. */
 export interface BoundCells {
   /**
    * The values of a range, row by row. Undefined where one of its cells is not bound, or a formula computes it, or there are

@@ -21,7 +21,7 @@ interface PlacedSheet {
   readonly names: readonly { readonly row: number; readonly column: number; readonly value: CellValue }[];
 }
 
-/** Rows of a table are read when one of its values is asked for, at most `MAX_CACHED_POINTS` of them; those behind are not known. */
+/** Rows of a table are read when one of its values is requested, at most `MAX_CACHED_POINTS` of them; those behind are not known. */
 export function createBoundCells(fills: readonly SheetFill[], map: ReferenceMap): BoundCells {
   const sheets = fills.map((fill) => placeSheet(fill, map));
   const firstRows = new Map<TableFill, readonly (readonly CellValue[])[]>();

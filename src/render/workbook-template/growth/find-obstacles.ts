@@ -213,7 +213,7 @@ const outOfOrder = ({ name }: TemplateSheet, { outOfOrder: cell }: SheetObstacle
           code: 'workbook.invalid',
           at: { sheet: name, cell },
           expected: 'rows and cells in ascending order',
-          got: 'one behind another that it stands before',
+          got: 'one after another that it should follow',
           next: 'Open the workbook in Excel, save it again, and check it',
         },
       ];

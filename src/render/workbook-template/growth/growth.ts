@@ -2,7 +2,7 @@ import type { CellAddress, CellRange } from '../workbook/cells.ts';
 
 /**
  * The rows of the tables that start and end together on a sheet, and how many rows of data they get. Whole rows are inserted
- * behind `last`; what stands below moves. With fewer rows than the template has, the rest is cleared: the tables and the
+ * behind `last`; what is below moves. With fewer rows than the template has, the rest is cleared: the tables and the
  * ranges over them end earlier, a totals row moves up below the last row, and nothing else moves.
  */
 export interface RowBand {

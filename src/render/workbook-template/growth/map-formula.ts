@@ -13,7 +13,7 @@ import type { ReferenceMap } from './growth.ts';
 export interface FormulaPlace {
   readonly row: number;
   /**
-   * It stands in the body of a bound table, or holds for each cell of a range, and is relative to its row: a range whose end
+   * It is in the body of a bound table, or holds for each cell of a range, and is relative to its row: a range whose end
    * has no `$` ends with the formula's row (`SUM(B$2:B5)`), not with the table.
    */
   readonly filled: boolean;

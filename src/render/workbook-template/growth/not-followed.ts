@@ -23,7 +23,7 @@ export function findNotFollowed(formula: string): ReadonlySet<NotFollowed> {
   return found;
 }
 
-/** Texts other than the first argument of INDIRECT are empty, so that nothing in them is taken for a function. */
+/** Texts other than the first argument of INDIRECT are empty: their content is not taken for a function. */
 const withoutTexts = (formula: string): string =>
   formula.replace(/(INDIRECT\s*\(\s*)?"(?:[^"]|"")*"/gi, (whole, call?: string) => (call === undefined ? '""' : whole));
 

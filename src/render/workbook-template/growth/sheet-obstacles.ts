@@ -15,7 +15,7 @@ export interface SheetObstacles {
   readonly formulaCells: readonly CellAddress[];
   /** The first formula that is too long to be read. */
   readonly tooLong: FormulaCell | null;
-  /** The first cell or row behind one that it should stand before: such a sheet cannot be filled. */
+  /** The first cell or row after one that it should precede: such a sheet cannot be filled. */
   readonly outOfOrder: string | null;
   /** Of those that matter, from top to bottom. */
   readonly hiddenRows: ReadonlySet<number>;

@@ -44,7 +44,7 @@ export interface TemplatePackage {
   close(): Promise<void>;
 }
 
-/** What becomes of a part: its new content, or null to leave it out. Parts without a change are copied byte for byte. */
+/** How a part is written: its new content, or null to leave it out. Parts without a change are copied byte for byte. */
 export type PartChange = string | (() => AsyncIterable<string | Uint8Array>) | null;
 
 /** Changes by the name of the part, in any order. A name that the template has not is added at the end. */

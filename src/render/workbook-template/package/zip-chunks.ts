@@ -109,7 +109,7 @@ async function* entryChunks(header: ZipHeader, content: ZipEntry['content']): As
   yield sizes;
 }
 
-/** The sizes of a stream are known at its end, and stand behind its data. */
+/** The sizes of a stream are known at its end, and follow its data. */
 async function* streamedChunks(
   header: ZipHeader,
   chunks: AsyncIterable<string | Uint8Array>,

@@ -38,7 +38,7 @@ export function readTable(file: string, text: string, part: string, sheet: strin
     throw invalidTemplate(file, `The table ${clipText(name)} on the sheet ${clipText(sheet)} is damaged.`, {
       expected: `a range of ${columns.length} columns with at least one row of data`,
       got: clipText(attributes.ref ?? 'none'),
-      next: 'Repair the table in Excel, or make it anew.',
+      next: 'Repair the table in Excel, or create it again.',
     });
   }
   return {

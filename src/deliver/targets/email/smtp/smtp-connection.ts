@@ -158,7 +158,7 @@ export function smtpPool(options: SmtpOptions) {
     session.close();
   };
   return {
-    /** A live pooled session; undefined when there is none. */
+    /** A live pooled session; undefined if the pool has none. */
     acquire: async (): Promise<SmtpSession | undefined> => {
       for (;;) {
         const session = [...idle.keys()].at(-1);

@@ -112,7 +112,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     .filter((each) => isMetric(each) && !each.printed)
     .map((each) => definitionOf(each));
   const groups = pack.definitions.filter((each) => !isMetric(each));
-  // As small as paper allows: all metrics stand on one page where they can.
+  // As small as paper allows: all metrics are on one page where they fit.
   const fixed = NAME_WIDTH + UNIT_WIDTH + KNOW_WIDTH;
   const description = Math.max(MIN_DESCRIPTION_WIDTH, pageAt(page, MIN_SCALE).characters - fixed);
   const printed = [NAME_WIDTH, description, UNIT_WIDTH, KNOW_WIDTH];

@@ -46,7 +46,7 @@ export async function writeChartData(
   await sheet.addRow([{ value: words.workbook.charts.data, style: STYLES.plain }], 18);
   await sheet.addRow([], 6);
   for (const { block } of blocks) {
-    // The names of the series are the legend of the chart too: their units stand above them.
+    // The names of the series are the legend of the chart too: their units are above them.
     const units = block.series.map(
       ({ quantity }): Cell => ({ value: unitLabel(quantity, words) ?? null, style: STYLES.quietRight }),
     );

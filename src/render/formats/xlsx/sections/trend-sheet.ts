@@ -21,7 +21,7 @@ import { sectionGrid } from './grid/section-grid.ts';
 import { footnotes, introduction, linesPoints, writeLines } from './sheet-lines.ts';
 
 const MAX_ABREAST = 3;
-/** So few panels are drawn two abreast. */
+/** So few panels are drawn two side by side. */
 const MAX_LARGE_PANELS = 4;
 const MIN_BAND_ROWS = 9;
 const MAX_BAND_ROWS = 17;

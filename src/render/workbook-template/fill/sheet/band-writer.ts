@@ -9,7 +9,7 @@ import { type BandFill, type NameValues, type NewCells, shrinks } from './sheet-
 import { isEmpty, type SheetRow } from './sheet-rows.ts';
 import { createTableCursor } from './table-cursor.ts';
 
-/** Writes what the tables of a band get. Rows are asked for in their order. */
+/** Writes what the tables of a band get. Rows are requested in their order. */
 export interface BandWriter {
   readonly band: RowBand;
   /** A row of data, or the totals row of tables that shrink. */

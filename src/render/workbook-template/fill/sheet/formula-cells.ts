@@ -27,7 +27,7 @@ export interface SheetFormulas {
 export interface CellMove {
   readonly row: number;
   readonly newRow: number;
-  /** It stands in the body of a bound table. */
+  /** It is in the body of a bound table. */
   readonly filled: boolean;
 }
 
@@ -83,7 +83,7 @@ export function createCellWriter(sheet: string, map: ReferenceMap, { shared, arr
   };
 }
 
-/** What stands in a cell behind its tag: another formula, and no result. */
+/** The content of a cell after its tag: another formula, and no result. */
 function contentXml({ tokens, formula }: SheetCell, formulaXml: string): string {
   let xml = '';
   let depth = 0;

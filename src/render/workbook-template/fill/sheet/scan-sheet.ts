@@ -105,7 +105,7 @@ function assertStays(sheet: string, bands: readonly BandFill[], row: number): vo
   });
 }
 
-/** The cell stands in the body of a bound table. */
+/** The cell is in the body of a bound table. */
 export const isFilled = (bands: readonly BandFill[], row: number, column: number): boolean =>
   bands.some(
     ({ band }) =>

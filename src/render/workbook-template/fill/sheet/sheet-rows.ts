@@ -23,7 +23,7 @@ export interface SheetRow {
   readonly row: number;
   readonly open: XmlOpen;
   readonly cells: readonly SheetCell[];
-  /** What stands behind the last cell, without the end of the row. */
+  /** What follows the last cell, without the end of the row. */
   readonly after: string;
   /** Empty where the row is written as `<row/>`. */
   readonly close: string;

@@ -34,7 +34,7 @@ interface SizedDrawing {
   readonly range: CellRange;
 }
 
-/** Charts and pictures whose both corners stand on cells ("Move and size with cells"). */
+/** Charts and pictures whose both corners are tied to cells ("Move and size with cells"). */
 function readSized(part: XmlPart): readonly SizedDrawing[] {
   const found: SizedDrawing[] = [];
   let corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };

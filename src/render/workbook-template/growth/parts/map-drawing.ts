@@ -61,7 +61,7 @@ export const mapChartShapes = (part: XmlPart, map: ReferenceMap): string | undef
   rewriteXml(tokensOf(part), { attributes: (element) => mapLink(element, '', map) });
 
 /**
- * The last row, from 1, of drawings that are not sized and have rows inserted behind them; 0 if there is none. Their heights
+ * The last row, from 1, of drawings that are not sized and have rows inserted after them; 0 without any. Their heights
  * depend on those of the rows.
  */
 export function lastRowOfKeptSizes(part: XmlPart, sheet: string, map: ReferenceMap): number {

@@ -5,7 +5,7 @@ import { mapFormula } from '../map-formula.ts';
 import { prefixOf, rawOf, rewriteXml, type XmlRewriter } from './rewrite-xml.ts';
 import { tokensOf, type XmlPart } from './xml-part.ts';
 
-/** What stands before `calcPr` in a workbook (ECMA-376 part 1, §18.2.27). */
+/** What precedes `calcPr` in a workbook (ECMA-376 part 1, §18.2.27). */
 const BEFORE_CALCULATION = ['sheets', 'functionGroups', 'externalReferences', 'definedNames'];
 
 /**

@@ -17,7 +17,7 @@ const DEFAULT_HEIGHT = 15;
 
 /**
  * Reads the heights of a sheet's rows; rows that say none have the sheet's default.
- * @param until The last row that is asked for.
+ * @param until The last requested row.
  */
 export async function readRowHeights(
   template: Pick<TemplatePackage, 'openPart'>,

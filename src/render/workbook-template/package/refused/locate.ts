@@ -22,7 +22,7 @@ export async function sheetsOfParts(
   return owners;
 }
 
-/** The cell at the upper left of the picture or shape of a drawing that uses a relationship; undefined if there is none. */
+/** The cell at the upper left of the picture or shape of a drawing that uses a relationship; undefined without one. */
 export async function anchorOf(pack: TemplatePackage, drawing: string, id: string): Promise<string | undefined> {
   const from: { row?: number; col?: number } = {};
   let inFrom = false;

@@ -11,7 +11,7 @@ interface Watched {
 
 /**
  * Finds the ranges with a formula in one of their cells. Only sheets with such ranges are read, until all of them have one.
- * @returns Whether a range that was asked for has one.
+ * @returns Whether a requested range has one.
  */
 export async function findComputed(
   source: Pick<TemplatePackage, 'openPart'>,
@@ -50,7 +50,7 @@ async function watch(
         } else if (token.local === 'c') {
           cell.column = parseCell(token.attributes.r ?? '')?.column ?? cell.column + 1;
         } else if (token.local === 'f') {
-          // Array formulas and data tables stand in their first cell.
+          // Array formulas and data tables are in their first cell.
           const range = parseRange(token.attributes.ref ?? '') ?? { from: cell, to: cell };
           for (const one of watched) if (overlaps(one.range, range) || includes(one.range, cell)) one.computed = true;
         }
