@@ -96,7 +96,7 @@ describe('links of the security pages', () => {
       .toLowerCase()
       .replace(/[^\p{L}\p{N}\s-]/gu, '')
       .replaceAll(' ', '-');
-  const links = [MODEL, EVIDENCE, 'docs/admin.md'].flatMap((page) =>
+  const links = [MODEL, EVIDENCE, 'docs/internals/sign-in.md'].flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(
       ([, path, anchor]) => [page, path || undefined, anchor] as const,
     ),

@@ -141,7 +141,9 @@ export function evaluateAccounts(count: number, mode: number): CheckResult {
       'Run `chmod go-w` on it.',
     );
   }
-  return count === 0 ? warn('no entry: no account has access', 'Add entries as docs/sign-in.md shows.') : ok(entries);
+  return count === 0
+    ? warn('no entry: no account has access', 'Add entries as docs/how-to/reverse-proxy-sign-in.md shows.')
+    : ok(entries);
 }
 
 const checkAccounts = (path: string): Promise<Finding> =>

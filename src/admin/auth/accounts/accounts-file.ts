@@ -9,8 +9,8 @@ const FORMAT: YamlListFormat<AccountRule> = {
   schema: z.array(accountRuleSchema),
   name: 'file of accounts',
   expected: 'a YAML list of { subject | email | group, role, orgs }',
-  next: 'Correct it as docs/sign-in.md shows.',
-  nextIfMissing: 'Write it as docs/sign-in.md shows, or correct DOCKET_OIDC_ACCOUNTS.',
+  next: 'Correct it as docs/how-to/reverse-proxy-sign-in.md shows.',
+  nextIfMissing: 'Write it as docs/how-to/reverse-proxy-sign-in.md shows, or correct DOCKET_OIDC_ACCOUNTS.',
 };
 
 /** The entries of the mapping file. Throws `config.invalid` with its path. */
