@@ -156,7 +156,7 @@ describe('the admin route', () => {
       }
       expect(asked).toContainEqual(['acme', 'mailed', '2026-11-09', '2026-11-15']);
       expect(await bench.runs.list({ report: 'mailed', limit: 1 })).toEqual([]);
-      // Whoever may only look is told nothing of it.
+      // A read-only token is told nothing of it.
       const asking = asked.length;
       expect((await to({}, {}, 'viewer')).status).toBe(403);
       expect(asked).toHaveLength(asking);
@@ -387,7 +387,7 @@ describe('the admin route', () => {
       return call('GET', '/metrics', as);
     };
 
-    it('are for whoever may see all organizations, in the type that Prometheus expects', async () => {
+    it('are for tokens that see all organizations, in the type that Prometheus expects', async () => {
       const response = await scraped('lastDay');
       expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
       expect(await response.text()).toBe('docket_redis_up 1\n');

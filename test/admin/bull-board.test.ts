@@ -56,7 +56,7 @@ describe('Bull Board', () => {
     return { ...browser, front, csrf: /name="csrf" value="([^"]+)"/.exec(front)?.[1] ?? '' };
   };
 
-  it('is not there unless it is asked for', async () => {
+  it('is not there unless it is enabled', async () => {
     const { send, front } = await visit(ben.token, 'off');
     for (const path of ['/queues', '/queues/', QUEUES]) expect((await send('GET', path)).status).toBe(404);
     expect(front).not.toContain('/queues');

@@ -77,7 +77,7 @@ describe('the evidence', () => {
     expect(tests.filter((name) => !isTest(name))).toEqual([]);
   });
 
-  it('names only tests that are there where it describes what becomes of repeated secrets', () => {
+  it('names only existing tests where it describes how repeated secrets are handled', () => {
     const tests = testsIn(section('Secrets that a peer repeats'));
     expect(tests.length).toBeGreaterThan(3);
     expect(tests.filter((name) => !isTest(name))).toEqual([]);

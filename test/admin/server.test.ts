@@ -84,7 +84,7 @@ describe('the server of the admin route', () => {
     expect(answer.toLowerCase()).toContain('content-type: application/problem+json');
   });
 
-  it('lets requests in hand end when it closes, and takes no more', async () => {
+  it('lets running requests end when it closes, and takes no more', async () => {
     const asked = deferred();
     const go = deferred();
     const server = await listen({
@@ -141,7 +141,7 @@ describe('the server of the admin route', () => {
     expect(await raw(await listen(), request)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('does not call it a defect when somebody goes away amid a body', async () => {
+  it('does not call it a defect when a client goes away within a body', async () => {
     const log = recordingLog();
     const app = createTestAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {}, { log });
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log });

@@ -192,7 +192,7 @@ test('of fifty organizations none finds anything of another in its mail, its fol
   }
 });
 
-test('a run that is triggered fifty times at once, put in line by hand and replayed after its job is gone is delivered once', async () => {
+test('a run that is triggered fifty times at once, enqueued by hand and replayed after its job is gone is delivered once', async () => {
   const { jobs, worker, mail, redis, prefix, root, ended } = await aHouse(1, () => 'key');
   const request = {
     ...requireReport(jobs, `org-${canaryOf(0)}/weekly`),

@@ -159,7 +159,9 @@ describe.concurrent.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kin
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when Redis is flushed amid 60 runs: they wait until the calls before are forgotten', async ({ expect }) => {
+  test('nor when Redis is flushed during 60 runs: they wait until the calls before are forgotten', async ({
+    expect,
+  }) => {
     const figures = await makeRuns(kind, async ({ admin }) => void (await admin.flushall()));
     expect(figures).toMatchObject(kept);
   });

@@ -36,7 +36,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('shows an organization its own alone, and what belongs to none to whoever may see all', async () => {
+  it('shows an organization its own alone, and what belongs to none to tokens that see all', async () => {
     expect((await runs({ orgs: ['rival'], includeGlobal: false, limit: 10 })).of).toEqual(['1']);
     expect((await runs({ orgs: ['acme'], includeGlobal: false, limit: 10 })).of).toEqual(['schedule.paused', '2', '0']);
     expect((await runs({ orgs: [], includeGlobal: false, limit: 10 })).of).toEqual([]);

@@ -74,7 +74,7 @@ it('says all faults at once, with line and column, as docket check does', async 
   expect(await validate('')).toMatchObject({ status: 200, body: { ok: false } });
 });
 
-it('shows what the catalog cannot answer where the text asks it, and says when there was none to compare with', async () => {
+it('shows what the catalog cannot answer where the text asks it, and says so without a catalog to compare with', async () => {
   const posted = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG });
   const app = anApp(NO_PLANNING, posted.validate);
   const { body } = await validate(REPORT.replace('profiles.created', 'profiles.createt'), { app }).finally(
@@ -125,7 +125,7 @@ it('is as if nothing were there for strangers', async () => {
   expect(await validate(REPORT, { as: 'rival' })).toMatchObject({ status: 404 });
 });
 
-it('explains a report for the period that is asked for, and says what is missing for it', async () => {
+it('explains a report for the requested period, and says what is missing for it', async () => {
   const asked: unknown[] = [];
   const app = anApp({
     explain: async ({ definition }, period, { mayAsk }) => {

@@ -94,7 +94,7 @@ describe('reports as they are defined now', () => {
     }
   });
 
-  it('tell the days of a period as their own zone and calendar count them, to whoever sees them', async () => {
+  it('tell the days of a period as their own zone and calendar count them, to every reader', async () => {
     const own = access('acme');
     const [month, days] = await own.periods('acme', 'weekly', [
       'previous_month',

@@ -138,13 +138,13 @@ describe('GET /api/runs/{id}/events', () => {
       headers: { ...as('viewer'), 'last-event-id': end.id ?? '' },
     });
     expect(again.status).toBe(204);
-    // Whoever does not know of the end is told, and told that it is the end.
+    // A client that has not seen the end is told, and told that it is the end.
     const late = told(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
     expect(runSchema.parse(JSON.parse((await next(late, 'run')).data ?? '')).state).toBe('done');
     await next(late, 'end');
   });
 
-  it('tells whoever comes back only what is new', async () => {
+  it('tells a client that comes back only what is new', async () => {
     const app = anApp(manualClock(NOW));
     const id = await opened();
     const first = told(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));

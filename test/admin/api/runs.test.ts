@@ -70,7 +70,7 @@ describe('the listing of runs', () => {
       return seen;
     };
     expect(await walk('/api/runs?limit=4', 'ops')).toEqual(newestFirst(ids.acme));
-    // Two of a millisecond stand on either side of a page's end.
+    // Two of a millisecond are on either side of a page's end.
     const all = await walk('/api/runs?limit=5', 'both');
     expect(all).toHaveLength(12);
     expect(new Set(all)).toEqual(new Set([...ids.acme, ...ids.rival]));

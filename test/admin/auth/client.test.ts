@@ -114,7 +114,7 @@ describe('a host', () => {
     },
   );
 
-  it('may be any for probes, and for whoever has a token', async () => {
+  it('may be any for probes, and for clients with a token', async () => {
     const host = 'docket-7c4.internal';
     expect((await get('/healthz', { host })).status).toBe(200);
     expect((await get('/api/thing', { host, authorization: `Bearer ${ann.token}` })).status).toBe(200);

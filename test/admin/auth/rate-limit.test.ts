@@ -27,7 +27,7 @@ describe('the rate of requests', () => {
     );
   const as = ({ token }: typeof ann) => ({ authorization: `Bearer ${token}` });
 
-  it('is limited for each token by itself, says how much is left, and begins anew after a minute', async () => {
+  it('is limited for each token by itself, says how much is left, and starts again after a minute', async () => {
     const left = [];
     for (let n = 0; n < 3; n += 1) left.push((await get('/api/thing', as(ann))).headers.get('ratelimit'));
     expect(left).toEqual(['"requests";r=2;t=60', '"requests";r=1;t=60', '"requests";r=0;t=60']);
@@ -41,7 +41,7 @@ describe('the rate of requests', () => {
     expect((await get('/api/thing', as(ann))).status).toBe(200);
   });
 
-  it('is limited by address for whoever has no token', async () => {
+  it('is limited by address for clients without a token', async () => {
     const statuses = [];
     for (let n = 0; n < 4; n += 1) statuses.push((await get('/api/thing', {}, '192.0.2.1')).status);
     expect(statuses).toEqual([401, 401, 401, 429]);

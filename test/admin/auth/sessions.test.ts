@@ -22,7 +22,7 @@ describe('a session of the page', () => {
   });
   const keys = () => redis.keys(`${prefix}:session:*`);
 
-  it('begins with a token and lets in whoever has its cookie', async () => {
+  it('begins with a token and admits clients with its cookie', async () => {
     const browser = cookieClient(authApp);
     expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
     const { response, outcome } = await browser.signIn(ann.token);
@@ -62,7 +62,7 @@ describe('a session of the page', () => {
   });
 
   it.each(['', 'null', '{"mark":1}', '{"mark":"a","began":1e300,"seen":1}', '[[[['])(
-    'that stands in Redis as %j is none: its bearer signs in again',
+    'that is in Redis as %j is invalid: its bearer signs in again',
     async (text) => {
       const browser = cookieClient(authApp);
       await browser.signIn(ann.token);
@@ -107,7 +107,7 @@ describe('a session of the page', () => {
     expect(old.status).toBe(303);
   });
 
-  it('ends when its user signs out, for whoever copied the cookie as well', async () => {
+  it('ends when its user signs out, for a copied cookie as well', async () => {
     const browser = cookieClient(authApp);
     const { outcome } = await browser.signIn(ann.token);
     const copied = browser.jar.get('docket');
@@ -213,7 +213,7 @@ describe('a session of the page', () => {
       expect.objectContaining({ level: 'warn', event: 'token.refused', from: '192.0.2.9', path: '/sign-in' }),
     );
     expect(JSON.stringify(authApp.log.lines)).not.toContain('docket_guess');
-    // Ten lines and a last one of another address: whoever goes on guessing does not fill the log.
+    // Ten lines and a last one of another address: a client that goes on guessing does not fill the log.
     for (let n = 0; n < 20; n += 1) await browser.signIn('docket_more');
     expect(authApp.log.lines.filter(({ event }) => event === 'token.refused')).toHaveLength(11);
   });

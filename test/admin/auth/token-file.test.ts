@@ -126,7 +126,7 @@ describe('the file of tokens', () => {
     });
   });
 
-  it('may come later: until then nobody is let in, and the log says how to let somebody', async () => {
+  it('may come later: until then every request is rejected, and the log says how to create a token', async () => {
     const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
     const tokens = await watchTokenFile(path, { clock, log });
     expect(log.lines).toMatchObject([
@@ -137,7 +137,7 @@ describe('the file of tokens', () => {
     expect(await tokens.verify(token)).toMatchObject({ accepted: true, principal: { name: 'first' } });
   });
 
-  it('may be empty: the log says that nobody is let in', async () => {
+  it('may be empty: the log says that every request is rejected', async () => {
     const [log, path] = [recordingLog(), aPath()];
     await writeFile(path, '[]\n', { mode: 0o600 });
     await watchTokenFile(path, { clock: manualClock(0), log });
@@ -146,7 +146,7 @@ describe('the file of tokens', () => {
     ]);
   });
 
-  it('is not needed: then nobody is let in, and the log says how to let somebody', async () => {
+  it('is not needed: then every request is rejected, and the log says how to create a token', async () => {
     const log = recordingLog();
     expect(await noTokens(log).verify(newToken().token)).toEqual({ accepted: false, why: 'unknown' });
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('docket tokens create') }]);

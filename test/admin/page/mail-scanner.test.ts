@@ -35,7 +35,7 @@ const notices = NEWS.map((news) => {
 
 it('a scanner of mail that follows every link and submits every form reaches no review, and no more than the sign-in', async () => {
   const used: string[] = [];
-  /** Whoever is signed in could comment and decide. */
+  /** A signed-in person could comment and decide. */
   const watched = (): Partial<Access> => {
     const acting = ['comment', 'approve', 'reject', 'decide', 'review', 'reviewFile', 'reviewPreview', 'run'] as const;
     const all = Object.fromEntries(

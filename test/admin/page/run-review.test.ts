@@ -59,7 +59,7 @@ describe('the review of a run', () => {
     for (const name of ['Dan Roth', 'Eva Meier']) expect(panel).toContain(name);
     expect(panel.split(`name="content" value="${content}"`)).toHaveLength(3);
     expect([has(panel, 'approve'), has(panel, 'reject'), has(panel, 'comments')]).toEqual([true, true, true]);
-    // It does not change under the eyes of whoever decides.
+    // It does not change while a reviewer decides.
     expect(panel).not.toMatch(/^<div id="review-part"[^>]*data-live/);
   });
 
@@ -122,7 +122,7 @@ describe('the review of a run', () => {
     const panel = panelOf(await show(view, { token }));
     const all = ['approve', 'reject', 'comments', 'release'] as const;
     expect(all.filter((what) => has(panel, what))).toEqual(forms);
-    // It stays as it is for whoever decides about what is there.
+    // It stays as it is for reviewers who decide about what is there.
     const decides = view.files.length > 0 && forms.some((what) => what === 'approve' || what === 'reject');
     expect(/^<div id="review-part"[^>]*data-live/.test(panel)).toBe(!decides);
   });

@@ -33,7 +33,7 @@ describe('the page of a run', () => {
     state,
     ...change,
   });
-  /** The page of a run that ended so, with these deliveries. */
+  /** The page of a run that ended in this state, with these deliveries. */
   const ended = (state: 'failed' | 'partly_delivered' | 'cancelled', rows: readonly DeliveryRow[]) => {
     const run = runOf('ended', state, { files: [] });
     return html(`/runs/${run.id}`, {

@@ -46,7 +46,7 @@ describe('the access of an account', () => {
     expect(access([rule], { ...ada, emailVerified: false })).toBeUndefined();
   });
 
-  it('comes from values of the claim only where that was asked for', () => {
+  it('comes from values of the claim only where that is configured', () => {
     expect(access([], ada, false)).toBeUndefined();
     expect(access([], ada, true)).toEqual({ role: 'viewer', orgs: ['rival'] });
     const odd = [

@@ -174,7 +174,7 @@ describe('an ID token', () => {
   });
 });
 
-describe('whoever can write to Redis', () => {
+describe('an attacker who can write to Redis', () => {
   it('can neither copy a session under another id, nor make one, nor change its account', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
