@@ -93,7 +93,7 @@ test.each([
   expect(passwordsIn(url)).toEqual(passwords);
 });
 
-test('a log with fields puts them on every line; a line may say one of them anew, and a function is asked each time', () => {
+test('a log with fields puts them on every line; a line may replace one of them, and a function is asked each time', () => {
   const { log, last } = aLog();
   const own = childLog(log, { run: 'r', org: 'acme', report: 'weekly' });
   own.info('One', { stage: 'fetch' });

@@ -85,7 +85,7 @@ test('is not held up for ever by a thread that is never ready', async () => {
   await last;
 });
 
-test('answers within its time whoever waits for a turn; what is worked on keeps its deadline, and the thread', async () => {
+test('answers callers that wait for a turn within their time; what is worked on keeps its deadline, and the thread', async () => {
   const prompt = open({ responseTimeoutMs: 1_900 });
   const [worked, waits] = ['endless', 'next'].map((task) => prompt.run('a', task, 5_000));
   await clock.slept(5_000);
