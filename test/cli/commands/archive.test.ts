@@ -77,7 +77,7 @@ test('a signed archive, from its key to a fault', async () => {
   expect(await verify()).toMatchObject({ code: 0, notes: [] });
   env = { DOCKET_ARCHIVE: env.DOCKET_ARCHIVE ?? '' };
   expect(await verify()).toMatchObject({ code: 0, notes: [{ code: 'key.own' }] });
-  // Whoever trusts the first key alone does not trust what came after.
+  // A verifier that trusts the first key alone does not trust what came after.
   expect(await verify('--public-key', join(folder, 'old.pem'))).toMatchObject({
     code: 1,
     archive_findings: [{ code: 'chain.key_unknown' }],

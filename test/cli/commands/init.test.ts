@@ -189,7 +189,7 @@ test('Ctrl-C during a prompt or a query leaves no file, and exits with 130', asy
     await once(service, 'listening');
     const { port } = z.object({ port: z.number() }).parse(service.address());
     const env = { COMPLIANCE_API_URL: `http://127.0.0.1:${port}`, ACME_API_KEY: keyOf('acme') };
-    // The doctor loads definitions first, and there are none here.
+    // The doctor loads definitions first, and this folder has none.
     const jobs = command[0] === 'doctor' ? { DOCKET_JOBS: join(process.cwd(), 'jobs') } : {};
     const stopped = runCommand(command, { cwd, env: { ...env, ...jobs }, stopAt: once(service, 'request') });
     expect(await stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('run.cancelled') });

@@ -284,7 +284,7 @@ describe('mail', () => {
   });
 });
 
-describe('what stands beside', () => {
+describe('what is beside', () => {
   test('the archive and its disk', () => {
     states({
       'ok kept': evaluateArchiveProbe({ ok: true, detail: 'can be written' }),

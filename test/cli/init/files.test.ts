@@ -136,7 +136,7 @@ const withTargets = (text: string): string =>
   text.includes('\n#   - ') ? text.replace('targets: []', 'targets:').replace(/^# (?= {2})/gm, '') : text;
 
 describe('the files of a first organization', () => {
-  test('have no fault, ask only for what the catalog has, and say what was answered, whatever that was', async () => {
+  test('have no fault, ask only for what the catalog has, and say what was answered, for any answer', async () => {
     await fc.assert(
       fc.asyncProperty(answers, fc.option(variants, { nil: undefined }), async (given, variant) => {
         const catalog = variant?.();
@@ -284,7 +284,7 @@ describe('writing', () => {
 });
 
 describe('answers', () => {
-  test('a key that was pasted is refused wherever a place is asked for, and not repeated', () => {
+  test('a key that was pasted is refused wherever a place is requested, and not repeated', () => {
     for (const key of [
       'sbx_acme.8FJzfA_Zpsh3KHGZKk_ZkrztVNRMoZxB',
       'ab12.Zk9XqLw82hT5mN3vRc7D',

@@ -25,7 +25,7 @@ describe('an instant of a flag', () => {
 });
 
 it(
-  'whatever stands behind a flag, it is what was written, or refused in words',
+  'the value after a flag is what was written, or refused in words',
   () => {
     const text = fc.oneof(
       mutatedText([

@@ -116,7 +116,7 @@ describe('shortened names', () => {
     }
   });
 
-  test('stay different and within their width, whatever they are', () => {
+  test('stay different and within their width, for any content', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.stringMatching(/^[ab株]{1,6}\/[ab]{0,20}-[ab]{0,20}$/), { maxLength: 8 }),

@@ -6,7 +6,7 @@ import { cellWidth } from '../../../src/cli/terminal/table/cell-width.ts';
 import { wrapText } from '../../../src/cli/terminal/wrap.ts';
 
 describe('wrapped text', () => {
-  test('stands below its value behind a label, else indented', () => {
+  test('is below its value after a label, else indented', () => {
     expect(wrapText('ok    Redis: a b c d', 12)).toBe('ok    Redis:\n      a b c\n      d');
     expect(wrapText('  2. one two', 10)).toBe('  2. one\n     two');
     expect(wrapText('  one two three', 9)).toBe('  one two\n    three');

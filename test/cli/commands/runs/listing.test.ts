@@ -206,7 +206,7 @@ describe('listings and runs on a terminal', () => {
     expect((await command(`runs show ${held.id} --org acme`)).stderr).toContain('[usage.invalid]');
   });
 
-  test('a short id says that Redis is away; without it nobody knows whether there is such a run', async () => {
+  test('a short id says that Redis is away; without it the existence of the run is unknown', async () => {
     const { code, stderr } = await runCommand(['runs', 'show', held.id.slice(0, 8)], {
       env: { REDIS_URL: 'redis://127.0.0.1:1' },
       cwd: folder,
