@@ -62,7 +62,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked()).toBe(once);
   });
 
-  it('asks for a new catalog where a held one lacks what was made since, of whoever may ask', async () => {
+  it('asks for a new catalog where a held one lacks what was made since, for callers that may ask', async () => {
     const filters = [{ dimension: 'profile.group', op: 'in' as const, values: ['Partners'] }];
     const [section] = version.definition.sections;
     if (section?.metrics === undefined) throw new Error('a section of metrics');
@@ -79,7 +79,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked() - before).toBe(1);
   });
 
-  it('spends no token for whoever may not ask', async () => {
+  it('spends no token for callers that may not ask', async () => {
     const before = asked();
     await expect(withService().explain(version, undefined, { mayAsk: false })).rejects.toMatchObject({
       code: 'catalog.missing',

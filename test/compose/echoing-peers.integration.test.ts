@@ -56,7 +56,7 @@ async function aHouse() {
   const api = await echoingService();
   const sftp = await sftpServer();
   let renames = 0;
-  // Once the first file has its name, what becomes of the others is for a person to find out: the run ends.
+  // Once the first file has its name, a person has to check the others: the run ends.
   sftp.fault = (step) =>
     step === 'rename' && ++renames > 1 ? { when: 'before', how: { say: echoOf(SECRETS.SFTP_PASSWORD) } } : undefined;
   const collector = await otlpCollector();

@@ -2,7 +2,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { otlpCollector } from '../../support/otlp-collector.ts';
 import { roleProcesses } from '../../support/role-processes.ts';
 
-test('a run is one trace from the request that asked for it to what left, through the processes that had it in hand', async () => {
+test('a run is one trace from its request to what left, through the processes that executed it', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const house = await roleProcesses(`${inject('redisUrl')}/6`);

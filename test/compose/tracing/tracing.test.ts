@@ -40,7 +40,7 @@ async function traced(env: Readonly<Record<string, string>>, log = recordingLog(
   return { ...tracing, trace, queueTelemetry };
 }
 
-test('a run that fails, sleeps and is put in line again stays in the trace of whoever asked for it', async () => {
+test('a run that fails, sleeps and is enqueued again stays in the trace of its request', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const { trace, queueTelemetry, close } = await traced({
@@ -82,7 +82,7 @@ test('a run that fails, sleeps and is put in line again stays in the trace of wh
     triggerRun(onDemand(reportDefinition()), { ...ports, clock: systemClock, log: recordingLog(), trace }),
   );
   await slept.promise;
-  // Its job is lost; the reconciler puts it in line again, where no span is open.
+  // Its job is lost; the reconciler enqueues it again, where no span is open.
   await expect.poll(() => bench.queue.remove(record.id)).toBe(true);
   await bench.queue.requeue(record);
   await over.promise;
@@ -153,7 +153,7 @@ test('a run that a due slot opens has a trace of its own, which begins with the 
   expect(spanOf('run')).toMatchObject({ traceId: opened?.traceId, parentSpanId: taken?.spanId });
 });
 
-test('where no variable asks for traces there are none, and OpenTelemetry is not even loaded', async () => {
+test('without a variable that asks for traces none are recorded, and OpenTelemetry is not even loaded', async () => {
   expect(await openTracing(around({}))).toBeUndefined();
   expect(await openTracing(around({ OTEL_SERVICE_NAME: 'x' }))).toBeUndefined();
   const endpoint = 'http://127.0.0.1:9';
@@ -201,7 +201,7 @@ test('a collector that takes connections and never answers loses spans, is said 
   ]);
 });
 
-test('spans leave as protobuf unless something else is asked for', async () => {
+test('spans leave as protobuf unless something else is configured', async () => {
   const came: { readonly type: string | undefined; readonly path: string | undefined; readonly body: Buffer }[] = [];
   const server = createHttpServer(async (request, response) => {
     came.push({ type: request.headers['content-type'], path: request.url, body: await buffer(request) });
@@ -258,7 +258,7 @@ test('a secret in a path does not leave, and the password of the collector is kn
   expect(redact('c0llector-pw')).toBe('[secret]');
 });
 
-test('what a span may not say does not leave, whoever says it; an error leaves its code alone', async () => {
+test('what a span may not say does not leave, from any source; an error leaves its code alone', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const { trace, close } = await traced({
