@@ -208,7 +208,7 @@ describe('the report (§2.7, §2.8)', () => {
     }
   });
 
-  it('is asked for with what §2.7 knows and nothing else', () => {
+  it('is requested with what §2.7 knows and nothing else', () => {
     const full = {
       metrics: ['rfis.sent'],
       dimensions: ['profile.type'],
