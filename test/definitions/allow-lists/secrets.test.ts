@@ -23,7 +23,7 @@ const org = (id: string, over: Partial<SecretOwner> = {}): SecretOwner => ({
   ...over,
 });
 
-/** The message of the refusal, or that there is none. */
+/** The message of the refusal, or a sentence that it is missing. */
 async function decide(ref: SecretRef, own: SecretOwner, others: readonly SecretOwner[] = [], policy = OPEN) {
   const refusal = await secretAuthorizer([own, ...others], policy)(ref, own);
   return refusal === undefined ? 'allowed' : refusal.message;

@@ -58,7 +58,7 @@ test('a next start parses settings with a logo at most, and has the same definit
   }
 });
 
-test('a changed file is parsed anew alone, and its faults are told at every start', async () => {
+test('a changed file alone is parsed again, and its faults are told at every start', async () => {
   const folder = await jobsFolder(TWO);
   const entries = new Map<string, Buffer>();
   await start(folder, entries);
@@ -76,7 +76,7 @@ test('a changed file is parsed anew alone, and its faults are told at every star
   expect((await start(folder, entries)).parsed).toEqual([]);
 });
 
-test('changed or added settings and targets have every report of the organization parsed anew', async () => {
+test('changed or added settings and targets have every report of the organization parsed again', async () => {
   const folder = await jobsFolder(TWO);
   const entries = new Map<string, Buffer>();
   await start(folder, entries);

@@ -220,7 +220,7 @@ describe('definitions in force', () => {
     let written = false;
     const inForce = await watching(folder, {
       pollIntervalMs: 3_600_000,
-      // Asked amid the reading, once a report was read: the file behind it is another from then on.
+      // Asked during the reading, once a report was read: the file behind it is another from then on.
       admissionCheck: ({ title }) => {
         if (title === 'Third' && !written) {
           written = true;
@@ -302,7 +302,7 @@ describe('definitions in force', () => {
     expect(news?.why).toMatch(/^globex\/r0 added, .*, 2 more$/);
   });
 
-  it('answer whoever asks for a reload while they are closed, or after', async () => {
+  it('answer callers that ask for a reload while they are closed, or after', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
     const asked = inForce.reload();

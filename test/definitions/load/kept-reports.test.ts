@@ -28,7 +28,7 @@ test('packed reports are frozen', async () => {
   expect(Object.isFrozen(reports.get('acme/weekly')?.sections[0])).toBe(true);
 });
 
-test('reports of packs that have lost most of theirs are packed anew, and every version is the newest', async () => {
+test('reports of packs that have lost most of theirs are packed again, and every version is the newest', async () => {
   const names = Array.from({ length: 60 }, (_, index) => `r${index}`);
   const files = names.map((name) => [`acme/${name}.yaml`, titled(name)]);
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, ...Object.fromEntries(files) });

@@ -12,7 +12,7 @@ async function load(report: string, org = ORG) {
   return { folder, jobs: await loadDefinitions(folder) };
 }
 
-/** Where `needle` first stands in the text, as a fault says it. */
+/** Where `needle` first is in the text, as a fault says it. */
 function position(text: string, needle: string) {
   const offset = text.indexOf(needle);
   if (offset < 0) throw new Error(`not in the text: ${needle}`);
@@ -41,7 +41,7 @@ describe('a folder without faults', () => {
     expect(await digest(REPORT, `${ORG}# changed\n`)).not.toBe(first);
   });
 
-  test('digests each copy of a file anew: what is kept under a digest is one report of one organization', async () => {
+  test('digests each copy of a file separately: what is kept under a digest is one report of one organization', async () => {
     const [org, report] = [ORG, REPORT];
     const { reports } = await loadDefinitions(
       await jobsFolder({

@@ -22,7 +22,7 @@ const load = async (files: Readonly<Record<string, string | Uint8Array>>, logo: 
   loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG + line, 'acme/weekly.yaml': REPORT, ...files }));
 
 describe('the logo of an organization', () => {
-  test('is a PNG or JPEG, whose size stands in its first bytes', () => {
+  test('is a PNG or JPEG, whose size is in its first bytes', () => {
     expect(readImageInfo(PNG)).toEqual({ format: 'png', width: 560, height: 160 });
     expect(readImageInfo(jpeg(640, 300))).toEqual({ format: 'jpeg', width: 640, height: 300 });
     expect(readImageInfo(jpeg(640, 300).subarray(0, 12))).toBeUndefined();

@@ -123,7 +123,7 @@ describe('a fiscal year', () => {
     expect(words('previous_quarter', fiscal(4), undefined, 'de-CH')).toContain('GJ2027-Q2');
   });
 
-  test('gives its quarter one name, also where it is asked for by its dates; other dates are the calendar’s', () => {
+  test('gives its quarter one name, also where it is requested by its dates; other dates are the calendar’s', () => {
     const dates = { from: '2026-07-01', to: '2026-09-30' };
     expect(words('previous_quarter', fiscal(4), undefined, undefined, dates)).toContain('FY2027-Q2');
     expect(words('previous_month', fiscal(4), undefined, undefined, dates)).toContain(' 2026-Q3');

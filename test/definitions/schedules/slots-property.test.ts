@@ -146,7 +146,7 @@ describe('jitter', () => {
   const slot = fc.integer({ min: 0, max: Date.parse('2100-01-01') });
   const name = fc.stringMatching(/^[a-z0-9-]{1,10}$/);
 
-  test('is at least 0, less than what is asked for, and the same each time', () => {
+  test('is at least 0, less than the configured jitter, and the same each time', () => {
     fc.assert(
       fc.property(name, name, slot, fc.integer({ min: 1, max: 3600 }), (org, report, at, jitter) => {
         const first = jitterMs(org, report, at, { jitter });
@@ -171,7 +171,7 @@ describe('jitter', () => {
     expect(new Set(slots).size).toBe(50);
   });
 
-  test('is none where none is asked for', () => {
+  test('is none where none is configured', () => {
     expect(jitterMs('acme', 'weekly', 0, {})).toBe(0);
     expect(jitterMs('acme', 'weekly', 0, { jitter: 0 })).toBe(0);
   });

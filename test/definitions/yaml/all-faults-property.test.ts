@@ -233,7 +233,7 @@ describe('a report with faults', { timeout: within(4) }, () => {
     },
   );
 
-  test('of k causes gives k, in the order of the file, whatever they are', () => {
+  test('of k causes of any kind gives k, in the order of the file', () => {
     const parts = [...new Set(MUTATIONS.map(({ part }) => part))];
     const drawn = fc
       .shuffledSubarray(parts, { minLength: 2, maxLength: parts.length })

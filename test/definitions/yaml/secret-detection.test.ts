@@ -82,7 +82,7 @@ describe('a secret written into a file is a fault and is shown nowhere', () => {
     expect(text).not.toContain('hunter2');
   });
 
-  test('the fault stands at the value and says what to do', async () => {
+  test('the fault is at the value and says what to do', async () => {
     const { faults } = await shown({ 'acme/org.yaml': ORG.replace('{ env: ACME_KEY }', KEY) });
     expect(faults).toMatchObject([
       {
