@@ -79,7 +79,7 @@ test.each(LEDGERS)(
         const { second, third, received } = await diesAndIsStartedAgain(make(), { at, when });
         expect(third).toEqual(second);
         expect(second.receipts).toHaveLength(3);
-        // Of two messages in hand only one can have begun to leave.
+        // Of two running messages only one can have begun to leave.
         expect(second.receipts.filter(({ state }) => state === 'unknown').length).toBeLessThanOrEqual(1);
         for (const { recipient, state } of second.receipts) {
           const because = `${when} ${step} (${at}): ${recipient} is ${state}`;
@@ -89,7 +89,7 @@ test.each(LEDGERS)(
             expect(at, because).toBeGreaterThanOrEqual(steps.indexOf('begin'));
           }
           if (!TO.includes(recipient)) continue;
-          // Sent is sent once; nothing that nobody knows of was sent; what is unknown was sent at most once.
+          // Sent is sent once; nothing unrecorded was sent; what is unknown was sent at most once.
           if (state === 'sent') expect(received(recipient), because).toBe(1);
           else expect(received(recipient), because).toBeLessThanOrEqual(1);
         }

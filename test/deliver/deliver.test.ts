@@ -27,7 +27,7 @@ import {
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
 
-/** A mail server that says what the test wants to each recipient, and remembers whom it was asked for. */
+/** A mail server that says what the test wants to each recipient, and remembers which recipients it got. */
 function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly asked: string[] } {
   const asked: string[] = [];
   return {

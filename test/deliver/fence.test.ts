@@ -35,7 +35,7 @@ async function resend(ledger: Ledger): Promise<DeliveryRow | undefined> {
   return ledger.resolve(row.id, row.epoch, { to: 'pending', by: 'ada', reason: 'never arrived', at: Date.now() });
 }
 
-/** A ledger that calls the test before it answers the n-th time (from 1) what became of a row. */
+/** A ledger that calls the test before it answers the n-th question (from 1) about the outcome of a row. */
 function watched(onFind: (nth: number, ledger: Ledger) => unknown): Ledger {
   const ledger = memoryLedger();
   let nth = 0;
@@ -49,7 +49,7 @@ function watched(onFind: (nth: number, ledger: Ledger) => unknown): Ledger {
   };
 }
 
-/** A ledger whose first answer of what became of a row comes after this. */
+/** A ledger whose first answer about the outcome of a row comes after this. */
 const firstAfter = (before: (ledger: Ledger) => unknown): Ledger =>
   watched((nth, ledger) => (nth === 1 ? before(ledger) : undefined));
 
@@ -90,7 +90,7 @@ async function caseOf(
   const { mail, deliveries: _, ...own } = over;
   const withMail = { ...input, mail };
   const rows = () => ledger.list(RUN);
-  // Whoever goes on with the run has clocks and a lock of their own.
+  // A worker that continues the run has clocks and a lock of its own.
   return { root, once: () => deliver({ ...withMail, ...own }), again: () => deliver(withMail), rows };
 }
 

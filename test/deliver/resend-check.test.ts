@@ -15,7 +15,7 @@ import { sha256 } from '../support/signed-archive.ts';
 const TO = 'lead@acme.example';
 const ID = deliveryId(RUN, '0-email', TO);
 
-/** A mail that nobody knows the end of, and which somebody has decided to send again. No key is named. */
+/** A mail with an unknown outcome that a person has decided to send again. No key is named. */
 async function decided() {
   const root = await folderFor(onTestFinished);
   const { archive, published } = await sealedRun(root);

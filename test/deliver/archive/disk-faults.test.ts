@@ -63,7 +63,7 @@ test.each(['ENOSPC', 'EROFS', 'EIO'] as const)(
 test('a read error of the disk does not count as a missing file', async () => {
   const { root } = await world();
   const artifact = await writeArtifact(root, 'queue.csv', 'alerts');
-  // Linux answers EIO to whoever reads at its start.
+  // Linux answers EIO to a reader at its start.
   await expect(artifactBytes({ ...artifact, path: '/proc/self/mem' })).rejects.toMatchObject({
     code: 'archive.unreachable',
     retryable: true,

@@ -70,7 +70,7 @@ test('a bucket is tried with a right that a delivery needs, and nothing stays', 
   });
 });
 
-test('an SFTP server is let in to, written to, and left as it was', async () => {
+test('an SFTP server accepts sign-in and writing, and is left as it was', async () => {
   const server = await sftpServer();
   onTestFinished(() => server.close());
   const spec: SftpSpec = {

@@ -277,7 +277,7 @@ test(
 );
 
 test(
-  'what an SDK throws is a verdict in one line, whatever it is',
+  'every error of an SDK is a verdict in one line',
   () => {
     const thrown = fc.oneof(
       fc

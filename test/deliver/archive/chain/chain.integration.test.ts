@@ -118,7 +118,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const { said } = await sweep(on.storage, BEGAN + 7_200_000, on.signed);
     expect(said).toContainEqual(expect.objectContaining({ run: RUN, count: 1 }));
     expect(await codes(on.storage, BEGAN + 7_200_000)).toEqual(['paper.late (note)']);
-    // What was entered when it was written is never entered anew.
+    // What was entered when it was written is never entered again.
     await on.write(`attempts/${attempt.delivery}.1.json`, JSON.stringify({ ...attempt, state: 'sent' }));
     await on.signed.signing.recordMissing(ORDER);
     expect(await codes(on.storage, BEGAN + 7_200_000)).toContain('paper.changed');

@@ -130,7 +130,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     await archive.putAttempt(sealed, { ...attempt, state: 'sent' });
     await archive.putReceipts(sealed, [{ ...receipt, state: 'sent', messageId: '<a@docket.example>' }]);
-    // Whoever looks comes later, and may sit elsewhere.
+    // The reader comes later, and may be on another machine.
     const { storage } = await on.another();
     const shelved = await storage.find(RUN);
     if (shelved === undefined) throw new Error('not shelved');

@@ -100,7 +100,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     if (at.store === undefined) await rm(join(at.storage.location, ARCHIVE_MARKER));
     else at.store.objects.delete(`kept/here/${ARCHIVE_MARKER}`);
     await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_missing' });
-    // What is there is what was sealed, whoever has mounted it.
+    // What is there is what was sealed, on every mount.
     expect((await archive.peek(RUN))?.manifest.run).toBe(RUN.id);
     await at.storage.metadata.put(ARCHIVE_MARKER, 'half a mark');
     await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_changed' });

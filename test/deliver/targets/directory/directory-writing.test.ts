@@ -51,7 +51,7 @@ async function takenMeanwhile(name: string) {
   return { out, ending: await ending };
 }
 
-test('a name that somebody takes meanwhile stays his; if a file has its name by then, nobody knows who has it', async () => {
+test('a name that somebody takes meanwhile stays his; if a file has its name by then, its delivery is unknown', async () => {
   const first = await takenMeanwhile('a.csv');
   expect(first.ending).toMatchObject({ state: 'pending', detail: expect.stringContaining('EEXIST') });
   expect(await readdir(first.out)).toEqual(['a.csv']);

@@ -59,7 +59,7 @@ async function caseOf(over: Partial<S3Spec> = {}, files?: Record<string, string 
 
 const puts = (server: S3Server) => server.requests.filter(({ method }) => method === 'PUT').length;
 
-test('each file stands under its key with its type, its name, its hash and the run', async () => {
+test('each file is under its key with its type, its name, its hash and the run', async () => {
   const { server, sealed, once } = await caseOf({ encryption: 'AES256' });
   expect(await once()).toMatchObject({
     target: '0-s3',
@@ -104,7 +104,7 @@ test('a retry puts only what is missing', async () => {
   expect(puts(server) - before).toBe(1);
 });
 
-test.each(['reset', 'close'] as const)('a PUT whose answer is lost (%s) is asked for, and was sent', async (how) => {
+test.each(['reset', 'close'] as const)('a PUT whose answer is lost (%s) is looked up, and was sent', async (how) => {
   const { server, once } = await caseOf();
   const lost = new Set<string>();
   server.fault = ({ key, method }) => {
@@ -178,7 +178,7 @@ test('other bytes of the same length, without our hash beside them, are read and
   expect(await once()).toMatchObject({ state: 'refused' });
 });
 
-test('the same bytes under the key count as sent, whoever put them there', async () => {
+test('the same bytes under the key count as sent, from any writer', async () => {
   const { server, once } = await caseOf();
   server.objects.set(KEYS[0]!, { bytes: Buffer.from('workbook'), headers: {} });
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 objects, 1 there already' });

@@ -60,7 +60,7 @@ const contents = ({ files }: SftpServer) =>
 const put = (server: SftpServer, path: string, text: string, modified = Math.floor(Date.now() / 1000)) =>
   server.files.set(path, { bytes: Buffer.from(text), modified });
 
-test('the files stand in the folder under their names, and nothing else does', async () => {
+test('the files are in the folder under their names, and nothing else is', async () => {
   const { server, once } = await caseOf();
   expect(await once()).toMatchObject({
     target: '0-sftp',

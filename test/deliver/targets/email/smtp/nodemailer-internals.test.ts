@@ -12,7 +12,7 @@ import { type SmtpScript, scriptedSmtp } from '../../../../support/smtp-script.t
 
 /*
  * What our code reads of nodemailer that its documentation does not promise: the parts below `lib/`, what they tell of a
- * failure, and in which order. The version is pinned exactly; whoever raises it finds here what has changed, and in
+ * failure, and in which order. The version is pinned exactly; an upgrade shows here what has changed, and in
  * docs/dependencies.md which of our files go by it.
  */
 

@@ -4,7 +4,7 @@ import { type SmtpOptions, smtpMailer } from '../../../../../src/deliver/targets
 import { type ScriptedSmtp, type SmtpAct, type SmtpStep, scriptedSmtp } from '../../../../support/smtp-script.ts';
 
 const ENVELOPE = { from: 'reports@docket.example', to: 'lead@acme.example' };
-/** Larger than every buffer between the two ends, so that an act amid the body finds the message unfinished. */
+/** Larger than every buffer between the two ends, so that an act within the body finds the message unfinished. */
 const LARGE = Buffer.from(`Subject: large\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(200_000)}`);
 const SMALL = Buffer.from('Subject: small\r\n\r\nHello\r\n.hidden dot\r\n');
 /** For servers that go silent; the others get time, because a busy machine is not a fault. */

@@ -160,7 +160,7 @@ test('draining closes the idle connection, and the others after their messages',
   goOn();
   expect(await both[1]).toMatchObject({ kind: 'accepted' });
   await retired;
-  // Whoever still has it sends, over a connection of its own.
+  // A delivery that still has it sends, over a connection of its own.
   expect(await send('c@acme.example')).toMatchObject({ kind: 'accepted' });
   expect(await send('d@acme.example')).toMatchObject({ kind: 'accepted' });
   expect(carried().map(([connection]) => connection)).toEqual([0, 1, 2, 3]);
