@@ -131,7 +131,7 @@ describe('a dataset', () => {
     expect((await again.context.budget.inspect(again.context.key)).tokens).toBe(30);
   });
 
-  test('of another run is asked for anew', async () => {
+  test('of another run is requested again', async () => {
     const responses = memoryResponseStore();
     const { fetch, reports } = await start({ responses });
     doneOf(await fetch());

@@ -66,7 +66,7 @@ test('an empty list is a table without rows and without notes', async () => {
   expect(table.notes).toEqual([]);
 });
 
-describe('a list that was asked for in an order', () => {
+describe('a list that was requested in an order', () => {
   const page = (...scores: unknown[]) => scores.map((score, id) => ({ id: id + 1, name: 'n', score }));
   const notesOf = async (ordering: string, records: object[]) => {
     const section = sectionOf({ id: 'roster', list: 'profiles', ordering });

@@ -27,7 +27,7 @@ const keep = async (pages: readonly Record<string, Value>[][], path = join(folde
   return file.end(COLUMNS);
 };
 
-test('rows come back from their file as they went in, as often as they are asked for', async () => {
+test('rows come back from their file as they went in, as often as they are read', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(record, { maxLength: 5 }), { maxLength: 5 }), async (pages) => {
       const rows = await keep(pages);
@@ -51,12 +51,12 @@ test('a character that begins in one piece of the file and ends in the next stay
   expect([...iterateRows(rows)].map(({ values }) => values.a)).toEqual(records.map(({ a }) => a));
 });
 
-test('whoever stops reading early lets go of the file', async () => {
+test('a reader that stops early closes the file', async () => {
   const rows = await keep([[{ id: 1 }, { id: 2 }]]);
   for (let times = 0; times < 5_000; times += 1) expect(someRow(rows, ({ values }) => values.id === 1)).toBe(true);
 });
 
-test('rows in batches are the same rows, with a turn after each, and whoever stops early lets go of the file', async () => {
+test('rows in batches are the same rows, with a turn after each, and a reader that stops early closes the file', async () => {
   const records = Array.from({ length: 600 }, (_, id) => ({ id }));
   const rows = await keep([records]);
   let turns = 0;
@@ -75,7 +75,7 @@ test('rows in batches are the same rows, with a turn after each, and whoever sto
   for (let times = 0; times < 2_000; times += 1) expect(await first()).toBe(0);
 });
 
-test('a try that goes over an earlier one writes its file anew', async () => {
+test('a try that replaces an earlier one writes its file again', async () => {
   await keep([[{ id: 1 }, { id: 2 }]]);
   const rows = await keep([[{ id: 3 }]]);
   expect([...iterateRows(rows)].map(({ values }) => values.id)).toEqual([3]);

@@ -65,7 +65,7 @@ describe('a service of other make is read where it', () => {
   });
 });
 
-describe('a comparison that was asked for and did not come', () => {
+describe('a requested comparison that did not come', () => {
   const lacking = async (differences: Variations) => {
     const table = await tableOf(differences);
     expect(table.comparisons).toHaveLength(1);

@@ -55,7 +55,7 @@ const WAYS = {
 } as const satisfies Record<string, Partial<CallLimits>>;
 type Way = keyof typeof WAYS;
 const EACH: readonly Way[] = ['single', 'joined by metrics', 'joined by range'];
-/** Each part of a cut range is asked for without a comparison of its own. */
+/** Each part of a split range is requested without a comparison of its own. */
 const COMPARED: readonly Way[] = ['single', 'joined by metrics'];
 
 async function tableOf(section: SectionInput, way: Way): Promise<Table> {
@@ -364,7 +364,7 @@ describe('a lie makes the table incomplete, and the note names it', () => {
   });
 });
 
-test('a group that two calls answer is not added up: it is the one that was asked for it', async () => {
+test('a group that two calls answer is not added up: it is the one of the call that requested it', async () => {
   const created = async () => {
     const table = await tableOf(GROUPS, 'joined by groups');
     const low = rowsOf(table).filter(({ values }) => values['profile.risk'] === 'low');

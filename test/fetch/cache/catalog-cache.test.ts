@@ -61,7 +61,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
   test('are fetched once for all runs that start at once', async () => {
     const { clock, asked, get } = start();
     const runs = Array.from({ length: 10 }, (_, index) => get('current', { run: `run-${index}` }));
-    // Whoever asks waits for the service and not for the clock, at which the claim would end before a slow answer.
+    // The caller waits for the service and not for the clock, at which the claim would end before a slow answer.
     await Promise.race(runs);
     const all = await advanceUntil(clock, Promise.all(runs), 10);
     expect(new Set(all.map((outcome) => doneOf(outcome).registry_version)).size).toBe(1);

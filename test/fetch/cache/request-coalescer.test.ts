@@ -296,7 +296,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(calls()).toBe(1);
   });
 
-  test('is not used by a report with max_age 0, which waits for no other run', async () => {
+  test('is not used by a report with max_age 0, which does not wait for other runs', async () => {
     const { fetch, run } = start();
     const calls = counting();
     const { client, open: answer, asked } = gated();

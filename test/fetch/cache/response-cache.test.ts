@@ -177,7 +177,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
             const found = await (one.do === 'lookup' ? shared.lookup('q', wish) : shared.claim('q', wish, 3_600_000));
             if (found.kind === 'hit') {
               const about = landed.get(found.response.askedBy);
-              // As fresh as allowed, or no older than one that was asked for since it is wanted.
+              // As fresh as allowed, or no older than one that was requested since it is wanted.
               const since = [...landed.values()].filter(({ claimedAt }) => claimedAt >= now - one.wanted);
               const least = Math.min(now - one.maxAge, ...since.map(({ computed }) => computed));
               expect(about?.computed).toBeGreaterThanOrEqual(least);

@@ -95,7 +95,7 @@ describe('the limit of responses in Redis', () => {
     expect(both).toBeLessThanOrEqual(MAX_ORG);
     expect(await of('acme').put('three', 'list:0', page())).toBe(false);
     expect(await fill('other', 'four')).toBeGreaterThan(1);
-    // A run that is dropped makes room, whoever drops it.
+    // A dropped run makes room.
     await deleteResponses(redis, { prefix: opened().own })('one');
     expect(await of('acme').put('three', 'list:0', page())).toBe(false);
     await of('acme').delete('one');

@@ -60,7 +60,7 @@ afterEach(async () => {
 });
 
 describe('a report', () => {
-  test('is asked for as the specification says and comes back checked', async () => {
+  test('is requested as the specification says and comes back checked', async () => {
     server.behave(json(ANSWER, 200, { 'x-correlation-id': 'c-1' }));
     const answered = await client().report('current', REQUEST, signal());
     expect(answered).toEqual({ body: ANSWER, correlationId: 'c-1' });
@@ -393,7 +393,7 @@ describe('the key goes nowhere else', () => {
     ['has another', '?page=2&search=other&ordering=name'],
     ['repeats it', '?page=2&ordering=-id&search=x'],
     ['adds to it', '?search=x&page_size=9&page=2'],
-  ])('a next page whose address %s is asked for by our own', async (_name, search) => {
+  ])('a next page whose address %s is requested by our own', async (_name, search) => {
     server.behave(json(page(`${server.url}/api/orgs/7/profiles/${search}`)));
     const own = { ...query, search: 'x', ordering: '-id' } as const;
     const first = await client().listPage(own, null, signal());
@@ -429,7 +429,7 @@ describe('the key goes nowhere else', () => {
     ['another name', (port: string) => `http://localhost:${port}`],
     ['another host', () => 'http://evil.example'],
     ['a user', (port: string) => `http://user:word@127.0.0.1:${port}`],
-  ])('a next page of the same list at %s is asked for at our own address', async (_name, origin) => {
+  ])('a next page of the same list at %s is requested at our own address', async (_name, origin) => {
     const next = `${origin(new URL(server.url).port)}/api/orgs/7/profiles/?page=2`;
     server.behave(json(page(next)));
     const first = await client().listPage(query, null, signal());
@@ -454,7 +454,7 @@ describe('the key goes nowhere else', () => {
     await other.close();
   });
 
-  test('a next page is asked for behind our prefix, with or without which the service names it', async () => {
+  test('a next page is requested below our prefix, with or without which the service names it', async () => {
     for (const prefix of ['/compliance', '']) {
       server.behave(json(page(`${server.url}${prefix}/api/orgs/7/profiles/?page=2`)));
       const prefixed = client({ baseUrl: `${server.url}/compliance` });

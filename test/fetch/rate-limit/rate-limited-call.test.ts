@@ -62,7 +62,7 @@ test.each<[string, (clock: ManualClock) => void]>([
       clock.step(-3_600_000);
     },
   ],
-])('a process that was %s between token and dispatch gives the token back and asks anew', async (_, freeze) => {
+])('a process that was %s between token and dispatch gives the token back and asks again', async (_, freeze) => {
   let asks = 0;
   const { budget, call } = start((real, clock) => ({
     acquire: async (ask) => {
@@ -125,7 +125,7 @@ describe('a 429', () => {
     await clock.slept();
     expect((await budget.inspect(KEY)).blockedUntil).toBe(START + blockedMs);
     clock.advance(blockedMs);
-    // Whoever waits looks again on the way there.
+    // A waiting caller looks again on the way there.
     while (work.tries() < 2) {
       clock.advance(1);
       await Promise.resolve();

@@ -293,7 +293,7 @@ describe('what a piece lacks is not made up', () => {
     expect(noted({ answers }, 'missing')).toMatchObject([{ incomplete: true }]);
   });
 
-  test('a zero in a unit of which nobody knows what nothing is', () => {
+  test('a zero in a unit whose zero is unknown', () => {
     const metrics = CATALOG.metrics.map((metric) => ({ ...metric, unit: 'parsecs' }));
     const change = { catalog: { ...CATALOG, metrics }, answers: BOTH };
     expect(cells(tableOf(change))).toContainEqual(['2026-08-01', 'entity', null, null]);
@@ -327,7 +327,7 @@ describe('against the service', () => {
   });
   afterAll(() => sandbox.close());
 
-  test('18 months are each as the service has it alone, and the 18 before them stand beside', async () => {
+  test('18 months are each as the service has it alone, and the 18 before them are beside them', async () => {
     const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'));
     const catalog = await context.client.catalog('current', context.signal);
     const metrics = ['profiles.created', 'profiles.approval_rate', 'screening.profiles_hit'];

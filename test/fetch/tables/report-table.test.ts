@@ -116,7 +116,7 @@ test('values are never altered: zero is zero, undefined is null, a ratio is a ra
   ]);
 });
 
-test('the previous period stands beside each row and the totals', () => {
+test('the previous period is beside each row and the totals', () => {
   const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
   const table = tableOf({
     compare: true,
@@ -187,7 +187,7 @@ describe('what is missing', () => {
     ]);
   });
 
-  test('totals that were asked for and did not come are noted', () => {
+  test('requested totals that did not come are noted', () => {
     expect(noted({ totals: null }, 'missing')).toMatchObject([{ incomplete: true }]);
     expect(tableOf({ totals: null }).totals).toBe(undefined);
   });
@@ -202,7 +202,7 @@ describe('what is missing', () => {
     ]);
   });
 
-  test('a previous period that was asked for and did not come is noted', () => {
+  test('a requested previous period that did not come is noted', () => {
     const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
     const asked = {
       compare: true,
@@ -223,7 +223,7 @@ describe('what is missing', () => {
     expect(noted({ meta: { row_count: 3 } }, 'missing')).toMatchObject([{ incomplete: true }]);
   });
 
-  test('another range or zone than was asked for is noted', () => {
+  test('another range or zone than the requested one is noted', () => {
     expect(noted({ meta: { range: { from: '2026-11-09', to: '2026-11-14' } } }, 'missing')).toMatchObject([
       { incomplete: true },
     ]);
