@@ -250,7 +250,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   );
 
   test(
-    'cursors: one that nobody can read is begun anew, and the others stand',
+    'cursors: an unreadable one starts again, and the others stay',
     async () => {
       const { producer: redis, prefix } = bench;
       const cursors = redisScheduleCursors(redis, { prefix });

@@ -6,7 +6,7 @@ import { openQueueHarness } from '../../support/queue-harness.ts';
 
 /*
  * What our code reads of BullMQ that is no part of its API: where it keeps jobs in Redis, and how. The version is pinned
- * exactly; whoever raises it finds here what has changed, and in docs/dependencies.md which of our files go by it.
+ * exactly; an upgrade shows here what has changed, and in docs/dependencies.md which of our files go by it.
  */
 
 async function aQueue(settings: QueueOptions['settings'] = {}) {
@@ -87,7 +87,7 @@ test('a live job is in one sorted set or list, and under a lock while a worker h
   expect(await places()).toEqual([0, 0, 0, 1, 0]);
 });
 
-test('a schedule stands in the sorted set "repeat" by its next tick, which our own strategy tells from its pattern', async () => {
+test('a schedule is in the sorted set "repeat" by its next tick, which our own strategy tells from its pattern', async () => {
   const next = Date.now() + 3_600_000;
   const asked: unknown[] = [];
   const repeatStrategy = (_: number, { pattern }: { readonly pattern?: string }) => {

@@ -85,7 +85,7 @@ describe('turns', () => {
     expect((await line()).indexOf(scheduled)).toBeLessThan(20);
   });
 
-  it('are counted anew when nobody is in line, and kept for no run that is there already', async () => {
+  it('are counted from zero when the queue is empty, and kept for no run that is there already', async () => {
     const order = anOrder();
     await bench.runs.open(order);
     for (let n = 0; n < 50; n += 1) await bench.queue.enqueue(order);

@@ -120,7 +120,7 @@ async function reconcileUntilEnded(own: Awaited<ReturnType<typeof world>>): Prom
           .filter((run) => run !== undefined && !TERMINAL_STATES.has(run.state))
           .map((run) => run?.state);
       },
-      // Longer than the lock of a worker: what it has in hand is left to it.
+      // Longer than the lock of a worker: what it executes is left to it.
       { interval: 1_100, timeout: 30_000 },
     )
     .toEqual([]);

@@ -35,7 +35,7 @@ describe('processes', () => {
     await bench.close();
   });
 
-  /** Messages are kept until they are asked for. */
+  /** Messages are kept until they are read. */
   const start = async (role: Role, execArgv: readonly string[] = [], until = '') => {
     const child = fork(join(inject('children'), 'queue-child.mjs'), [inject('redisUrl'), bench.prefix, role, until], {
       execArgv: [...execArgv],

@@ -73,7 +73,7 @@ describe('while Redis is away', () => {
     await queue.close();
   });
 
-  it('a run in hand goes on, and its end is written down when the server is back', async () => {
+  it('an active run goes on, and its end is written down when the server is back', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     const started = deferred();
     const go = deferred();

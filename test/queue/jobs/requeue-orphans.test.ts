@@ -54,7 +54,7 @@ test('a look that failed goes through the same runs again', async () => {
   expect([await look(), await look()]).toEqual([2, 1]);
 });
 
-test('an id without its job in several lists is put in line once', async () => {
+test('an id without its job in several lists is enqueued once', async () => {
   const own = await runsInQueue();
   const id = await own.open(0, true);
   const { producer: redis, prefix } = own;
@@ -84,7 +84,7 @@ test('a job in no list that a worker has under its lock is left to it, until the
   expect(await createOrphanRequeuer(own)()).toBe(1);
 });
 
-test('a run that is running is put in line when a second look finds it without a job: its worker may not have noticed', async () => {
+test('a run that is running is enqueued when a second look finds it without a job: its worker may not have noticed', async () => {
   const own = await runsInQueue();
   const id = await own.open(0, true);
   await own.runs.update(id, { state: 'running' });
@@ -93,7 +93,7 @@ test('a run that is running is put in line when a second look finds it without a
   expect([await look(), await look(), await look()]).toEqual([0, 1, 0]);
 });
 
-test('two reconcilers at once put a run in line once', async () => {
+test('two reconcilers at once enqueue a run once', async () => {
   const own = await runsInQueue();
   const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => own.open(index, true)));
   await own.producer.del(`${own.prefix}:bull:runs:prioritized`);
@@ -101,7 +101,7 @@ test('two reconcilers at once put a run in line once', async () => {
   expect((await own.producer.zrange(`${own.prefix}:bull:runs:prioritized`, 0, '-1')).sort()).toEqual(ids.sort());
 });
 
-test('a run is put in line by a queue that failed to connect when it was opened', async () => {
+test('a run is enqueued by a queue that failed to connect when it was opened', async () => {
   const { producer, prefix, runs } = await runsInQueue();
   vi.spyOn(producer, 'info').mockRejectedValueOnce(new Error('Command timed out'));
   const queue = runQueue(producer, { prefix });

@@ -324,7 +324,7 @@ describe('the worker', () => {
     await settled(id);
   });
 
-  it('does not run again what has ended, whoever adds the job anew', async () => {
+  it('does not run again what has ended, when its job is added again', async () => {
     const id = await opened();
     let tries = 0;
     start(async () => {
@@ -369,7 +369,7 @@ describe('the worker', () => {
     expect(tries).toBe(1);
   });
 
-  it('gives up a run amid a try when its time is over, and tells the owner once', async () => {
+  it('fails a run during a try when its time is over, and tells the owner once', async () => {
     const order = anOrder({ deadlineMs: 500 });
     await bench.runs.open(order);
     await bench.queue.enqueue(order);

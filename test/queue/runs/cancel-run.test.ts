@@ -53,7 +53,7 @@ describe('cancelling a run', () => {
   const cancel = (id: string, clock = systemClock) => cancelRun(id, WHO, { ...bench, clock, log });
   const jobs = () => bench.queue.counts();
 
-  it('ends one that waits in line at once, and takes its job away', async () => {
+  it('ends a queued one at once, and removes its job', async () => {
     const id = await opened();
     expect(await cancel(id)).toMatchObject({
       state: 'cancelled',
@@ -168,7 +168,7 @@ describe('cancelling a run', () => {
     await expect(cancel('f'.repeat(32))).rejects.toMatchObject({ code: 'run.not_found' });
   });
 
-  it('is undone by whoever decides to try again', async () => {
+  it('is undone by a decision to try again', async () => {
     const id = await opened();
     await cancel(id);
     const again = { what: 'retry', by: 'bob', reason: 'it was right', at: 5 } as const;

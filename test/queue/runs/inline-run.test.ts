@@ -95,7 +95,7 @@ describe('a run that a command makes itself', () => {
     }
   });
 
-  it('is cancelled by whoever asks, and not behind its back', async () => {
+  it('is cancelled on request, and is told of it', async () => {
     const of = order();
     let began = () => {};
     const begun = new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ describe('a run that a command makes itself', () => {
     expect(outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('lost its connection to Redis') });
   });
 
-  it('confirms its lease to whoever asks, until it was given up', async () => {
+  it('confirms its lease to every caller, until it was given up', async () => {
     const own = leases();
     const of = order();
     const seen: unknown[] = [];
@@ -186,7 +186,7 @@ describe('a run that a command makes itself', () => {
     expect(await ending()).toEqual({ ended: 0, owed: [] });
 
     await runs().reopen(of.id, ['failed'], { what: 'retry', ...WHO, at: Date.now() });
-    // Whoever asked died before it was enqueued: it is a worker's run now like any other.
+    // The caller died before it was enqueued: it is a worker's run now like any other.
     expect(await requeue()).toBe(1);
     expect(await queue().findOrphaned([of.id])).toEqual([]);
     await queue().remove(of.id);

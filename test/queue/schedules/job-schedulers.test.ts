@@ -62,7 +62,7 @@ describe('schedules', () => {
     expect(await ticks()).toEqual(['-12-31T18:00:00.000Z']);
   });
 
-  it('are left alone while nothing changes, registered anew when they do, and removed when they go', async () => {
+  it('are left alone while nothing changes, registered again when they do, and removed when they go', async () => {
     const all = open();
     await all.sync([yearly('a'), yearly('b', '0 0 1 3 *')]);
     const [name] = await names();
@@ -120,7 +120,7 @@ describe('schedules', () => {
     await ticked.promise;
   });
 
-  it('that are registered anew after an outage lose no slot', async () => {
+  it('that are registered again after an outage lose no slot', async () => {
     // Everything stops before the slot; ten minutes after it five processes boot at once, with a changed file.
     const clock = manualClock(Date.parse('2026-11-16T00:59:00Z'));
     const cursors = redisScheduleCursors(bench.producer, bench);

@@ -260,7 +260,7 @@ describe('due slots', () => {
     expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
   });
 
-  it('of a schedule whose place cannot be read begin anew, which is told, and hold up nobody else', async () => {
+  it('of a schedule whose cursor cannot be read start again, which is reported, and delay no other schedule', async () => {
     const [broken, sound] = [
       reportDefinition('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
       reportDefinition('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
@@ -377,7 +377,7 @@ describe('due slots', () => {
     ]);
   });
 
-  it('are asked for only when one may be due, by a process that remembers its last look', async () => {
+  it('are requested only when one may be due, by a process that remembers its last look', async () => {
     const memory = createDueSlotCache();
     let reads = 0;
     const { cursors, ...others } = ports();

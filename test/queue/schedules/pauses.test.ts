@@ -101,7 +101,7 @@ describe('the record of a pause', () => {
 });
 
 describe('a person’s pause', () => {
-  it('stands beside Docket’s own, the first one’s word for each report and organization, and is lifted by name', async () => {
+  it('coexists with Docket’s own, the first one’s word for each report and organization, and is lifted by name', async () => {
     await pauses.put(aPause());
     const all = [byHand(), byHand('weekly'), byHand('daily', { who: 'ada' })];
     for (const pause of all) {
@@ -150,7 +150,7 @@ describe('a person’s pause', () => {
     expect(findPause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
   });
 
-  it('outlives the refusal that it stands beside', async () => {
+  it('outlives the refusal that it coexists with', async () => {
     await pauses.put(byHand());
     await pauses.put(aPause());
     expect([...(await activePauses({ pauses, keyOf, log })).values()]).toEqual([byHand()]);
@@ -283,7 +283,7 @@ describe('a try of a run', () => {
     log,
     ...change,
   });
-  /** What became of the order, and how often it was tried. */
+  /** The outcome of the order, and how often it was tried. */
   const attempt = async (
     order: RunOrder,
     outcome: Outcome<RunResult>,
@@ -352,7 +352,7 @@ describe('a try of a run', () => {
     expect(orders[ended.findIndex(({ kind }) => kind === 'fail')]?.id).toBe(pause?.run);
   });
 
-  it('sleeps without a call while the organization is paused, and its time begins anew', async () => {
+  it('sleeps without a call while the organization is paused, and its time starts again', async () => {
     await pauses.put(aPause());
     const order = await opened(anOrder());
     await bench.runs.update(order.id, { state: 'running', startedAt: START });

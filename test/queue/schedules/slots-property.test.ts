@@ -52,7 +52,7 @@ const look = fc.record({
   others: fc.nat(2),
 });
 
-/** What becomes of every slot, told slot by slot from the first look whose clock has reached it. Knows nothing of cursors. */
+/** The outcome of every slot, told slot by slot from the first look whose clock has reached it. Knows nothing of cursors. */
 function specified(report: FrozenDefinition, clocks: readonly number[], start: number) {
   const { definition, settings } = report;
   const opened = new Set<number>();
@@ -134,7 +134,7 @@ it('opens the slots of the specification, each once, and puts each other one on 
             },
             memory,
           );
-        // The first look puts the schedules in their place; the slowest clock's, so that nobody is before it.
+        // The first look puts the schedules in their place; the slowest clock's, so that no clock is before it.
         const start = real - 2 * MINUTE;
         await lookAs(createDueSlotCache(), start);
         const clocks: number[] = [];
