@@ -71,7 +71,7 @@ test('the pictures are of what they show: after a change, run `npm run docs:imag
   expect(Object.fromEntries(drawn)).toEqual(await currentContents());
 });
 
-test('each picture is the one that was drawn, is small, and stands on a page', async () => {
+test('each picture is the one that was drawn, is small, and is on a page', async () => {
   const { images } = await readSources();
   const files = (await readdir(IMAGES_FOLDER)).filter((name) => name.endsWith('.png')).sort();
   expect(files).toEqual(Object.keys(images).sort());

@@ -31,7 +31,7 @@ test('every message becomes a file with its exact bytes, named by its recipient'
   expect(await readFile(catcher.messages()[0]!.path)).toEqual(raw('lead@acme.example'));
 });
 
-test('whoever waits for more messages than come is told when the catcher closes', async () => {
+test('a caller that waits for more messages than come is told when the catcher closes', async () => {
   const catcher = await createMailCatcher(await folderFor(onTestFinished));
   const waiting = catcher.waitForMessages(1);
   const told = expect(waiting).rejects.toThrow('0 of 1');

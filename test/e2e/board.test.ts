@@ -72,7 +72,7 @@ describe('Bull Board in a browser', () => {
     await page.getByText(order.org).first().waitFor();
     expect(await page.getByRole('button', { name: /retry|promote|clean|remove|delete/i }).count()).toBe(0);
 
-    // Its own address, loaded anew.
+    // Its own address, loaded again.
     await page.goto(`${url}/queues/queue/runs/${order.id}`);
     await page.getByText(order.id).first().waitFor();
     await page

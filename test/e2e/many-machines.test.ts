@@ -185,7 +185,7 @@ test('three machines without a common disk, upgraded one by one under load, roll
       })
       .toEqual([]);
   };
-  // The lost machine may have been sending: nobody knows of those messages, until a person looks into the mailbox.
+  // The lost machine may have been sending: those messages are unknown, until a person looks into the mailbox.
   await ended(['done', 'skipped', 'partly_delivered']);
   const { deliveries: unknown } = await command(deliveriesSchema, 'deliveries', '--unknown');
   expect(unknown.filter(({ run }) => endedBefore.includes(run))).toEqual([]);
@@ -212,7 +212,7 @@ test('three machines without a common disk, upgraded one by one under load, roll
   const others = mail.messages().flatMap(({ to }) => to.filter((reader) => reader !== READER));
   expect(others.filter((reader) => reader !== OWNER || unknown.length === 0)).toEqual([]);
 
-  // Any machine has the files of each run, whoever made them; the one that is lost took nothing with it.
+  // Every machine has the files of each run; the one that is lost took nothing with it.
   const verified = await command(verifiedSchema, 'archive', 'verify');
   expect(verified).toMatchObject({ faulty: [], archive_findings: [], runs: done.length });
   for (const { processes } of [one, two, three, four]) {

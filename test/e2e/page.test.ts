@@ -137,7 +137,7 @@ describe('the page in a browser', () => {
     await page.getByText('The run is queued.').waitFor();
     const address = page.url();
 
-    // Without anybody loading it anew, it counts up and comes to its end.
+    // Without a reload, it counts up and comes to its end.
     await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
     await page.locator('#headline').getByText('Delivery unknown', { exact: true }).waitFor({ timeout: 120_000 });
     expect(page.url()).toBe(address);
@@ -155,7 +155,7 @@ describe('the page in a browser', () => {
     const sheet = workbook.Sheets.Onboarding;
     expect(sheet === undefined ? '' : utils.sheet_to_csv(sheet)).toContain('Onboarding');
 
-    // The form came without anybody loading the page anew, with what it is about.
+    // The form came without a reload of the page, with what it is about.
     await page.locator('#decide').getByText('lead@acme.example').waitFor();
     await page.getByLabel('Send it again').check();
     await page.getByLabel('How do you know?').fill('The recipient has nothing');
@@ -206,7 +206,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('Token').waitFor();
   });
 
-  test('shows an address that is nobody’s as a page, and the way in to whoever is not signed in', async () => {
+  test('shows an address that is nobody’s as a page, and the sign-in to visitors who are not signed in', async () => {
     const page = await visit();
     await page.goto(`${url}/foo`);
     await page.getByRole('heading', { name: 'Not found' }).waitFor();

@@ -221,7 +221,7 @@ test('Redis is killed again and again under load, loses the tail of its log, and
   expect(before.unknown).toBeLessThanOrEqual(4 * 8);
 
   await first.stop();
-  // Redis forgets everything, and the schedules are found where they stood before: the archive has the receipts.
+  // Redis forgets everything, and the schedules are found where they were before: the archive has the receipts.
   await client.flushall();
   const shown = await command('runs', 'show', runs[0]?.id ?? '');
   expect(shown.stdout).toContain('only in the archive');

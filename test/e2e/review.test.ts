@@ -109,7 +109,7 @@ test('the board pack of the demo waits on the page, is commented, approved and s
   expect(preview.headers()['content-security-policy']).toContain('sandbox');
   expect(await preview.text()).toContain('&lt;script&gt;');
 
-  // Nothing has been sent of it but notices, and whoever opens all of their links and forms decides nothing.
+  // Nothing has been sent of it but notices, and opening all of their links and forms decides nothing.
   const messages = await demo.mailbox();
   expect(messages.filter(isBoards)).toEqual([]);
   const parsed = await Promise.all(messages.map(({ raw }) => PostalMime.parse(raw)));

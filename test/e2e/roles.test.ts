@@ -83,7 +83,7 @@ test('a pause holds for every process, until somebody resumes', async () => {
   expect((await scheduler.ready()).checks).toContain('scheduler');
   expect(await house.runs()).toEqual([]);
   await scheduler.stop();
-  // Whoever asks for one gets it.
+  // Each request for one gets it.
   const [admin] = await Promise.all([house.start('admin'), house.start('worker')]);
   await house.trigger(admin, 'now');
   await house.mail.waitForMessages(1);

@@ -120,7 +120,7 @@ test('each way of pinning a key of OpenSSH holds, and no other key passes', asyn
   });
 });
 
-test('what stands there is kept, or replaced in one step where that is asked for', async () => {
+test('existing files are kept, or replaced in one step where that is configured', async () => {
   const { server, once } = await caseOf();
   await writeFile(join(server.folder, 'queue.csv'), 'theirs');
   expect(await once()).toMatchObject({ state: 'refused' });
@@ -130,7 +130,7 @@ test('what stands there is kept, or replaced in one step where that is asked for
   expect((await readdir(server.folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
 });
 
-test('folders are made where that is asked for', async () => {
+test('folders are made where that is configured', async () => {
   const { server, once } = await caseOf();
   const path = `${server.folder}/{{ org }}/{{ period.label }}`;
   expect(await once({ path })).toMatchObject({ state: 'pending', detail: expect.stringMatching(/no such file/i) });
@@ -138,7 +138,7 @@ test('folders are made where that is asked for', async () => {
   expect(await readdir(join(server.folder, 'acme', '2026-W46'))).toHaveLength(2);
 });
 
-test('doctor is let in, may write and leaves nothing', async () => {
+test('doctor may sign in and write, and leaves nothing', async () => {
   const { server, spec, secrets } = await caseOf();
   const variables = { period: PERIOD, org: 'acme', report: 'weekly', title: 'Weekly', run: RUN };
   const probe = targetProbe(

@@ -7,7 +7,7 @@ import { roleProcesses } from '../support/role-processes.ts';
 const HOUR_MS = 3_600_000;
 const RUNS = 30;
 
-/** Runs that are asked for one after another while `disaster` strikes in the middle of them; each one's mail, once. */
+/** Runs that are requested one after another while `disaster` strikes in the middle of them; each one's mail, once. */
 async function throughFailover(url: string, disaster: () => Promise<void>): Promise<void> {
   const house = await roleProcesses(url);
   const admin = await house.start('admin');
@@ -70,7 +70,7 @@ test('a Cluster of three masters holds queue, schedules, budget, ledger and reco
   }
 }, 180_000);
 
-test('a Cluster whose master dies amid runs goes on with its replica, and nothing is sent twice', async () => {
+test('a Cluster whose master dies during runs goes on with its replica, and nothing is sent twice', async () => {
   const cluster = await testCluster({ replicas: 1 });
   onTestFinished(() => cluster.close());
   const owner = await cluster.ownerOf(DEFAULT_KEY_PREFIX);
@@ -80,7 +80,7 @@ test('a Cluster whose master dies amid runs goes on with its replica, and nothin
   });
 }, 300_000);
 
-test('a master that dies amid runs is followed by the Sentinels’ choice, and nothing is sent twice', async () => {
+test('a master that dies during runs is followed by the Sentinels’ choice, and nothing is sent twice', async () => {
   const group = await sentinelGroup();
   onTestFinished(() => group.close());
   await throughFailover(group.url, async () => {

@@ -242,7 +242,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(hook.runs().filter((run) => run === recorded('refused').id)).toHaveLength(1);
   });
 
-  test('deliveries of which nobody knows are resolved, and what is held is released', async () => {
+  test('unknown deliveries are resolved, and what is held is released', async () => {
     const resolve = async (row: string, as: string): Promise<void> => {
       const { code, stderr } = await docket.run(['deliveries', 'resolve', row, as, ...DECIDED]);
       expect(code, stderr).toBe(0);

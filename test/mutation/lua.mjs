@@ -10,7 +10,7 @@ import { luaMutants } from './lua-mutants.mjs';
  * @returns {Promise<{ killed: number, all: number }>}
  */
 export async function mutateLua(scripts) {
-  // A copy, so that an end amid a mutant leaves nothing behind.
+  // A copy, so that an end within a mutant leaves nothing behind.
   await mkdir('out', { recursive: true });
   const root = await mkdtemp(join(process.cwd(), 'out', 'lua-'));
   for (const path of ['src', 'test', 'package.json']) {

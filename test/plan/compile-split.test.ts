@@ -167,7 +167,7 @@ describe('a range longer than a call', () => {
     expect(section?.join?.parts.map(({ totals }) => totals)).toEqual(Array(3).fill(['profiles.created']));
   });
 
-  test('are undefined only for the sections that show them, whoever shares the calls', () => {
+  test('are undefined only for the sections that show them, also where calls are shared', () => {
     const months = { granularity: 'month' as const, totals: true };
     const plan = compile(
       [

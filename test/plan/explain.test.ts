@@ -67,7 +67,7 @@ test('never promises more rows than limit and service let through in one call', 
   expect(rows(undefined, { ...CATALOG, limits: { ...CATALOG.limits, max_rows: 500 } })).toEqual([500, 230]);
 });
 
-test('without the catalog nobody knows the groups: the service’s own limit is the bound', () => {
+test('without the catalog the groups are unknown: the service’s own limit is the bound', () => {
   expect(explain(plan()).calls.map(({ rows_at_most }) => rows_at_most)).toEqual([7, 5000, 1, null]);
 });
 

@@ -23,7 +23,7 @@ test('of all processes that see a step the first one is told so', async () => {
   expect(await one.read()).toEqual({ steps: 1, last: { ms: 7_000, at: AT } });
 });
 
-test('the next step of the same length is another one, for whoever knew of the first', async () => {
+test('the next step of the same length is another one, for clients that knew of the first', async () => {
   const { process } = start();
   const [one, other] = [process(), process()];
   await one.record(7_000, AT);

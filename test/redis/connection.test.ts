@@ -27,7 +27,7 @@ const open = async (url: string, role: 'producer' | 'worker' = 'producer') => {
   return redis;
 };
 
-/** A server that gives itself out for another: whatever it is asked, it says this of itself, or OK. */
+/** A server that claims to be another: it answers every command with this, or OK. */
 async function answering(info: string): Promise<string> {
   const server = createServer((socket) => {
     closers.push(() => socket.destroy());

@@ -55,7 +55,7 @@ async function takeaways(calendar: FiscalCalendar): Promise<readonly string[]> {
   return [cells.map((cell) => String(cell?.v ?? '')).join('\n'), inPdf, mail.text];
 }
 
-describe('a month of a fiscal year that begins amid a calendar month', () => {
+describe('a month of a fiscal year that begins within a calendar month', () => {
   it('is compared with the month before in the sentences of workbook, PDF and e-mail alike', async () => {
     const [section] = buildPack(data, { calendar: FISCAL }).sections;
     const sentence = section?.takeaway ?? '';

@@ -45,7 +45,7 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
   const { untouched } = words.workbook.contents;
   const sums = words.table.sumsOfCalls([label], [label]);
 
-  it('are not mentioned where there are none', async () => {
+  it('are not mentioned if the table has none', async () => {
     const sheets = await sheetsOf([plain], locale);
     expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
       untouched([], false),

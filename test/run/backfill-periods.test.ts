@@ -27,7 +27,7 @@ describe('the periods of a backfill', () => {
     },
   );
 
-  it('begin within the days that are asked for', () => {
+  it('begin within the requested days', () => {
     expect(of('previous_week', '2026-01-01', '2026-01-18')).toEqual([
       { from: '2026-01-05', to: '2026-01-11' },
       { from: '2026-01-12', to: '2026-01-18' },

@@ -53,7 +53,7 @@ describe('the window of current counts', () => {
   test.each<Partial<RunOrderRequest>>([
     { trigger: 'backfill', priority: 'backfill', slot: 'trigger:backfill' },
     { trigger: 'on_demand', priority: 'backfill', slot: 'trigger:api' },
-  ])('never opens for a backfill, however it is asked for: %j', (change) => {
+  ])('never opens for a backfill, however it is requested: %j', (change) => {
     expect(currentCountsWindow(order(change))).toMatchObject({ until: Number.NEGATIVE_INFINITY, why: 'backfill' });
   });
 });

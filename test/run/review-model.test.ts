@@ -296,7 +296,7 @@ test(
           if (playing.resends === 0) expect(new Set(to).size, `${id} was sent twice`).toBe(to.length);
           // It was lost with Redis before its review began, or after its end.
           if (record === undefined || events.length === 0) continue;
-          // Nobody waits for a worker, and no worker for anybody.
+          // No process waits for a worker, and no worker for a process.
           expect(TERMINAL_STATES.has(record.state), `${id} is ${record.state}`).toBe(true);
           if (WAITING_STATES.has(record.state)) expect(['comments', 'incomplete', 'approval']).toContain(state.phase);
           if (record.state === 'awaiting_approval') expect(state.phase).toBe('approval');

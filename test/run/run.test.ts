@@ -313,7 +313,7 @@ describe('a run, from definition to receipts', () => {
     expect(sandbox.requests()).toHaveLength(asked);
   });
 
-  test('a workbook with a password is encrypted, and the password stands in no file', async () => {
+  test('a workbook with a password is encrypted, and the password is in no file', async () => {
     const password = 'correct-horse-9f2c';
     const outputs = [{ format: 'xlsx', password: { env: 'PACK_PASSWORD' } }] as const;
     const secrets = secretSource({ PACK_PASSWORD: password });
@@ -418,7 +418,7 @@ describe('a run, from definition to receipts', () => {
     expect(await ports.archive.find(order(report.definition))).toBeUndefined();
   });
 
-  test('a group that was made after the catalog was read is asked for, with a new catalog', async () => {
+  test('a group that was made after the catalog was read is requested, with a new catalog', async () => {
     const clock = manualClock(systemClock.now());
     const catalogs = memoryCatalogCache(clock);
     const catalogsAsked = () => sandbox.requests().filter(({ path }) => path.endsWith('/analytics/metrics/')).length;
@@ -428,7 +428,7 @@ describe('a run, from definition to receipts', () => {
     const sections = [{ ...first, metrics: ['profiles.created'], filters, chart: undefined } as typeof first & object];
     sandbox.setFaults([parseFault('old-catalog=1:1')]);
     const partners = () => go({ sections, deliveries: [] }, { ports: { catalogs } });
-    // The catalog was asked for this instant: nothing newer is to be had.
+    // The catalog was requested this instant: nothing newer is available.
     expect((await partners()).outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid' } });
     expect(catalogsAsked() - before).toBe(1);
     clock.advance(RECENT_CATALOG_MAX_AGE_MS + 1);

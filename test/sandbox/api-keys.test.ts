@@ -100,7 +100,7 @@ describe('what a key may do (§5.3 to §5.5, §7)', () => {
     expect(await sandbox.get(path, key)).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
   });
 
-  it('404 for an organization that there is not, whoever asks', async () => {
+  it('404 for an unknown organization, with every key', async () => {
     for (const key of ['all', 'acme', 'elsewhere']) {
       expect(await status(key, '/api/orgs/900/analytics/metrics/')).toBe(404);
     }

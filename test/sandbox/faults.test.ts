@@ -34,7 +34,7 @@ describe('faults on demand', () => {
     expect(got.map(([status]) => status).sort()).toContain(502);
   });
 
-  it('throttle: a storm of 429 with the Retry-After that was asked for', async () => {
+  it('throttle: a storm of 429 with the requested Retry-After', async () => {
     const { get } = await started({ faults: faults('throttle=7:3') });
     for (let nth = 0; nth < 3; nth++) {
       const { statusCode, headers, body } = await get();

@@ -107,7 +107,7 @@ const orgFile = (org: SoakOrg) => ({
   api_key: { env: keyVariable(org.key) },
   timezone: org.timezone,
   recipients: { domains: [`${org.id}.example`] },
-  // The store stands on this machine.
+  // The store is on this machine.
   allow_private: true,
   budget: BUDGET,
 });

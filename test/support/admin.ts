@@ -95,7 +95,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   ...given,
 });
 
-/** The admin route for whoever has one of these tokens. */
+/** The admin route for these tokens. */
 export function createTestAdmin(
   entries: readonly TokenEntry[],
   given: Partial<AccessPorts> = {},

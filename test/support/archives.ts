@@ -26,11 +26,11 @@ export function bucketStorage(url: string, silenceMs?: number): ArchiveStorage {
   return s3Storage(place, secretSource(STORE_ENV), silenceMs);
 }
 
-/** An archive to test, whatever it stands on, and hands to damage it with. */
+/** An archive to test on any storage, with functions that damage it. */
 export interface TestArchive {
   readonly archive: Archive;
   readonly storage: ArchiveStorage;
-  /** Whoever comes after: another process over the same archive, on another machine where that is possible. */
+  /** A later reader: another process over the same archive, on another machine where that is possible. */
   readonly another: (clock?: Clock) => Promise<{ archive: Archive; storage: ArchiveStorage }>;
   /** A folder for what a test makes. */
   readonly root: string;

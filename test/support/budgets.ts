@@ -7,7 +7,7 @@ import { budgetScript, redisBudget } from '../../src/fetch/rate-limit/redis-budg
 import { luaScript } from '../../src/redis/script.ts';
 
 export interface BudgetHarness {
-  /** @param limits read anew at each step */
+  /** @param limits read again at each step */
   budget(limits: BudgetLimits, clock: SteadyClock, tell?: OnBudgetEvent): Budget;
   close(): Promise<void>;
 }

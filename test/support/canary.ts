@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import PostalMime from 'postal-mime';
 import { type Behaviour, json } from './hostile-server.ts';
 
-/** A word that stands in everything of one organization and nowhere else; none is a part of another. */
+/** A word that is in everything of one organization and nowhere else; none is a part of another. */
 export const canaryOf = (n: number): string => `zq${String(n).padStart(2, '0')}canary`;
 const CANARY = /zq\d\dcanary/g;
 
@@ -42,7 +42,7 @@ async function mailText(bytes: Uint8Array): Promise<string> {
   return [JSON.stringify(mail.headers), mail.subject, mail.text, mail.html, ...attached].join('\n');
 }
 
-/** Every single value below a prefix, with the key and the field it stands in. */
+/** Every single value below a prefix, with the key and the field it is in. */
 export async function* redisValues(redis: Redis, prefix: string): AsyncGenerator<{ key: string; text: string }> {
   for (const key of await redis.keys(`${prefix}*`)) {
     yield { key, text: key };

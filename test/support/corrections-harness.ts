@@ -91,7 +91,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const corrections = correctionArchive(storage);
   const reviews = createReviewArchive(storage, reviewEventSchema);
   const editions = createEditionStore({ corrections, archive, ledger });
-  // The smallest history: a change of the past is generated anew.
+  // The smallest history: a change of the past is generated again.
   const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
   const settings = settingsOf({
     budget: { window: windowMs / 1000 },

@@ -43,7 +43,7 @@ export interface DecisionHarness {
   /** Runs whose files are gone. */
   readonly gone: Set<string>;
   readonly kept: string[];
-  /** A run that has ended so, with a delivery in each of these states. */
+  /** A run that has ended in this state, with a delivery in each of these states. */
   ended(
     state: RunRecord['state'],
     rows?: readonly ('pending' | 'sent' | 'refused' | 'unknown')[],

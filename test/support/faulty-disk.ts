@@ -9,7 +9,7 @@ export type DiskFaultCode = 'ENOSPC' | 'EDQUOT' | 'EIO' | 'EROFS';
 /** For `--import` of a child process. */
 export const DISK_FAULTS_PRELOAD = fileURLToPath(new URL('./disk-faults.mjs', import.meta.url));
 
-/** A disk that a test breaks and mends: in this process once `here` was asked for, or in a child with `env`. */
+/** A disk that a test breaks and mends: in this process once `here` was called, or in a child with `env`. */
 export function faultyDisk(onEnd: (cleanUp: () => void) => void) {
   const own = mkdtempSync(join(tmpdir(), 'docket-disk-'));
   const control = join(own, 'faults');

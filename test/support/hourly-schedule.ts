@@ -2,7 +2,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Due once an hour, and as far from now as an hour lets it be: twenty-nine minutes at least, so that nothing comes due
+ * Due once an hour, and as far from now as an hour lets it be: twenty-nine minutes at least, so that no slot comes due
  * while a test counts what it asked for. A test that wants what is overdue sets the cursors back.
  */
 export function hourlyFarFromNow(): { readonly cron: string; readonly last: number } {

@@ -156,7 +156,7 @@ function changeBody(res: ServerResponse, change: (json: Record<string, unknown>)
   }) as typeof res.end;
 }
 
-/** Kept outside of the provider, which is built anew with other keys. */
+/** Kept outside of the provider, which is built again with other keys. */
 const memoryAdapter =
   (stored: Map<string, AdapterPayload>) =>
   (model: string): Adapter => {

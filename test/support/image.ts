@@ -20,7 +20,7 @@ export interface ImageEngine {
   ending(args: readonly string[]): Promise<number>;
   /** The first line that a container logs, from its start on, which has this text. */
   logged(container: string, text: string): Promise<string>;
-  /** A program of this machine amid the network of a container. */
+  /** A program of this machine within the network of a container. */
   beside(container: string, args: readonly string[]): Promise<ChildProcess>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-image-'));
   const all = [
     ...['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'overlay'],
-    // Neither systemd nor a second version of cgroups is asked for.
+    // Neither systemd nor version 2 of cgroups is required.
     ...['--runtime', 'runc', '--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
   ];
   const podman = async (args: readonly string[]): Promise<string> =>

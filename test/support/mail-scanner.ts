@@ -26,7 +26,7 @@ const attribute = (tag: string, name: string): string | undefined => {
   return value === undefined ? undefined : plain(value);
 };
 
-/** The addresses that a text or a page names: links, pictures, frames, and those that stand in the text. */
+/** The addresses that a text or a page names: links, pictures, frames, and those in the text. */
 export const linksOf = (text: string): string[] => [
   ...[...text.matchAll(/\s(?:href|src|content)="([^"]*)"/gi)].map(([, to = '']) =>
     plain(to).replace(/^\d+;\s*url=/i, ''),

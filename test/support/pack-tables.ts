@@ -13,7 +13,7 @@ const run = promisify(execFile);
 export type ReadCell = number | string;
 
 export interface ReadTable {
-  /** The texts of the headings that it stands under; of a sheet, its first text and its name. */
+  /** The texts of its headings; of a sheet, its first text and its name. */
   readonly headings: readonly string[];
   readonly rows: readonly (readonly ReadCell[])[];
 }

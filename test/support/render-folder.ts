@@ -36,7 +36,7 @@ export function useRenderFolder() {
   return { folder, options, render };
 }
 
-/** The file of this name (or the only one of this ending); the test fails when there is none. */
+/** The file of this name (or the only one of this ending); the test fails if it is missing. */
 export function artifactNamed(artifacts: readonly Artifact[], ending: string): Artifact {
   const found = artifacts.find(({ name }) => name.endsWith(ending));
   if (found === undefined)

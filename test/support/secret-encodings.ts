@@ -60,7 +60,7 @@ export function encodingsFoundIn(text: string, secret: string): string[] {
     .concat(parts.filter((part) => seen.some((view) => view.includes(part))).map(() => 'decoded'));
 }
 
-/** Written without a line of what it tests: the text, and what whoever decodes it once would read. */
+/** Written without a line of what it tests: the text, and its content once decoded. */
 function decodedLikeAReader(text: string): string[] {
   const attempt = (read: () => string): string[] => {
     try {

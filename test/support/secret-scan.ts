@@ -6,12 +6,12 @@ import { issueKeys } from '../../src/sandbox/api-keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
 import { SECRET_ACCESS_KEY } from './s3-keys.ts';
 
-/** Stands in the environment of every process that the tests start, under a name that none of them reads. */
+/** Is in the environment of every process that the tests start, under a name that none of them reads. */
 export const PLANTED_SECRETS = { PLANTED_SECRET: 'hunter2-planted-5ecret' } as const;
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
-/** What the tests use as a secret, and what Docket makes: none of it may stand in Redis or in a line of the log. */
+/** What the tests use as a secret, and what Docket makes: none of it may be in Redis or in a line of the log. */
 const SECRETS: Readonly<Record<string, string>> = {
   'a password of the tests': 'hunter2|s3cr3t|canary-secret',
   'a key of the sandbox': [

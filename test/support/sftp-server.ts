@@ -22,7 +22,7 @@ export interface SftpServer {
   readonly steps: (readonly [SftpStep, string])[];
   /** Asked for each request; undefined lets it pass. */
   fault: (step: SftpStep, path: string) => SftpFault | undefined;
-  /** How many connections were let in. */
+  /** How many connections were accepted. */
   logins(): number;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * The command of an example as a shell would hand it over: variables before it, a pipe, a redirection and what stands behind two spaces
+ * The command of an example as a shell would hand it over: variables before it, a pipe, a redirection and what follows two spaces
  * (a word on what it does) left out.
  */
 export function shellWords(example: string): string[] {

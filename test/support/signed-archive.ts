@@ -105,7 +105,7 @@ export async function signedArchive(root: string) {
   const sealed = await later.archive.peek({ id: RUNS.last, org: 'acme', report: 'weekly-kpi' });
   if (sealed === undefined || checkpoint === undefined) throw new Error('not sealed');
   await later.archive.putReceipts(sealed, []);
-  // The newest public key alone: it vouches for what stands before its own entries.
+  // The newest public key alone: it vouches for what precedes its own entries.
   const [newest = ''] = second.publicPem.split(/(?<=-----END PUBLIC KEY-----\n)/);
   return {
     storage,

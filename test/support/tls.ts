@@ -1,6 +1,6 @@
 /**
  * A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, signed by itself, with its key. For servers of
- * the tests on the loopback interface only; whoever trusts it trusts everybody who can read this file.
+ * the tests on the loopback interface only; a client that trusts it trusts everyone who can read this file.
  */
 export const TLS = {
   cert: `-----BEGIN CERTIFICATE-----

@@ -73,7 +73,7 @@ function* nodesIn(value: unknown): Generator<Node> {
   }
 }
 
-/** Codes that stand in the source as a variable. */
+/** Codes that are in the source as a variable. */
 const VARIABLE: readonly ErrorCode[] = ['run.ambiguous', 'delivery.ambiguous', 'auth.invalid', 'auth.expired'];
 const TEXTS = ['expected', 'got', 'where', 'next'];
 

@@ -92,7 +92,7 @@ describe('current counts', () => {
     );
   });
 
-  test('do not stand beside metrics of a period', () => {
+  test('are not beside metrics of a period', () => {
     expect(faults({ metrics: ['profiles.created', 'alerts.open'] })).toMatchObject([
       { path: ['sections', 0, 'metrics', 1], got: '"alerts.open" beside metrics of a period' },
     ]);

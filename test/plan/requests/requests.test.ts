@@ -79,7 +79,7 @@ describe('filters', () => {
     ]);
   });
 
-  test('are none where there are none', () => {
+  test('are none without filters', () => {
     expect(normalizeFilters([])).toBe(undefined);
     expect(normalizeFilters(undefined)).toBe(undefined);
   });

@@ -46,7 +46,7 @@ describe('totals are asked with rows of the same days', () => {
     expect(shared([totals(), keyed('rows', byRisk, false)])).toBeUndefined();
   });
 
-  test('by bucket, whoever reads them', () => {
+  test('by bucket, for every reader', () => {
     const request = { metrics: ['profiles.decided'], time: byDay.time, include: ['totals'] };
     expect(shared([keyed('rows', byDay), totals()])).toStrictEqual(request);
     expect(shared([keyed('rows', byDay, true), totals()])).toEqual(request);

@@ -399,7 +399,7 @@ describe('a table put together', () => {
     expect(plan.sections[0]?.join).not.toHaveProperty('undefinedTotals');
   });
 
-  test('has a piece of which only the totals are read, and says of each metric once where there are none', () => {
+  test('has a piece of which only the totals are read, and names each metric once that has no totals', () => {
     const section = {
       id: 'a',
       metrics: ['profiles.created', 'profiles.approval_rate'],

@@ -46,7 +46,7 @@ const many = table({
   ),
 });
 
-/** What stands in the chunks of a PNG, each compared with its checksum. */
+/** The content of the chunks of a PNG, each compared with its checksum. */
 function readPng(bytes: Uint8Array): Map<string, Buffer> {
   const png = Buffer.from(bytes);
   expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');

@@ -300,7 +300,7 @@ it('the workbook compares a bucket with what falls into it, and the totals with 
   expect(totals?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 130, expect.closeTo(-6 / 130)]);
 });
 
-it('workbook, CSV and mail show the figures of the dataset, whatever they are', async () => {
+it('workbook, CSV and mail show all figures of the dataset', async () => {
   await fc.assert(
     fc.asyncProperty(tables, async (from) => {
       const data = dataset([from]);

@@ -134,7 +134,7 @@ describe('a text section', () => {
     expect(section).not.toHaveProperty('empty');
   });
 
-  it('stands on the first page after the summary’s scorecard, if it is printed and short', () => {
+  it('is on the first page after the summary’s scorecard, if it is printed and short', () => {
     const scorecard = kpis({ layout: { kind: 'scorecard', groups: [] } });
     const short = text({ id: 'short', description: 'One.\n\nTwo.' });
     const remarksOf = (...tables: Table[]) => buildPack(october(tables)).remarks.map(({ of }) => of);

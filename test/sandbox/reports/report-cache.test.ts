@@ -6,7 +6,7 @@ const START = Date.parse('2026-04-08T08:30:00Z');
 const body = { metrics: ['profiles.created', 'alerts.open'], time: { from: '2026-03-01', to: '2026-04-30' } };
 
 describe('held reports (§4.5, §2.8)', () => {
-  it('are answered for an hour with the instant of their computation, then computed anew', async () => {
+  it('are answered for an hour with the instant of their computation, then computed again', async () => {
     const clock = manualClock(START);
     const { answered } = inProcessSandbox({ clock });
     const first = await answered(body);

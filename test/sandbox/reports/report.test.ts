@@ -115,7 +115,7 @@ describe('buckets (§2.7, §2.8)', () => {
     const partial = async (time: object) =>
       (await answered({ metrics: ['profiles.created'], time })).rows.map((row) => row.partial);
     expect(await partial({ from: '2026-03-23', to: '2026-04-08', granularity: 'week' })).toEqual([false, false, true]);
-    // The week goes on, but the days that were asked for are over.
+    // The week goes on, but the requested days are over.
     expect(await partial({ from: '2026-03-23', to: '2026-04-07', granularity: 'week' })).toEqual([false, false, false]);
     // 08:30 UTC is already the 9th in Kiritimati, where the 8th is over.
     expect(await partial({ from: '2026-04-08', to: '2026-04-08', timezone: 'Pacific/Kiritimati' })).toEqual([true]);
@@ -176,7 +176,7 @@ describe('comparison with the previous period (§2.7)', () => {
     expect(await compared(from, to, 'Europe/Zurich')).toEqual({ from: previousFrom, to: previousTo });
   });
 
-  it('gives each bucket the values of the matching one, and none where there is none', async () => {
+  it('gives each bucket the values of the matching one, and none without a match', async () => {
     const metrics = ['profiles.created', 'profiles.approval_rate'];
     const time = { from: '2026-03-01', to: '2026-03-31', granularity: 'day', timezone: 'Europe/Zurich' };
     const now = await answered({ metrics, time: { ...time, compare: 'previous_period' } });
@@ -395,7 +395,7 @@ describe('profiles without a group (§2.5)', () => {
     expect(await groups({ filters: twice })).toEqual(['Marketplace', null]);
   });
 
-  it('stand in the second dimension too, and in the metrics of what belongs to them', async () => {
+  it('are in the second dimension too, and in the metrics of what belongs to them', async () => {
     const { rows } = await asked({
       metrics: ['screening.hits'],
       dimensions: ['hit.kind', 'profile.group'],
@@ -408,7 +408,7 @@ describe('profiles without a group (§2.5)', () => {
     ]);
   });
 
-  it('are none unless they are asked for', async () => {
+  it('are none unless they are requested', async () => {
     const { rows } = await answered({ metrics: ['profiles.created'], dimensions: ['profile.group'], time: march });
     expect(rows.map((row) => row['profile.group'])).not.toContain(null);
   });
@@ -454,7 +454,7 @@ describe('current counts (§2.4, §2.7)', () => {
     );
   });
 
-  it('stand beside counts of the range when there is no granularity', async () => {
+  it('are beside counts of the range when there is no granularity', async () => {
     const { rows } = await answered({ metrics: ['alerts.open', 'alerts.created'], dimensions: ['alert.type'] });
     expect(rows.map((row) => row['alert.type'])).toEqual([
       'watchlist',

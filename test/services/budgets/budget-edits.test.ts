@@ -65,7 +65,7 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
   const finished = new Map<string, () => void>();
   return {
     log,
-    /** Writes `budget:` anew, as an editor does; every worker goes by it from then on. */
+    /** Replaces `budget:`, as an editor does; every worker goes by it from then on. */
     edit: async (id: string, budget: string): Promise<void> => {
       await writeFile(join(folder, `${id}/org.yaml`), org(budget));
       jobs = await loadDefinitions(folder);

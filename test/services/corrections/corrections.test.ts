@@ -219,7 +219,7 @@ describe('the watch of a delivered edition', () => {
     });
     await harness.execute(record, definition);
     expect(mail.messages()).toHaveLength(3);
-    // What was frozen and decided stands in the archive as it was written.
+    // What was frozen and decided is in the archive as it was written.
     const storage = harness.storage;
     for await (const { findings } of verifyArchive(storage, { now: harness.clock.now() })) expect(findings).toEqual([]);
   });

@@ -138,6 +138,6 @@ test('texts beyond those that may wait are refused for now', async () => {
   const posted = Array.from({ length: 6 }, () => check({ text: ENDLESS, file: 'x', name: NAME, of: undefined }));
   const last = posted.at(-1);
   await expect(last).rejects.toMatchObject({ code: 'definition.busy', retryable: true });
-  // The thread ends with the test; whoever waits for it is told.
+  // The thread ends with the test; waiting callers are told.
   for (const one of posted) one.catch(() => {});
 });

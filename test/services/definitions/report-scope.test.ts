@@ -182,7 +182,7 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
   expect(said).toHaveLength(1);
 });
 
-test('a worker sends mail as its files say, whatever stands in a definition that is kept in Redis', async () => {
+test('a worker sends mail as its files say, regardless of a definition that is kept in Redis', async () => {
   const root = await folderFor(onTestFinished);
   const folder = await jobsFolder({
     'acme/org.yaml': org('ACME_KEY'),

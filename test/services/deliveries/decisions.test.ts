@@ -200,7 +200,7 @@ test('what an attempt that died has left in a run that is over can be decided; o
   expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 500 })).map(({ id }) => id)).toContain(row);
 });
 
-test('a retry opens what surely did not arrive, and leaves what may have arrived to a decision', async () => {
+test('a retry opens deliveries known to have failed, and leaves uncertain ones to a decision', async () => {
   const { id } = await desk.ended('partly_delivered', ['sent', 'refused', 'pending', 'unknown']);
   await desk.decisions.retry(id, WHO);
   expect(await states(id)).toEqual(['sent', 'pending', 'pending', 'unknown']);

@@ -214,7 +214,7 @@ describe('the owner of a run that ended badly', () => {
     },
   );
 
-  test('on_unknown: resend sends a notice of which nobody knows once more, and then holds it', async () => {
+  test('on_unknown: resend sends an unknown notice once more, and then holds it', async () => {
     settings = { ...settings, on_unknown: 'resend' };
     const server = await scriptedSmtp({ dot: 'FIN' });
     onTestFinished(() => server.close());

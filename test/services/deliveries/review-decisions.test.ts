@@ -89,7 +89,7 @@ test('a run that begins to wait goes on at once if its review has an event that 
   await reviews.append(order, 2, { seq: 2, at: 2, by: DOCKET, type: 'comment', section: null, text: 'Late.' });
   expect(await continueReview(order, known)).toBe(true);
   expect(await bench.runs.get(order.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', at: 2 }] });
-  // Whoever appended it may have been first.
+  // The writer of it may have been first.
   expect(await continueReview(order, known)).toBe(true);
   expect((await bench.runs.get(order.id))?.reopened).toHaveLength(1);
 });

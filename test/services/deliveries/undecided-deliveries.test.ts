@@ -44,7 +44,7 @@ const idOf = (recipient: string): string => deliveryId(RUN, '0-email', recipient
 const NOTICE = noticeId(RUN, OPS, false);
 
 /**
- * A run that was delivered to one of two mailboxes, and of whose notice nobody knows either, as its archive tells:
+ * A run that was delivered to one of two mailboxes, and whose notice is unknown as well, as its archive shows:
  * `receipts` where its last try came to its end. Of ledger and record nothing is left, as after their days.
  */
 async function archivedRun({ receipts = true } = {}) {
@@ -214,7 +214,7 @@ test('a run whose files cannot be read stays on the list, and does not hold up t
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
 });
 
-test('the archive is searched for whoever may decide, and for nobody who may only look', async () => {
+test('the archive is searched for tokens that may decide, and not for read-only ones', async () => {
   const { decisions, runs } = await archivedRun();
   const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
     deliveriesAccess({ decisions, runs, audit: { record: async () => {} } }, {

@@ -307,7 +307,7 @@ test.each([true, false])(
       { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },
     ]);
     await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: storage.location });
-    // Whoever hangs in it reads this; a writer that comes too early would hang itself.
+    // A caller that hangs in it reads this; a writer that comes too early would hang itself.
     const id = newArchiveId();
     await writeFile(path, JSON.stringify({ docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' }));
     await rm(path);

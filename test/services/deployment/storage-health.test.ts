@@ -87,7 +87,7 @@ test('Redis that is full, read-only or may evict keys is not ready, and is again
   await expect(probe()).rejects.toMatchObject({ code: 'redis.unsuitable', got: 'maxmemory-policy allkeys-lru' });
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await probe();
-  // By another client: this one connects anew when it finds a replica.
+  // By another client: this one reconnects when it finds a replica.
   await bench.worker.replicaof('127.0.0.1', 1);
   await expect(probe()).rejects.toMatchObject({ code: 'redis.unreachable' });
   await bench.worker.replicaof('NO', 'ONE');

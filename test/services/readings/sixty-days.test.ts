@@ -134,7 +134,7 @@ function budgetByClock(redis: Redis, prefix: string, clock: ManualClock) {
   return redisBudget(timed, { prefix, calls: 30, windowMs: MINUTE, clock, script });
 }
 
-/** A process that does nothing more once it is killed, whatever it was doing. */
+/** A process that does nothing more once it is killed. */
 function aProcess(draw: (chance: number) => boolean, storage: ArchiveStorage) {
   const life = { dead: false };
   let tellDeath = () => {};
@@ -227,7 +227,7 @@ test('60 days with two schedulers, kills, restarts, lost replies, an emptied Red
       ).finally(() => {
         busy = false;
       });
-      // Whoever polls for another process goes on by this clock.
+      // A loop that polls for another process goes on by this clock.
       while (busy) {
         await Promise.race([rounds, setTimeout(1)]);
         if (busy) clock.advance(25);

@@ -95,7 +95,7 @@ test('four eyes: who triggered it cannot approve, whatever they sign in with; wi
   expect((await free.service.approve(RUN.id, free.content, 'x', MIA)).state.phase).toBe('ready');
 });
 
-test('what another run has delivered meanwhile is told, and approved only by whoever insists', async () => {
+test('what another run has delivered meanwhile is told, and approved only by a reviewer who insists', async () => {
   const sent: EarlierDelivery[] = [];
   const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);
   const harness = reviewHarness({

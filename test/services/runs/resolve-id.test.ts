@@ -38,7 +38,7 @@ describe('short ids', () => {
     expect(await resolve('22222222')).toBe(id);
   });
 
-  it('name any of thousands that were on record before, once the ids are put in order anew', async () => {
+  it('name any of thousands that were on record before, once the ids are sorted again', async () => {
     const other = await openQueueHarness();
     try {
       const ids = Array.from({ length: 2_500 }, (_, index) => idOf(`a${index.toString(16).padStart(8, '0')}`));

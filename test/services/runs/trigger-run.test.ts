@@ -54,7 +54,7 @@ describe('a trigger', () => {
         message: expect.stringContaining('rival@elsewhere.example'),
       });
       expect(await bench.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
-      // Nobody waits for an answer of a slot: its run ends with the refusal, and its owner is told.
+      // No caller waits for an answer of a slot: its run ends with the refusal, and its owner is told.
       const scheduled = { ...request, slot: { scheduled: MONDAY }, trigger: 'schedule' } as const;
       expect((await bench.trigger(scheduled)).opened).toBe(true);
       // Files alone concern nobody.
@@ -162,7 +162,7 @@ describe('a trigger', () => {
     const opened: string[] = [];
     const told = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
     await expect(triggerRun(told, { ...ports, queue: dying })).rejects.toThrow('killed');
-    // It will be made: whoever writes the audit log is told.
+    // It will be made: the writer of the audit log is told.
     expect(opened).toHaveLength(1);
     const log = recordingLog();
     expect(await requeueOrphans({ ...own, clock, log })).toBe(0);

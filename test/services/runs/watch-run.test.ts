@@ -140,7 +140,7 @@ describe('watching a run', () => {
     const ttl = await bench.producer.pttl(redisKeys(bench.prefix).live(id));
     expect(ttl).toBeGreaterThan(0);
     expect(ttl).toBeLessThanOrEqual(60_000);
-    // The record says that nobody has it in hand.
+    // The record says that no worker executes it.
     expect((await watch(id).next()).value).toMatchObject({ record: { state: 'queued' }, live: null });
   });
 

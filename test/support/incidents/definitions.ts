@@ -5,7 +5,7 @@ export interface IncidentOrg {
   readonly more?: string;
 }
 
-/** `org.yaml`; its key stands in `secrets/<id>.key`, the URL of its mail server in `secrets/<id>.smtp`. */
+/** `org.yaml`; its key is in `secrets/<id>.key`, the URL of its mail server in `secrets/<id>.smtp`. */
 export const orgYaml = (id: string, folder: string, more = ''): string => `version: 1
 name: ${id}
 org: current

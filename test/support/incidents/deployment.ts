@@ -47,7 +47,7 @@ export interface IncidentDeployment {
   /** Writes the key of an organization; `label` as in the sandbox. */
   setKey(org: string, label: string): Promise<void>;
   write(path: string, content: string): Promise<void>;
-  /** Writes the definition of `<org>/weekly` anew, and waits until the running processes have read it. */
+  /** Replaces the definition of `<org>/weekly`, and waits until the running processes have read it. */
   define(org: string, report: Parameters<typeof reportYaml>[1]): Promise<void>;
   /** Asks for a run of `<org>/weekly`, as a person did before the incident. */
   trigger(org: string): Promise<string>;

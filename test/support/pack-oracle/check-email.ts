@@ -41,7 +41,7 @@ function expectChange(text: string, figure: Figure, kind: Compared, where: strin
   else expect(shows(size ?? '', Math.abs(figure.unit === 'ratio' ? change / 100 : change), 'ratio'), why).toBe(true);
 }
 
-/** `+12.4%`, `-0.6 pp, worse`, `–` where there is none. */
+/** `+12.4%`, `-0.6 pp, worse`, `–` without one. */
 function expectShortChange(text: string, figure: Figure, kind: Compared, where: string): void {
   const before = figure.others[kind];
   const comparable = before?.comparable === true && !figure.provisional && figure.now !== null && before.value !== null;

@@ -186,7 +186,7 @@ function checkTransposed(
     const unit = match?.groups?.unit;
     noteUnit(units, metric, factorOf(unit));
     const shown = headers.length - 1 - (hasStatus ? 2 : 0);
-    // Totals stand beside only where they differ.
+    // Totals are beside them only where they differ.
     const sets = [row.figures, ...(shown > columns.length && total !== undefined ? [total] : [])];
     expect(shown, headers.join(' | ')).toBe(sets.length * columns.length);
     const one = judgementOf(judged, section, metric, undefined) ?? judgementOf(judged, section, metric, row);
@@ -204,7 +204,7 @@ function checkTransposed(
         if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
         if (expected === null) checked.dashes += 1;
         at += 1;
-        // Target and status stand beside the figure that is judged: the last one, which is the total where there is one.
+        // Target and status are beside the figure that is judged: the last one, which is the total where there is one.
         if (!hasStatus || column.role !== 'value' || nth !== sets.length - 1) continue;
         expect(headers.slice(at, at + 2)).toEqual(['Target', 'Status']);
         if (one === undefined) expect(line[at]?.v ?? '', `${id} ${metric} target`).toBe('');

@@ -216,7 +216,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       ledger = memoryLedger();
       responses = memoryResponseStore();
     },
-    /** Lets everything come to rest that no person has to decide. */
+    /** Waits until everything has ended that no person has to decide. */
     settle: async () => {
       for (let round = 0; round < 12; round += 1) {
         requeueOrphans();

@@ -100,7 +100,7 @@ describe('the data of a PDF', () => {
 });
 
 describe('a chart as positions', () => {
-  it('stands on an axis that begins at zero, whose labels say the figures', () => {
+  it('has an axis that begins at zero, whose labels say the figures', () => {
     const chart = buildChart(onboarding);
     if (chart === undefined) throw new Error('no chart');
     const { axes, series, categories } = chartData(chart, 'en-GB');

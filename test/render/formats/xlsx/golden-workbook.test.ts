@@ -172,7 +172,7 @@ const illegal = (value: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   value.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd');
 
-/** SheetJS gives `_x005F_` back as it stands in the file; Excel reads it as `_`. */
+/** SheetJS gives `_x005F_` back as it is in the file; Excel reads it as `_`. */
 const read = (cell: CellObject | undefined): CellObject['v'] =>
   typeof cell?.v === 'string' ? cell.v.replaceAll('_x005F_', '_') : cell?.v;
 
@@ -202,7 +202,7 @@ describe('a board pack read by a program that did not write it', () => {
     expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
   });
 
-  /** The sheets of the sections stand behind summary and contents. */
+  /** The sheets of the sections follow summary and contents. */
   const sheetOf = (of: Table) => book.SheetNames[2 + data.tables.indexOf(of)] ?? '';
   /** From 0. */
   const headerAt = (of: Table) => Number(/^A(\d+):/.exec(ranges[filled.indexOf(of)]?.range ?? '')?.[1]) - 1;

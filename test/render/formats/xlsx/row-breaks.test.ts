@@ -47,7 +47,7 @@ describe('a table on one page of columns', () => {
     expect(pagesOf(rows(88)).ends).toEqual([expect.any(Number), 88]);
   });
 
-  it('begins a page where its header would stand above hardly any row', () => {
+  it('begins a page where its header would be above hardly any row', () => {
     expect(rowBreaks(rows(20, { head: 440 }))).toMatchObject({ beforeHeader: true });
     expect(rowBreaks(rows(20, { head: 300 }))).toMatchObject({ beforeHeader: false });
   });

@@ -40,7 +40,7 @@ const column = (cells: ReturnType<typeof cellsOf>, header: string): unknown[] =>
   return cells.slice(at + 1).map((line) => line[index]?.v);
 };
 
-it('statuses stand beside the figures of judged metrics, in rows and totals', async () => {
+it('statuses are beside the figures of judged metrics, in rows and totals', async () => {
   const { book, sheet2 } = await rendered(dataset([section]), [
     target({ target: '90%', watch: '80%' }),
     target({ metric: countColumn.name, per: 'day', target: 1204 }),

@@ -58,7 +58,7 @@ const all = (text: string | undefined, pattern: RegExp): string[] =>
 
 test('parts made by XlsxWriter follow a table that grows', async () => {
   const { changed, texts } = await grow('xlsxwriter.xlsx', 5, 5);
-  // Chart 3 is over another sheet, drawing 2 stands on it.
+  // Chart 3 is over another sheet, drawing 2 is on it.
   expect(changed).toEqual([
     'xl/charts/chart1.xml',
     'xl/charts/chart2.xml',
