@@ -76,7 +76,7 @@ const PHRASES = [
   ],
   ['there (?:is|was|are|were) none', 'it does not exist, it is missing'],
   [
-    '(?:stands?|stood|standing) (?:behind|below|above|beside|before|in(?! (?:for|place of|(?:its|their) place))|at|on|under)',
+    '(?:stands?|stood|standing) (?:behind|below|above|beside|before|in(?! (?:for|place of|the way|(?:its|their) (?:place|way)))|at|on|under)',
     'is … (follows, precedes)',
   ],
   ['asked for (?:anew|again)', 'requested again'],
