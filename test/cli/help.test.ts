@@ -2,10 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { fieldReference } from '../../src/cli/field-reference.ts';
 import { helpTextOf } from '../../src/cli/help-text.ts';
-import { leavesOf, referenceOf } from '../../src/cli/reference.ts';
-import { BUILT_IN_KINDS } from '../../src/services/definitions/built-in-kinds.ts';
+import { leavesOf } from '../../src/cli/reference.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
@@ -79,13 +77,5 @@ describe('docket --help', () => {
         .filter((line) => /^\S/.test(line));
       for (const line of prose) expect(line.length).toBeLessThanOrEqual(80);
     }
-  });
-
-  test('docs/report-fields.md is up to date (`npm run docs:cli`)', async () => {
-    expect(await readFile('docs/report-fields.md', 'utf8')).toBe(fieldReference(BUILT_IN_KINDS));
-  });
-
-  test('docs/cli.md is up to date (`npm run docs:cli`)', async () => {
-    expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createTestProgram()));
   });
 });

@@ -4,7 +4,6 @@ import { createMetrics } from '../../../src/admin/metrics/process-metrics.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { checkTargets } from '../../../src/cli/doctor/reports/targets.ts';
-import { fieldReference } from '../../../src/cli/field-reference.ts';
 import { expectedSeries, processInfo } from '../../../src/compose/admin.ts';
 import { checkAllowLists } from '../../../src/definitions/allow-lists/check-allow-lists.ts';
 import { createDefinitionParser } from '../../../src/definitions/load/parse-definitions.ts';
@@ -24,6 +23,7 @@ import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } fro
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, recordingLog } from '../../support/queue-harness.ts';
+import { reportFieldReference } from '../../support/reference/fields.ts';
 
 const chatSchema = (formats: readonly string[]) =>
   z.strictObject({
@@ -231,7 +231,7 @@ test('metrics have its kind as a label, from the start', async () => {
 
 test('the reference documentation has its fields', () => {
   const { targets } = chat();
-  expect(fieldReference({ ...BUILT_IN_KINDS, targets })).toContain(
+  expect(reportFieldReference({ ...BUILT_IN_KINDS, targets })).toContain(
     '### `chat`\n\n| field | value | |\n|---|---|---|\n| `host` | text | Required. The chat server. |\n',
   );
 });
