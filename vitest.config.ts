@@ -19,13 +19,13 @@ const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availablePa
 /** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
 
-// What goes where: docs/testing.md.
+// What goes where: docs/internals/testing.md.
 export default defineConfig({
   plugins: [bundledThreads()],
   test: {
     // The start of another process takes longer than Vitest's default of one second.
     expect: { poll: { timeout: 60_000 } },
-    // Measured by `npm run coverage`; see docs/testing.md for what is not counted.
+    // Measured by `npm run coverage`; see docs/internals/testing.md for what is not counted.
     coverage: {
       provider: 'v8',
       include: COVERED.map((folder) => `src/${folder}/**/*.ts`),

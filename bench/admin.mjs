@@ -3,7 +3,7 @@
 //
 //   npm run build && npm run build:modules && node bench/admin.mjs [--quick] [--rate 200] [--seconds 20]
 //
-// POST → 202: each request is a new run, opened and put in line durably, of ten organizations in turn (for the peer a new job).
+// POST → 202: each request is a new run, opened and enqueued durably, of ten organizations in turn (for the peer a new job).
 // Requests arrive at a fixed rate, whatever is still open, from a client in a process of its own, and count from the instant at
 // which they left: by how much the client was late itself is shown beside (`client_late_ms`). Both servers stand all the time and
 // are asked in turns, five seconds each, so that what else the machine does meets both. `own_ms` is the server's processor time a

@@ -1,5 +1,5 @@
 // A backlog: 10,000 slots of 1,000 keys that came due at the same minute, opened by a scheduler process and drained by one
-// worker process, and all of it anew by four, against a service that refuses what is over the budget. Nothing may be
+// worker process, and all of it again by four, against a service that refuses what is over the budget. Nothing may be
 // refused, nothing lost, the memory of a worker has to stay flat, and what is left in Redis is bounded: a record a run and
 // the definitions.
 //

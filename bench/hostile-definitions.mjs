@@ -1,5 +1,5 @@
 // Posts definitions that are made to cost as much as they can, up to 1 MB, to `docket start` with the roles worker and admin,
-// while its health is asked every 20 ms and runs are in hand. Prints how long each answer took and the slowest health check.
+// while its health is asked every 20 ms and runs are active. Prints how long each answer took and the slowest health check.
 //
 //   npm run build && npm run build:modules && node bench/hostile-definitions.mjs [--quick] [--only templates,commas]
 //
@@ -192,7 +192,7 @@ try {
       limit: { answer_ms: 2_000, healthz_ms: 100 },
     });
   }
-  report({ name: 'runs in hand meanwhile', ...(await runs.close()), limit: { again: 0, unanswered: 0 } });
+  report({ name: 'active runs meanwhile', ...(await runs.close()), limit: { again: 0, unanswered: 0 } });
   await health.close();
 } finally {
   await docket.close();

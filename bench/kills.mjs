@@ -1,5 +1,5 @@
 // The calls of bench/budget.mjs while workers are killed without warning (SIGKILL) and started again: every call must
-// still be answered and kept once, and no 429 be earned, although nobody knows which calls the dead had sent. Beside
+// still be answered and kept once, and no 429 be earned, although it is unknown which calls the dead had sent. Beside
 // BullMQ, the one of the peers that takes up a dead process's work itself.
 //
 //   npm run build && npm run build:modules && node bench/kills.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--kills 8]

@@ -1,7 +1,7 @@
 // The operator's pages as a browser gets them, with as many rows as a page has at most: bytes of the first paint (HTML as it
 // is; style, script and icon compressed, as they are sent) and when Chromium has painted it, with nothing in its cache.
 // Deliveries are measured empty: an admin process alone sends nothing. test/admin/page/page.test.ts counts the bytes of a
-// hundred rows of everything. Needs the distribution's Chromium; where there is none, its line says so.
+// hundred rows of everything. Needs the distribution's Chromium; without it, its line says so.
 //
 //   npm run build && npm run build:modules && node bench/page.mjs [--quick] [--loads 10] [--rows 100]
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 // Workbooks beside the peers on the same figures, each writer in a process of its own, one at a time:
 //
-// - `pack`: sections of 22 columns, each with a chart, ours from a dataset that stands in memory;
+// - `pack`: sections of 22 columns, each with a chart, ours from a dataset in memory;
 // - `list`: one list of 10 columns, ours from the file in which a list export leaves its rows;
 // - `long list`: the same, so long that memory would show whether it grows with the list;
 // - lists of 10 rows, and of ten times as many, up to 100,000;

@@ -118,7 +118,7 @@ const requestOf = (name) => ({
   again: true,
 });
 
-/** All runs wait in line, as after a night's slots, and one is made after the other. */
+/** All runs are queued, as after a night's slots, and one is made after the other. */
 async function underWorker(name) {
   const line = await composeDocket(around({ REDIS_URL: redis.url }), {
     jobs: staticDefinitions(jobs),

@@ -1,4 +1,4 @@
-// What the sandbox costs whoever waits for it, measured over HTTP on the built code. It has no limit and no peer.
+// What the sandbox costs its clients, measured over HTTP on the built code. It has no limit and no peer.
 //
 //   npm run build && npm run build:modules && node bench/sandbox.mjs [--quick] [--each 4000]
 import { performance } from 'node:perf_hooks';

@@ -1,4 +1,4 @@
-// What a process of each role costs, for docs/scaling.md: CPU, memory and Redis a run of a small report; CPU and memory
+// What a process of each role costs, for docs/internals/scaling.md: CPU, memory and Redis a run of a small report; CPU and memory
 // of a scheduler with many reports, at start (from 10 reports on) and while nothing is due. CPU and not time, because it says how much one
 // core bears whatever else the machine does.
 //

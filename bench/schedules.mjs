@@ -1,6 +1,6 @@
 // Definitions put in force and registered with BullMQ, and what a look of every minute costs while nothing changes: with a
 // few timetables that all share, and with one of its own for each report. Ten thousand of them beside bare BullMQ, where
-// each has a job scheduler and whoever starts upserts them all; and how it grows up to there. At the end as many slots of
+// each has a job scheduler and a starting process upserts them all; and how it grows up to there. At the end as many slots of
 // one minute, of a thousand organizations, opened in this process: definition, record, place in the line, job, cursor;
 // beside a bare BullMQ that adds as many jobs with a priority in bulk, and keeps no record.
 //
@@ -43,7 +43,7 @@ const SLOT_CPU_MS = 0.6;
 /** Organizations of those slots. */
 const ORGS = 1_000;
 /** Registrations of the peer that are on their way at the same time: as many as of ours. */
-const ABREAST = 200;
+const BATCH_SIZE = 200;
 
 const settings = (id) => ({
   ...orgFileSchema.parse({ org: 7, api_key: { env: 'KEY' }, timezone: 'Europe/Zurich', recipients: {} }),
@@ -138,7 +138,7 @@ async function ours(count, cronOf) {
   }
 }
 
-/** A job scheduler for each report; whoever starts cannot know which of them are there and unchanged. */
+/** A job scheduler for each report; a starting process cannot know which of them are there and unchanged. */
 async function bullmq(count, cronOf) {
   const server = await privateRedis();
   const redis = new Redis(server.url, { maxRetriesPerRequest: null });
@@ -146,8 +146,8 @@ async function bullmq(count, cronOf) {
   try {
     const { bytes } = await redisStats(redis);
     const all = async () => {
-      for (let from = 0; from < count; from += ABREAST) {
-        const ids = Array.from({ length: Math.min(ABREAST, count - from) }, (_, index) => from + index);
+      for (let from = 0; from < count; from += BATCH_SIZE) {
+        const ids = Array.from({ length: Math.min(BATCH_SIZE, count - from) }, (_, index) => from + index);
         await Promise.all(
           ids.map((n) =>
             queue.upsertJobScheduler(
@@ -202,7 +202,7 @@ async function opening(count) {
   }
 }
 
-/** As many jobs, added in bulk; `ABREAST` at a time, as a producer does that does not want to hold up Redis. */
+/** As many jobs, added in bulk; `BATCH_SIZE` at a time, as a producer does that does not want to hold up Redis. */
 async function addingInBulk(count) {
   const server = await privateRedis();
   const redis = new Redis(server.url, { maxRetriesPerRequest: null });
@@ -210,9 +210,9 @@ async function addingInBulk(count) {
   try {
     const own = process.cpuUsage();
     const cost = await costOf(async () => {
-      for (let from = 0; from < count; from += ABREAST) {
+      for (let from = 0; from < count; from += BATCH_SIZE) {
         await queue.addBulk(
-          Array.from({ length: Math.min(ABREAST, count - from) }, (_, index) => ({
+          Array.from({ length: Math.min(BATCH_SIZE, count - from) }, (_, index) => ({
             name: `org${(from + index) % ORGS}`,
             data: { run: from + index },
             opts: { jobId: `r${from + index}`, priority: 1 + Math.floor((from + index) / ORGS) },

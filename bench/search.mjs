@@ -6,7 +6,7 @@
 //
 // Each run has three deliveries: to one of a hundred addresses of its organization, to the one that gets everything, and
 // for each third run files to a location of its own, for the others a second address. One run in fifty has failed. First
-// what the indexes cost: bytes by MEMORY USAGE a hundred thousand deliveries or runs, and the time to build all of them anew.
+// what the indexes cost: bytes by MEMORY USAGE a hundred thousand deliveries or runs, and the time to build all of them again.
 import { loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { sha256 } from '../dist-modules/base/sha256.js';
@@ -124,7 +124,7 @@ try {
   const began = performance.now();
   await index.repair();
   report({
-    name: 'all indexes built anew',
+    name: 'all indexes rebuilt',
     seconds: rounded((performance.now() - began) / 1_000, 1),
     redis_seconds: rounded(((await redisStats(redis)).cpuMs - cpuBefore) / 1_000, 1),
     limit: { seconds: null },

@@ -1,6 +1,6 @@
 // More and more worker processes on one key: together they must make as many calls as the key has tokens, no more and no
 // fewer. What a call costs Redis (commands inside of scripts count) has a limit: of a few calls that wait, and of 2,000.
-// More workers have fewer calls to ask for at once, so that a call costs more, until each is asked for alone.
+// More workers have fewer calls to ask for at once, so that a call costs more, until each is requested alone.
 //
 //   npm run build && npm run build:modules && node bench/workers.mjs [--quick] [--calls 90] [--window 10000] [--most 8] [--waiting 2000]
 import { Redis } from 'ioredis';

@@ -33,7 +33,7 @@ const isOfPackages = ({ name, moduleIds }) =>
 
 /** What every command loads, `--help` included, in two files: Node spends as long on a file as on 50 KB of code in it. */
 const [START, SHARED] = ['program', 'base'];
-/** Its packages are made small one by one: the code of ours that stands beside them keeps its names and lines. */
+/** Its packages are made small one by one: our code beside them keeps its names and lines. */
 const PACKAGES_OF_START = /[\\/]node_modules[\\/](commander|fast-string-(truncated-)?width)[\\/]/;
 
 /** The package that most of these modules are of, as the name of their file. */
@@ -44,7 +44,7 @@ function largestPackage(modules) {
   return largest[0].replace('/', '-');
 }
 
-/** Stands in the code for the path to `dist/`, until it is known which file the code is put in. */
+/** Placeholder in the code for the path to `dist/`, until it is known which file the code is put in. */
 const ROOT = '__DOCKET_DIST__/';
 
 /** A module finds its assets and threads from its URL. It keeps this URL: that of `src/a/b.ts` is `dist/a/b.js`. */
@@ -72,7 +72,7 @@ const UNUSED = [
   // Messages of zod in fifty languages.
   [/zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"],
 ];
-/** Modules that are not there. Each is asked for in a way that takes null. */
+/** Modules that are not there. Each is imported in a way that takes null. */
 const ABSENT = [
   // Native; msgpackr reads with it, which BullMQ does not.
   { name: 'msgpackr-extract', by: /[\\/]msgpackr[\\/]/ },

@@ -53,7 +53,7 @@ export const figuresOf = ({ times, statuses, lateMs }, wanted) => ({
 
 /**
  * `arrivals` in a process of its own. `ask` resolves to what the requests, one after the other in turn, took without what the
- * client was late itself: what is left is the server's, a stall included, because nobody waits for an answer before he asks.
+ * client was late itself: what is left is the server's, a stall included, because no client waits for an answer before it asks.
  */
 export function httpClient({ url, headers }) {
   const child = fork(fileURLToPath(new URL('./http-client.mjs', import.meta.url)));

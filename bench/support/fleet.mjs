@@ -40,7 +40,7 @@ export function employ(orders, { giveUpMs }) {
   });
   return {
     over,
-    /** Kills one of them without warning; false when there was none. */
+    /** Kills one of them without warning; false if none was left. */
     killOne: () => {
       const [victim] = [...alive].sort(() => Math.random() - 0.5);
       return victim?.kill('SIGKILL') === true;

@@ -3,7 +3,7 @@ import { comparison, formatMarkdown, growthTable, growthTables, MISSED, numeral 
 const MARKED = /(<!-- bench: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g;
 
 /**
- * A page with the tables between its marks made anew. What nothing was measured of stays as it is.
+ * A page with the tables between its marks generated again. Tables without new measurements stay.
  *
  *     <!-- bench: limits -->                     every figure with a limit, beside the best peer's
  *     <!-- bench: missed -->                     those that are over it
@@ -65,7 +65,7 @@ const totalled = (runs) =>
 
 const HEAD = ['bench', 'case', 'figure', 'ours', 'best peer', 'ours ÷ peer', 'limit', 'to the limit'];
 
-/** The comparison, of what has a limit; whose figure the best peer's is stands beside it. */
+/** The comparison, of what has a limit, with the name of the best peer. */
 const limitRows = (lines) =>
   comparison(lines)
     .rows.filter(([, , , , , , , limit]) => limit !== '–')

@@ -1,5 +1,5 @@
 // What every writer of bench/render.mjs is given: sections of a board pack, and a list. The same figures are computed in
-// writers/libxlsxwriter.c: whoever changes one changes the other.
+// writers/libxlsxwriter.c: change both together.
 import { writeRows } from '../../dist-modules/fetch/rows.js';
 
 const DAY_MS = 86_400_000;

@@ -14,7 +14,7 @@ export const reportOf =
     console.log(JSON.stringify({ bench, case: name, who, ...figures, limit, ok }));
   };
 
-/** The sizes at which growth is looked at, up to the most that is asked for. */
+/** The sizes at which growth is looked at, up to the largest requested one. */
 export const sizesTo = (most) => [10, 100, 1_000, 10_000, 100_000, 1_000_000].filter((size) => size <= most);
 
 /**

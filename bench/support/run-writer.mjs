@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const CHILD = fileURLToPath(new URL('./writer-child.mjs', import.meta.url));
 const SOURCE = fileURLToPath(new URL('./writers/libxlsxwriter.c', import.meta.url));
 
-/** The C library as a program, or why there is none. */
+/** The C library as a program, or why it is missing. */
 export async function buildLibxlsxwriter(folder) {
   const name = 'libxlsxwriter';
   const path = join(folder, name);

@@ -63,7 +63,7 @@ export async function makeCalls({ client, limiter, redisUrl, calls, windowMs, wo
   return figures;
 }
 
-/** Every other kill falls into the middle of a burst, where it takes calls with it that nobody knows to have left. */
+/** Every other kill falls into the middle of a burst, where calls are lost that may or may not have left. */
 async function killSome(fleet, answers, { kills, bound }) {
   let over = false;
   const end = fleet.over.then(() => {

@@ -51,7 +51,7 @@ export function createProgram(io: CommandIo): DocketCommand {
     })
     .addHelpText('after', HELP_FOOTER)
     .exitOverride();
-  // In the order of the help and of docs/cli.md.
+  // In the order of the help and of docs/reference/cli.md.
   for (const add of [addFirstSteps, addReportCommands, addRunCommands, addResultCommands, addOperationCommands])
     add(program, io);
   return program;

@@ -84,7 +84,7 @@ async function packTemplates(folder: string): Promise<readonly OwnTemplate[]> {
     {
       file: join(folder, PACK_FOLDER, MAIN_TEMPLATE),
       code: texts.join('\n').replaceAll(/^\s*\/\/.*$/gm, ''),
-      documentation: 'docs/pdf.md',
+      documentation: 'docs/how-to/design-pdf.md',
       shows: ({ outputs }) => outputs.some(({ format }) => format === 'pdf'),
     },
   ];

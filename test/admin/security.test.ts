@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-const MODEL = 'docs/security.md';
+const MODEL = 'docs/internals/threat-model.md';
 const EVIDENCE = 'docs/internals/security-evidence.md';
 const model = readFileSync(MODEL, 'utf8');
 const evidence = readFileSync(EVIDENCE, 'utf8');

@@ -9,7 +9,7 @@ async function sources(): Promise<string> {
 }
 
 test('every line that an operator is told to watch for is one that the code writes, word for word', async () => {
-  const page = await readFile('docs/observability/logs.md', 'utf8');
+  const page = await readFile('docs/reference/logs.md', 'utf8');
   const table = page.slice(page.indexOf('## Lines worth an alert'), page.indexOf('## A run, from'));
   const lines = [...table.matchAll(/^\| `(.+)` \| (?:error|warn) \|/gm)].map(([, line = '']) => line);
   expect(lines.length).toBeGreaterThan(8);
@@ -21,7 +21,7 @@ test('every line that an operator is told to watch for is one that the code writ
 });
 
 test('every sentence of the sample run is one that the code writes', async () => {
-  const page = await readFile('docs/observability/logs.md', 'utf8');
+  const page = await readFile('docs/reference/logs.md', 'utf8');
   const sample = page.slice(page.indexOf('## A run, from'));
   const said = [...sample.matchAll(/^\d\d:\S+Z (?:INFO |DEBUG) (.+?)(?: {2}\S+=.*)?$/gm)].map(([, line = '']) => line);
   expect(said.length).toBeGreaterThan(10);

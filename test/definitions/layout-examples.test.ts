@@ -4,11 +4,11 @@ import { parse } from 'yaml';
 import { LAYOUTS } from '../../src/definitions/schema/layout.ts';
 import { definitionOf, type SectionInput } from '../support/reports.ts';
 
-const examples = [...readFileSync('docs/layouts.md', 'utf8').matchAll(/```yaml\n(.*?)```/gs)].map(
+const examples = [...readFileSync('docs/internals/layouts.md', 'utf8').matchAll(/```yaml\n(.*?)```/gs)].map(
   ([, text = '']): SectionInput[] => parse(text),
 );
 
-test('the examples of docs/layouts.md are valid, one for each layout', () => {
+test('the examples of docs/internals/layouts.md are valid, one for each layout', () => {
   const sections = examples.flatMap((example) => definitionOf([...example, { id: 'rest', list: 'profiles' }]).sections);
   const layouts = new Set(sections.map(({ layout = 'table' }) => layout));
   expect([...layouts].sort()).toEqual([...LAYOUTS].sort());

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-const page = readFileSync('docs/conformance.md', 'utf8');
+const page = readFileSync('docs/internals/conformance.md', 'utf8');
 const tests = ['test/sandbox', 'test/contract']
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
   .filter((path) => path.endsWith('.ts'))
   .map((path) => readFileSync(path, 'utf8'))
   .join('\n');
 
-describe('docs/conformance.md', () => {
+describe('docs/internals/conformance.md', () => {
   it('names only files that are there', () => {
     const named = [...page.matchAll(/`([\w/-]+\.ts)`/g)].map(([, name = '']) => name);
     expect(named.length).toBeGreaterThan(100);

@@ -12,7 +12,7 @@ import { METRIC_IDS } from '../support/metric-ids.ts';
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });
 const catalog = sandbox.world.tenants.get(103)!.catalog();
 
-/** The statuses of §7 with their codes, and the two that docs/conformance.md adds. */
+/** The statuses of §7 with their codes, and the two that docs/internals/conformance.md adds. */
 const DOCUMENTED: Readonly<Record<string, number>> = { ...PROBLEM_CODES, not_found: 404, method_not_allowed: 405 };
 
 function expectProblem(asked: SandboxReply, what: unknown) {

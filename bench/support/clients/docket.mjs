@@ -4,7 +4,7 @@ import { rateLimitedCall } from '../../../dist-modules/fetch/rate-limit/rate-lim
 import { redisBudget } from '../../../dist-modules/fetch/rate-limit/redis-budget.js';
 
 /**
- * Every call stands in the line of the key at once, as the calls of many runs do.
+ * Every call is in the queue of the key at once, as the calls of many runs do.
  *
  * @param {{
  *   redis: import('ioredis').Redis, prefix: string, limit: number, windowMs: number, key: string, name: string,

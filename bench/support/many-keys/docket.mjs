@@ -7,7 +7,7 @@ import { redisBudget } from '../../../dist-modules/fetch/rate-limit/redis-budget
 export async function open({ redisUrl, limit, windowMs }) {
   const redis = new Redis(redisUrl);
   const budget = redisBudget(redis, { prefix: 'bench:', calls: limit, windowMs });
-  // The calls of a key share a signal, as those of a run do: whoever stops listening looks through all who listen.
+  // The calls of a key share a signal, as those of a run do: removing a listener searches all listeners.
   const signals = new Map();
   const signalOf = (key) => {
     const known = signals.get(key) ?? new AbortController().signal;

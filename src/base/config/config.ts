@@ -39,7 +39,7 @@ const parsed = <Value>(parse: (text: string, reject: Reject) => Value | undefine
     })
     .optional();
 
-/** One entry per variable; documented in the README's table. */
+/** One entry per variable; documented in docs/reference/environment.md. */
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
     // Credentials would not be sent: requests carry the organization's key alone.
@@ -108,7 +108,7 @@ const variables = {
     return reject(`absolute paths of folders separated by "${delimiter}", e.g. /run/secrets`, `"${invalid}"`);
   }),
   DOCKET_REQUIRE_DESTINATIONS: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
-  DOCKET_REPORT_SCOPE: z.enum(['warn', 'enforce'], { error: 'warn or enforce' }).default('warn'),
+  DOCKET_REPORT_SCOPE: z.enum(['warn', 'enforce'], { error: 'warn or enforce' }).default('enforce'),
   DOCKET_PUBLIC_URL: parsed((text, reject): string | undefined => {
     const read = parsePublicUrl(text);
     return 'url' in read ? read.url : reject(read.expected, read.got);
@@ -158,7 +158,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   throw new DocketError(
     'config.invalid',
     `Invalid configuration (${errors.length === 1 ? '1 error' : `${errors.length} errors`}):\n  ${errors.join('\n  ')}`,
-    { next: 'Correct the environment variables above; the README lists all of them.' },
+    { next: 'Correct the environment variables above; docs/reference/environment.md lists all of them.' },
   );
 }
 

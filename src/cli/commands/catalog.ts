@@ -143,7 +143,7 @@ function printMetric(metric: MetricView, { dimensions, limits }: CatalogView, io
   field(
     'history',
     metric.current
-      ? 'none: the state now. org.yaml can have it read every day (docs/readings.md)'
+      ? 'none: the state now. org.yaml can have it read every day (docs/explanation/readings.md)'
       : `from ${historyOf(metric)}`,
   );
   if (!metric.current) field('counted by', metric.counted_at);

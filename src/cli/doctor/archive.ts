@@ -17,7 +17,9 @@ export function evaluateDiskUsage({ free, total }: { readonly free: number; read
 
 /** The archive's own probe: writable, and protected against deletion. */
 export const evaluateArchiveProbe = (probe: { readonly ok: boolean; readonly detail: string }): CheckResult =>
-  probe.ok ? ok(probe.detail) : warn(probe.detail, 'Only `docket` itself should remove runs (docs/archive.md).');
+  probe.ok
+    ? ok(probe.detail)
+    : warn(probe.detail, 'Only `docket` itself should remove runs (docs/reference/archive-layout.md).');
 
 export async function checkArchive(context: AppContext): Promise<Finding[]> {
   const location = context.config.DOCKET_ARCHIVE ?? {

@@ -64,7 +64,7 @@ key may read. Overwrites no file: either all files are written, or none. Writes 
 Then it checks everything, as \`docket doctor\` does.
 
 With --workbook it writes one .xlsx file: a front sheet whose cells have names, and a sheet with a table for each section.
-Everything in it binds to the report (docs/workbook-template.md). It fetches the catalog for labels.
+Everything in it binds to the report (docs/how-to/design-workbook.md). It fetches the catalog for labels.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, LOG_LEVEL; the variable of --key-env
 

@@ -75,7 +75,7 @@ Example:
     .details(`
 Load it in the shell's start-up file, or save it where the shell looks for completions. It calls \`docket\` each time, so it
 always knows the options of the installed version and the reports of DOCKET_JOBS. Ids of runs and deliveries come from
-Redis; without an answer of Redis within 0.6 s there are none.
+Redis; if Redis does not answer within 0.6 s, no ids are offered.
 
 Environment: DOCKET_JOBS, REDIS_URL
 

@@ -94,7 +94,7 @@ Each error has its place, as file:line:column, the line of the file with a mark 
 the YAML, such as a tab or a text without quotes, does not hide the errors behind it. With --json each error has file, line,
 column, end, path, code, expected, got and next.
 
-A later version will refuse what a warning names: a secret or a destination outside the report's organization (docs/targets.md).
+A secret or a destination outside the report's organization is an error; with DOCKET_REPORT_SCOPE=warn it is a warning.
 
 Environment: DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, LOG_LEVEL;
 without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys

@@ -158,7 +158,7 @@ Example:
     .option('--refetch', 'fetch the figures again and review them again; default: the run ends')
     .details(`
 Only people whom \`approval.by\` of the report names may do this. Sign in with a token, as for \`docket runs approve\`. The owner of
-the report, and whoever triggered the run, get the reason by e-mail.
+the report and the person who triggered the run get the reason by e-mail.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
@@ -349,7 +349,7 @@ Examples:
     .option('--org <org>', 'only of this organization')
     .option('--json', 'one JSON document on stdout')
     .details(`
-One line for each organization: the current end of its chain. Store it where nobody with write access to the archive can
+One line for each organization: the current end of its chain. Store it where users with write access to the archive cannot
 write; \`docket archive verify --checkpoint FILE\` then detects that the end of the chain was removed.
 
 Environment: DOCKET_ARCHIVE, LOG_LEVEL

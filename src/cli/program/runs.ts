@@ -63,7 +63,7 @@ Definitions are reloaded when their files change, and on SIGHUP; an invalid one 
 
 Any number of processes of each role may share one Redis. A worker processes queued runs and delivers them; only workers need
 COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process serves the admin
-route and runs nothing. Each serves /healthz, /readyz and /metrics. docs/scaling.md explains how many to run.
+route and runs nothing. Each serves /healthz, /readyz and /metrics. docs/how-to/scale-out.md explains how many to run.
 
 Redis and the archive store the random id of their deployment. A start with two different ids, or with definitions that would
 remove most scheduled reports of a running deployment, is refused: a variable is wrong. --adopt starts it all the same: Redis

@@ -29,7 +29,7 @@ export function reportYaml(recipe: Recipe, options: ReportOptions, catalog: Cata
   const title = options.title ?? recipe.title;
   const sections = recipeSections(recipe, catalog, options);
   return `# yaml-language-server: $schema=../report.schema.json
-# All fields: README.md, "A report definition". After a change: docket check
+# All fields: docs/reference/report-fields.md. After a change: docket check
 version: 1
 title: ${scalar(title)}
 owner: ${scalar(options.owner)}   # notified once when a run fails permanently
@@ -89,13 +89,13 @@ function layoutYaml({ layout, metrics, current }: RecipeSection, unit: string): 
   if (layout === undefined) return [];
   if (layout === 'exceptions') {
     return [
-      '    layout: exceptions       # the first rows only; docs/layouts.md',
+      '    layout: exceptions       # the first rows only; docs/how-to/layouts-and-targets.md',
       '    # top: 20                # this many',
     ];
   }
   const groups = metrics.slice(-2).map((id) => scalar(id));
   return [
-    '    layout: scorecard        # a row for each metric; docs/layouts.md',
+    '    layout: scorecard        # a row for each metric; docs/how-to/layouts-and-targets.md',
     ...(current === true ? [] : [`    # trend: 13              # a small chart of the last 13 ${unit} in each row`]),
     '    # groups:                # metrics under subheadings',
     `    #   - { title: More, metrics: [${groups.join(', ')}] }`,

@@ -57,7 +57,7 @@ export function targetsHint(metrics: readonly string[], catalog: Catalog | undef
   const { metric, lines } = suggested;
   return [
     '',
-    '# What a figure should be: it then gets a status. For all reports of the organization: targets.yaml; docs/statuses.md',
+    '# What a figure should be: it then gets a status. For all reports of the organization: targets.yaml; docs/reference/targets-fields.md',
     '# targets:',
     `#   - metric: ${scalar(metric)}`,
     ...lines.map((line) => `#     ${line}`),
@@ -78,7 +78,7 @@ export function targetsYaml({ owner }: { readonly owner: string }, catalog: Cata
     ...(index === 0 ? [`  owner: ${scalar(owner)}`] : []),
   ]);
   return `# yaml-language-server: $schema=../targets.schema.json
-# What figures should be, in every report of this organization: those with a target get a status. docs/targets.md
+# What figures should be, in every report of this organization: those with a target get a status. docs/reference/targets-fields.md
 # Put your own numbers into the lines below, remove their "# " and the "[]" of targets. After a change: docket check
 version: 1
 targets: []

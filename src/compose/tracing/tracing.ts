@@ -86,7 +86,7 @@ function readOtelVariables(env: AppContext['env']): z.infer<typeof otelSchema> |
     return `${variable}: expected ${message}${variable.endsWith('ENDPOINT') ? '' : `, got "${given[variable]}"`}`;
   });
   throw new DocketError('config.invalid', `Invalid OTEL_* settings:\n  ${problems.join('\n  ')}`, {
-    next: 'Correct the variables above, or set OTEL_SDK_DISABLED=true; docs/observability/traces.md explains them.',
+    next: 'Correct the variables above, or set OTEL_SDK_DISABLED=true; docs/reference/traces.md explains them.',
   });
 }
 

@@ -31,7 +31,7 @@ export interface AllowListPolicy {
 export interface AllowListDiagnostics {
   /** A run of the report is refused its secret, or its delivery. */
   readonly errors: readonly Diagnostic[];
-  /** Refused by a later version, and by this one with DOCKET_REPORT_SCOPE=enforce. */
+  /** Allowed only because of DOCKET_REPORT_SCOPE=warn. */
   readonly warnings: readonly Diagnostic[];
 }
 

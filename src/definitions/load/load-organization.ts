@@ -182,7 +182,7 @@ async function loadLogo(folder: DirectoryEntry, source: SourceFile, logo: string
 }
 
 /** Files read at the same time. */
-const READ_ABREAST = 32;
+const READ_CONCURRENCY = 32;
 /** Texts parsed together, and their characters: what is lost where one of them takes too long. */
 const PARSED_TOGETHER = { texts: 50, characters: 200_000 };
 
@@ -198,7 +198,7 @@ async function loadReports(
   state: LoadState,
   checked: CheckedOrganization | undefined,
 ): Promise<void> {
-  const read = await mapWithConcurrency(files, READ_ABREAST, ([report, { file }]) =>
+  const read = await mapWithConcurrency(files, READ_CONCURRENCY, ([report, { file }]) =>
     readReport({ org, report }, file, settings, state),
   );
   const kept = read.flatMap((each) => (each !== undefined && 'summary' in each ? each : []));

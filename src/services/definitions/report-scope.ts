@@ -54,7 +54,7 @@ export interface ReportScope {
   /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
   secretsOf(settings: OrgSettings): SecretSource;
   readonly destinations: DestinationPolicy;
-  /** Logs what these definitions may not access, now or in a later version. Each message is logged once. */
+  /** Logs what these definitions may not access, or only with DOCKET_REPORT_SCOPE=warn. Each message is logged once. */
   logDiagnostics(jobs: Definitions): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export function createReportScope(
   const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
   const warn = (why: string, path?: string): void => {
     if (isNew(why))
-      log.warn('Deprecated: a later version will reject a secret or destination of a report', {
+      log.warn('Secret or destination of a report is allowed only by DOCKET_REPORT_SCOPE=warn', {
         ...(path === undefined ? {} : { path }),
         why,
       });

@@ -4,7 +4,7 @@ import type { Checked, PackToCheck } from './checked.ts';
 import type { ExpectedSection, ReadFigure } from './expected.ts';
 import type { GivenTarget } from './judged.ts';
 
-// The fields of `manifest.json` that judge figures, as docs/archive.md names them. Nothing of src/ is used here.
+// The fields of `manifest.json` that judge figures, as docs/internals/archive.md names them. Nothing of src/ is used here.
 
 const group = z.object({ dimension: z.string(), value: z.string() });
 const days = z.object({ from: z.string(), to: z.string() });

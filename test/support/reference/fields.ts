@@ -64,7 +64,7 @@ export function reportFieldReference(kinds: DefinitionKinds = BUILT_IN_KINDS): s
   const names = formats.map(({ format }) => format);
   const { outputs: _outputs, deliveries: _deliveries, ...properties } = withProperties(reportJsonSchema(kinds));
   const { sections, ...others } = properties;
-  const { required } = reportJsonSchema(kinds) as FieldSchema;
+  const { required = [] } = reportJsonSchema(kinds) as FieldSchema;
   return page([
     '# Report fields',
     GENERATED,
@@ -91,7 +91,7 @@ export const organizationFieldReference = (): string =>
   page([
     '# Organization fields',
     GENERATED,
-    'An organization is a folder in `jobs/` with a file `org.yaml`. Whoever may edit it decides who receives reports and which secrets they use: have changes reviewed. `docket schema org` prints the JSON Schema.',
+    'An organization is a folder in `jobs/` with a file `org.yaml`. Who may edit it decides who receives reports and which secrets they use: have changes reviewed. `docket schema org` prints the JSON Schema.',
     example(EXAMPLES.organization),
     table(orgJsonSchema() as FieldSchema),
   ]);

@@ -90,8 +90,8 @@ const adviceOn = ({ reports, sources, orgs }: Definitions): Diagnostic[] =>
 function refusalNote(refusedLater: readonly Diagnostic[], advice: readonly Diagnostic[]): string {
   if (refusedLater.length === 0) return '';
   return advice.length === 0
-    ? ': a later version will refuse these'
-    : `, of which a later version will refuse ${refusedLater.length}`;
+    ? ': only DOCKET_REPORT_SCOPE=warn allows these'
+    : `, of which only DOCKET_REPORT_SCOPE=warn allows ${refusedLater.length}`;
 }
 
 const formatCount = (count: number, noun: string): string =>
@@ -147,7 +147,7 @@ const readableReports = ({ reports, sources, partialReports }: Definitions): Par
   ...(partialReports?.values() ?? []),
 ];
 
-/** The catalog of an organization; undefined, with the reason reported, where there is none. */
+/** The catalog of an organization; undefined, with the reason reported, if there is no catalog. */
 interface Catalogs {
   readonly catalogOf: (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog | undefined>;
   close(): Promise<void>;

@@ -38,7 +38,7 @@ export function evaluateScope({ faults, warnings }: Pick<ReportScopeFacts, 'faul
   const remedy = '`docket check` shows each with its line.';
   if (faults > 0) return fail(`${faults} secrets or destinations of reports are refused`, remedy);
   if (warnings > 0)
-    return warn(`${warnings} secrets or destinations of reports will be refused by a later version`, remedy);
+    return warn(`${warnings} secrets or destinations of reports are allowed only by DOCKET_REPORT_SCOPE=warn`, remedy);
   return ok('every report stays within its organization');
 }
 

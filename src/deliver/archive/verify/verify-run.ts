@@ -11,7 +11,7 @@ import { isMetadataFile, type RunFiles, type RunRef, type StoredRun } from '../s
 
 /** One result of `docket archive verify`. Codes are stable. */
 export interface ArchiveFinding {
-  /** E.g. `file.changed`; docs/archive.md lists all of them. */
+  /** E.g. `file.changed`; docs/reference/archive-layout.md lists all of them. */
   readonly code: string;
   /** Relative to the run's folder or, for files of the archive itself, to its root. */
   readonly path: string;

@@ -4,7 +4,7 @@ import { MAIN_TEMPLATE, PACK_FOLDER, type PackTemplates } from './pack-templates
 import { type TypstLimit, TypstLimitError } from './typst/typst-compiler.ts';
 import type { TypstDiagnostic } from './typst/typst-job.ts';
 
-export const EXPECTED_TEMPLATE = 'Typst over the data that docs/pdf.md lists, within its own folder';
+export const EXPECTED_TEMPLATE = 'Typst over the data that docs/how-to/design-pdf.md lists, within its own folder';
 const NEXT = 'correct the template';
 
 /** An error of a template, with its place. */

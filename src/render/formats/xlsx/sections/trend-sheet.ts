@@ -20,7 +20,7 @@ import { PLAIN_HEADINGS } from './grid/headings.ts';
 import { sectionGrid } from './grid/section-grid.ts';
 import { footnotes, introduction, linesPoints, writeLines } from './sheet-lines.ts';
 
-const MAX_ABREAST = 3;
+const MAX_PANELS_PER_ROW = 3;
 /** So few panels are drawn two side by side. */
 const MAX_LARGE_PANELS = 4;
 const MIN_BAND_ROWS = 9;
@@ -36,7 +36,7 @@ interface Bands {
 }
 
 function layoutBands(panels: number, page: Page, around: number): Bands {
-  const abreast = panels <= MAX_LARGE_PANELS ? Math.min(2, Math.max(1, panels)) : MAX_ABREAST;
+  const abreast = panels <= MAX_LARGE_PANELS ? Math.min(2, Math.max(1, panels)) : MAX_PANELS_PER_ROW;
   const count = Math.ceil(panels / abreast);
   const onPage = Math.min(BANDS_PER_PAGE, Math.max(1, count));
   const fitting = Math.floor((page.points - around) / onPage / CHART_ROW_POINTS);
