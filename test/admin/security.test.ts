@@ -35,8 +35,8 @@ describe('the threat model', () => {
       'Author of a definition',
       'Peers that lie or echo',
       'Somebody on the network',
-      'Whoever can write to Redis',
-      'Whoever can write to the archive',
+      'Anyone who can write to Redis',
+      'Anyone who can write to the archive',
       'Second deployment',
       'Failing machine',
     ]);

@@ -26,7 +26,7 @@ test('docket check fails for a secret of another organization, and warns of it w
 });
 
 test('docket check finds deliveries without destinations where they are required', async () => {
-  const { code, said } = await check(['DOCKET_REQUIRE_DESTINATIONS', 'on']);
+  const { code, said } = await check(['DOCKET_REQUIRE_DESTINATIONS', 'on'], ['DOCKET_REPORT_SCOPE', 'warn']);
   expect(code).toBe(1);
   expect(said.faults).toHaveLength(2);
 });
