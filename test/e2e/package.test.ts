@@ -64,7 +64,7 @@ describe('the package', () => {
 
   test('holds what runs, its definitions and templates, and its papers; nothing of yesterday', async () => {
     expect([...new Set(paths.map((path) => path.split('/')[0]))].sort()).toEqual([
-      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
     ]);
     expect(paths).not.toContain('dist/of-yesterday.js');
     expect(paths).toEqual(
@@ -76,7 +76,7 @@ describe('the package', () => {
     expect(
       paths.filter(
         (path) =>
-          !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx)$|^LICENSE$|^dist\/build-digest$/.test(
+          !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx)$|^LICENSE$|^dist\/build-digest$|^deploy\//.test(
             path,
           ),
       ),
