@@ -64,7 +64,7 @@ test('another S3 server takes the files whole, says so again, and keeps what is 
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 objects, 2 there already' });
 
   const other = { ...FILES, 'queue.csv': 'other' };
-  expect(await once({}, other)).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(await once({}, other)).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
   expect((await held('acme/2026-11-09/queue.csv')).toString()).toBe('alerts\r\n3\r\n');
   expect(await once({ overwrite: true }, other)).toMatchObject({ state: 'sent' });
   expect((await held('acme/2026-11-09/queue.csv')).toString()).toBe('other');

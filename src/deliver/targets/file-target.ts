@@ -3,7 +3,7 @@ import type { Artifact } from '../../render/artifact.ts';
 
 /** Describes the field `overwrite` of targets that write files. */
 export const OVERWRITE_DESCRIPTION =
-  'true: replaces a file of that name that has other bytes; otherwise the delivery is refused.';
+  'true: replaces a file of that name with other content; otherwise the delivery is refused.';
 
 /** A filled template, or undefined when it cannot be filled, which `send` then refuses with the reason. */
 export function fillOrUndefined<T>(fill: () => T): T | undefined {
@@ -21,11 +21,11 @@ export const filePaths = (folder: string, artifacts: readonly Artifact[]): Reado
 export const fileCount = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
 
 export const fileConflictDetail = (path: string): string =>
-  `${path} is there with other bytes; remove it, make the path differ, or write "overwrite: true".`;
+  `${path} already has other content; remove it, make the path differ, or write "overwrite: true".`;
 
 /** Another file has the name already. */
 export class FileConflictError extends Error {
-  override readonly name = 'Taken';
+  override readonly name = 'FileConflictError';
 }
 
 /** A name for a file that a probe writes and removes. */

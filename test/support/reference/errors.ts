@@ -33,8 +33,8 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Change what the message names; `docket check` finds it beforehand.',
   ],
   'catalog.missing': [
-    'The metric catalog could not be read.',
-    'Check the API key and the service; `docket doctor --catalog`.',
+    'No metric catalog is cached, and this process cannot fetch it now.',
+    'Run a report of the organization, or give the process `COMPLIANCE_API_URL` and the API key.',
   ],
   'api.unreachable': ['The service cannot be reached.', 'Check `COMPLIANCE_API_URL` and the network. Runs try again.'],
   'api.timeout': ['The service did not answer in time.', 'Runs try again.'],
@@ -47,7 +47,10 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Runs try again; check whether a proxy answers instead.',
   ],
   'api.throttled': ['The service answered 429.', 'Docket slows down; find the other program that uses the key.'],
-  'api.unauthorized': ['The service refused the API key.', 'Put a valid key in place; see how to rotate a key.'],
+  'api.unauthorized': [
+    'The service refused the API key, or it has expired.',
+    'Put a valid key in place: [rotate an API key](../how-to/rotate-an-api-key.md).',
+  ],
   'api.forbidden': [
     'The API key lacks a permission.',
     'Give the key the scope or organization that the message names.',
@@ -58,8 +61,8 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'api.refused': ['The service refused the request.', 'Its reason is in the message; correct the definition.'],
   'api.unsafe': [
-    'An answer leads to another host, so the key was not sent there.',
-    'Check the service’s configuration.',
+    'The service answered with a redirect, or a list has too many pages or does not end.',
+    'Set `COMPLIANCE_API_URL` to the final address; narrow the list with `search`.',
   ],
   'oidc.unavailable': ['The OpenID provider cannot be reached.', 'Sign in with a token, or try again.'],
   'oidc.client_refused': ['The provider refused Docket as a client.', 'Compare id, secret, redirect URL and scopes.'],
@@ -77,7 +80,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'redis.unwritable': ['Redis cannot write to its disk, or has too few replicas.', 'See the log of Redis.'],
   'redis.wrong_type': [
     'A key of Docket has a value of another program.',
-    'Give Docket a Redis or database of its own.',
+    'Give Docket a Redis or database of its own; delete the key, and run the report again.',
   ],
   'redis.script_failed': ['A script met an unexpected value or a missing command.', 'Report it, with the message.'],
   'redis.unsuitable': [
@@ -91,7 +94,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'run.held': [
     'Figures are missing, and the report says `on_incomplete: hold`.',
-    'Release it as it is, or run it again.',
+    'Release it with `docket runs release`, or run it again.',
   ],
   'run.comments_missing': ['A required comment is missing.', 'Write it on the page or with `docket comment`.'],
   'run.awaiting_approval': ['The run waits for approval.', 'The people whom the message names approve it.'],
@@ -100,7 +103,10 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'run.ambiguous': ['Several runs begin with this id.', 'Write more digits.'],
   'run.unreadable': ['The record is of a newer version, or damaged.', 'Upgrade this process.'],
   'run.conflict': ['The run is not in a state for this action.', 'Look at it with `docket runs show`.'],
-  'review.not_approved': ['The report needs an approval that it does not have.', 'Let it be approved.'],
+  'review.not_approved': [
+    'The report needs an approval that it does not have. Nothing was sent.',
+    'Trigger it again on the workers (`--queue`); the new run waits for approval.',
+  ],
   already_delivered: ['The period was delivered already.', 'Insist with `--again` if a second delivery is wanted.'],
   'review.content_changed': [
     'The content is not the one that was approved.',
@@ -112,20 +118,29 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'review.comment_invalid': ['A comment has an error, such as an unknown figure.', 'Correct what the message names.'],
   'approval.unreachable': [
-    'Too few of the people in `approval.by` can sign in.',
-    'Give them tokens or accounts; `docket doctor` lists them.',
+    'After this comment or trigger too few people could approve the run (`four_eyes`).',
+    'Ask somebody who is not an approver to do it.',
   ],
-  'run.skipped': ['The slot was not opened.', 'The reason is in the message: `catch_up`, a later slot, or a pause.'],
+  'run.skipped': [
+    'The slot was missed and not caught up; the message says why.',
+    'Run its period with `docket run --period`.',
+  ],
   'run.unfinished': ['The run had not ended when the command stopped waiting.', 'Follow it with `docket runs watch`.'],
   'run.deadline': ['The run took longer than its `deadline`.', 'See what it waited for, and run it again.'],
-  'run.abandoned': ['The process of an inline run ended.', 'Run it again.'],
+  'run.abandoned': [
+    'The process of an inline run ended, or lost Redis.',
+    'Continue it on a worker with `docket runs retry`.',
+  ],
   'run.poison': ['The run ended its worker several times.', 'Reduce its rows, or give the worker more memory.'],
   'render.failed': [
     'A file could not be made.',
     'The reason is in the message; limits are in the guides of each format.',
   ],
   'template.invalid': ['A template has an error.', 'It has file, line and column, or sheet and cell.'],
-  'disk.unavailable': ['A disk is full, read-only or failing.', 'Mend it; runs wait.'],
+  'disk.unavailable': [
+    'A disk is full, read-only or failing, or too many files are open.',
+    'Free space, mount it for writing, or raise the limit of open files. Runs wait.',
+  ],
   'archive.corrupt': [
     'A file is not the one that was archived.',
     'Run `docket archive verify`, and restore it from a backup.',
@@ -134,7 +149,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'archive.unreachable': ['The store does not answer.', 'Runs wait; check the network and credentials.'],
   'archive.key_unknown': [
     'An entry is signed with a key that this process does not know.',
-    'Give it the new signing key.',
+    'Give every process the file of the new signing key. Runs wait.',
   ],
   'archive.marker_missing': [
     'The archive has lost its marker: it is not mounted, or another folder.',
@@ -143,16 +158,22 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'archive.marker_changed': ['The archive belongs to another deployment.', 'Mount the right one.'],
   'deployment.conflict': [
     'Redis and archive belong to different deployments.',
-    'Compare `REDIS_URL` and `DOCKET_ARCHIVE`.',
+    'Mount the archive, or correct `REDIS_URL` or `DOCKET_ARCHIVE`. `docket start --adopt` joins them, once.',
   ],
   'deployment.mass_removal': [
     'The jobs folder lacks most scheduled reports.',
     'Compare with `docket diff`; start once with `--adopt` if it is meant.',
   ],
-  'reading.wrong_day': ['The service answered a reading for another day.', 'It is asked again within the hour.'],
-  'reading.too_old': ['The service computed the reading too early.', 'It is asked again within the hour.'],
+  'reading.wrong_day': [
+    'The service answered a reading for another day.',
+    'Compare the clocks. It is requested again within the hour.',
+  ],
+  'reading.too_old': [
+    'The service computed the reading too early.',
+    'Compare the clocks. It is requested again within the hour.',
+  ],
   'reading.late': ['The reading arrived after its hour.', 'The day stays a gap.'],
-  'reading.incomplete': ['The reading lacks rows or metrics.', 'It is asked again within the hour.'],
+  'reading.incomplete': ['The reading lacks rows or metrics.', 'It is requested again within the hour.'],
   'correction.not_found': ['There is no such correction.', 'List them with `docket corrections`.'],
   'correction.conflict': ['The correction was decided, or has changed.', 'Look at it again.'],
   'archive.locked': ['The store keeps the object (Object Lock).', 'Retention tries again each day.'],
@@ -161,11 +182,11 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'delivery.conflict': ['The delivery needs no decision, or has changed.', 'Look at it again.'],
   'deliver.recipient_refused': [
     'A server refused a recipient, or `org.yaml` does not allow it.',
-    'Correct the address or `recipients`, then resend.',
+    'Correct the address or `recipients` in the definition, then run the period again.',
   ],
   'deliver.target_refused': [
     'A target refused the files, or it is not allowed.',
-    'Correct the target or `destinations`, then resend.',
+    'Correct the target, then `docket runs retry`; or the definition, then run the period again.',
   ],
   'deliver.target_failed': ['A target could not be reached.', 'Docket tries again.'],
   'deliver.unknown': ['A delivery may have arrived.', 'Decide with `docket deliveries resolve`.'],

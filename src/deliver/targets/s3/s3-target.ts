@@ -241,7 +241,7 @@ async function putObject(
 const CONFLICT_DETAIL =
   'this key already has other content; remove it, make the key differ, or write "overwrite: true".';
 const UNVERIFIABLE_DETAIL =
-  'the store cannot keep what stands there from being replaced, and does not let us look; let the key read it, or write "overwrite: true".';
+  'the store has no conditional writes and refused to show the object under this key; allow the credentials to read it, or write "overwrite: true".';
 
 const failedPut = ({ kind, detail }: ReturnType<S3Store['failure']>): PutResult =>
   kind === 'refused'

@@ -168,7 +168,7 @@ test('other bytes under the key are never replaced', async () => {
   const { server, once } = await caseOf();
   const theirs = { bytes: Buffer.from('somebody else wrote this'), headers: {} };
   server.objects.set(KEYS[0]!, theirs);
-  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
   expect(server.objects.get(KEYS[0]!)).toBe(theirs);
 });
 
@@ -199,7 +199,7 @@ test('an object that appears between the look and the PUT is not replaced by a s
     }
     return undefined;
   };
-  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
   expect(server.objects.get(KEYS[0]!)?.bytes.toString()).toBe('quicker');
 });
 

@@ -184,7 +184,7 @@ test.each([
 test('a file of other bytes is left as it is', async () => {
   const { server, once } = await caseOf();
   put(server, PATHS[1]!, 'somebody else');
-  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
   expect(contents(server)).toEqual({ [PATHS[1]!]: 'somebody else' });
 });
 
@@ -246,7 +246,7 @@ test('a file that may not be read cannot be proven to be ours, and stays', async
   const { server, once } = await caseOf();
   put(server, PATHS[0]!, FILES['in/KPIs 2026-W46.xlsx']);
   server.fault = (step, path) => (step === 'open' && path === PATHS[0] ? { when: 'before', how: 'denied' } : undefined);
-  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
 });
 
 test('a file that the server cut short gets no name', async () => {
@@ -266,7 +266,7 @@ test('a file that the server cut short gets no name', async () => {
 test('`overwrite: true` asks the server to replace, and one that keeps names is left as it is', async () => {
   const { server, once } = await caseOf({ overwrite: true }, { files: { 'queue.csv': 'ours' } });
   put(server, 'in/queue.csv', 'of last week');
-  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
   expect(contents(server)).toEqual({ 'in/queue.csv': 'of last week' });
   server.files.clear();
   const fresh = await caseOf({ overwrite: true });
