@@ -7,7 +7,7 @@ export function addFirstSteps(program: DocketCommand, io: CommandIo): void {
 
   program
     .command('demo')
-    .description('Run the two demo reports through the queue, with a sandbox of everything else')
+    .description('Run the three demo reports through the queue, with a sandbox of everything else')
     .option('--out <dir>', 'output folder; replaced if it exists', 'demo-out')
     .option('--page', 'wait until you comment and approve the board pack on the page')
     .option('--json', 'one JSON document on stdout: the folder, and the record of each run')
@@ -20,7 +20,7 @@ nothing in the Redis of REDIS_URL, and needs no API, no mail server and no key.
 
 Environment: REDIS_URL, LOG_LEVEL (default: warn)
 
-Exit codes: 0 both reports are done; 1 one of them is not
+Exit codes: 0 all reports are done; 1 one of them is not
 
 Examples:
   docket demo
