@@ -19,7 +19,7 @@ Colours and progress bars need a terminal. NO_COLOR turns colours off, FORCE_COL
 Definitions are jobs/<org>/<report>.yaml with jobs/<org>/org.yaml (DOCKET_JOBS), your own templates are in templates/
 (DOCKET_TEMPLATES), and runs are archived in archive/ (DOCKET_ARCHIVE).
 
-Environment: the README's table describes all variables; each command's help names those it reads.
+Environment: docs/reference/environment.md describes all variables; each command's help names those it reads.
 
 Exit codes: 0 done; 1 the run or check failed; 2 usage or configuration; 3 held or partly delivered; 130 stopped by Ctrl-C, 143 by
 SIGTERM (docket start and docket sandbox run until they are stopped, then exit with 0)

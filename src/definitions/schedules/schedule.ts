@@ -58,13 +58,13 @@ export const scheduleSchema = z
     jitter: durationSchema('seconds, or a number with its unit such as 30s or 10m; at most 1h', 0, HOUR_S)
       .optional()
       .describe(
-        'Runs begin up to so long after their slot, each at its own fixed offset, so that many reports do not begin at once. The slot, and with it the period, stays.',
+        'Delays each run by at most this time, by a fixed offset for each report, so that many reports do not start at once. Slot and period stay the same.',
       ),
     catch_up: z
       .enum(CATCH_UP)
       .default('latest')
       .describe(
-        'Which slots to open that were missed while nothing ran: none, the latest one, or all of the catch_up_window.',
+        'Which missed slots are opened when the scheduler runs again: none, the latest one, or all within catch_up_window.',
       ),
     catch_up_window: durationSchema(
       'seconds, or a number with its unit such as 12h or 3d; from 10m to 31d',

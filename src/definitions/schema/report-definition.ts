@@ -27,7 +27,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
       version: z.literal(1),
       title: lineSchema(200),
       description: textSchema(2000).optional(),
-      owner: z.email('an e-mail address').describe('Told once when a run has failed for good.'),
+      owner: z.email('an e-mail address').describe('Notified once when a run has failed permanently.'),
       classification: classificationSchema.optional(),
       schedule: schedulesSchema,
       period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),

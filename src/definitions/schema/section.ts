@@ -29,7 +29,7 @@ const filterSchema = z
         { error: 'a value or a list of values' },
       )
       .describe(
-        `The values to compare with, one or a list; more than ${LIMITS.max_filter_values} are asked in several calls, where that comes to the same.`,
+        `The values to compare with, one or a list; more than ${LIMITS.max_filter_values} take several calls, where the result is the same.`,
       ),
   })
   .superRefine(({ op, values }, context) => {

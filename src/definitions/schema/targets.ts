@@ -13,14 +13,14 @@ const MAX_TARGETS = 500;
 /** Metrics that `headline` names. */
 export const MAX_HEADLINES = 5;
 
-const AMOUNT_DESCRIPTION = "a number in the metric's unit, or one with its unit such as 90%, 24h or 2d";
+const EXPECTED_AMOUNT = "a number in the metric's unit, or one with its unit such as 90%, 24h or 2d";
 
 /** Kept as written: what it means is read by `parseAmount`. */
-const amountSchema = z.union([z.number(), z.string()], { error: AMOUNT_DESCRIPTION }).superRefine((value, context) => {
+const amountSchema = z.union([z.number(), z.string()], { error: EXPECTED_AMOUNT }).superRefine((value, context) => {
   if (parseAmount(value) !== undefined) return;
   context.addIssue({
     code: 'custom',
-    message: AMOUNT_DESCRIPTION,
+    message: EXPECTED_AMOUNT,
     params: { next: 'write a number, e.g. 90% or 24h' },
   });
 });
@@ -39,12 +39,16 @@ const fieldsSchema = z.strictObject({
   better: z.enum(BETTER).describe('Also colours a change as better or worse.'),
   target: amountSchema
     .optional()
-    .describe(`${AMOUNT_DESCRIPTION}. The figure itself is on target. Absent: only changes are coloured.`),
+    .describe(
+      "A number in the metric's unit, or with its unit: 90%, 24h, 2d. An equal figure is on target. Absent: only changes are coloured.",
+    ),
   watch: amountSchema.optional().describe('From the target to here: watch. Beyond: breached. Absent: no watch.'),
   from: z.iso
     .date('a date such as 2026-07-01')
     .optional()
-    .describe("The entry with the latest date not after the period's last day holds. Absent: from the beginning."),
+    .describe(
+      "First day on which the entry applies: the latest entry by the period's last day is used. Absent: from the beginning.",
+    ),
   owner: lineSchema(320).optional().describe('Who answers for it.'),
   note: lineSchema(500).optional().describe('Where it was decided.'),
 });

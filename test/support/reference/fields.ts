@@ -162,7 +162,7 @@ function valueText(field: FieldSchema): string {
   if (field.const !== undefined) return `\`${field.const}\``;
   if (field.enum !== undefined) return field.enum.map((value) => `\`${value}\``).join(', ');
   if (field.type === 'array') return `list: ${valueText(field.items ?? {})}`;
-  if (field.type === 'object') return `{ ${Object.keys(field.properties ?? {}).join(', ')} }`;
+  if (field.type === 'object') return `{ ${Object.keys(field.properties ?? { '<id>: value': {} }).join(', ')} }`;
   const types = typeof field.type === 'string' ? [field.type] : (field.type ?? ['any']);
   return types.map((type) => (type === 'string' ? 'text' : type)).join(' or ');
 }

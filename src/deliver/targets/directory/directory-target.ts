@@ -36,7 +36,7 @@ import {
 } from '../target.ts';
 
 const directorySchema = z.strictObject({
-  path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
+  path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; created if it does not exist.'),
   overwrite: z.boolean().optional().describe(OVERWRITE_DESCRIPTION),
 });
 type DirectorySpec = z.infer<typeof directorySchema>;

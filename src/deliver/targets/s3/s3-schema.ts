@@ -12,7 +12,7 @@ export const s3Schema = z.strictObject({
   bucket: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'the name of a bucket')
-    .describe('It is not made when it is not there.'),
+    .describe('It must exist.'),
   key: objectKeySchema
     .default('{{ org }}/{{ report }}/{{ period.from }}/{{ file.name }}')
     .describe('Key of each object, e.g. "acme/{{ period.from }}/{{ file.name }}".'),

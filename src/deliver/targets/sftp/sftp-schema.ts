@@ -25,9 +25,9 @@ export const sftpSchema = z
         'The server\'s key, pinned: "SHA256:…" as `ssh-keygen -lf` prints it, or a line of known_hosts, or a list.',
       ),
     path: deliveryTextSchema.describe(
-      'Folder, e.g. "in/{{ period.label }}"; relative to where the server lets the user in.',
+      'Folder, e.g. "in/{{ period.label }}"; relative to the folder in which the session starts.',
     ),
-    mkdir: z.boolean().default(false).describe('true: makes the folder with its parents when it is not there.'),
+    mkdir: z.boolean().default(false).describe('true: creates the folder and its parents if they do not exist.'),
     overwrite: z.boolean().default(false).describe(OVERWRITE_DESCRIPTION),
   })
   .superRefine(({ password, private_key, passphrase }, context) => {

@@ -10,13 +10,13 @@ export const webhookSchema = z.strictObject({
     .union([urlSchema(['https:', 'http:']), secretRefSchema], {
       error: 'a URL, https://…, or a reference to one that is secret, { env: NAME } or { file: PATH }',
     })
-    .describe('Where it is posted to; a reference where the URL itself is a secret.'),
+    .describe('URL of the POST; a reference if the URL itself is a secret.'),
   secret: secretRefSchema.describe('A reference to the key of the signature, whsec_… (Standard Webhooks).'),
   idempotent: z
     .boolean()
     .default(false)
     .describe(
-      'true: the receiver takes two requests of one webhook-id for one. What was lost on the way is then sent again by itself.',
+      'true: the receiver treats two requests with one webhook-id as one. A request whose reply was lost is then sent again automatically.',
     ),
 });
 export type WebhookSpec = z.infer<typeof webhookSchema>;
