@@ -122,7 +122,7 @@ for (const others_ of [0, others]) {
         waits.push({ before: (place === -1 ? order.length : place) - came, ms: Date.now() - from });
       }
       report({
-        name: others_ === 0 ? `${runs} runs of one organization` : `and ${others_} others with runs in line`,
+        name: others_ === 0 ? `${runs} runs of one organization` : `and ${others_} others with queued runs`,
         who,
         began_before: Math.max(...waits.map(({ before }) => before)),
         wait_ms_most: Math.max(...waits.map(({ ms }) => ms)),
