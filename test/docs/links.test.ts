@@ -92,11 +92,14 @@ describe('links of the documentation', () => {
     expect((await pages()).filter((page) => page.startsWith('docs/') && !reached.has(page))).toEqual([]);
   });
 
-  test('of the code name pages that exist', async () => {
-    const sources = (await readdir('src', { recursive: true })).filter((name) => /\.(?:ts|tsx|js)$/.test(name));
+  test('in code, alerts, the dashboard and deployment files name pages that exist', async () => {
+    const folders = ['src', 'deploy', 'docs/observability', 'jobs', 'templates'];
+    const names = await Promise.all(
+      folders.map(async (folder) => (await readdir(folder, { recursive: true })).map((name) => join(folder, name))),
+    );
     const missing: Link[] = [];
-    for (const name of sources) {
-      const page = join('src', name);
+    for (const page of ['docker-compose.yml', 'Dockerfile', ...names.flat()]) {
+      if (!/(?:\.(?:ts|tsx|js|lua|ya?ml|json|conf|service|example|md)|file)$/.test(page)) continue;
       for (const [target] of (await readFile(page, 'utf8')).matchAll(/\bdocs\/[\w./-]+\.(?:md|ya?ml|json)\b/g))
         if (!(await isThere(target))) missing.push({ page, target });
     }
