@@ -1,19 +1,17 @@
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible } from './access.ts';
-import { type CorrectionsPorts, correctionsAccess } from './corrections.ts';
+import { type CorrectionsPorts, correctionsAccess, type ReadingsPorts, readingsAccess } from './corrections.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
-import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
-import { type DeploymentPorts, deploymentAccess } from './deployment.ts';
+import { type DeliveriesPorts, deliveriesAccess, type SearchAccessPorts, searchAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
-import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type ReviewsPorts, reviewsAccess } from './reviews.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
-import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
 import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
@@ -91,3 +89,13 @@ export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Prin
     },
   };
 }
+
+export interface DeploymentPorts {
+  /** Throws `redis.unreachable`. */
+  readonly deploymentProblems: () => Promise<readonly DeploymentProblem[]>;
+}
+
+/** Problems of the deployment: the same for every principal, as `/readyz`. */
+export const deploymentAccess = ({ deploymentProblems }: DeploymentPorts): Pick<Access, 'deploymentProblems'> => ({
+  deploymentProblems,
+});

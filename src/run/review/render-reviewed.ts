@@ -1,4 +1,4 @@
-import type { PublishedRun } from '../../deliver/archive/archive.ts';
+import { inStagedFolder, type PublishedRun } from '../../deliver/archive/archive.ts';
 import { type Manifest, manifestSchema } from '../../deliver/archive/manifest.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
@@ -7,7 +7,6 @@ import { withComments } from '../../render/figures/comments/printed-comments.ts'
 import { createManifest, publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
-import { inStagedFolder } from '../staged-folder.ts';
 import type { FiguresReader } from './frozen-figures.ts';
 import { writeRenderFiles } from './frozen-templates.ts';
 import { contentFile, type Reviews } from './load-review.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NOTICE_TARGET } from '../../../src/deliver/ledger/ledger.ts';
-import type { RunRecord } from '../../../src/run/run-record.ts';
+import { type RunRecord, runStatus } from '../../../src/run/run-record.ts';
 import type { DeliveryRow } from '../../../src/services/deliveries/decisions.ts';
 import { type DeliveryEvent, NO_HISTORY } from '../../../src/services/runs/run-history.ts';
-import { runStatus } from '../../../src/services/runs/run-status.ts';
 import { groupTimeline } from '../../../src/services/runs/timeline/group-timeline.ts';
 import {
   buildTimeline,

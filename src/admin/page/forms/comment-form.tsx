@@ -3,7 +3,6 @@ import type { CarriedComment } from '../../../services/reviews/review-service.ts
 import { ErrorDetails } from '../components/error-details.tsx';
 import { formatInteger } from '../components/format-numbers.ts';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
-import { sectionKey } from '../components/review/review-links.ts';
 import type { RejectedForm } from './reason-form.tsx';
 
 interface CommentFormProps {
@@ -20,6 +19,9 @@ interface CommentFormProps {
   readonly draft: CarriedComment | undefined;
   readonly refused: RejectedForm | undefined;
 }
+
+/** The section in addresses and forms; `_` is the whole report. */
+export const sectionKey = (section: string | null): string => section ?? '_';
 
 export const commentAction = (run: string): string => `/runs/${run}/comments`;
 

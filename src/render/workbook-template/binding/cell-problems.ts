@@ -1,14 +1,12 @@
 import { readObstacles, type SheetObstacles } from '../growth/sheet-obstacles.ts';
 import type { TemplatePackage } from '../package/template-package.ts';
 import { tokenizeXmlStream } from '../package/tokenize-xml.ts';
-import type { TemplateProblem } from '../template-problem.ts';
-import { formatCell, formatRange } from '../workbook/addresses.ts';
-import type { CellRange } from '../workbook/cells.ts';
+import { quoted, sample, type TemplateProblem } from '../template-problem.ts';
+import { type CellRange, formatCell, formatRange } from '../workbook/addresses.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import { headerAt } from './bind-tables.ts';
 import type { BoundTable, ReportOutline, TemplateBindings } from './bindings.ts';
 import { headerReader } from './column-headers.ts';
-import { quoted, sample } from './problem-text.ts';
 
 /** What of a sheet the problems of its names and columns depend on. */
 type SheetFacts = Pick<SheetObstacles, 'merged' | 'formulaCells'>;

@@ -1,5 +1,11 @@
-import { columnLetters, columnNumber } from '../workbook/addresses.ts';
-import { type CellAddress, type CellRange, MAX_COLUMN, MAX_ROW } from '../workbook/cells.ts';
+import {
+  type CellAddress,
+  type CellRange,
+  columnLetters,
+  columnNumber,
+  MAX_COLUMN,
+  MAX_ROW,
+} from '../workbook/addresses.ts';
 import {
   type FormulaReference,
   formatCorner,

@@ -1,4 +1,4 @@
-import { type CellAddress, type CellRange, MAX_ROW } from '../workbook/cells.ts';
+import { type CellAddress, type CellRange, MAX_ROW } from '../workbook/addresses.ts';
 import { type BandTable, type GrowthPlan, insertedRows, type ReferenceMap, type RowBand } from './growth.ts';
 
 /** Sheets by their names without regard to case, as Excel compares them. Rows pushed below Excel's last row are that row. */

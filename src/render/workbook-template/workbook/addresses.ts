@@ -1,4 +1,18 @@
-import { type CellAddress, type CellRange, MAX_COLUMN, MAX_ROW } from './cells.ts';
+/** A cell by its row and column, both from 1. */
+export interface CellAddress {
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A rectangle of cells; both corners belong to it. */
+export interface CellRange {
+  readonly from: CellAddress;
+  readonly to: CellAddress;
+}
+
+/** Excel's limits. */
+export const MAX_ROW = 1_048_576;
+export const MAX_COLUMN = 16_384;
 
 const CELL = /^\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})$/;
 const COLUMN = /^\$?([A-Za-z]{1,3})$/;

@@ -6,12 +6,13 @@ import {
   isInlineRun,
   type RunDecision,
   type RunRecord,
+  type RunStatus,
   type RunTrigger,
+  runStatus,
   STAGES,
   type Stage,
 } from '../../../run/run-record.ts';
 import type { DeliveryEvent, RunHistory } from '../run-history.ts';
-import { type RunStatus, runStatus } from '../run-status.ts';
 import { reviewSteps } from './review-timeline.ts';
 import type { WaitReason } from './wait-reason.ts';
 

@@ -4,7 +4,7 @@ import { parseFormula } from '../../../../src/render/workbook-template/growth/fo
 import { insertedRows, type RowBand } from '../../../../src/render/workbook-template/growth/growth.ts';
 import { fillDown } from '../../../../src/render/workbook-template/growth/map-formula.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
-import { MAX_ROW } from '../../../../src/render/workbook-template/workbook/cells.ts';
+import { MAX_ROW } from '../../../../src/render/workbook-template/workbook/addresses.ts';
 import { cases } from '../../../support/fuzz.ts';
 
 describe('createReferenceMap', () => {

@@ -5,13 +5,14 @@ import {
   columnNumber,
   formatRange,
   formatRanges,
+  MAX_COLUMN,
+  MAX_ROW,
   parseCell,
   parseRange,
   parseRanges,
   parseSheetRange,
   quoteSheetName,
 } from '../../../../src/render/workbook-template/workbook/addresses.ts';
-import { MAX_COLUMN, MAX_ROW } from '../../../../src/render/workbook-template/workbook/cells.ts';
 import { cases } from '../../../support/fuzz.ts';
 
 const cell = fc.record({

@@ -1,7 +1,6 @@
 import type { TemplatePackage } from '../../../package/template-package.ts';
 import { tokenizeXmlStream } from '../../../package/tokenize-xml.ts';
-import { parseCell, parseRange, sameName } from '../../../workbook/addresses.ts';
-import type { CellAddress, CellRange } from '../../../workbook/cells.ts';
+import { type CellAddress, type CellRange, parseCell, parseRange, sameName } from '../../../workbook/addresses.ts';
 import type { TemplateWorkbook } from '../../../workbook/workbook.ts';
 
 interface Watched {
