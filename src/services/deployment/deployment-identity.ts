@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
+import { settlesWithin } from '../../base/concurrency.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { settlesWithin } from '../../base/timeout.ts';
 import {
   ARCHIVE_MARKER,
   type ArchiveMarker,
