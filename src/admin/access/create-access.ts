@@ -61,7 +61,7 @@ export interface AuditPorts {
 }
 
 /** Entries of the visible organizations; entries without an organization only for an operator of all organizations. */
-export const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
+const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
   audit: async ({ org, ...filter }) => {
     if (org !== undefined) assertVisible(principal, org);
     return audit.list({
@@ -79,7 +79,7 @@ export interface BudgetsPorts extends Pick<ReportsPorts, 'jobs'> {
 
 const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
 
-export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
+function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
   return {
     budgets: async () => {
       const found = await budgetsOf([...jobs().orgs.values()].filter(({ id }) => canSee(principal, id)));
@@ -96,6 +96,6 @@ export interface DeploymentPorts {
 }
 
 /** Problems of the deployment: the same for every principal, as `/readyz`. */
-export const deploymentAccess = ({ deploymentProblems }: DeploymentPorts): Pick<Access, 'deploymentProblems'> => ({
+const deploymentAccess = ({ deploymentProblems }: DeploymentPorts): Pick<Access, 'deploymentProblems'> => ({
   deploymentProblems,
 });

@@ -225,10 +225,10 @@ export const hostCookie = (name: string, secure: boolean): string => (secure ? `
 const SESSION_COOKIE = 'docket';
 const SESSION_ID = /^[\w-]{43}$/;
 
-export const sessionCookie = (secure: boolean): string => hostCookie(SESSION_COOKIE, secure);
+const sessionCookie = (secure: boolean): string => hostCookie(SESSION_COOKIE, secure);
 
 /** The id in the browser's cookie; undefined without one. */
-export function readSessionId(context: Context<Env>): string | undefined {
+function readSessionId(context: Context<Env>): string | undefined {
   const id = getCookie(context, sessionCookie(context.get('client').secure));
   return id !== undefined && SESSION_ID.test(id) ? id : undefined;
 }

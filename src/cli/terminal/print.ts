@@ -6,8 +6,6 @@ import { formatColumns } from './table/columns.ts';
 import type { Column } from './table/fit-columns.ts';
 import { wrapText } from './wrap.ts';
 
-export { formatInstant } from './table/cell.ts';
-export { formatColumns } from './table/columns.ts';
 export type { Column } from './table/fit-columns.ts';
 
 /** Where a command prints: its result on stdout, progress and remarks on stderr. */

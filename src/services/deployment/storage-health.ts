@@ -21,7 +21,7 @@ export interface HealthCheck {
 }
 
 /** Storage that a process writes to. */
-export const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
+const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
 export type StoragePart = (typeof STORAGE_PARTS)[number];
 
 /** A probe that finds out whether a part is writable. */

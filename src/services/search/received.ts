@@ -157,4 +157,4 @@ export function recipientTerm(recipient: string): string {
 }
 
 /** As Redis does it. */
-export const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -4,7 +4,7 @@ import { formatRelativeTime } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
 
 /** An instant, ISO in UTC. */
-export const toIsoInstant = (at: number): string => new Date(at).toISOString();
+const toIsoInstant = (at: number): string => new Date(at).toISOString();
 
 /** `UTC` or `+01:00`: unlike abbreviations such as `CST`, unambiguous. */
 const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));

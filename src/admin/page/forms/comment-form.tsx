@@ -23,7 +23,7 @@ interface CommentFormProps {
 /** The section in addresses and forms; `_` is the whole report. */
 export const sectionKey = (section: string | null): string => section ?? '_';
 
-export const commentAction = (run: string): string => `/runs/${run}/comments`;
+const commentAction = (run: string): string => `/runs/${run}/comments`;
 
 /** Whether a rejected form is that of this section. */
 const isOf = (refused: RejectedForm | undefined, run: string, section: string | null): refused is RejectedForm =>

@@ -9,7 +9,7 @@ import type { PackComment } from './review.ts';
 const MAX_NAME_LENGTH = 80;
 
 /** The name of a person as part of a line: it cannot add one, or turn the direction of what follows. */
-export const personName = (name: string): string => {
+const personName = (name: string): string => {
   const line = toSingleLine(name).trim();
   return isolateBidi(line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH).trimEnd()}…`);
 };

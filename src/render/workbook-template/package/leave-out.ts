@@ -51,7 +51,7 @@ function withoutRelationships(
 }
 
 /** The text without the elements that are `gone`, and all within them. */
-export function withoutElements(text: string, part: string, gone: (open: XmlOpen) => boolean): string {
+function withoutElements(text: string, part: string, gone: (open: XmlOpen) => boolean): string {
   let kept = '';
   let within = 0;
   for (const token of tokenizeXml(text, part)) {

@@ -86,19 +86,6 @@ const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && fr
 export const formatRange = (range: CellRange): string =>
   isSingle(range) ? formatCell(range.from) : `${formatCell(range.from)}:${formatCell(range.to)}`;
 
-/** A list of ranges as `sqref` has it, `B4:C9 E2`; undefined if one of them is none. */
-export function parseRanges(text: string): readonly CellRange[] | undefined {
-  const ranges: CellRange[] = [];
-  for (const piece of text.trim().split(/\s+/)) {
-    const range = parseRange(piece);
-    if (range === undefined) return undefined;
-    ranges.push(range);
-  }
-  return ranges;
-}
-
-export const formatRanges = (ranges: readonly CellRange[]): string => ranges.map(formatRange).join(' ');
-
 /** A sheet's name as formulas write it: in quotation marks where Excel needs them, and where in doubt. */
 export const quoteSheetName = (name: string): string =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) &&

@@ -218,7 +218,7 @@ const PauseForm = ({ layout, report: { pause }, path, refused }: PauseFormProps)
 };
 
 /** YAML with highlighted keys and comments. */
-export const YamlSource = ({ text }: { readonly text: string }) => (
+const YamlSource = ({ text }: { readonly text: string }) => (
   <pre class="yaml">
     <code>{text.trimEnd().split('\n').map(highlightLine)}</code>
   </pre>
