@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/timeline/run-timeline.ts';
+import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/timeline/timeline-entry.ts';
 import { WAIT_KINDS } from '../../../services/runs/timeline/wait-reason.ts';
 import type { RunTimeline } from '../../access/access.ts';
 import type { AdminApp } from '../../hono-env.ts';

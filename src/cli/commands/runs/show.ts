@@ -1,4 +1,4 @@
-import { reviewView } from '../../../admin/api/runs/reviews.ts';
+import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { timelineView } from '../../../admin/api/runs/timeline.ts';
 import { deliveryView } from '../../../admin/api/schemas.ts';
 import { DocketError } from '../../../base/error.ts';
