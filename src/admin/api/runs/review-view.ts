@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import { isoInstant, isoInstantOrNull } from '../../../base/time.ts';
 import { REVIEW_PHASES } from '../../../run/review/review-state.ts';
 import type { CommentWarning, ReviewView } from '../../../services/reviews/review-service.ts';
 import { runSchema, runView } from '../schemas.ts';
 
 const instantSchema = z.iso.datetime();
-const instant = (at: number): string => new Date(at).toISOString();
-const instantOrNull = (at: number | null): string | null => (at === null ? null : instant(at));
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits');
 const sectionSchema = z.string().nullable().describe('Id of the section; null: the whole report.');
 
@@ -89,16 +88,16 @@ export const reviewSchema = z
 export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<typeof reviewSchema> => ({
   run: runView(record),
   phase: state.phase,
-  since: instantOrNull(state.since),
-  due: instantOrNull(view.due),
+  since: isoInstantOrNull(state.since),
+  due: isoInstantOrNull(view.due),
   figures: state.figures,
   content: state.content,
   comments: state.comments.map(({ section, text, by, at, version }) => {
-    return { section, text, author: by.name, at: instant(at), version };
+    return { section, text, author: by.name, at: isoInstant(at), version };
   }),
   missing_comments: state.missingComments,
   need: state.need,
-  approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: instant(at), reason })),
+  approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: isoInstant(at), reason })),
   reviewers: view.reviewers,
   refusal: view.refusal,
   already_delivered: view.delivered,
@@ -108,7 +107,7 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   files: view.files.map(({ name, bytes }) => {
     return { name, bytes, href: `/api/runs/${record.id}/review/files/${encodeURIComponent(name)}` };
   }),
-  history: view.history.map(({ section, text, by, at }) => ({ section, text, author: by, at: instant(at) })),
+  history: view.history.map(({ section, text, by, at }) => ({ section, text, author: by, at: isoInstant(at) })),
 });
 
 /** A comment that was written or withdrawn, as `commentedView` gives it. */

@@ -80,7 +80,8 @@ function parseCorners(one: string, other: string, pair: boolean): [CellAddress, 
   return undefined;
 }
 
-const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
+/** Whether a range is one cell. */
+export const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
 /** `B4:C9`, and `B4` for a range of one cell. */
 export const formatRange = (range: CellRange): string =>
@@ -106,3 +107,10 @@ export function parseSheetRange(formula: string): { readonly sheet: string; read
 
 /** Sheets and tables are called by names that differ in more than case. */
 export const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+/** Whether two ranges of a sheet share a cell. */
+export const intersects = (one: CellRange, other: CellRange): boolean =>
+  one.from.row <= other.to.row &&
+  other.from.row <= one.to.row &&
+  one.from.column <= other.to.column &&
+  other.from.column <= one.to.column;
