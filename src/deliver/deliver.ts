@@ -10,7 +10,7 @@ import { outageTracker } from './circuit/outage-tracker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { ArchivedState, DeliveryRow, Receipt } from './ledger/ledger.ts';
 import { sendDecisionFor } from './send-decision.ts';
-import { type SendPorts, sendPending } from './sending/send-pending.ts';
+import { type SendPorts, sendPending } from './send-pending.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { Delivery, MailRoute, Target } from './targets/target.ts';
 

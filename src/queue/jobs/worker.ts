@@ -20,7 +20,7 @@ import {
   processRun,
   requestStop,
 } from './process-job.ts';
-import { RetryLater, retryDelayMs } from './retry-delay.ts';
+import { RetryLater, retryDelayMs } from './retry-policy.ts';
 
 export type { Execute } from './process-job.ts';
 
