@@ -102,7 +102,7 @@ describe('sign-in with an account in a browser', () => {
   const ownErrors = ({ seen }: Visitor) =>
     seen.errors.filter((text) => text.includes(url) && !/status of (4|5)\d\d/.test(text));
 
-  test('a provider that is down is said, and a token still signs in', async () => {
+  test('an unavailable provider is shown, and a token still signs in', async () => {
     idp.faults.down = true;
     const { page } = await open();
     await page.goto(`${url}/runs`);
@@ -143,7 +143,7 @@ describe('sign-in with an account in a browser', () => {
     },
   );
 
-  test('an account without access sees which it is', async () => {
+  test('an account without access sees its name', async () => {
     const guest = await open({ viewport: { width: 375, height: 800 } });
     const { page } = guest;
     await signIn(page, 'eve');
@@ -157,7 +157,7 @@ describe('sign-in with an account in a browser', () => {
     expect(page.url()).toContain('/sign-in');
   });
 
-  test('the address of a callback is of no use in another browser', async () => {
+  test('a callback URL does not work in another browser', async () => {
     const [{ page, context }, thief] = [await open(), await open()];
     let stolen = '';
     context.on('request', (request) => {

@@ -56,7 +56,7 @@ describe('Bull Board in a browser', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('shows the runs that wait, changes nothing, and gets nothing from another host', async () => {
+  test('shows waiting runs, changes nothing, and loads no third-party assets', async () => {
     const { context, page, seen } = await visitor(browser, { viewport: { width: 1280, height: 900 } });
     const came: string[] = [];
     const methods = new Set<string>();

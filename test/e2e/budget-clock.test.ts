@@ -124,7 +124,7 @@ async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) 
 const kept = { throttled: 0, tooMany: 0, missing: 0 };
 
 // Each waits for its windows and hardly works.
-describe.concurrent.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
+describe.concurrent.each(LIMITER_ALGORITHMS)('a service with the limiter %s', (kind) => {
   test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
@@ -149,7 +149,9 @@ describe.concurrent.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kin
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when it takes ten steps of seven seconds, either way', async ({ expect }) => {
+  test('gets neither too many nor too few calls when the clock of Redis takes ten steps of seven seconds, either way', async ({
+    expect,
+  }) => {
     const figures = await makeRuns(kind, async ({ redis }) => {
       for (const seconds of [7, 14, 7, 0, -7, -14, -21, -14, -7, 0]) {
         await redis.setClock(seconds);
@@ -159,7 +161,7 @@ describe.concurrent.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kin
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when Redis is flushed during 60 runs: they wait until the calls before are forgotten', async ({
+  test('gets not too many calls when Redis is flushed during 60 runs: they wait for the earlier calls’ window', async ({
     expect,
   }) => {
     const figures = await makeRuns(kind, async ({ admin }) => void (await admin.flushall()));

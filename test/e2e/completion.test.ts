@@ -63,7 +63,7 @@ test('zsh completes reports, values behind "=" and ids', async () => {
   expect(screen).toContain('--limiter=fixed ');
 });
 
-test('bash completes ids, says what they are in a list, and completes none while Redis is away', async () => {
+test('bash completes ids with descriptions, and none while Redis is unreachable', async () => {
   const completed = async (type: string, url: string): Promise<readonly string[]> => {
     const script = `source <(docket completion bash)
 COMP_WORDS=(docket runs show ''); COMP_CWORD=3; COMP_TYPE=${type}; _docket; printf '%s\\n' "\${COMPREPLY[@]}"`;

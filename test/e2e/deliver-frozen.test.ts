@@ -17,7 +17,7 @@ afterAll(async () => {
   redis.disconnect();
 });
 
-test('a worker frozen at DATA sends nothing once a person has had the message sent again', async () => {
+test('a worker frozen at DATA sends nothing after a person had the message resent', async () => {
   const root = await folderFor(onTestFinished);
   await sealedRun(root);
   const ledger = redisLedger(redis, { prefix, ttlDays: 1 });

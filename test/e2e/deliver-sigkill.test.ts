@@ -65,7 +65,7 @@ async function world(server: ScriptedSmtp, remembered: object = {}) {
   return { start, killed, completes, taken, own };
 }
 
-test('a worker that is killed before or after any call, and started again, loses nothing and sends nothing twice', async () => {
+test('a worker that is killed before or after any call and restarted loses nothing and sends nothing twice', async () => {
   // Twice: a server that does not know a script yet is asked a second time, after which the rows are listed again.
   await (await world(await scriptedSmtp({}))).completes();
   const { calls } = await (await world(await scriptedSmtp({}))).completes();
@@ -91,7 +91,7 @@ test('a worker that is killed before or after any call, and started again, loses
   expect(ends.filter((state) => state === 'unknown')).toHaveLength(10);
 });
 
-test('a worker that is killed while the mail server makes up its mind leaves an unknown, and no second message', async () => {
+test('a worker that is killed before the mail server replies leaves an unknown delivery and no second message', async () => {
   let child: ChildProcess | undefined;
   const server = await scriptedSmtp({ dot: { meanwhile: () => child?.kill('SIGKILL') } });
   const { start, killed, completes, taken } = await world(server);
@@ -103,7 +103,7 @@ test('a worker that is killed while the mail server makes up its mind leaves an 
   expect(server.conversations).toHaveLength(1);
 });
 
-test('a worker that is killed around any word about which figures were sent never lets a later run call others unchanged', async () => {
+test('a worker that is killed while it records the sent figures never makes a later run treat other figures as unchanged', async () => {
   const recipient = 'lead@acme.example';
   const remembered = {
     figures: 'new',

@@ -53,7 +53,7 @@ describe('the image', () => {
   }, 2_400_000);
   afterAll(() => engine?.close());
 
-  test('has what runs and nothing of development, none of it writable for the user it runs as', async () => {
+  test('contains only what runs, not writable by its user', async () => {
     const said = await engine.podman(['run', '--rm', '--network', 'none', ...LIMITS, IMAGE, '--version']);
     expect(said).toBe(version());
     expect((await inside('ls', '-A', '/app')).split('\n')).toEqual([
@@ -70,7 +70,7 @@ describe('the image', () => {
     for (const name of ['typescript', 'vitest', 'fast-check']) expect(packages).not.toContain(name);
   });
 
-  test('runs, is healthy, delivers and stops as docker-compose.yml has it, without any other network', async () => {
+  test('starts, is healthy, delivers and stops as docker-compose.yml configures it, without external network', async () => {
     const { services } = composeSchema.parse(parse(await readFile('docker-compose.yml', 'utf8')));
     const { redis, sandbox, docket } = services;
     const hosts = join(engine.folder, 'hosts');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('the e-mail of any pack is no higher at 600 pixels than what its sections were chosen by', async () => {
+test('no e-mail is higher at 600 pixels than its estimate', async () => {
   const page = await browser.newPage({ viewport: { width: 600, height: 800 } });
   const heights: number[] = [];
   for (const { dataset, locale } of samplePacks(GENERATED)) {

@@ -118,7 +118,7 @@ const runsOf = (messages: readonly CaughtMail[]): Promise<string[]> =>
       .map(async ({ path }) => /^X-Docket-Run: *(\S+)/im.exec(await readFile(path, 'latin1'))?.[1] ?? ''),
   );
 
-test('three machines without a common disk, upgraded one by one under load, rolled back, one lost with its disk, and their Redis: each run once', async () => {
+test('three machines without a shared disk: rolling upgrade under load, rollback, a lost machine, a failover of Redis; each run is done once', async () => {
   const { group, mail, machines, headers, admins, command } = await world();
   const { one, two, three, four } = machines;
 

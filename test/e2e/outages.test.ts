@@ -60,7 +60,7 @@ const slotsOf = (runs: readonly RunRecord[], ...states: string[]): string[] =>
     .sort();
 const settled = (runs: readonly RunRecord[]) => runs.every(({ state }) => state === 'done' || state === 'skipped');
 
-test('after five days without any process each slot of the last three days runs once, and the others are on record as skipped', async () => {
+test('after five days without a process, each slot of the last three days runs once, and the others are recorded as skipped', async () => {
   const now = Date.now();
   const due = wholeMinute(now - 2 * HOUR_MS);
   const all = await aFleet({ daily: report(cronAt(due), ', catch_up: all') });
@@ -79,7 +79,7 @@ test('after five days without any process each slot of the last three days runs 
   await reconciled(all);
 });
 
-test('five processes that boot at once over an overdue slot, each registering its schedules, open it once', async () => {
+test('five processes that start at once with an overdue slot open it once', async () => {
   const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
   const all = await aFleet({ hourly: report(`${new Date(due).getUTCMinutes()} * * * *`) });
   const before = await all.start({ clock: '-21m' });
@@ -128,10 +128,8 @@ async function holdFirstConnection(port: number, onEnd: OnEnd) {
 }
 
 // Both wait most of the time, for slots and for a lock to expire.
-describe.concurrent('beside each other', () => {
-  test('clocks that jump and differ open no slot twice and none before its time by the clock that opens it', async ({
-    onTestFinished: onEnd,
-  }) => {
+describe.concurrent('concurrent outages', () => {
+  test('different and jumping clocks open no slot twice or early', async ({ onTestFinished: onEnd }) => {
     const every = report('* * * * *', ', catch_up: all');
     const all = await aFleet({ minutely: every }, onEnd);
     const slow = await all.start({ clock: '-45' });
@@ -157,7 +155,7 @@ describe.concurrent('beside each other', () => {
     await reconciled(all);
   });
 
-  test('a worker that stood still while another took its run over sends nothing more than once when it wakes', async ({
+  test('a frozen worker whose run another worker took over sends nothing twice when it continues', async ({
     onTestFinished: onEnd,
   }) => {
     const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
@@ -187,7 +185,7 @@ describe.concurrent('beside each other', () => {
   });
 });
 
-test('a process that is asked to stop under load ends by itself within its grace, and another goes on: each is sent once', async () => {
+test('a process that is stopped under load ends within its grace period, another continues, and each report is sent once', async () => {
   const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
   const ids = Array.from({ length: 40 }, (_, n) => `report-${n}`);
   const hourly = report(`${new Date(due).getUTCMinutes()} * * * *`);

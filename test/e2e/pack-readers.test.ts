@@ -99,7 +99,7 @@ function look(
   return { missing, figures };
 }
 
-describe('every figure of a pack is that of its dataset, read by programs that did not write it', () => {
+describe('every figure of a pack, read by other programs, equals the dataset’s', () => {
   test('in its CSV files, by csv-parse: raw', async () => {
     let fields = 0;
     for (const { name, dataset, artifacts } of packs) {
@@ -133,7 +133,7 @@ describe('every figure of a pack is that of its dataset, read by programs that d
     expect(figures).toBeGreaterThan(500);
   });
 
-  test('in its PDF, by poppler: all that is printed, but for rows beyond the first exceptions', () => {
+  test('in its PDF, by poppler, without the rows beyond the first exceptions', () => {
     const { missing, figures } = look(
       pdfOf,
       ({ print, layout }) => print !== false && layout?.kind !== 'exceptions' && layout?.kind !== 'trend',
@@ -142,7 +142,7 @@ describe('every figure of a pack is that of its dataset, read by programs that d
     expect(figures).toBeGreaterThan(300);
   });
 
-  test('in its e-mail, by Chromium: every number of a table is one of its section', async () => {
+  test('in its e-mail, by Chromium', async () => {
     const strangers: unknown[] = [];
     let read = 0;
     for (const { name, dataset, locale, mail } of packs) {
@@ -203,7 +203,7 @@ function knownFigures({ targets = [] }: Dataset, section: Table): (readonly [num
     });
 }
 
-test('the readers find a figure that is not there', () => {
+test('the readers find a wrong figure', () => {
   const [pack] = packs;
   if (pack === undefined) throw new Error('no pack');
   const [section] = sectionsWithFigures(pack.dataset);

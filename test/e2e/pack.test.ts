@@ -18,7 +18,7 @@ const run = promisify(execFile);
 /** Every sheet as a CSV file of its own. */
 const EACH_SHEET = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1';
 
-describe('the packs in the programs that people use', () => {
+describe('packs in other programs', () => {
   let sandbox: Sandbox;
   let folder: string;
   const ended: Record<string, CliResult> = {};
@@ -67,7 +67,7 @@ describe('the packs in the programs that people use', () => {
     },
   );
 
-  test('LibreOffice opens an encrypted workbook with its password, and with no other', async () => {
+  test('LibreOffice opens an encrypted workbook with its password only', async () => {
     const soffice = await program('soffice', 'libreoffice-calc');
     const password = 'Bücher & 日本';
     const [locked] = await renderFiles(dataset([onboarding]), [{ format: 'xlsx', name: 'locked' }], FORMATS, {
@@ -121,7 +121,7 @@ describe('the packs in the programs that people use', () => {
     });
   });
 
-  test('the e-mail fits every screen without scrolling sideways, shows its pictures, and asks nobody for anything', async () => {
+  test('the e-mail fits every screen, shows its pictures and makes no request', async () => {
     const browser = await chromium.launch({
       executablePath: await program('chromium', 'chromium'),
       args: [

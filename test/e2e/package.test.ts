@@ -62,7 +62,7 @@ describe('the package', () => {
   }, 1_800_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('holds what runs, its definitions and templates, and its papers; nothing of yesterday', async () => {
+  test('contains the program, definitions, templates and documents, and no file of an earlier build', async () => {
     expect([...new Set(paths.map((path) => path.split('/')[0]))].sort()).toEqual([
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
     ]);
@@ -90,7 +90,7 @@ describe('the package', () => {
     expect(unpackedSize).toBeLessThan(9_500_000);
   });
 
-  test('needs nothing of development, and no override of ours', async () => {
+  test('needs no development dependency and none of our overrides', async () => {
     const installed = await readdir(join(home, 'node_modules'));
     for (const name of ['typescript', 'vitest', 'playwright-core', '@bull-board'])
       expect(installed).not.toContain(name);

@@ -124,7 +124,7 @@ describe('the page in a browser', () => {
   };
   const heading = (page: Page) => page.locator('#headline .state');
 
-  test('runs a report, shows its progress to the end, gives its pack, and decides of what may have arrived', async () => {
+  test('runs a report, shows its progress, serves its pack, and resolves an unknown delivery', async () => {
     const page = await visit();
     await page.getByRole('link', { name: 'Reports' }).click();
     await page.getByRole('link', { name: 'Weekly compliance KPIs' }).click();
@@ -206,7 +206,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('Token').waitFor();
   });
 
-  test('shows an address that is nobody’s as a page, and the sign-in to visitors who are not signed in', async () => {
+  test('shows an unknown address as a page, and the sign-in to visitors who are not signed in', async () => {
     const page = await visit();
     await page.goto(`${url}/foo`);
     await page.getByRole('heading', { name: 'Not found' }).waitFor();
@@ -229,7 +229,7 @@ describe('the page in a browser', () => {
   const noneStale = (pages: readonly Page[]) =>
     Promise.all(pages.map((page) => page.locator('#stale p').waitFor({ state: 'detached' })));
 
-  test('says on every page since when it is stale and why, and no longer once it is not', async () => {
+  test('shows on every page since when and why it is stale, until it is current again', async () => {
     const overview = await visit();
     const pages = [overview];
     for (const path of ['/reports/acme/weekly-kpi', '/audit']) {
@@ -263,7 +263,7 @@ describe('the page in a browser', () => {
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
-  test('shows an error of its script, and loads a page again that could not be shown', async () => {
+  test('shows an error of its script, and reloads a page that could not be shown', async () => {
     const page = await visit();
     await page.evaluate('setTimeout(() => { throw new Error("out of order") })');
     await page.locator('#stale').getByText('out of order').waitFor();
@@ -278,7 +278,7 @@ describe('the page in a browser', () => {
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
-  test('shows its times in the zone of the browser where that is chosen, on every page', async () => {
+  test('shows times in the browser’s zone on every page if that is chosen', async () => {
     const page = await visit({ timezoneId: 'Asia/Tokyo' });
     await page.getByText('Times: Europe/Zurich').click();
     await page.getByRole('button', { name: 'This browser Asia/Tokyo' }).click();
@@ -289,7 +289,7 @@ describe('the page in a browser', () => {
     expect(await shown.textContent()).toContain(`, ${new Date(at).toISOString().slice(11, 16)}`);
   });
 
-  test('keeps the progress of a run when Redis was away', async () => {
+  test('keeps the progress of a run after an outage of Redis', async () => {
     const page = await visit();
     await page.goto(`${url}/reports/acme/weekly-kpi`);
     await page.getByText('Run now…').click();
@@ -310,7 +310,7 @@ describe('the page in a browser', () => {
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
-  test('does the same without a script: a run, its end, a pause', async () => {
+  test('does the same without JavaScript: a run, its end, a pause', async () => {
     const page = await visit({ javaScriptEnabled: false });
     await page.goto(`${url}/reports/acme/alert-queue`);
     await page.getByText('Run now…').click();
@@ -342,7 +342,7 @@ describe('the page in a browser', () => {
     await page.getByText('Nothing is paused').waitFor();
   });
 
-  test('goes by the keyboard alone: to the content, into a form and out of it', async () => {
+  test('works with the keyboard alone: to the content, into a form and out of it', async () => {
     const page = await visit();
     await page.goto(`${url}/reports/acme/alert-queue`);
     await page.keyboard.press('Tab');
@@ -354,7 +354,7 @@ describe('the page in a browser', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('run-period');
   });
 
-  test('shows a viewer the same without a single action', async () => {
+  test('shows a viewer the same without actions', async () => {
     const page = await visit({}, tokens.viewer);
     for (const path of ['/', '/reports/acme/weekly-kpi', '/runs', '/deliveries', '/pauses']) {
       await page.goto(url + path);
@@ -430,7 +430,7 @@ describe('the page in a browser', () => {
   );
 
   // The last one: nothing answers afterwards.
-  test('says that Docket cannot be reached when it was killed', async () => {
+  test('reports that Docket cannot be reached after it was killed', async () => {
     const page = await visit();
     await page.goto(`${url}/pauses`);
     await process.kill();

@@ -168,12 +168,12 @@ describe('the PDF of a pack', () => {
     }
   });
 
-  test('is the same twice', async () => {
+  test('is deterministic', async () => {
     const [one, other] = [await pdfOf(nastyDataset()), await pdfOf(nastyDataset())];
     expect((await readFile(one)).equals(await readFile(other))).toBe(true);
   });
 
-  test('shows texts as they are written, and no markup', async () => {
+  test('shows texts as written, never as markup', async () => {
     const title = '#strong[x] $a^2$ *bold* _it_ @ref <lbl> \\n // no /* comment */ `raw` ~ -- "q"';
     const path = await pdfOf(dataset([{ ...onboarding, title }], { title, description: `= ${title}` }));
     expect(squeezed(await textOf(path))).toContain(squeezed(title));
@@ -237,7 +237,7 @@ describe('the PDF of a pack', () => {
     expect((await run('pdffonts', [path])).stdout).toContain('NotoSansArabic');
   });
 
-  test('shows the first rows of a table that is too long, and where the rest is', async () => {
+  test('shows the first rows of a long table, and names the file with the rest', async () => {
     const rows = Array.from({ length: 20_000 }, (_, index) =>
       row({ 'profile.group': `Group ${index}`, 'profiles.created': index }),
     );
@@ -250,7 +250,7 @@ describe('the PDF of a pack', () => {
     expect(text).toMatch(/2,000 of 20,000 rows[\s\S]*CSV/);
   });
 
-  test('fills each page to a quarter but the last, however many sections there are', async () => {
+  test('fills at least a quarter of each page but the last, with any number of sections', async () => {
     const section = (index: number): Table => ({
       ...onboarding,
       id: `s${index}`,
@@ -289,7 +289,7 @@ describe('a template of the organization', () => {
       (error: { code: string; where: string; message: string }) => error,
     );
 
-  test('replaces a built-in file of its path, and leaves the others', async () => {
+  test('replaces the built-in file of the same path only', async () => {
     const templates = await withTemplate(
       '#let pack = json("pack.json")\n#set document(title: pack.title)\nOwn: #pack.title',
     );
@@ -303,7 +303,7 @@ describe('a template of the organization', () => {
     expect(await pagesOf(await pdfOf(dataset([onboarding]), { templates: styled }))).toBeGreaterThan(0);
   });
 
-  test('with an error is reported with file, line and column', async () => {
+  test('that has an error is reported with file, line and column', async () => {
     const templates = await withTemplate('#set document(title: "x")\n\n  #nothing-here');
     const where = `${join(templates, 'pack', 'pack.typ')}:3:4`;
     expect(await failure(templates)).toMatchObject({ code: 'template.invalid', where });
@@ -336,7 +336,7 @@ describe('a template of the organization', () => {
     expect(await checkPackTemplates(templates)).toHaveLength(1);
   });
 
-  test('that does not end is killed', async () => {
+  test('that loops is killed', async () => {
     const templates = await withTemplate(
       '#let spin(n) = { let x = 0; for i in range(9000) { for j in range(9000) { x += calc.rem(i * j, n) } }; x }\n#for n in range(2, 9000) { spin(n) }',
     );
@@ -359,14 +359,14 @@ describe('a template of the organization', () => {
     });
   });
 
-  test('is not reached by the environment of Docket', async () => {
+  test('does not see the environment of Docket', async () => {
     const templates = await withTemplate('#set document(title: "x")\n#sys.inputs.len()');
     expect((await textOf(await pdfOf(dataset([onboarding]), { templates }))).trim()).toBe('0');
   });
 });
 
 describe('a PDF that is stopped', () => {
-  test('leaves no process and no file', async () => {
+  test('leaves no process or file', async () => {
     const stop = new AbortController();
     const pending = pdfOf(dataset([onboarding]), { signal: stop.signal });
     stop.abort(new Error('stopped'));

@@ -124,7 +124,7 @@ async function shrunkWorkbook(): Promise<string> {
   return path;
 }
 
-test('the measurement finds small print, empty pages and figures that are cut', () => {
+test('the measurement finds small text, empty pages and cut figures', () => {
   const pages = pagesOf(printed, 'shrunk');
   const [small] = pages;
   expect(small).toMatchObject({ section: 'Small', smallest: { text: 'Small print' } });
@@ -164,8 +164,8 @@ describe.each(DEMO_LOCALES)('the board pack of the demo in %s', (locale) => {
   });
 });
 
-describe('packs as people may define them', () => {
-  test('are of every kind', () => {
+describe('generated packs', () => {
+  test('cover every layout', () => {
     const layouts = generated.flatMap(({ dataset }) => dataset.tables.map(({ layout }) => layout?.kind ?? 'table'));
     expect([...new Set(layouts)].sort()).toEqual(['exceptions', 'scorecard', 'table', 'text', 'trend']);
     expect(new Set(generated.map(({ locale }) => locale.slice(0, 2)))).toEqual(new Set(['de', 'en']));
@@ -190,15 +190,15 @@ describe('packs as people may define them', () => {
   const isLastOfSheet = (pages: readonly PrintedPage[]) => (page: PrintedPage, index: number) =>
     pages[index + 1]?.section !== page.section;
 
-  test('printed from the workbook, every page is readable; a sheet of several pages uses all but its last', () => {
+  test('every page printed from the workbook is readable; a sheet of several pages fills all but its last', () => {
     expect(faultsOf(printed, isLastOfSheet)).toEqual([]);
   });
 
-  test('as PDF, every page is readable and every page but the last is in use', () => {
+  test('every PDF page is readable, and all but the last are filled', () => {
     expect(faultsOf(pdfs, isLast)).toEqual([]);
   });
 
-  test('as PDF, no text is printed over another, nor beside the paper', () => {
+  test('no text of a PDF overlaps another or leaves the page', () => {
     const collisions = [...pdfs].flatMap(([name, pages]) =>
       pages.flatMap(({ number, collisions }) => collisions.map((fault) => ({ name, number, fault }))),
     );

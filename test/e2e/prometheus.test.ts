@@ -27,17 +27,17 @@ const ours = (body: string) =>
     .join('');
 
 describe('promtool', () => {
-  test('finds nothing to say of our metrics', async () => {
+  test('accepts our metrics', async () => {
     const { body } = await populatedExposition();
     expect(await tools.promtool(['check', 'metrics'], ours(body))).toBe('');
   });
 
-  test('reads the alerts, and sees each fire when it must and not otherwise', async () => {
+  test('each alert fires when it must and not otherwise', async () => {
     expect(await tools.promtool(['check', 'rules', join(FOLDER, 'alerts.yaml')])).toContain('SUCCESS');
     expect(await tools.promtool(['test', 'rules', join(FOLDER, 'alerts.test.yaml')])).toContain('SUCCESS');
   });
 
-  test('reads every question of the dashboard', async () => {
+  test('accepts every query of the dashboard', async () => {
     const { panels } = await dashboardOf(FOLDER);
     const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = exprs.map((expr, index) => ({
@@ -61,7 +61,7 @@ const rulesSchema = z.object({
   }),
 });
 
-test('Prometheus scrapes the processes of a deployment with a token, and finds in it what has happened', async () => {
+test('Prometheus scrapes all processes of a deployment with a token and counts its runs', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
   const house = await roleProcesses(redis.url);
@@ -132,7 +132,7 @@ test('Prometheus scrapes the processes of a deployment with a token, and finds i
   await expect.poll(() => ask('up{job="docket"} == 0'), soon).toEqual([0]);
 });
 
-test('a process that is told to stop is counted no more, at once', async () => {
+test('a stopping process is no longer counted', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
   const house = await roleProcesses(redis.url);

@@ -192,7 +192,7 @@ async function reconcile({ runs, copies, command, root }: World): Promise<{ sent
   return count;
 }
 
-test('Redis is killed again and again under load, loses the tail of its log, and then everything: nothing twice, nothing lost', async () => {
+test('Redis is killed repeatedly under load, loses its last writes, then all data: nothing is sent twice or lost', async () => {
   const whole = await world();
   const { disasters, runs, start, setBack, ended, command } = whole;
   // The schedules get to know the reports, and then nobody looks at them for nine hours.

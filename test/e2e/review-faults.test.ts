@@ -32,7 +32,7 @@ const reviewSchema = z.looseObject({
   approvals: z.array(z.looseObject({})),
 });
 
-test('a review outlives its workers and Redis: approved by two, sent once, each approver asked once', async () => {
+test('a review survives its workers and Redis: approved by two, sent once, each approver notified once', async () => {
   const server = await localRedis({ PATH: process.env.PATH });
   const client = new Redis(server.url);
   onTestFinished(async () => {

@@ -30,7 +30,7 @@ async function textOf(name: string, data: Dataset): Promise<readonly string[]> {
 
 const squeezed = (text: string): string => text.replaceAll(/[\s\u200b\u202a-\u202e\u2066-\u2069]+/gu, '');
 
-test('an approval adds its line to the PDF, and moves nothing', async () => {
+test('an approval adds its line to the PDF and moves nothing else', async () => {
   // A comment that fills more than a page, and another whose characters no font has.
   const data = commented(dataset([onboarding, workload]), `${'A word and **another one**. '.repeat(130)}\n\n- 漢字`);
   const reviewed = await textOf('reviewed', data);
@@ -44,7 +44,7 @@ test('an approval adds its line to the PDF, and moves nothing', async () => {
   expect(named.filter((line) => !line.startsWith('Approved by'))).toEqual(plain);
 });
 
-test('comments and corrections are text, whatever they look like', async () => {
+test('comments and corrections are never markup', async () => {
   const data = commented(dataset([onboarding]), HOSTILE.join('\n\n'));
   const change = { section: 'onboarding', metric: 'profiles.created', bucket: null, group: null, before: 1, after: 2 };
   const text = squeezed((await textOf('hostile', { ...data, correction: correction([change]) })).join(''));

@@ -66,7 +66,7 @@ async function expectAccessible(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')).toBe(0);
 }
 
-test('the board pack of the demo waits on the page, is commented, approved and sent; a mail scanner changes nothing', async () => {
+test('the demo’s board pack is commented, approved and sent on the page; a mail scanner changes nothing', async () => {
   const demo = await startDemo();
   const browser = await openChromium();
   onTestFinished(() => browser.close());

@@ -16,7 +16,7 @@ async function aRedis() {
   return { url: server.url, client };
 }
 
-test('schedulers open slots, admin processes take orders, workers alone run and deliver; any number of each', async () => {
+test('schedulers open slots, admin processes accept requests, only workers run and deliver; any number of each', async () => {
   const { url, client } = await aRedis();
   const house = await roleProcesses(url);
   const [first] = await Promise.all([house.start('scheduler'), house.start('scheduler')]);
@@ -64,7 +64,7 @@ test('schedulers open slots, admin processes take orders, workers alone run and 
   await house.mail.waitForMessages(3);
 }, 120_000);
 
-test('a pause holds for every process, until somebody resumes', async () => {
+test('a pause applies to every process until it is resumed', async () => {
   const { url, client } = await aRedis();
   const house = await roleProcesses(url);
   await (await house.start('scheduler')).stop();
@@ -102,7 +102,7 @@ test('a pause holds for every process, until somebody resumes', async () => {
   );
 }, 120_000);
 
-test('a role that is none, a worker without a service, and a pause of what is not there or without a reason are refused', async () => {
+test('refuses an unknown role, a worker without a service, and a pause of an unknown report or without a reason', async () => {
   const { url } = await aRedis();
   const house = await roleProcesses(url);
   const role = await house.command('start', '--role', 'worker,boss');

@@ -48,7 +48,7 @@ const DELIVERY = 'a'.repeat(32);
 const big = Buffer.alloc(20 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
 const FILES = { 'KPIs Zürich (1).xlsx': big, 'queue.csv': 'alerts\r\n3\r\n' };
 
-test('another S3 server keeps runs whole from machine to machine, gives links that open, and forgets when it is time', async () => {
+test('another S3 server keeps complete runs for all machines, serves links, and applies retention', async () => {
   const url = await store();
   const [one, other] = [await machine(url), await machine(url)];
   const root = await folderFor(onTestFinished);

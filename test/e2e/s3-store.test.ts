@@ -30,7 +30,7 @@ async function store() {
 const big = Buffer.alloc(20 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
 const FILES = { 'KPIs Zürich (1).xlsx': big, 'queue.csv': 'alerts\r\n3\r\n' };
 
-test('another S3 server takes the files whole, says so again, and keeps what is not ours', async () => {
+test('another S3 server stores complete files, confirms them again, and keeps other content', async () => {
   const { url, held } = await store();
   const spec: S3Spec = {
     bucket: 'reports',

@@ -100,7 +100,7 @@ async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, strin
   return { server, spec, input, once, secrets };
 }
 
-test('OpenSSH takes the files whole, and once', async () => {
+test('OpenSSH gets complete files, once', async () => {
   const { server, once } = await caseOf();
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 files' });
   expect((await readdir(server.folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
@@ -108,7 +108,7 @@ test('OpenSSH takes the files whole, and once', async () => {
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 files, 2 there already' });
 });
 
-test('each way of pinning a key of OpenSSH holds, and no other key passes', async () => {
+test('each form of a pinned OpenSSH host key is accepted, and no other key', async () => {
   const { server, once } = await caseOf();
   for (const name of ['host_ed25519', 'host_rsa']) {
     expect(await once({ host_key: [await server.known(name)] }), name).toMatchObject({ state: 'sent' });
@@ -120,7 +120,7 @@ test('each way of pinning a key of OpenSSH holds, and no other key passes', asyn
   });
 });
 
-test('existing files are kept, or replaced in one step where that is configured', async () => {
+test('existing files are kept, or replaced in one step if configured', async () => {
   const { server, once } = await caseOf();
   await writeFile(join(server.folder, 'queue.csv'), 'theirs');
   expect(await once()).toMatchObject({ state: 'refused' });
@@ -130,7 +130,7 @@ test('existing files are kept, or replaced in one step where that is configured'
   expect((await readdir(server.folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
 });
 
-test('folders are made where that is configured', async () => {
+test('folders are created if configured', async () => {
   const { server, once } = await caseOf();
   const path = `${server.folder}/{{ org }}/{{ period.label }}`;
   expect(await once({ path })).toMatchObject({ state: 'pending', detail: expect.stringMatching(/no such file/i) });
@@ -138,7 +138,7 @@ test('folders are made where that is configured', async () => {
   expect(await readdir(join(server.folder, 'acme', '2026-W46'))).toHaveLength(2);
 });
 
-test('doctor may sign in and write, and leaves nothing', async () => {
+test('doctor signs in, writes, and leaves no file', async () => {
   const { server, spec, secrets } = await caseOf();
   const variables = { period: PERIOD, org: 'acme', report: 'weekly', title: 'Weekly', run: RUN };
   const probe = targetProbe(
@@ -181,7 +181,7 @@ async function brittle(port: number, bytes: number) {
   return { port: (proxy.address() as AddressInfo).port, mend };
 }
 
-test('wherever the way breaks, no name stands over half a file, and nothing of ours stays once it is sent', async () => {
+test('wherever the connection breaks, no partial file has a final name, and no temporary file remains after the delivery', async () => {
   const big = Buffer.alloc(3 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
   for (const bytes of [1_000, 5_000, 200_000, 2_000_000, 3_100_000, 3_170_000, 3_180_000]) {
     const { server, input, spec } = await caseOf({}, { 'big.xlsx': big, 'small.csv': 'a\r\n' });

@@ -119,7 +119,7 @@ plain:
   return { port, taken, connections };
 }
 
-test('exim takes over TLS what it takes, once, and what it says of each recipient is what the ledger says', async () => {
+test('Exim accepts each message once over TLS, and the ledger has its reply for each recipient', async () => {
   const { port, taken, connections } = await exim();
   const url = new Secret(`smtp://me:s3cret@localhost:${port}?tls=required`);
   expect(await probeSmtp(url, { ca: TLS.cert })).toMatchObject({

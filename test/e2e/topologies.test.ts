@@ -29,7 +29,7 @@ async function throughFailover(url: string, disaster: () => Promise<void>): Prom
   expect(house.mail.messages()).toHaveLength(RUNS + 1);
 }
 
-test('a Cluster of three masters holds queue, schedules, budget, ledger and records; a report runs end to end', async () => {
+test('a report runs end to end on a Cluster of three masters', async () => {
   const cluster = await testCluster();
   onTestFinished(() => cluster.close());
   const house = await roleProcesses(cluster.url);
@@ -70,7 +70,7 @@ test('a Cluster of three masters holds queue, schedules, budget, ledger and reco
   }
 }, 180_000);
 
-test('a Cluster whose master dies during runs goes on with its replica, and nothing is sent twice', async () => {
+test('a Cluster whose master dies during runs continues with its replica, and nothing is sent twice', async () => {
   const cluster = await testCluster({ replicas: 1 });
   onTestFinished(() => cluster.close());
   const owner = await cluster.ownerOf(DEFAULT_KEY_PREFIX);
@@ -80,7 +80,7 @@ test('a Cluster whose master dies during runs goes on with its replica, and noth
   });
 }, 300_000);
 
-test('a master that dies during runs is followed by the Sentinels’ choice, and nothing is sent twice', async () => {
+test('Sentinel fails over from a master that dies during runs, and nothing is sent twice', async () => {
   const group = await sentinelGroup();
   onTestFinished(() => group.close());
   await throughFailover(group.url, async () => {

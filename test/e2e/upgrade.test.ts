@@ -55,7 +55,7 @@ const pausedSchema = z.object({
   paused: z.array(z.looseObject({ organization: z.string(), report: z.string().nullable() })),
 });
 
-test('there is a recording', () => {
+test('a recording exists', () => {
   expect(folders).not.toEqual([]);
 });
 
@@ -135,7 +135,7 @@ describe.each(folders)('of version %s', (version) => {
       ...['--checkpoint', join(from, CHECKPOINTS)],
     );
 
-  test('all runs are listed as they were recorded, with their deliveries', async () => {
+  test('all recorded runs are listed with their deliveries', async () => {
     const { runs } = await docket.json(runsSchema, 'runs', '--limit', '500');
     expect(runs).toEqual(recording.runs.map(({ name: _, what: __, deliveries: ___, ...run }) => run));
     const { deliveries } = await docket.json(deliveriesSchema, 'deliveries', '--limit', '100');
@@ -149,7 +149,7 @@ describe.each(folders)('of version %s', (version) => {
     ).toEqual([...recording.pauses].sort());
   });
 
-  test('each run is shown with what the archive has of it, and the archive is verified', async () => {
+  test('each run is shown with its archived files, and the archive is verified', async () => {
     for (const { id, state, files } of recording.runs) {
       const shown = await docket.json(shownSchema, 'runs', 'show', id);
       expect(shown).toMatchObject({ id, record: { state } });
@@ -161,7 +161,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(verified.signed).toBeGreaterThan(0);
   });
 
-  test('a run is copied out of the archive, and its folder holds the same files', async () => {
+  test('a run copied from the archive has the same files', async () => {
     const { id, files, deliveries } = recorded('delivered');
     const out = join(to, 'copy');
     const { code } = await docket.run(['runs', 'get', id, '--out', out]);
@@ -174,7 +174,7 @@ describe.each(folders)('of version %s', (version) => {
     for (const [name, sha256] of delivered) expect(files).toContainEqual({ name, sha256 });
   });
 
-  test('what had not ended is finished, without asking again for answers that were stored', async () => {
+  test('unfinished runs are finished without requesting stored responses again', async () => {
     running = await docket.start();
     const unfinished = ['queued', 'snoozed', 'hook-1', 'hook-2', 'hook-3'];
     for (const name of unfinished) await expect.poll(() => stateOf(recorded(name).id), LOST_WORKER).toBe('done');
@@ -194,11 +194,11 @@ describe.each(folders)('of version %s', (version) => {
     expect(statesOf(killed)).toEqual({ 'hangs@acme.example': 'unknown', 'lead@acme.example': 'sent' });
   });
 
-  test('an owner who could not be told is told', async () => {
+  test('an owner’s pending notice is sent', async () => {
     await expect.poll(() => readersOf(recorded('refused').id), LOST_WORKER).toEqual(['owner@northwind.example']);
   });
 
-  test('the token and the session are accepted, and keys of requests are known', async () => {
+  test('the token, the session and idempotency keys are accepted', async () => {
     expect((await running.request('/api/runs')).status).toBe(200);
     expect((await running.request('/api/runs', { headers: { authorization: 'Bearer docket_unknown' } })).status).toBe(
       401,
@@ -213,7 +213,7 @@ describe.each(folders)('of version %s', (version) => {
     expect((await ask('acme/delivered', { again: false }, 'delivered')).status).toBe(409);
   });
 
-  test('what was delivered is not delivered again, with Redis and without', async () => {
+  test('delivered reports are not delivered again, with and without Redis', async () => {
     const refused = await ask('acme/delivered', {});
     expect(refused.status).toBe(409);
     expect(codeSchema.parse(await refused.json()).code).toBe('already_delivered');
@@ -222,14 +222,14 @@ describe.each(folders)('of version %s', (version) => {
     expect(z.object({ error: codeSchema }).parse(JSON.parse(stdout)).error.code).toBe('already_delivered');
   });
 
-  test('figures that have not changed are known from the run before', async () => {
+  test('unchanged figures are recognised from the previous run', async () => {
     const { id } = idSchema.parse(await (await ask('acme/changed', { again: true }, 'once-more')).json());
     await expect.poll(() => stateOf(id), LOST_WORKER).toBe('done');
     expect(statesOf(await lookAt(id))).toEqual({ 'lead@acme.example': 'skipped' });
     expect(readersOf(id)).toEqual([]);
   });
 
-  test('runs that failed, were delivered in part or cancelled are retried: only what is missing is sent', async () => {
+  test('retried runs (failed, partly delivered or cancelled) send only what is missing', async () => {
     for (const name of ['failed', 'partly', 'cancelled', 'refused']) {
       const { id } = recorded(name);
       const { code, stderr } = await docket.run(['runs', 'retry', id, ...DECIDED]);
@@ -242,7 +242,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(hook.runs().filter((run) => run === recorded('refused').id)).toHaveLength(1);
   });
 
-  test('unknown deliveries are resolved, and what is held is released', async () => {
+  test('unknown deliveries are resolved, and held runs are released', async () => {
     const resolve = async (row: string, as: string): Promise<void> => {
       const { code, stderr } = await docket.run(['deliveries', 'resolve', row, as, ...DECIDED]);
       expect(code, stderr).toBe(0);
@@ -261,7 +261,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(deliveries).toEqual([]);
   });
 
-  test('a backfill is found again, period by period', async () => {
+  test('a repeated backfill finds its runs', async () => {
     const past = recording.runs.filter(({ report }) => report === 'history');
     const [first = '', last = ''] = past.map(({ slot }) => slot.slice('trigger:backfill:'.length).slice(0, 7)).sort();
     const { runs } = await docket.json(
@@ -271,7 +271,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(byId(runs)).toMatchObject(byId(past.map(({ id }) => ({ id, opened: false }))));
   });
 
-  test('schedules go on at their next slot; a pause holds until it is lifted', async () => {
+  test('schedules continue at their next slot; a pause lasts until it is lifted', async () => {
     expect(await running.stop()).toBe(0);
     const seconds = Math.round((Date.parse(recording.nextSlot) + 60_000 - Date.now()) / 1000);
     await redis.setClock(seconds);
@@ -303,7 +303,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(await running.stop()).toBe(0);
   });
 
-  test('nothing was sent twice, nothing to strangers, and the archive is verified with all that was added', async () => {
+  test('nothing was sent twice or to other recipients, and the extended archive is verified', async () => {
     const sent = [...recording.mails, ...mail.arrived()];
     const resent = recording.mails.find(({ to: recipients }) => recipients.includes('lost-2@acme.example'));
     // Each message has one recipient, and each delivery a Message-ID of its own; a run and its reader name it as well.

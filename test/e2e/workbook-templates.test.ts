@@ -29,7 +29,7 @@ describe('filled templates in LibreOffice and the Open XML SDK', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('templates of other tools become what their tools build', async () => {
+  test('filled templates of other tools equal what these tools build', async () => {
     const expected = expectedFacts();
     const cases = (size: SizeName, names: readonly string[]): TemplateCase[] =>
       recordedTemplates()
@@ -46,7 +46,7 @@ describe('filled templates in LibreOffice and the Open XML SDK', () => {
     expect([...(await checkTemplates(all, folder))]).toEqual([]);
   });
 
-  test('random sheets compute to what they do when built at their size', async () => {
+  test('filled random sheets compute the same as sheets built at that size', async () => {
     const sheets = fc.sample(randomSheet, { numRuns: RANDOM, seed: 20_261_123 });
     const pairs = await Promise.all(
       sheets.map(async (sheet, index) => {
