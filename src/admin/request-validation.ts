@@ -15,7 +15,7 @@ const DEFINITION_BODY_PATH = /^\/api\/reports\/[^/]+\/[^/]+\/validate$/;
 const DEFINITION_MEDIA_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/plain'];
 
 /** Position and text of each error, without the values, which may be secret. */
-export const validationErrors = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
+const validationErrors = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
   error.issues.map(({ code, path, message }) => ({
     pointer: path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
     // The names of unknown members are text of the client.

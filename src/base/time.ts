@@ -10,3 +10,8 @@ const MAX_EPOCH_MS = 8.64e15;
 
 /** Epoch ms read from storage. Values outside the range of `Date` fail here rather than where they are formatted. */
 export const epochMsSchema = z.number().min(-MAX_EPOCH_MS).max(MAX_EPOCH_MS);
+
+/** `2026-11-28T05:00:00.000Z` of epoch ms. */
+export const isoInstant = (ms: number): string => new Date(ms).toISOString();
+
+export const isoInstantOrNull = (ms: number | null): string | null => (ms === null ? null : isoInstant(ms));

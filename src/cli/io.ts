@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { DocketError } from '../base/error.ts';
 
@@ -53,3 +53,9 @@ export interface CommandIo {
 
 export const resolvePath = (path: string, { cwd }: Pick<CommandIo, 'cwd'>): string =>
   cwd === undefined ? path : resolve(cwd, path);
+
+/** A path for people: relative to the working directory if it is inside; else as it is. */
+export function relativePath(path: string, { cwd = '' }: Pick<CommandIo, 'cwd'>): string {
+  const short = relative(resolve(cwd), resolve(cwd, path));
+  return short === '' ? '.' : short.startsWith('..') || isAbsolute(short) ? path : short;
+}

@@ -250,7 +250,7 @@ export function expectedSeries(
  * Traces requests that may change something, in the caller's trace if there is a `traceparent`. Reads are not traced: a
  * polling page would dominate the traces.
  */
-export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
+function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
   if (trace === undefined) return app;
   return {
     fetch: (request, ...rest) => {

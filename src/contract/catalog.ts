@@ -14,7 +14,7 @@ const optionalTextSchema = z
  * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings: a value added by a newer service is shown by its name and must not fail a run. Unknown
  * fields are kept.
  */
-export const metricSchema = z.looseObject({
+const metricSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
   description: optionalTextSchema,
@@ -46,7 +46,7 @@ function withoutRepeatedValues<Listed extends { readonly value: string }>(values
   return values.filter(({ value }) => !seen.has(value) && seen.add(value));
 }
 
-export const dimensionSchema = z.looseObject({
+const dimensionSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
   description: optionalTextSchema,

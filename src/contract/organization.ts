@@ -30,7 +30,6 @@ export const pageSchema = z.looseObject({
   previous: z.string().nullish(),
   results: z.array(recordSchema),
 });
-export type Page = z.infer<typeof pageSchema>;
 
 /** A list response is an envelope or a plain array (specification §2.3). */
 export const listBodySchema = z.union([z.array(recordSchema), pageSchema]);

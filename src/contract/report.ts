@@ -7,17 +7,17 @@ export type Granularity = (typeof GRANULARITIES)[number];
 
 export const FILTER_OPS = ['eq', 'in', 'not_in'] as const;
 
-export const filterSchema = z.strictObject({
+const filterSchema = z.strictObject({
   dimension: z.string(),
   op: z.enum(FILTER_OPS),
   values: z.array(z.string()).min(1).max(LIMITS.max_filter_values),
 });
 export type Filter = z.infer<typeof filterSchema>;
 
-export const orderSchema = z.strictObject({ by: z.string(), dir: z.enum(['asc', 'desc']).default('asc') });
+const orderSchema = z.strictObject({ by: z.string(), dir: z.enum(['asc', 'desc']).default('asc') });
 export type Order = z.infer<typeof orderSchema>;
 
-export const timeSchema = z.strictObject({
+const timeSchema = z.strictObject({
   /** First and last day, both included, read in `timezone`. Both or neither. */
   from: civilDateSchema.optional(),
   to: civilDateSchema.optional(),
@@ -77,7 +77,7 @@ const instantSchema = z.unknown().transform((said, context): string | null => {
   return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(instant)) ? instant : null;
 });
 
-export const reportMetaSchema = z.preprocess(
+const reportMetaSchema = z.preprocess(
   resolveAliases,
   z.looseObject({
     /** When the values were computed; null if unreadable. */
@@ -97,7 +97,7 @@ export const reportMetaSchema = z.preprocess(
 );
 
 /** Describes a column. `unit` is null except for metrics. */
-export const columnSchema = z.looseObject({
+const columnSchema = z.looseObject({
   name: z.string(),
   label: z.string(),
   kind: z.string(),
@@ -112,14 +112,14 @@ const figuresSchema = z.looseObject({});
  * Values by column are of unknown type, because a row may have more columns than requested. A value is 0 if nothing
  * happened and null if it is undefined: a rate or a median over nothing (specification §2.8, rule 2).
  */
-export const rowSchema = z.looseObject({
+const rowSchema = z.looseObject({
   bucket: civilDateSchema.nullish(),
   compare: figuresSchema.nullish(),
   partial: z.boolean().nullish(),
 });
 export type ReportRow = z.infer<typeof rowSchema>;
 
-export const totalsSchema = z.looseObject({ compare: figuresSchema.nullish() });
+const totalsSchema = z.looseObject({ compare: figuresSchema.nullish() });
 
 /** The response of `POST …/analytics/report/` (specification §2.8). Unknown fields are kept. */
 export const reportResponseSchema = z.looseObject({

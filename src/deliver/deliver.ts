@@ -4,14 +4,13 @@ import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { attemptFromDecision } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
-import { assertApproved } from './archive/reviews/require-approval.ts';
 import { reconcileRow, type VerificationResult } from './attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
 import { outageTracker } from './circuit/outage-tracker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { ArchivedState, DeliveryRow, Receipt } from './ledger/ledger.ts';
 import { sendDecisionFor } from './send-decision.ts';
-import { type SendPorts, sendPending } from './sending/send-pending.ts';
+import { type SendPorts, sendPending } from './send-pending.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { Delivery, MailRoute, Target } from './targets/target.ts';
 
@@ -203,5 +202,23 @@ function toReceipts(
       detail: detail ?? notTried.get(delivery) ?? null,
       messageId: state === 'pending' ? null : messageId,
     };
+  });
+}
+
+/**
+ * The last check before anything is sent: a report with `approval` has a manifest with approvals by enough different people.
+ * The manifest is what was published; nobody can add an approval to it. Throws `review.not_approved`.
+ */
+export function assertApproved({ approval }: Pick<Definition, 'approval'>, { review, run }: Manifest): void {
+  if (approval === undefined) return;
+  const people = new Set(review?.approved_by.map(({ person }) => person));
+  const signIns = new Set(review?.approved_by.map(({ principal }) => principal));
+  const given = Math.min(people.size, signIns.size);
+  if (given >= approval.need) return;
+  throw new DocketError('review.not_approved', `Run ${run} is not approved.`, {
+    expected: `approvals by ${approval.need} different ${approval.need === 1 ? 'person' : 'people'} in manifest.json`,
+    got: given === 0 ? 'none' : String(given),
+    next: 'Nothing was sent. Trigger the report again: its new run waits for approval.',
+    retryable: false,
   });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
+import { withTimeout } from '../base/concurrency.ts';
 import { errorMessage } from '../base/error.ts';
-import { withTimeout } from '../base/timeout.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
 /** Validity of a confirmation, counted from its request. Shorter than any lock of a run. */

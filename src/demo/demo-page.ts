@@ -11,7 +11,7 @@ import type { DefinitionSource } from '../definitions/load/definition-source.ts'
 import { freePort } from './local-redis.ts';
 
 /** The people of the demo: keys of `people` in its `org.yaml`, with tokens of the same name. */
-export const DEMO_PEOPLE = ['analyst', 'mlro'] as const;
+const DEMO_PEOPLE = ['analyst', 'mlro'] as const;
 export type DemoPerson = (typeof DEMO_PEOPLE)[number];
 
 export interface DemoSignIn {

@@ -38,7 +38,7 @@ const storedPageSchema = z.object({
 });
 
 /** Pages of one list, at 100 records each two million records: a longer one is not worth a run's hours and the worker's memory. */
-export const MAX_LIST_PAGES = 20_000;
+const MAX_LIST_PAGES = 20_000;
 
 export interface ListFetchContext {
   readonly client: ComplianceClient;
@@ -201,7 +201,7 @@ function comparable(value: unknown): number | undefined {
 /**
  * @param ordering a field name, reversed by a leading `-` (specification §4); undefined: any order is right
  */
-export function listOrderCheck(ordering: string | undefined): ListOrderCheck {
+function listOrderCheck(ordering: string | undefined): ListOrderCheck {
   const reversed = ordering?.startsWith('-') === true;
   const field = reversed ? ordering?.slice(1) : ordering;
   let last: number | undefined;

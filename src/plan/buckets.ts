@@ -1,6 +1,7 @@
 import { DateTime } from 'luxon';
 import { DAY_MS } from '../base/time.ts';
 import type { Granularity } from '../contract/report.ts';
+import { civilDate } from '../definitions/periods/period.ts';
 
 /** Civil dates, both included. */
 export interface DateRange {
@@ -14,8 +15,7 @@ export interface Bucket extends DateRange {
 }
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
-const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
-const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
+export const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a < b ? b : a);
 
@@ -38,7 +38,11 @@ export const dayCount = ({ from, to }: DateRange): number =>
 export function bucketsOf({ from, to }: DateRange, granularity: Granularity | undefined): Bucket[] {
   if (granularity === undefined) return [{ label: from, from, to }];
   const found: Bucket[] = [];
-  for (let start = civil(from).startOf(granularity); dateOf(start) <= to; start = start.plus({ [granularity]: 1 })) {
+  for (
+    let start = civilDate(from).startOf(granularity);
+    dateOf(start) <= to;
+    start = start.plus({ [granularity]: 1 })
+  ) {
     const label = dateOf(start);
     found.push({ label, from: later(label, from), to: earlier(dateOf(start.endOf(granularity)), to) });
   }
@@ -47,9 +51,9 @@ export function bucketsOf({ from, to }: DateRange, granularity: Granularity | un
 
 /** The previous period: as many months for whole calendar months, else as many days (specification §2.7, `compare`). */
 export function previousPeriod(range: DateRange): DateRange {
-  const from = civil(range.from);
+  const from = civilDate(range.from);
   const to = dateOf(from.minus({ days: 1 }));
-  const after = civil(range.to).plus({ days: 1 });
+  const after = civilDate(range.to).plus({ days: 1 });
   const whole = from.day === 1 && after.day === 1;
   const months = (after.year - from.year) * 12 + after.month - from.month;
   return { from: dateOf(from.minus(whole ? { months } : { days: dayCount(range) })), to };
@@ -88,9 +92,9 @@ export function sliceBuckets(
 export function sliceRollup({ from, to }: DateRange, maxDays: number): RangeSlice[] {
   const slices: RangeSlice[] = [];
   for (let start = from; start <= to; ) {
-    const end = earlier(dateOf(civil(start).plus({ days: maxDays - 1 })), to);
+    const end = earlier(dateOf(civilDate(start).plus({ days: maxDays - 1 })), to);
     slices.push({ from: start, to: end, first: 0, buckets: 1 });
-    start = dateOf(civil(end).plus({ days: 1 }));
+    start = dateOf(civilDate(end).plus({ days: 1 }));
   }
   return slices;
 }

@@ -1,8 +1,9 @@
 import { DateTime } from 'luxon';
 import type { Granularity } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
+import { civilDate } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { type Bucket, type DateRange, dayCount, endOfDay, previousPeriod } from './buckets.ts';
+import { type Bucket, type DateRange, dateOf, dayCount, endOfDay, previousPeriod } from './buckets.ts';
 
 /**
  * Why a change is not shown:
@@ -19,13 +20,11 @@ export type UnlikeReason = (typeof UNLIKE_REASONS)[number];
 const MIN_DAYS_OF_UNLIKE_TOTALS = 7;
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
-const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
-const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 
 /** The number of whole months that begin on this day of the month; undefined if the range is not made of such. */
 function wholeMonths({ from, to }: DateRange, firstDay: number): number | undefined {
-  const first = civil(from);
-  const after = civil(to).plus({ days: 1 });
+  const first = civilDate(from);
+  const after = civilDate(to).plus({ days: 1 });
   if (first.day !== firstDay || after.day !== firstDay) return undefined;
   const months = (after.year - first.year) * 12 + after.month - first.month;
   return months > 0 ? months : undefined;
@@ -47,7 +46,7 @@ export function unlikeness(
   const months = monthsOf(a, calendar);
   if (months !== undefined && months === monthsOf(b, calendar)) return undefined;
   if (dayCount(a) !== dayCount(b)) return 'length';
-  return civil(a.from).weekday === civil(b.from).weekday ? undefined : 'weekdays';
+  return civilDate(a.from).weekday === civilDate(b.from).weekday ? undefined : 'weekdays';
 }
 
 /** Whether the range had ended in its zone when its figures were computed. */
@@ -79,7 +78,7 @@ export function unlikeRow(
 }
 
 const isWhole = ({ label, from, to }: Bucket, granularity: Granularity): boolean =>
-  from === label && to === dateOf(civil(label).endOf(granularity));
+  from === label && to === dateOf(civilDate(label).endOf(granularity));
 
 /**
  * Whether totals, and rows without a bucket, are compared. Those of at least seven ended days are, even with an unlike
@@ -135,8 +134,8 @@ export function partnerOf(
   calendar: FiscalCalendar = {},
 ): DateRange | undefined {
   if (kind === 'previous_period') return previousPeriod(range);
-  const from = civil(range.from);
-  const to = civil(range.to);
+  const from = civilDate(range.from);
+  const to = civilDate(range.to);
   if (monthsOf(range, calendar) !== undefined) {
     // The end is computed from the day after it: the last of February has no fixed date.
     return { from: dateOf(from.minus({ years: 1 })), to: dateOf(to.plus({ days: 1 }).minus({ years: 1, days: 1 })) };
@@ -153,7 +152,7 @@ export function partnerOf(
  * before, weeks have the same ISO number, longer buckets are the same months.
  */
 export function yearBefore(bucket: Bucket, granularity: Granularity): Bucket | undefined {
-  const label = civil(bucket.label);
+  const label = civilDate(bucket.label);
   const before =
     granularity === 'day'
       ? label.minus(YEAR_OF_WEEKS)
@@ -164,7 +163,7 @@ export function yearBefore(bucket: Bucket, granularity: Granularity): Bucket | u
   const end = before.endOf(granularity).startOf('day');
   const isEnd = bucket.to === dateOf(label.endOf(granularity));
   const at = (day: string): DateTime => {
-    const shifted = before.plus({ days: civil(day).diff(label, 'days').days });
+    const shifted = before.plus({ days: civilDate(day).diff(label, 'days').days });
     return shifted > end ? end : shifted;
   };
   return { label: dateOf(before), from: dateOf(at(bucket.from)), to: dateOf(isEnd ? end : at(bucket.to)) };
@@ -184,7 +183,7 @@ export function toDateRange(
   unit: ToDate,
   { fiscal_year_start: fiscal }: FiscalCalendar = {},
 ): DateRange {
-  const last = civil(to);
+  const last = civilDate(to);
   if (unit === 'year' || fiscal === undefined)
     return { from: dateOf(last.startOf(unit === 'quarter' ? 'quarter' : 'year')), to };
   const sameYear = DateTime.utc(last.year, fiscal.month, fiscal.day);

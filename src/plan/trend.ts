@@ -1,6 +1,6 @@
-import { DateTime } from 'luxon';
 import { type Catalog, isCurrentCount, type Metric } from '../contract/catalog.ts';
 import type { Granularity, ReportRequest } from '../contract/report.ts';
+import { civilDate } from '../definitions/periods/period.ts';
 import type { DateRange } from './buckets.ts';
 
 /** The days of a scorecard's small charts, and the size of their points. */
@@ -11,12 +11,11 @@ export interface TrendSpan {
 }
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
-const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
 /** The largest buckets of the service that the period is made of: calendar months, weeks from Monday on, or days. */
 function granularityOf({ from, to }: DateRange): Granularity {
-  const first = civil(from);
-  const last = civil(to);
+  const first = civilDate(from);
+  const last = civilDate(to);
   if (first.day === 1 && last.plus({ days: 1 }).day === 1) return 'month';
   return first.weekday === 1 && last.weekday === 7 ? 'week' : 'day';
 }
@@ -24,7 +23,7 @@ function granularityOf({ from, to }: DateRange): Granularity {
 /** As many buckets as the trend has points, the last one ending with the period. */
 export function trendSpan({ from, to }: DateRange, points: number): TrendSpan {
   const granularity = granularityOf({ from, to });
-  const first = civil(to)
+  const first = civilDate(to)
     .startOf(granularity)
     .minus({ [granularity]: points - 1 });
   return { granularity, range: { from: first.toFormat('yyyy-MM-dd'), to } };

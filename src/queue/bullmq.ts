@@ -1,6 +1,6 @@
 import { Queue, type QueueOptions, type Telemetry, type Worker } from 'bullmq';
+import { settlesWithin } from '../base/concurrency.ts';
 import { SECOND_MS } from '../base/time.ts';
-import { settlesWithin } from '../base/timeout.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { redisKeys } from '../redis/keys.ts';
 

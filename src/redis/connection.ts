@@ -1,9 +1,9 @@
 import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'ioredis';
+import { withTimeout } from '../base/concurrency.ts';
 import { parseRedisUrl, type RedisTopology } from '../base/config/redis-url.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createRedactor, passwordsIn, type Redact } from '../base/secrets/redactor.ts';
-import { withTimeout } from '../base/timeout.ts';
 import { clusterName, isCluster, type RedisClient, redisName } from './client.ts';
 import { redisUnreachable, toRedisError } from './errors.ts';
 

@@ -1,7 +1,7 @@
+import { withTimeout } from '../base/concurrency.ts';
 import { DocketError, type ErrorCode, errorMessage } from '../base/error.ts';
 import { type Redact, redactUntrusted } from '../base/secrets/redactor.ts';
 import { SECOND_MS } from '../base/time.ts';
-import { withTimeout } from '../base/timeout.ts';
 import { type RedisClient, redisName } from './client.ts';
 
 /** The `DocketError` for one kind of error. */

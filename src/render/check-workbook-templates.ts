@@ -6,7 +6,7 @@ import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { templateOf } from './formats/xlsx/xlsx-output.ts';
 import { outlineOfDefinition } from './workbook-template/binding/outline.ts';
-import { checkWorkbookTemplate } from './workbook-template/check-template.ts';
+import { describeWorkbookTemplate } from './workbook-template/describe-template.ts';
 import type { TemplateProblem } from './workbook-template/template-problem.ts';
 import { quoteSheetName } from './workbook-template/workbook/addresses.ts';
 
@@ -35,7 +35,7 @@ export async function checkWorkbookTemplates(
     if ('expected' in found) continue;
     const file = join(folder, template);
     const outline = outlineOfDefinition(definition, catalog, settings.readings);
-    for (const problem of await checkWorkbookTemplate(found.path, outline, file)) {
+    for (const problem of (await describeWorkbookTemplate(found.path, outline, file)).problems) {
       (problem.severity === 'error' ? errors : warnings).push(toDiagnostic(file, problem));
     }
   }

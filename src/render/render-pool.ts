@@ -7,7 +7,6 @@ import { isErrno } from '../base/errno.ts';
 import { DocketError } from '../base/error.ts';
 import { MINUTE_MS, SECOND_MS } from '../base/time.ts';
 import type { Dataset, Table } from '../fetch/dataset.ts';
-import { claimTask } from './render-task-claim.ts';
 import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-worker.ts';
 import type { Rendered, Renderer } from './renderer.ts';
 
@@ -115,7 +114,7 @@ async function runTask(
   });
   const stop = () => {
     port.close();
-    if (claimTask(claim)) cancel?.();
+    if (Atomics.exchange(claim, 0, 1) === 0) cancel?.();
     else stopTimeout = setTimeout(() => termination.abort(), STOP_TIMEOUT_MS);
   };
   signal.addEventListener('abort', stop, { once: true });

@@ -2,7 +2,6 @@ import type { MessagePort } from 'node:worker_threads';
 import { type DocketError, type ErrorJson, toDocketError } from '../base/error.ts';
 import type { Dataset, Row, Table } from '../fetch/dataset.ts';
 import { FORMATS } from './formats/registry.ts';
-import { claimTask } from './render-task-claim.ts';
 import { createRenderer, type Rendered, type Renderer, type RenderRequest } from './renderer.ts';
 
 /** A table whose in-memory rows follow in chunks: copying a large table at once would block the sending thread. */
@@ -22,7 +21,7 @@ export interface RenderTask {
   readonly request: SerializedRequest;
   /** Sends `begun` where rows follow, then receives them in chunks. Closing the other end stops the task. */
   readonly port: MessagePort;
-  /** Who was first: the thread that begins the task, or the caller who cancels it. */
+  /** One shared number, at first 0. Set to 1 by the thread that begins the task, or by the caller who cancels it before. */
   readonly claim: Int32Array;
 }
 
@@ -66,7 +65,7 @@ const hasRows = (table: SerializedTable): table is Table => table.rows !== null;
 export const createRenderTask =
   (render: Renderer) =>
   async ({ request, port, claim }: RenderTask): Promise<RenderTaskResult> => {
-    if (!claimTask(claim)) return { kind: 'stopped' };
+    if (Atomics.exchange(claim, 0, 1) !== 0) return { kind: 'stopped' };
     const { dataset } = request;
     const stop = new AbortController();
     port.on('close', () => stop.abort(new Error('The task was stopped.')));

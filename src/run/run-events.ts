@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { ErrorJson } from '../base/error.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
-import type { DeliveredEvent } from '../deliver/sending/send-pending.ts';
+import type { DeliveredEvent } from '../deliver/send-pending.ts';
 import type { FetchEvent } from '../fetch/fetch-events.ts';
 import type { Stage } from './run-record.ts';
 

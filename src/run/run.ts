@@ -2,7 +2,7 @@ import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { reportTargets } from '../definitions/schema/targets.ts';
-import type { PublishedRun } from '../deliver/archive/archive.ts';
+import { inStagedFolder, type PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
 import type { Dataset } from '../fetch/dataset.ts';
@@ -27,7 +27,6 @@ import { timedStage } from './run-events.ts';
 import { currentCountsWindow } from './run-order.ts';
 import type { RunOrder } from './run-record.ts';
 import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
-import { inStagedFolder } from './staged-folder.ts';
 
 /**
  * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.

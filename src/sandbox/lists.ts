@@ -199,7 +199,7 @@ const TRADES = 'Analytics Capital Foods Freight Holdings Imports Labs Logistics 
 const FORMS = ['AG', 'B.V.', 'GmbH', 'Inc.', 'Ltd', 'S.A.'];
 
 /** A fictitious name, derived from the id. */
-export function profileName(id: number, entity: boolean): string {
+function profileName(id: number, entity: boolean): string {
   // A step coprime to the lengths covers all combinations before it repeats.
   const mixed = Math.imul(id, 0x9e3779b1) >>> 0;
   const pick = (from: readonly string[], salt: number) => from[Math.floor(mixed / salt) % from.length] ?? '';

@@ -15,9 +15,8 @@ import type { LimiterAlgorithm } from './limiter.ts';
 import { reportCache } from './reports/report-cache.ts';
 import { createSandboxState } from './tenants.ts';
 
-export { FAULT_KINDS, type Fault, parseFault } from './faults.ts';
+export { type Fault, parseFault } from './faults.ts';
 export { dump } from './generator/dump.ts';
-export { LIMITER_ALGORITHMS as LIMITERS } from './limiter.ts';
 
 /** Seed of the keys in the documentation. */
 export const DEFAULT_SEED = 1;

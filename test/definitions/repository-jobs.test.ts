@@ -8,7 +8,7 @@ import { formatDiagnostic } from '../../src/definitions/diagnostics/diagnostic.t
 import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
 import { runPeriodsOf } from '../../src/definitions/periods/period.ts';
 import { nextReportSlots, timetableOf } from '../../src/definitions/schedules/slots.ts';
-import { checkAgainstCatalog } from '../../src/plan/checks/catalog-check.ts';
+import { findCatalogDiagnostics } from '../../src/plan/checks/catalog-check.ts';
 import { checkPlan } from '../../src/plan/checks/check-plan.ts';
 import { checkTargets } from '../../src/plan/checks/check-targets.ts';
 import { checkReadings } from '../../src/plan/checks/reading-check.ts';
@@ -65,7 +65,7 @@ describe('the demo', () => {
 
   test('asks only what the catalog of its organization has', () => {
     for (const { definition, settings, periods } of plans()) {
-      expect(checkAgainstCatalog(definition, catalog, settings.readings)).toEqual([]);
+      expect([...findCatalogDiagnostics(definition, catalog, settings.readings)]).toEqual([]);
       expect(checkPlan({ definition, settings, ...periods, catalog })).toEqual([]);
     }
     const settings = jobs.orgs.get('demo');

@@ -9,7 +9,7 @@ import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { deliveryId, INTERRUPTED, type Ledger } from '../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
-import type { DeliveredEvent } from '../../src/deliver/sending/send-pending.ts';
+import type { DeliveredEvent } from '../../src/deliver/send-pending.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { archivedMessagePath, archivedMessagePaths } from '../support/archived-messages.ts';

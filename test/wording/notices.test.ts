@@ -6,8 +6,8 @@ import {
   type NoticeContent,
   noticeSubject,
   noticeText,
-} from '../../src/deliver/notice-text.ts';
-import { buildReviewNotice, type ReviewNews } from '../../src/deliver/review-notice.ts';
+} from '../../src/deliver/notices/notice-text.ts';
+import { buildReviewNotice, type ReviewNews } from '../../src/deliver/notices/review-notice.ts';
 import { buildCorrectionNotice } from '../../src/services/corrections/correction-notices.ts';
 import { correctionView } from '../support/page-data.ts';
 

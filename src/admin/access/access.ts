@@ -23,7 +23,7 @@ import type { CommentWarning, ReviewView } from '../../services/reviews/review-s
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
-import type { TimelineEntry } from '../../services/runs/timeline/run-timeline.ts';
+import type { TimelineEntry } from '../../services/runs/timeline/timeline-entry.ts';
 import type { WaitReason } from '../../services/runs/timeline/wait-reason.ts';
 import type { ReceivedPage } from '../../services/search/received.ts';
 import type { SearchResult } from '../../services/search/search.ts';

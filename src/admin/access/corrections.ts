@@ -1,4 +1,5 @@
 import { DocketError } from '../../base/error.ts';
+import type { ReadingIndex } from '../../queue/schedules/reading-index.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
 import {
@@ -51,3 +52,12 @@ export function correctionsAccess(
     },
   };
 }
+
+export interface ReadingsPorts {
+  readonly readings: Pick<ReadingIndex, 'list'>;
+}
+
+/** Recent readings of current counts. */
+export const readingsAccess = ({ readings }: ReadingsPorts, principal: Principal): Pick<Access, 'readings'> => ({
+  readings: async () => (await readings.list()).filter(({ org }) => canSee(principal, org)),
+});

@@ -1,19 +1,17 @@
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible } from './access.ts';
-import { type CorrectionsPorts, correctionsAccess } from './corrections.ts';
+import { type CorrectionsPorts, correctionsAccess, type ReadingsPorts, readingsAccess } from './corrections.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
-import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
-import { type DeploymentPorts, deploymentAccess } from './deployment.ts';
+import { type DeliveriesPorts, deliveriesAccess, type SearchAccessPorts, searchAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
-import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type ReviewsPorts, reviewsAccess } from './reviews.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
-import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
 import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
@@ -63,7 +61,7 @@ export interface AuditPorts {
 }
 
 /** Entries of the visible organizations; entries without an organization only for an operator of all organizations. */
-export const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
+const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
   audit: async ({ org, ...filter }) => {
     if (org !== undefined) assertVisible(principal, org);
     return audit.list({
@@ -81,7 +79,7 @@ export interface BudgetsPorts extends Pick<ReportsPorts, 'jobs'> {
 
 const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
 
-export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
+function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
   return {
     budgets: async () => {
       const found = await budgetsOf([...jobs().orgs.values()].filter(({ id }) => canSee(principal, id)));
@@ -91,3 +89,13 @@ export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Prin
     },
   };
 }
+
+export interface DeploymentPorts {
+  /** Throws `redis.unreachable`. */
+  readonly deploymentProblems: () => Promise<readonly DeploymentProblem[]>;
+}
+
+/** Problems of the deployment: the same for every principal, as `/readyz`. */
+const deploymentAccess = ({ deploymentProblems }: DeploymentPorts): Pick<Access, 'deploymentProblems'> => ({
+  deploymentProblems,
+});

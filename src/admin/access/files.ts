@@ -1,8 +1,7 @@
 import { toDocketError } from '../../base/error.ts';
-import { primedStream } from '../../base/files/primed-stream.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import { type RunRecord, WAITING_STATES } from '../../run/run-record.ts';
-import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
+import { primedStream, type RunFileReader } from '../../services/runs/run-file-reader.ts';
 import { zipRunFiles } from '../../services/runs/run-files-zip.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { type Access, type HeldRun, notFoundError } from './access.ts';

@@ -48,4 +48,4 @@ export function reviewsAccess(
 }
 
 /** The principal as reviews and the audit log know it. */
-export const reviewAuthor = ({ name, kind, subject, from }: Principal): ReviewAuthor => ({ name, kind, subject, from });
+const reviewAuthor = ({ name, kind, subject, from }: Principal): ReviewAuthor => ({ name, kind, subject, from });

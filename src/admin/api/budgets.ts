@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { isoInstantOrNull } from '../../base/time.ts';
 import type { BudgetEntry } from '../../services/budgets/inspect-budgets.ts';
 import type { AdminApp } from '../hono-env.ts';
 import { jsonResponse, queryProblems, security } from './openapi-helpers.ts';
@@ -48,8 +49,6 @@ const route = createRoute({
   },
 });
 
-const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
-
 const budgetView = ({ organizations, of, calls, windowMs, state, expected }: BudgetEntry) => ({
   key: state.key,
   of,
@@ -60,8 +59,8 @@ const budgetView = ({ organizations, of, calls, windowMs, state, expected }: Bud
   tokens: Math.max(0, state.tokens),
   in_flight: state.inFlight,
   waiting: state.waiting,
-  blocked_until: instant(state.blockedUntil),
-  slowed_until: instant(state.slowedUntil),
+  blocked_until: isoInstantOrNull(state.blockedUntil),
+  slowed_until: isoInstantOrNull(state.slowedUntil),
   throttled: state.throttled,
   next_token_at: new Date(expected).toISOString(),
 });

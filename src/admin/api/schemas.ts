@@ -1,12 +1,10 @@
 import { z } from 'zod';
+import { isoInstant, isoInstantOrNull } from '../../base/time.ts';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
 import { RUN_STATES, type RunRecord, STAGES, STATUSES, TRIGGERS } from '../../run/run-record.ts';
 import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/decisions.ts';
 import type { ReceivedDelivery } from '../../services/search/received.ts';
-
-const instant = (ms: number): string => new Date(ms).toISOString();
-const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
 /** As a request may say it: all of it, or its beginning. One that is too short is told so. */
 export const idOrPrefixSchema = z
@@ -158,10 +156,10 @@ export const runView = (record: RunRecord): RunView => ({
   section_periods: record.sectionPeriods ?? {},
   deliver: record.deliver,
   digest: record.digest,
-  created_at: instant(record.createdAt),
-  started_at: instantOrNull(record.startedAt),
-  finished_at: instantOrNull(record.finishedAt),
-  sleeps_until: instantOrNull(record.until),
+  created_at: isoInstant(record.createdAt),
+  started_at: isoInstantOrNull(record.startedAt),
+  finished_at: isoInstantOrNull(record.finishedAt),
+  sleeps_until: isoInstantOrNull(record.until),
   starts: record.starts,
   attempts: record.attempts,
   calls: record.calls,
@@ -171,8 +169,8 @@ export const runView = (record: RunRecord): RunView => ({
   statuses: record.statuses ?? null,
   deliveries: record.deliveries,
   error: record.error,
-  reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: instant(at) })),
-  cancel: record.cancel === null ? null : { ...record.cancel, at: instant(record.cancel.at) },
+  reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: isoInstant(at) })),
+  cancel: record.cancel === null ? null : { ...record.cancel, at: isoInstant(record.cancel.at) },
 });
 
 /** A delivery as the admin route shows it. */
@@ -198,8 +196,8 @@ export const deliverySchema = z
 
 export const deliveryView = ({ at: changedAt, decisions, ...row }: DeliveryRow): z.infer<typeof deliverySchema> => ({
   ...row,
-  changed_at: instant(changedAt),
-  decisions: decisions.map(({ at, ...decision }) => ({ ...decision, at: instant(at) })),
+  changed_at: isoInstant(changedAt),
+  decisions: decisions.map(({ at, ...decision }) => ({ ...decision, at: isoInstant(at) })),
 });
 
 /** A delivery with what it was about. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'hono';
-import { deleteCookie, setCookie } from 'hono/cookie';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { epochMsSchema, HOUR_MS } from '../../base/time.ts';
@@ -10,7 +10,6 @@ import type { Env, Session } from '../hono-env.ts';
 import type { AccountSessions } from './accounts/account-sessions.ts';
 import type { ConfirmedAccount } from './accounts/provider.ts';
 import { isLoopbackHost } from './client.ts';
-import { readSessionId, sessionCookie } from './cookies.ts';
 import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { redisSessionStore } from './session-store.ts';
@@ -219,3 +218,17 @@ const createSession = (context: Context<Env>, id: string, principal: Principal):
     principal: Object.freeze({ ...principal, from: context.get('client').address }),
     csrf: csrfOf(id),
   });
+
+// The prefix `__Host-` restricts a cookie to this host over TLS; it is not available over HTTP.
+export const hostCookie = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name);
+
+const SESSION_COOKIE = 'docket';
+const SESSION_ID = /^[\w-]{43}$/;
+
+const sessionCookie = (secure: boolean): string => hostCookie(SESSION_COOKIE, secure);
+
+/** The id in the browser's cookie; undefined without one. */
+function readSessionId(context: Context<Env>): string | undefined {
+  const id = getCookie(context, sessionCookie(context.get('client').secure));
+  return id !== undefined && SESSION_ID.test(id) ? id : undefined;
+}

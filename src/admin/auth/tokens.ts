@@ -54,7 +54,7 @@ export function newToken(): { readonly token: string; readonly sha256: string } 
 }
 
 /** An issuer is a URL of http or https. */
-export const tokenSubject = (name: string): string => `token:${name}`;
+const tokenSubject = (name: string): string => `token:${name}`;
 
 const tokenRefOf = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
 

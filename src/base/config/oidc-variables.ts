@@ -8,7 +8,7 @@ export const CALLBACK_PATH = '/sign-in/callback';
 export const DEFAULT_OIDC_SCOPES = ['openid', 'profile', 'email'] as const;
 
 /** The claim with groups or roles unless DOCKET_OIDC_ROLES_CLAIM says otherwise. */
-export const DEFAULT_ROLES_CLAIM = 'groups';
+const DEFAULT_ROLES_CLAIM = 'groups';
 
 const isLoopback = (host: string): boolean => /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 

@@ -27,7 +27,7 @@ const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const URL_PATTERN = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 
 /** Valid forms, for errors; these never repeat the given value, which may contain a password. */
-export const REDIS_URL_FORMS =
+const REDIS_URL_FORMS =
   'redis://host:6379, rediss://… for TLS, redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379 (rediss+… for TLS)';
 
 /**

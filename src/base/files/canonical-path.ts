@@ -47,14 +47,6 @@ export async function resolvePath(path: string): Promise<ResolvedPath> {
   };
 }
 
-/** As `ResolvedPath.isInside`, for one comparison. */
-export const isInsideFolder = async (path: string, folder: string): Promise<boolean> =>
-  (await resolvePath(path)).isInside(folder);
-
-/** As `ResolvedPath.isSame`, for one comparison. */
-export const isSameFolder = async (path: string, other: string): Promise<boolean> =>
-  (await resolvePath(path)).isSame(other);
-
 /** The identities of a path and of all folders above it. */
 async function identitiesAbove(path: string): Promise<ReadonlySet<string>> {
   const found = new Set<string>();

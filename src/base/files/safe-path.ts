@@ -79,7 +79,7 @@ export function findPathError(path: string): string | undefined {
  * Returns a valid path; throws `deliver.target_refused` for an invalid one, which could leave its folder.
  * @param where the field of the definition, e.g. `deliveries[].s3.key`
  */
-export function assertSafePath(path: string, where: string): string {
+function assertSafePath(path: string, where: string): string {
   const error = findPathError(path);
   if (error === undefined) return path;
   throw new DocketError('deliver.target_refused', `The path of ${where} is invalid: it contains ${error}.`, {

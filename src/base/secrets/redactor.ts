@@ -112,5 +112,5 @@ const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, replacement: string]
   [/\bwhsec_[A-Za-z0-9+/]{20,}={0,2}/g, '[secret]'],
 ];
 
-export const redactCredentialShapes = (text: string): string =>
+const redactCredentialShapes = (text: string): string =>
   CREDENTIAL_SHAPES.reduce((redacted, [shape, replacement]) => redacted.replace(shape, replacement), text);

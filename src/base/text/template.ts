@@ -14,7 +14,7 @@ const PART_COST = 10;
  * the cost limit. LiquidJS limits the memory of most filters; the rest is counted here, against the same limit. The returned
  * function renders a template; it throws LiquidJS's errors.
  */
-export function createTemplateEngine(): (template: string, variables: object) => string {
+function createTemplateEngine(): (template: string, variables: object) => string {
   const engine = new Liquid({
     strictVariables: true,
     strictFilters: true,

@@ -1,4 +1,5 @@
 import { secretSource } from '../../base/secrets/secret.ts';
+import { isoInstantOrNull } from '../../base/time.ts';
 import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { sharedBudgets } from '../../services/budgets/budgets.ts';
@@ -36,8 +37,6 @@ export async function budget(
     print.printText(`${org}: the key cannot be read here. ${error.message}`);
   print.printNext(nextCommands(inspection));
 }
-
-const formatOptionalInstant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 const HEADER: readonly (string | Column)[] = [
   'KEY',
@@ -95,7 +94,7 @@ const stateOf = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled, sl
   limit,
   in_flight: inFlight,
   waiting,
-  blocked_until: formatOptionalInstant(blockedUntil),
+  blocked_until: isoInstantOrNull(blockedUntil),
   throttled,
-  slowed_until: formatOptionalInstant(slowedUntil),
+  slowed_until: isoInstantOrNull(slowedUntil),
 });

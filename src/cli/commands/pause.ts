@@ -1,3 +1,4 @@
+import { pauseView } from '../../admin/api/schemas.ts';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
@@ -75,7 +76,7 @@ function printPause(
 ): void {
   const print = createPrinter(io);
   if (json) {
-    print.printJson({ pause: pauseToJson(active) });
+    print.printJson({ pause: pauseView(active) });
     return;
   }
   print.printText(formatPause(active, times).join('\n'));
@@ -106,7 +107,7 @@ async function list(pauses: Pauses, { history, wide, json }: PauseFlags, now: nu
     return print.printTable(HISTORY_COLUMNS, entries.map(row), { wide });
   }
   const all = await pauses.list();
-  if (json) return print.printJson({ paused: all.map(pauseToJson) });
+  if (json) return print.printJson({ paused: all.map(pauseView) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
   print.printText(all.map((active) => formatPause(active, times).join('\n')).join('\n\n'));
   print.printNext([...retryCommands(all), ...resumeCommands(all)]);
@@ -164,8 +165,8 @@ export async function resume(
     return print.printJson({
       organization: named.org,
       report: named.report,
-      lifted: ended.map(pauseToJson),
-      paused: others.map(pauseToJson),
+      lifted: ended.map(pauseView),
+      paused: others.map(pauseView),
     });
   }
   const times = timesFor(io, context.clock.now());
@@ -207,17 +208,6 @@ function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget
     next: '`docket pause` lists what is paused.',
   });
 }
-
-/** The JSON document. Snake case, as the API. */
-export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) => ({
-  organization: org,
-  report,
-  who,
-  why,
-  since: new Date(since).toISOString(),
-  key,
-  run,
-});
 
 /** Two lines: target, start, author and reason; and how the pause ends. */
 export function formatPause(

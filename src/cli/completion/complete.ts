@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Command, Option } from 'commander';
 import { RUN_STATES, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
-import type { Completion, WantedIds } from './completion.ts';
+import type { Completion, WantedIds } from './known-ids.ts';
 
 /** What candidates are taken from. */
 export interface CompletionSources extends DefinitionNames {

@@ -10,7 +10,17 @@ import type { RunState } from '../../run/run-record.ts';
 import type { Environment } from '../io.ts';
 import { localTimes } from '../terminal/local-times.ts';
 import { deliveryIdCells, idCells } from '../terminal/table/cell.ts';
-import type { Completion, WantedIds } from './completion.ts';
+
+/** A candidate for the typed word. The values `:files` and `:folders` ask the shell for its own completion. */
+export interface Completion {
+  readonly value: string;
+  readonly description: string;
+}
+
+/** What ids a word may be. */
+export type WantedIds =
+  | { readonly of: 'runs' /** Absent: in any state. */; readonly states?: readonly RunState[] }
+  | { readonly of: 'deliveries' };
 
 /** Ms: a shell waits for the answer, between two keys. */
 const DEADLINE_MS = 600;

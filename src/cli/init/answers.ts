@@ -72,7 +72,7 @@ export const validateOrgId: Validate = (text) =>
 export const validateTimezone: Validate = (text) =>
   isZone(text) ? undefined : 'An IANA time zone such as Europe/Zurich or UTC';
 
-export const validateAddress: Validate = (text) =>
+const validateAddress: Validate = (text) =>
   canonicalAddress(text) === undefined ? 'A plain e-mail address, e.g. lead@acme.example' : undefined;
 
 /** Stricter than for recipients: owners and senders are validated as ordinary e-mail addresses. */

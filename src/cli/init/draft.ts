@@ -50,7 +50,7 @@ export interface InitFlags {
 
 const plain = (address: string): string => canonicalAddress(address) ?? address;
 
-export const parseServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
+const parseServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
 
 export const parseAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
 

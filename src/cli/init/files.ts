@@ -7,8 +7,7 @@ import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import type { RecipeName } from '../recipes/recipe.ts';
 import { RECIPES } from '../recipes/recipes.ts';
 import { reportYaml, yamlList } from '../recipes/report-yaml.ts';
-import { targetsYaml } from '../recipes/suggested-targets.ts';
-import { scalar } from '../recipes/yaml-scalar.ts';
+import { scalar, targetsYaml } from '../recipes/suggested-targets.ts';
 import { type Answers, quoteForShell, type StarterReport } from './answers.ts';
 
 export interface NewFile {

@@ -11,9 +11,8 @@ import { reportTargets } from '../../definitions/schema/targets.ts';
 import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import { loadDefinitions, requireReport } from '../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../context.ts';
-import type { CommandIo } from '../io.ts';
+import { type CommandIo, relativePath } from '../io.ts';
 import { createPrinter } from '../terminal/print.ts';
-import { relativePath } from '../terminal/relative-path.ts';
 
 interface StarterFlags {
   /** `org/report`; the only one when absent. */
@@ -41,10 +40,10 @@ export async function initStarterWorkbook(path: string, flags: StarterFlags, io:
   const { definition, settings } = requireReport(jobs, report);
   const found = flags.offline ? 'not asked (--offline)' : await fetchCatalog(settings, jobs, context);
   const catalog = typeof found === 'string' ? undefined : found;
-  const [{ createStarterWorkbook }, { outlineOfDefinition }, { checkWorkbookTemplate }] = await Promise.all([
+  const [{ createStarterWorkbook }, { outlineOfDefinition }, { describeWorkbookTemplate }] = await Promise.all([
     import('../../render/workbook-template/starter/starter-workbook.ts'),
     import('../../render/workbook-template/binding/outline.ts'),
-    import('../../render/workbook-template/check-template.ts'),
+    import('../../render/workbook-template/describe-template.ts'),
   ]);
   const outline = outlineOfDefinition(definition, catalog, settings.readings);
   const targets = reportTargets(settings.targets, definition.targets);
@@ -55,7 +54,7 @@ export async function initStarterWorkbook(path: string, flags: StarterFlags, io:
     madeAt: context.clock.now(),
   });
   await writeNew(path, bytes);
-  const [problem] = await checkWorkbookTemplate(path, outline);
+  const [problem] = (await describeWorkbookTemplate(path, outline)).problems;
   if (problem?.severity === 'error')
     throw new DocketError('internal.defect', 'The starter template does not fit its report.', {
       where: path,

@@ -80,3 +80,12 @@ export const BOARD_PACK: Recipe = {
   sections: SECTIONS,
   formats: ['xlsx'],
 };
+
+/** The board pack, which waits for a comment and an approval. */
+export const APPROVED_PACK: Recipe = {
+  ...BOARD_PACK,
+  name: 'approved-pack',
+  summary: 'the board pack, sent when it is commented and approved',
+  sections: BOARD_PACK.sections.map((section, index) => (index === 0 ? { ...section, commented: true } : section)),
+  approved: true,
+};

@@ -1,6 +1,5 @@
-import { APPROVED_PACK } from './approved-pack.ts';
 import { BACKLOG } from './backlog.ts';
-import { BOARD_PACK } from './board-pack.ts';
+import { APPROVED_PACK, BOARD_PACK } from './board-pack.ts';
 import { EXPORT } from './export.ts';
 import type { Recipe, RecipeName } from './recipe.ts';
 import { WEEKLY_KPI } from './weekly-kpi.ts';

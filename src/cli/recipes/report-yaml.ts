@@ -2,8 +2,7 @@ import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { type FitOptions, type RecipeSection, recipeSections } from './fit-catalog.ts';
 import type { Recipe } from './recipe.ts';
-import { targetsHint } from './suggested-targets.ts';
-import { scalar } from './yaml-scalar.ts';
+import { scalar, targetsHint } from './suggested-targets.ts';
 
 /** What a report is written with besides its recipe. */
 export interface ReportOptions extends FitOptions {

@@ -2,13 +2,11 @@ import type { CommandIo } from '../io.ts';
 import { formatNextCommands, type NextCommand } from './next-commands.ts';
 import { applyStyle, terminalWidth } from './style.ts';
 import type { Cell } from './table/cell.ts';
-import type { Column } from './table/column.ts';
 import { formatColumns } from './table/columns.ts';
+import type { Column } from './table/fit-columns.ts';
 import { wrapText } from './wrap.ts';
 
-export { formatInstant } from './table/cell.ts';
-export type { Column } from './table/column.ts';
-export { formatColumns } from './table/columns.ts';
+export type { Column } from './table/fit-columns.ts';
 
 /** Where a command prints: its result on stdout, progress and remarks on stderr. */
 export interface Printer {

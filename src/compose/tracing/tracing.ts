@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import { settlesWithin } from '../../base/concurrency.ts';
 import { traceVariables } from '../../base/config/config.ts';
-import type { AppContext } from '../../base/context.ts';
-import { version } from '../../base/context.ts';
+import { type AppContext, version } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { childLog, type Log } from '../../base/log.ts';
 import { passwordsIn } from '../../base/secrets/redactor.ts';
-import { settlesWithin } from '../../base/timeout.ts';
 import type { Trace } from '../../base/trace.ts';
 import { type QueueTelemetry, queueTelemetry } from '../../queue/bullmq.ts';
 import { otelTrace } from './otel-trace.ts';

@@ -116,4 +116,4 @@ export const plainCommentText = (blocks: readonly CommentBlock[]): string =>
     )
     .join('\n');
 
-const spansText = (spans: readonly CommentSpan[]): string => spans.map(({ text }) => text).join('');
+export const spansText = (spans: readonly CommentSpan[]): string => spans.map(({ text }) => text).join('');

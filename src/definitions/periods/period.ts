@@ -46,9 +46,9 @@ export const periodOf = (
   // A fiscal quarter has the same label in a scheduled run and in a backfill, which uses dates.
   const unit =
     typeof spec === 'object' && typeof definition.period === 'string' ? unitOfPeriod(definition.period) : undefined;
-  const first = civil(resolved.from);
+  const first = civilDate(resolved.from);
   if (unit === undefined || unitStart(first, unit, settings) < first) return resolved;
-  const label = fiscalLabel(first, civil(resolved.to), unit, locale, settings);
+  const label = fiscalLabel(first, civilDate(resolved.to), unit, locale, settings);
   return label === undefined ? resolved : Object.freeze({ ...resolved, label });
 };
 
@@ -167,10 +167,11 @@ function fiscalLabel(
 }
 
 const isoDate = (date: DateTime): string => date.toFormat('yyyy-MM-dd');
-const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
+/** The first instant of a civil date (YYYY-MM-DD), in UTC. */
+export const civilDate = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
 const makePeriod = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
-  Object.freeze({ from, to, timezone, label: label ?? labelOf(civil(from), civil(to), locale) });
+  Object.freeze({ from, to, timezone, label: label ?? labelOf(civilDate(from), civilDate(to), locale) });
 
 /** The fewest and the most days of a unit. */
 const DAYS_OF: Readonly<Record<Unit, readonly [number, number]>> = {
@@ -206,8 +207,8 @@ function labelOf(from: DateTime, to: DateTime, locale: string | undefined): stri
  * @param locale BCP 47
  */
 export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): string {
-  const from = civil(period.from);
-  const to = civil(period.to);
+  const from = civilDate(period.from);
+  const to = civilDate(period.to);
   const whole = covers(from, to, 'year')
     ? 'year'
     : isoDate(to.endOf('month')) === period.to && from.day === 1
@@ -225,7 +226,7 @@ export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): s
  * (`2026-W46`).
  */
 export function shortPeriod(period: Period, locale: string = DEFAULT_LOCALE): string {
-  const [from, to] = [civil(period.from), civil(period.to)];
+  const [from, to] = [civilDate(period.from), civilDate(period.to)];
   const months = from.day === 1 && isoDate(to.endOf('month')) === period.to;
   if (!months || FISCAL_LABEL.test(period.label)) return period.label;
   return formatPeriod(period, locale).replace(` (${period.timezone})`, '');

@@ -12,7 +12,6 @@ export const parseCivilDay = (date: string): CivilDay => Date.parse(`${date}T00:
 export const formatCivilDay = (day: CivilDay): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 export const WEEKDAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
 
 /** 0 is Monday. */
 export const weekdayOf = (day: CivilDay): number => (((day + 3) % 7) + 7) % 7;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { lineSchema } from './values/primitives.ts';
 
-export const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
-export const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;
+const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
+const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;
 /** Where a chart is in the workbook. */
 export type ChartPlace = (typeof CHART_PLACES)[number];
 

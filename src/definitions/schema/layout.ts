@@ -6,8 +6,8 @@ export const LAYOUTS = ['table', 'scorecard', 'trend', 'exceptions', 'text'] as 
 export type Layout = (typeof LAYOUTS)[number];
 
 /** Points of a scorecard's small charts, and rows of exceptions. */
-export const MAX_TREND = 36;
-export const MAX_TOP = 100;
+const MAX_TREND = 36;
+const MAX_TOP = 100;
 export const DEFAULT_TOP = 20;
 const MAX_GROUPS = 30;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Latest time of a reading: its hour ends with the day. */
-export const LATEST_READING = '23:00';
+const LATEST_READING = '23:00';
 const DEFAULT_READING_TIME = '22:30';
 /** Metrics of one call (specification §8). */
 const MAX_METRICS = 20;

@@ -44,7 +44,7 @@ export const approvalSchema = z.strictObject({
 });
 export type ApprovalSpec = Readonly<z.infer<typeof approvalSchema>>;
 
-export const COMMENTARY_TRIGGERS = ['watch', 'breached'] as const;
+const COMMENTARY_TRIGGERS = ['watch', 'breached'] as const;
 
 /** Whether a section may have, or must have, a comment of this period before the report is delivered. */
 export const commentarySchema = z

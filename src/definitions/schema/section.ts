@@ -9,8 +9,8 @@ import { commentarySchema } from './review.ts';
 import { idSchema, lineSchema, textSchema } from './values/primitives.ts';
 
 /** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
-export const MAX_METRICS = 100;
-export const MAX_FILTER_VALUES = 1000;
+const MAX_METRICS = 100;
+const MAX_FILTER_VALUES = 1000;
 
 const metricId = lineSchema(200);
 const dimensionId = lineSchema(200);

@@ -5,7 +5,7 @@ export const COMPARISONS = ['<', '<=', '>', '>=', '=', '!='] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
 /** Conditions without operands. The last three are about statuses (`targets.yaml`). */
-export const CONDITION_WORDS = ['changed', 'non_empty', 'breached', 'watch', 'status_changed'] as const;
+const CONDITION_WORDS = ['changed', 'non_empty', 'breached', 'watch', 'status_changed'] as const;
 
 /** Condition of a delivery. A comparison applies to a metric of one section, or of all sections that have it. */
 export type SendCondition =

@@ -54,7 +54,7 @@ const fieldsSchema = z.strictObject({
 });
 
 /** One target of a metric, as written. */
-export const targetSchema = fieldsSchema.superRefine(({ target, watch, better }, context) => {
+const targetSchema = fieldsSchema.superRefine(({ target, watch, better }, context) => {
   if (watch === undefined) return;
   const add = (message: string, next: string) =>
     context.addIssue({ code: 'custom', path: ['watch'], message, params: { next } });

@@ -14,13 +14,13 @@ import {
 } from './source-file.ts';
 
 /** Aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
-export const MAX_ALIASES = 100;
+const MAX_ALIASES = 100;
 
 /**
  * Total number of values that aliases expand to: a hundred times the longest list of a filter. The thread's deadline limits
  * the time for reading them.
  */
-export const MAX_ALIASED_VALUES = 100_000;
+const MAX_ALIASED_VALUES = 100_000;
 
 /** Hints by code of a syntax error. The parser's messages are not used: they quote the text, which may contain a secret. */
 const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: string]>> = {

@@ -1,3 +1,4 @@
+import { toDiskError } from '../../base/files/disk-error.ts';
 import type { Artifact, RunMail } from '../../render/artifact.ts';
 import type { ArchivedState, DeliveryRow, Receipt, Resolution } from '../ledger/ledger.ts';
 import type { AttemptRecord, Release } from './attempt-log.ts';
@@ -75,4 +76,20 @@ export interface Archive {
    * bytes. Undefined when no link can be made; absent where the archive never has links.
    */
   readonly link?: (published: PublishedManifest, name: string) => Promise<SharedLink | undefined>;
+}
+
+/** Works in a private folder of the run that is deleted afterwards, unless it was published. Throws `disk.unavailable`. */
+export async function inStagedFolder<T>(
+  { id }: Pick<RunRef, 'id'>,
+  { archive }: { readonly archive: Pick<Archive, 'stage' | 'discard'> },
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await archive.stage(id);
+  try {
+    return await work(folder);
+  } catch (thrown) {
+    throw await toDiskError(thrown, folder);
+  } finally {
+    await archive.discard(folder);
+  }
 }

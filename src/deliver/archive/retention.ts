@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { DAY_MS } from '../../base/time.ts';
+import { DAY_MS, isoInstant } from '../../base/time.ts';
 import { deleteExpiredLedgers } from '../ledger/file-ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
@@ -63,7 +63,7 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
         log.warn('Expired run kept in the archive: it waits for a decision', fields);
         continue;
       }
-      const why = `made ${iso(madeAt)}, kept for ${days} days`;
+      const why = `made ${isoInstant(madeAt)}, kept for ${days} days`;
       const result = await deleteUnlocked(run, why, ports);
       if ('lock' in result) {
         log.warn('Expired run kept in the archive: the store refuses to delete it', { ...fields, why: result.lock });
@@ -162,8 +162,6 @@ async function signCheckpoint(org: string, { signing, log }: RetentionPorts): Pr
     log.error('Checkpoint of the archive could not be signed', { org, error: toDocketError(thrown).toJSON() });
   }
 }
-
-const iso = (at: number): string => new Date(at).toISOString();
 
 /** Epoch ms; undefined for a folder without a manifest, which retention leaves alone. */
 async function creationTime({ files }: StoredRun): Promise<number | undefined> {

@@ -1,10 +1,12 @@
 import { type DeliverySpec, targetName, targetOf } from '../../definitions/schema/kinds.ts';
+import type { Artifact } from '../../render/artifact.ts';
+import { artifactBytes } from '../archive/run-folder/artifact-bytes.ts';
 import { directoryTarget } from './directory/directory-target.ts';
+import { encodeBase64 } from './email/email-message.ts';
 import { emailTarget } from './email/email-target.ts';
 import { s3Target } from './s3/s3-target.ts';
 import { sftpTarget } from './sftp/sftp-target.ts';
-import { sharedFiles } from './shared-files.ts';
-import type { Delivery, DeliveryContext, ProbeContext, Target, TargetProbe } from './target.ts';
+import type { Delivery, DeliveryContext, ProbeContext, SharedFiles, Target, TargetProbe } from './target.ts';
 import { webhookTarget } from './webhook/webhook-target.ts';
 
 /** The built-in targets, in the order in which schema, documentation and messages name them. */
@@ -41,4 +43,22 @@ export function listDeliveries(context: DeliveryContext, targets: readonly Targe
 export function targetProbe(delivery: DeliverySpec, context: ProbeContext, targets = TARGETS): TargetProbe | undefined {
   const { target, spec } = targetOf(delivery, targets);
   return target.probe?.(spec, context);
+}
+
+/** Keeps what was read and encoded for as long as its caller keeps it: one call of `deliver`. */
+export function sharedFiles(): SharedFiles {
+  const read = new Map<Artifact, Promise<Buffer>>();
+  const encoded = new Map<Uint8Array, Buffer>();
+  return {
+    bytesOf: (artifact) => {
+      const found = read.get(artifact) ?? artifactBytes(artifact);
+      read.set(artifact, found);
+      return found;
+    },
+    encode: (bytes) => {
+      const found = encoded.get(bytes) ?? encodeBase64(bytes);
+      encoded.set(bytes, found);
+      return found;
+    },
+  };
 }

@@ -119,10 +119,7 @@ function limitFindings(answers: readonly CheckedAnswer[], { limits }: Catalog): 
 }
 
 /** The dimension by which a row fails the request's filters; undefined if it passes. */
-export function excludingDimension({
-  filters = [],
-  dimensions = [],
-}: ReportRequest): (row: ReportRow) => string | undefined {
+function excludingDimension({ filters = [], dimensions = [] }: ReportRequest): (row: ReportRow) => string | undefined {
   const rules = filters
     .filter(({ dimension }) => dimensions.includes(dimension))
     .map(({ dimension, op, values }) => ({ dimension, values: new Set<unknown>(values), included: op !== 'not_in' }));

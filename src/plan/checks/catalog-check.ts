@@ -33,16 +33,9 @@ function unreadableHint(id: string, { unread = [] }: Catalog): string | undefine
 
 /**
  * Everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the order
- * of the file; empty when all of it may be requested. What needs no catalog (repetitions, sorting by a column that is not
- * there) was refused when the definition was read. Pure.
+ * of the file. What needs no catalog (repetitions, sorting by a column that is not there) was refused when the definition
+ * was read. One after the other: a caller of the first ones alone does not pay for the advice of the others. Pure.
  */
-export const checkAgainstCatalog = (
-  definition: Definition,
-  catalog: Catalog,
-  readings?: ReadingSettings,
-): PlanDiagnostic[] => [...findCatalogDiagnostics(definition, catalog, readings)];
-
-/** The same, one after the other: a caller of the first ones alone does not pay for the advice of the others. */
 export function* findCatalogDiagnostics(
   definition: Definition,
   catalog: Catalog,

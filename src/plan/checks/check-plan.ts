@@ -86,7 +86,7 @@ function partnerDiagnostics(
 }
 
 /** Checks that a section beyond the limits of one call can be split. */
-export function checkSplit(
+function checkSplit(
   { section, request }: MetricsRequest,
   at: PlanDiagnostic['path'],
   catalog: Catalog,

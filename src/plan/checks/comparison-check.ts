@@ -8,7 +8,7 @@ import { type PlanDiagnostic, quoted } from './catalog-check.ts';
 export type ComparisonCheckInput = Pick<SectionRequestsInput, 'definition' | 'catalog' | 'settings'>;
 
 /** The field of the section if it has one, else the report's. */
-export const comparePath = (
+const comparePath = (
   { section, comparisons }: Pick<SectionRequest, 'section' | 'comparisons'>,
   index: number,
 ): ValuePath => [

@@ -202,7 +202,7 @@ export async function lastGoodVersion(
 }
 
 /** Every report of the jobs folder that has an organization. */
-export function scheduledReports(jobs: Pick<Definitions, 'reports' | 'summaries' | 'orgs'>): ScheduledReport[] {
+function scheduledReports(jobs: Pick<Definitions, 'reports' | 'summaries' | 'orgs'>): ScheduledReport[] {
   return [...summariesOf(jobs).values()].flatMap((definition) => {
     const settings = jobs.orgs.get(definition.org);
     return settings === undefined ? [] : [{ definition, settings }];

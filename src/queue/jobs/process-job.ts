@@ -18,8 +18,16 @@ import { createProgressRecorder, type ProgressUpdate, resultFields } from '../ru
 import { cancelledError } from '../runs/run-store.ts';
 import type { MutableRunFields } from '../runs/stored-record.ts';
 import { isBehindTurn, resumedPriority } from './fair-priority.ts';
-import { RetryLater, type RetryReason, storageRetryDelayMs } from './retry-delay.ts';
-import { countCrashes, deadlineError, deadlineMsOf, isPoisoned, poisonError } from './run-limits.ts';
+import {
+  countCrashes,
+  deadlineError,
+  deadlineMsOf,
+  isPoisoned,
+  poisonError,
+  RetryLater,
+  type RetryReason,
+  storageRetryDelayMs,
+} from './retry-policy.ts';
 import { MAX_RUN_ATTEMPTS, parseRunJob } from './run-queue.ts';
 
 /** Renews the lock of a run. Resolves with ms for which it is held from the call on; 0: it is lost. Rejects when Redis is unreachable. */

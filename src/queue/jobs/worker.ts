@@ -1,8 +1,8 @@
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
+import { settlesWithin } from '../../base/concurrency.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { settlesWithin } from '../../base/timeout.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
@@ -20,7 +20,7 @@ import {
   processRun,
   requestStop,
 } from './process-job.ts';
-import { RetryLater, retryDelayMs } from './retry-delay.ts';
+import { RetryLater, retryDelayMs } from './retry-policy.ts';
 
 export type { Execute } from './process-job.ts';
 

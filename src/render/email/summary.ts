@@ -17,9 +17,9 @@ import type { SectionTable } from './summary-cells.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
 /** Headline figures as tiles; the others are in the sections and in the files. */
-export const MAX_TILES = 5;
+const MAX_TILES = 5;
 /** Images of an e-mail, of the first sections with a chart. Each adds some 20 kB to every message. */
-export const MAX_CHARTS = 3;
+const MAX_CHARTS = 3;
 /** Groups along the axis of an image, as many as a phone can show. */
 const MAX_CHART_GROUPS = 15;
 

@@ -118,7 +118,7 @@ function fieldCollector(): QuantityCollector {
 }
 
 /** Maximum decimals of any figure. A figure that is still closer to zero, or to 100 %, is shown as a bound. */
-export const MAX_DECIMALS = 6;
+const MAX_DECIMALS = 6;
 /** The service has no fractional counts. If one appears, it must not be shown as an integer. */
 const MAX_COUNT_DECIMALS = 2;
 

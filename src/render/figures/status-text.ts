@@ -18,7 +18,8 @@ export const totalJudgement = (
     (each) => each.section === section && each.metric === metric && each.bucket === null && each.group === null,
   );
 
-const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
+/** Whether a judgement is of the totals of a section. */
+export const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
 
 /** The judgements of one metric in a table. */
 export interface MetricJudgements {

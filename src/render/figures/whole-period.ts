@@ -1,6 +1,6 @@
-import { DateTime } from 'luxon';
 import type { Granularity } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import { civilDate } from '../../definitions/periods/period.ts';
 import { WEEKDAYS } from '../../definitions/schedules/civil-day.ts';
 import type { TargetPeriod } from '../../definitions/schema/targets.ts';
 
@@ -10,14 +10,13 @@ interface Days {
 }
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
-const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
 const MONTHS = { month: 1, quarter: 3, year: 12 } as const;
 
 /** Whether the range is exactly one day, week, month, quarter or year; quarters and years of the calendar or fiscal year. */
 export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar: FiscalCalendar = {}): boolean {
-  const first = civil(from);
-  const after = civil(to).plus({ days: 1 });
+  const first = civilDate(from);
+  const after = civilDate(to).plus({ days: 1 });
   const { fiscal_year_start: fiscal, week_start: weekStart = 'MON' } = calendar;
   if (period === 'day') return from === to;
   if (period === 'week') return +after === +first.plus({ weeks: 1 }) && WEEKDAYS[first.weekday - 1] === weekStart;
@@ -30,4 +29,4 @@ export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar
 
 /** The last day of a bucket. */
 export const bucketEnd = (bucket: string, granularity: Granularity): string =>
-  civil(bucket).endOf(granularity).toFormat('yyyy-MM-dd');
+  civilDate(bucket).endOf(granularity).toFormat('yyyy-MM-dd');

@@ -1,4 +1,4 @@
-import { DateTime } from 'luxon';
+import { civilDate } from '../../definitions/periods/period.ts';
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { Table } from '../../fetch/dataset.ts';
 import type { DateRange } from '../../plan/buckets.ts';
@@ -6,13 +6,12 @@ import { formatBucket } from '../figures/format-date.ts';
 import type { PackContext } from './pack-context.ts';
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
-const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
 /** The month that a range is, e.g. `Oct 2026`; undefined for any other range. */
 function monthName(range: DateRange | null, locale: string): string | undefined {
   if (range === null) return undefined;
-  const first = civil(range.from);
-  const isMonth = first.day === 1 && +civil(range.to) === +first.endOf('month').startOf('day');
+  const first = civilDate(range.from);
+  const isMonth = first.day === 1 && +civilDate(range.to) === +first.endOf('month').startOf('day');
   return isMonth ? formatBucket(first.toJSDate(), 'month', locale) : undefined;
 }
 

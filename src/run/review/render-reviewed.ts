@@ -1,4 +1,5 @@
-import type { PublishedRun } from '../../deliver/archive/archive.ts';
+import { isoInstant } from '../../base/time.ts';
+import { inStagedFolder, type PublishedRun } from '../../deliver/archive/archive.ts';
 import { type Manifest, manifestSchema } from '../../deliver/archive/manifest.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
@@ -7,7 +8,6 @@ import { withComments } from '../../render/figures/comments/printed-comments.ts'
 import { createManifest, publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
-import { inStagedFolder } from '../staged-folder.ts';
 import type { FiguresReader } from './frozen-figures.ts';
 import { writeRenderFiles } from './frozen-templates.ts';
 import { contentFile, type Reviews } from './load-review.ts';
@@ -86,13 +86,11 @@ export async function publishReviewed(
   }));
 }
 
-const iso = (at: number): string => new Date(at).toISOString();
-
 function withApproval(dataset: Dataset, { state, content }: ReviewedFigures): Dataset {
   if (state.approvals.length === 0) return dataset;
   return {
     ...dataset,
-    approval: { by: state.approvals.map(({ by: { name }, at }) => ({ name, at: iso(at) })), content },
+    approval: { by: state.approvals.map(({ by: { name }, at }) => ({ name, at: isoInstant(at) })), content },
   };
 }
 
@@ -104,7 +102,7 @@ const manifestReview = ({ hash, content, state }: ReviewedFigures): NonNullable<
     person,
     name,
     principal,
-    at: iso(at),
+    at: isoInstant(at),
     reason,
   })),
   comments: state.comments.map(({ section, text, by: { person, name: author }, at, version }) => ({
@@ -112,7 +110,7 @@ const manifestReview = ({ hash, content, state }: ReviewedFigures): NonNullable<
     text,
     person,
     author,
-    at: iso(at),
+    at: isoInstant(at),
     version,
   })),
 });

@@ -42,6 +42,5 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
   z.object({ ...base, type: z.literal('seal'), content: sha256Schema }),
 ]);
 export type ReviewEvent = Readonly<z.infer<typeof reviewEventSchema>>;
-export type ReviewEventType = ReviewEvent['type'];
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
 export type NewReviewEvent = WithoutSeq<ReviewEvent>;

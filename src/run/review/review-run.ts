@@ -1,11 +1,10 @@
 import { DocketError } from '../../base/error.ts';
 import { cancel, done, type Outcome } from '../../base/outcome.ts';
-import type { PublishedRun } from '../../deliver/archive/archive.ts';
+import { inStagedFolder, type PublishedRun } from '../../deliver/archive/archive.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
 import { incompleteError, type RunResult, toWaitingResult } from '../run-result.ts';
-import { inStagedFolder } from '../staged-folder.ts';
 import { changedRenderFiles, freezeAgain, freezeFigures, isRenderedAlike } from './freeze-figures.ts';
 import { openFigures } from './frozen-figures.ts';
 import type { RenderFile } from './frozen-templates.ts';

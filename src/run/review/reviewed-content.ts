@@ -11,10 +11,6 @@ import { contentFile, type Reviews } from './load-review.ts';
 const MANIFEST = 'manifest.json';
 const CONCURRENCY = 4;
 
-/** Whether the files that people look at before they approve this content are stored. */
-export const hasContent = async (reviews: Pick<Reviews, 'get'>, run: RunRef, content: string): Promise<boolean> =>
-  (await reviews.get(run, contentFile(content, MANIFEST))) !== undefined;
-
 /**
  * Stores what people look at, as the files of a published run are: `files/`, `mail.html`, `manifest.json`. The manifest is
  * written last: where it is, all files are.

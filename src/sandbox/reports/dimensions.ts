@@ -26,7 +26,7 @@ const withoutAdverseMedia =
     values(spec).filter(({ value }) => value !== 'adverse_media' || spec.features.includes('adverse_media'));
 
 /** The dimensions of specification §2.5, with the values it leaves open. */
-export const DIMENSIONS: readonly DimensionDefinition[] = [
+const DIMENSIONS: readonly DimensionDefinition[] = [
   {
     id: 'profile.type',
     label: 'Profile type',

@@ -68,7 +68,7 @@ export interface CorrectionService {
 /** Who decides for `on_correction: send`. */
 export const DOCKET: DecisionAuthor['by'] = 'docket';
 
-export const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
+const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
   `correction:${run.id}:${number}`;
 
 export function createCorrectionService(ports: CorrectionPorts): CorrectionService {

@@ -40,7 +40,7 @@ export interface Correction {
 
 const ID_PATTERN = /^([0-9a-f]{8,32})-([1-9]\d{0,5})$/;
 
-export const correctionId = (run: string, number: number): string => `${run}-${number}`;
+const correctionId = (run: string, number: number): string => `${run}-${number}`;
 
 /** The run, or its first digits, and the number of a correction; undefined for a text of another form. */
 export function parseCorrectionId(text: string): { readonly run: string; readonly number: number } | undefined {

@@ -1,7 +1,7 @@
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 
 /** The figures of an edition are compared once a day. */
-export const CHECK_INTERVAL_MS = DAY_MS;
+const CHECK_INTERVAL_MS = DAY_MS;
 /** The last comparison may be late by this much: there may be no spare tokens, or no worker, for a while. */
 const MAX_LATENESS_MS = 7 * DAY_MS;
 

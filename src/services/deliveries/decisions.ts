@@ -45,7 +45,7 @@ import { createReviewDecisions } from './review-decisions.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
 export type { DecisionService } from './decision-service.ts';
-export type { DeliveryFilter, DeliveryPage } from './query-deliveries.ts';
+export type { DeliveryPage } from './query-deliveries.ts';
 
 export interface DecisionServicePorts {
   readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'requestCancel'>;

@@ -7,7 +7,7 @@ import type { Archive } from '../../deliver/archive/archive.ts';
 import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
 import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
 import { type Ledger, MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
-import { notifyOwner } from '../../deliver/notice.ts';
+import { notifyOwner } from '../../deliver/notices/notice.ts';
 import type { MailRoute } from '../../deliver/targets/target.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';

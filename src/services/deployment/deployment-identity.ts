@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
+import { settlesWithin } from '../../base/concurrency.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { settlesWithin } from '../../base/timeout.ts';
 import {
   ARCHIVE_MARKER,
   type ArchiveMarker,
@@ -264,7 +264,7 @@ export type ArchiveTimeout = <T>(operation: () => Promise<T>) => Promise<T>;
  * A network share without its server never answers. Each operation on it blocks one of the few threads of the process for
  * files and host names: while one is pending, further ones fail at once.
  */
-export function createArchiveTimeout(location: string, timeoutMs: number = ARCHIVE_TIMEOUT_MS): ArchiveTimeout {
+function createArchiveTimeout(location: string, timeoutMs: number = ARCHIVE_TIMEOUT_MS): ArchiveTimeout {
   let pending = false;
   const timeoutError = (): DocketError =>
     new DocketError('archive.unreachable', `The archive did not answer within ${timeoutMs} ms.`, {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { withTimeout } from '../../base/concurrency.ts';
 import { findDiskFailure } from '../../base/errno.ts';
 import { DocketError, type ErrorCode, toDocketError } from '../../base/error.ts';
 import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
@@ -7,7 +8,6 @@ import { PROBE_BYTES, writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
 import { startPeriodicTasks } from '../../base/periodic.ts';
 import type { Scope } from '../../base/scope.ts';
-import { withTimeout } from '../../base/timeout.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -21,7 +21,7 @@ export interface HealthCheck {
 }
 
 /** Storage that a process writes to. */
-export const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
+const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
 export type StoragePart = (typeof STORAGE_PARTS)[number];
 
 /** A probe that finds out whether a part is writable. */

@@ -12,7 +12,7 @@ import { readingQuestions } from '../../plan/reading.ts';
  * - `due`: its hour has not ended
  * - `unreadable`: stored, and damaged since
  */
-export const READING_STATES = ['stored', 'missed', 'due', 'unreadable'] as const;
+const READING_STATES = ['stored', 'missed', 'due', 'unreadable'] as const;
 export type ReadingState = (typeof READING_STATES)[number];
 
 /** One question of one day. */
@@ -34,7 +34,7 @@ export interface HistoryRange {
 }
 
 /** Days that are listed without a range. */
-export const DEFAULT_DAYS = 31;
+const DEFAULT_DAYS = 31;
 /** Readings that are opened at the same time. */
 const CONCURRENCY = 8;
 

@@ -15,8 +15,8 @@ import {
   type NewDelivery,
   NOTICE_TARGET,
 } from '../../deliver/ledger/ledger.ts';
-import { sendNotice } from '../../deliver/notice-sender.ts';
-import { buildReviewNotice } from '../../deliver/review-notice.ts';
+import { sendNotice } from '../../deliver/notices/notice-sender.ts';
+import { buildReviewNotice } from '../../deliver/notices/review-notice.ts';
 import type { MailRoute } from '../../deliver/targets/target.ts';
 import type { Reviews } from '../../run/review/load-review.ts';
 import type { RunEvent } from '../../run/run-events.ts';

@@ -2,7 +2,7 @@ import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import { approverOf, approvers, remainingApprovers } from '../../definitions/people.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
-import type { ReviewNews } from '../../deliver/review-notice.ts';
+import type { ReviewNews } from '../../deliver/notices/review-notice.ts';
 import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';

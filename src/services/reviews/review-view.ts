@@ -7,7 +7,7 @@ import type { ReviewState } from '../../run/review/review-state.ts';
 import type { ReviewView } from './review-service.ts';
 
 /** A review with its next event: the state that every process will compute from it. */
-export function stateWith({ events, inputs, state }: LoadedReview, event: NewReviewEvent): ReviewState {
+function stateWith({ events, inputs, state }: LoadedReview, event: NewReviewEvent): ReviewState {
   const next: ReviewEvent = { ...event, seq: state.seq + 1 };
   return reviewState([...events, next], inputs);
 }

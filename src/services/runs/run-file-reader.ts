@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { primedStream } from '../../base/files/primed-stream.ts';
 import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
@@ -158,4 +157,19 @@ async function* verifiedChunks(
   }
   if (size !== bytes || hash.digest('hex') !== sha256) throw archiveCorrupt(location, `${name} has changed`, {});
   if (last !== undefined) yield last;
+}
+
+/**
+ * The chunks as a stream whose first chunk is read: what fails before it fails here, and not in the middle of a response.
+ * Destroying the stream closes the generator, also where nothing was read from it.
+ */
+export async function primedStream(chunks: AsyncGenerator<Uint8Array, void>): Promise<Readable> {
+  let first: Promise<IteratorResult<Uint8Array, void>> | undefined = Promise.resolve(await chunks.next());
+  const next = () => {
+    const one = first ?? chunks.next();
+    first = undefined;
+    return one;
+  };
+  const iterator = { next, return: () => chunks.return() };
+  return Readable.from({ [Symbol.asyncIterator]: () => iterator }, { objectMode: false });
 }

@@ -1,12 +1,11 @@
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
 import { newestFirst } from '../../queue/runs/run-index.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
 import type { RunFilter, RunRecord } from '../../run/run-record.ts';
 import { runsWithPrefix } from '../runs/resolve-id.ts';
 import { type FoundReport, matchReports } from './match-reports.ts';
-import { deliveriesOf, exactOr, type ReceivedDelivery, type ReceivedPorts } from './received.ts';
+import { deliveriesOf, exactOr, type ReceivedDelivery, type ReceivedPorts, recipientTerm } from './received.ts';
 import { parseSearch, type SearchQuery } from './search-query.ts';
 
 /** The first matches of a group, and how many there are. */

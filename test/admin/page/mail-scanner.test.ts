@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Access } from '../../../src/admin/access/access.ts';
-import { noticeHtml } from '../../../src/deliver/notice-html.ts';
-import { noticeText } from '../../../src/deliver/notice-text.ts';
-import { buildReviewNotice, type ReviewNews } from '../../../src/deliver/review-notice.ts';
+import { noticeHtml } from '../../../src/deliver/notices/notice-html.ts';
+import { noticeText } from '../../../src/deliver/notices/notice-text.ts';
+import { buildReviewNotice, type ReviewNews } from '../../../src/deliver/notices/review-notice.ts';
 import { createToken } from '../../support/authenticated-app.ts';
 import { formsOf, linksOf, type ScannerFetch, scanMail } from '../../support/mail-scanner.ts';
 import { openPage } from '../../support/open-page.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { relativePath } from '../../../src/cli/io.ts';
 import { deliveryLines } from '../../../src/cli/terminal/delivery-groups.ts';
 import { formatFileGroup, groupFiles } from '../../../src/cli/terminal/output-groups.ts';
 import type { ProgressBars } from '../../../src/cli/terminal/progress-bar.ts';
-import { relativePath } from '../../../src/cli/terminal/relative-path.ts';
 import { showRunProgress } from '../../../src/cli/terminal/run-progress.ts';
 import type { RunEvent } from '../../../src/run/run-events.ts';
 

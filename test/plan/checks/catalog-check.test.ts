@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { checkAgainstCatalog } from '../../../src/plan/checks/catalog-check.ts';
+import { findCatalogDiagnostics } from '../../../src/plan/checks/catalog-check.ts';
 import { CATALOG, definitionOf, type SectionInput } from '../../support/reports.ts';
+
+const checkAgainstCatalog = (...of: Parameters<typeof findCatalogDiagnostics>) => [...findCatalogDiagnostics(...of)];
 
 const faults = (section: Partial<SectionInput>, first: SectionInput[] = []) =>
   checkAgainstCatalog(definitionOf([...first, { id: 'a', ...section }]), CATALOG);

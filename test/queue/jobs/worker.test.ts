@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError, type ErrorCode } from '../../../src/base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../../src/base/outcome.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
-import { retryDelayMs } from '../../../src/queue/jobs/retry-delay.ts';
+import { retryDelayMs } from '../../../src/queue/jobs/retry-policy.ts';
 import { MAX_RUN_ATTEMPTS } from '../../../src/queue/jobs/run-queue.ts';
 import { type Execute, type RunWorker, startWorker, type WorkerOptions } from '../../../src/queue/jobs/worker.ts';
 import type { RunEvent } from '../../../src/run/run-events.ts';

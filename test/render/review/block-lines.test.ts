@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseComment } from '../../../src/definitions/commentary/comment-text.ts';
-import { blockLines, partsOf, shortenBlocks, spansText } from '../../../src/render/pack/review/block-lines.ts';
+import { parseComment, spansText } from '../../../src/definitions/commentary/comment-text.ts';
+import { blockLines, partsOf, shortenBlocks } from '../../../src/render/pack/review/block-lines.ts';
 import { cases } from '../../support/fuzz.ts';
 
 const shortened = (text: string, characters: number, lines = 12) => {

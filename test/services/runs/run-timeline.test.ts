@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { NOTICE_TARGET } from '../../../src/deliver/ledger/ledger.ts';
-import type { RunRecord } from '../../../src/run/run-record.ts';
+import { type RunRecord, runStatus } from '../../../src/run/run-record.ts';
 import type { DeliveryRow } from '../../../src/services/deliveries/decisions.ts';
 import { type DeliveryEvent, NO_HISTORY } from '../../../src/services/runs/run-history.ts';
-import { runStatus } from '../../../src/services/runs/run-status.ts';
 import { groupTimeline } from '../../../src/services/runs/timeline/group-timeline.ts';
-import {
-  buildTimeline,
-  type TimelineEntry,
-  type TimelineInput,
-} from '../../../src/services/runs/timeline/run-timeline.ts';
+import { buildTimeline, type TimelineInput } from '../../../src/services/runs/timeline/run-timeline.ts';
+import type { TimelineEntry } from '../../../src/services/runs/timeline/timeline-entry.ts';
 import { pauseOfRun, waitReason } from '../../../src/services/runs/timeline/wait-reason.ts';
 import { live, NOW, pause, running, runOf, unknown } from '../../support/page-data.ts';
 

@@ -15,7 +15,7 @@ import { memoryResponseStore, type ResponseStore } from '../../../src/fetch/cach
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
 import { loadRecord, type ProcessJobPorts, processRun } from '../../../src/queue/jobs/process-job.ts';
-import { RetryLater } from '../../../src/queue/jobs/retry-delay.ts';
+import { RetryLater } from '../../../src/queue/jobs/retry-policy.ts';
 import { MAX_RUN_ATTEMPTS } from '../../../src/queue/jobs/run-queue.ts';
 import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import { reviewEventSchema } from '../../../src/run/review/review-event.ts';

@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { isoInstant } from '../../../base/time.ts';
 import { CORRECTION_STATES, type Correction } from '../../../services/corrections/correction.ts';
 import type { CorrectionView } from '../../../services/corrections/correction-service.ts';
 import type { AdminApp } from '../../hono-env.ts';
@@ -15,7 +16,6 @@ import {
 } from '../openapi-helpers.ts';
 import { idSchema } from '../schemas.ts';
 
-const instant = (ms: number): string => new Date(ms).toISOString();
 const figure = z.number().nullable().describe('Raw: a count, a ratio from 0 to 1, or seconds; null: undefined.');
 const status = z.enum(['on_target', 'watch', 'breached', 'undefined']).nullable();
 const groupSchema = z.object({ dimension: z.string(), value: z.string() });
@@ -157,7 +157,7 @@ export const correctionBody = ({ id, run, state, foundAt, material, total, chang
   organization: run.org,
   report: run.report,
   state,
-  found_at: instant(foundAt),
+  found_at: isoInstant(foundAt),
   material,
   total,
   changes: changes.map(({ section, metric, bucket, group, within, before, after, statusBefore, statusAfter }) => ({
@@ -170,13 +170,13 @@ export const correctionBody = ({ id, run, state, foundAt, material, total, chang
     status_before: statusBefore ?? null,
     status_after: statusAfter ?? null,
   })),
-  decision: decision && { ...decision, at: instant(decision.at) },
+  decision: decision && { ...decision, at: isoInstant(decision.at) },
 });
 
 export const correctionViewBody = (view: CorrectionView) => ({
   ...correctionBody(view),
   title: view.title,
   period: view.period,
-  delivered_at: view.deliveredAt === null ? null : instant(view.deliveredAt),
+  delivered_at: view.deliveredAt === null ? null : isoInstant(view.deliveredAt),
   recipients: view.recipients,
 });

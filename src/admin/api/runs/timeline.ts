@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/timeline/run-timeline.ts';
+import { isoInstantOrNull } from '../../../base/time.ts';
+import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/timeline/timeline-entry.ts';
 import { WAIT_KINDS } from '../../../services/runs/timeline/wait-reason.ts';
 import type { RunTimeline } from '../../access/access.ts';
 import type { AdminApp } from '../../hono-env.ts';
@@ -8,7 +9,6 @@ import { idParams, jsonResponse, lookupProblems, security } from '../openapi-hel
 import { idSchema } from '../schemas.ts';
 
 const instantSchema = z.iso.datetime();
-const instantOrNull = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 const entrySchema = z
   .object({
@@ -71,8 +71,12 @@ const timelineRoute = createRoute({
 
 /** As the API and `docket runs show --json` give it. */
 export const timelineView = ({ entries, waits, earlier }: RunTimeline) => ({
-  timeline: entries.map((entry) => ({ ...entry, at: instantOrNull(entry.at), until: instantOrNull(entry.until) })),
-  waits: waits === null ? null : { ...waits, until: instantOrNull(waits.until) },
+  timeline: entries.map((entry) => ({
+    ...entry,
+    at: isoInstantOrNull(entry.at),
+    until: isoInstantOrNull(entry.until),
+  })),
+  waits: waits === null ? null : { ...waits, until: isoInstantOrNull(waits.until) },
   earlier:
     earlier === null
       ? null

@@ -6,7 +6,7 @@ import { usePageSettings } from './header/settings.tsx';
 import { RUN_STATE_LABELS } from './status-badge.tsx';
 
 /** The range of the timeline around now. */
-export const BEFORE_MS = 6 * HOUR_MS;
+const BEFORE_MS = 6 * HOUR_MS;
 export const AFTER_MS = 18 * HOUR_MS;
 
 interface DayTimelineProps {

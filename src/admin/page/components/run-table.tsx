@@ -47,7 +47,7 @@ export const triggerText = ({ trigger, by }: Pick<RunRecord, 'trigger' | 'by'>):
 const STAGE_ACTIVITIES = { plan: 'Planning', fetch: 'Fetching', render: 'Rendering', deliver: 'Delivering' } as const;
 
 /** The current activity of a run. */
-export function activityText({ record, live }: RunSnapshot): string {
+function activityText({ record, live }: RunSnapshot): string {
   if (live !== null) {
     const ahead = live.ahead === null ? '' : `, ${formatInteger(live.ahead)} ahead in the API key's queue`;
     return `${STAGE_ACTIVITIES[live.stage]}${ahead}`;
@@ -59,7 +59,7 @@ export function activityText({ record, live }: RunSnapshot): string {
 }
 
 /** Completed and planned calls; null before there is a plan. */
-export function progressOf({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
+function progressOf({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
   if (live !== null && live.of > 0) return { done: live.done, of: live.of };
   const { planned, made, saved } = record.calls;
   return planned === 0 ? null : { done: Math.min(planned, made + saved), of: planned };
@@ -100,7 +100,7 @@ export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunSnapsh
   );
 };
 
-export const tokensText = (live: LiveProgress | null): string =>
+const tokensText = (live: LiveProgress | null): string =>
   live === null || live.tokens === null ? '' : `${formatInteger(live.tokens)} tokens left for the API key`;
 
 /** Runs as a table; on a narrow screen each row becomes a block. */

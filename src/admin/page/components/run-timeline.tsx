@@ -1,5 +1,5 @@
 import { groupTimeline, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
-import type { TimelineEntry } from '../../../services/runs/timeline/run-timeline.ts';
+import type { TimelineEntry } from '../../../services/runs/timeline/timeline-entry.ts';
 import { formatCounted, formatElapsed } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 import { RelativeTime, Timestamp } from './time.tsx';

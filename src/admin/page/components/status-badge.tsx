@@ -1,7 +1,6 @@
-import type { RunRecord, Status, StatusCounts } from '../../../run/run-record.ts';
+import { type RunRecord, type RunStatus, runStatus, type Status, type StatusCounts } from '../../../run/run-record.ts';
 import type { CorrectionState } from '../../../services/corrections/correction.ts';
 import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
-import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 
 type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
 

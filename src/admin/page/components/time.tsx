@@ -1,10 +1,10 @@
 import { DateTime } from 'luxon';
+import { isoInstant } from '../../../base/time.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
 import { formatRelativeTime } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
 
 /** An instant, ISO in UTC. */
-export const toIsoInstant = (at: number): string => new Date(at).toISOString();
 
 /** `UTC` or `+01:00`: unlike abbreviations such as `CST`, unambiguous. */
 const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));
@@ -39,7 +39,7 @@ export function Timestamp({ at, zone, short = false, seconds = false, weekday = 
   const clock = time.toFormat(seconds ? 'HH:mm:ss' : 'HH:mm');
   const day = time.toFormat(weekday ? 'ccc d LLL yyyy' : 'd LLL yyyy');
   return (
-    <time datetime={toIsoInstant(at)} title={exactText(time)}>
+    <time datetime={isoInstant(at)} title={exactText(time)}>
       {short ? clock : `${day}, ${clock}`}
       <Offset time={time} now={page?.now} />
     </time>
@@ -67,7 +67,7 @@ export function When({ at, zone, now: given }: WhenProps) {
   const today = DateTime.fromMillis(now, { zone: time.zone });
   const day = time.hasSame(today, 'day') ? '' : time.hasSame(today, 'year') ? 'd LLL, ' : 'd LLL yyyy, ';
   return (
-    <time class="when" datetime={toIsoInstant(at)} title={exactText(time)}>
+    <time class="when" datetime={isoInstant(at)} title={exactText(time)}>
       <span>{formatRelativeTime(at, now)}</span>{' '}
       <small>
         {time.toFormat(`${day}HH:mm`)}

@@ -1,6 +1,5 @@
 import { ErrorDetails } from '../components/error-details.tsx';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
-import { shortHash } from '../components/review/review-links.ts';
 import { ReasonInput, type RejectedForm } from './reason-form.tsx';
 
 interface DecisionProps {
@@ -10,6 +9,9 @@ interface DecisionProps {
   readonly content: string;
   readonly refused: RejectedForm | undefined;
 }
+
+/** The first eight digits of a hash: enough for people to compare. */
+export const shortHash = (hash: string): string => hash.slice(0, 8);
 
 const rejectionOf = (refused: RejectedForm | undefined, action: string): RejectedForm | undefined =>
   refused?.action === action ? refused : undefined;

@@ -3,7 +3,6 @@ import type { CarriedComment } from '../../../services/reviews/review-service.ts
 import { ErrorDetails } from '../components/error-details.tsx';
 import { formatInteger } from '../components/format-numbers.ts';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
-import { sectionKey } from '../components/review/review-links.ts';
 import type { RejectedForm } from './reason-form.tsx';
 
 interface CommentFormProps {
@@ -21,7 +20,10 @@ interface CommentFormProps {
   readonly refused: RejectedForm | undefined;
 }
 
-export const commentAction = (run: string): string => `/runs/${run}/comments`;
+/** The section in addresses and forms; `_` is the whole report. */
+export const sectionKey = (section: string | null): string => section ?? '_';
+
+const commentAction = (run: string): string => `/runs/${run}/comments`;
 
 /** Whether a rejected form is that of this section. */
 const isOf = (refused: RejectedForm | undefined, run: string, section: string | null): refused is RejectedForm =>

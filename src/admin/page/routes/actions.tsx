@@ -5,10 +5,9 @@ import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { Access } from '../../access/access.ts';
-import { reasonSchema } from '../../api/openapi-helpers.ts';
 import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
-import { type PageContext, readFormFields, safeRedirectPath } from './page-context.ts';
+import { incompleteForm, type PageContext, parseReason, readFormFields, safeRedirectPath } from './page-context.ts';
 import { REVIEW_ACTIONS } from './review-actions.ts';
 import {
   type ShowView,
@@ -71,14 +70,14 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
   for (const what of ['pause', 'resume'] as const) {
     const show = ({ from }: FormFields): ShowView => (from === '/pauses' ? showPauses : showReport);
     action(`/reports/:org/:report/${what}`, show, async (access, fields, { org = '', report = '' }) => {
-      await access[what](org, report, parseReason(fields));
+      await access[what](org, report, parseReason(fields.reason));
       return `${safeRedirectPath(fields.from)}?did=${what}d`;
     });
     action(
       `/organizations/:org/${what}`,
       () => showPauses,
       async (access, fields, { org = '' }) => {
-        await access[what](org, null, parseReason(fields));
+        await access[what](org, null, parseReason(fields.reason));
         return `/pauses?did=${what}d`;
       },
     );
@@ -89,7 +88,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       `/runs/:id/${what}`,
       () => showRun,
       async (access, fields, { id = '' }) => {
-        await access.decide(id, what, parseReason(fields));
+        await access.decide(id, what, parseReason(fields.reason));
         return `/runs/${id}?did=${what}`;
       },
     );
@@ -107,7 +106,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     '/runs/:id/deliveries/resolve',
     () => showRun,
     async (access, fields, { id = '' }) => {
-      const reason = parseReason(fields);
+      const reason = parseReason(fields.reason);
       const as = parseResolution(fields);
       const chosen = fields.which === 'all' ? await undecidedOf(access, id, fields) : selectedDeliveries(fields);
       const rows = await access.resolveMany(id, chosen, as, reason);
@@ -119,7 +118,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     '/corrections/:id/send',
     () => showCorrection,
     async (access, fields, { id = '' }) => {
-      const { run } = await access.sendCorrection(id, parseReason(fields));
+      const { run } = await access.sendCorrection(id, parseReason(fields.reason));
       return `/runs/${run}?did=correction`;
     },
   );
@@ -127,7 +126,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     '/corrections/:id/dismiss',
     () => showCorrection,
     async (access, fields, { id = '' }) => {
-      await access.dismissCorrection(id, parseReason(fields));
+      await access.dismissCorrection(id, parseReason(fields.reason));
       return '/corrections?did=dismissed';
     },
   );
@@ -136,7 +135,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     '/deliveries/:id/resolve',
     ({ from }) => (from === '/deliveries' ? showDeliveries : showDelivery),
     async (access, fields, { id = '' }) => {
-      const reason = parseReason(fields);
+      const reason = parseReason(fields.reason);
       const as = parseResolution(fields);
       const row = await access.resolve(id, as, reason);
       return `${safeRedirectPath(fields.from)}?did=${as}${as === 'resend' ? `&delivery=${row.id}` : ''}`;
@@ -146,15 +145,6 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
 
 /** Rejections that are shown beside the form; any other is shown as a problem page. */
 const INLINE_STATUSES = [400, 403, 404, 409, 422] as const;
-
-const incompleteForm = (message: string, expected: string) =>
-  new DocketError('usage.invalid', message, { expected, next: 'Fill it in and send the form again.' });
-
-function parseReason({ reason }: FormFields): string {
-  const parsed = reasonSchema.safeParse(reason);
-  if (parsed.success) return parsed.data;
-  throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
-}
 
 function parseResolution({ as }: FormFields): 'sent' | 'resend' {
   if (as === 'sent' || as === 'resend') return as;

@@ -20,7 +20,7 @@ const MAX_RECENT_RUNS = 40;
 const MAX_UPCOMING_SLOTS = 40;
 const MAX_ATTENTION_RUNS = 20;
 /** Maximum deliveries to decide on a page; the navigation shows `99+`. */
-export const MAX_UNDECIDED = 100;
+const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
   const [attention, organizations, slots, active, recent, budgets] = await Promise.all([

@@ -1,5 +1,7 @@
 import type { Context } from 'hono';
+import { DocketError } from '../../../base/error.ts';
 import type { Access } from '../../access/access.ts';
+import { reasonSchema } from '../../api/openapi-helpers.ts';
 import type { Env } from '../../hono-env.ts';
 import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
@@ -60,4 +62,15 @@ export function selfPath({ req }: Context<Env>): string {
   searchParams.delete('delivery');
   searchParams.delete('doubt');
   return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
+}
+
+/** The error of a form that lacks a field. */
+export const incompleteForm = (message: string, expected: string): DocketError =>
+  new DocketError('usage.invalid', message, { expected, next: 'Fill it in and send the form again.' });
+
+/** Throws `usage.invalid`. */
+export function parseReason(reason: string | undefined): string {
+  const parsed = reasonSchema.safeParse(reason);
+  if (parsed.success) return parsed.data;
+  throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
 }

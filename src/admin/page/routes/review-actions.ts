@@ -1,6 +1,5 @@
-import { DocketError } from '../../../base/error.ts';
 import type { Access } from '../../access/access.ts';
-import { reasonSchema } from '../../api/openapi-helpers.ts';
+import { incompleteForm, parseReason } from './page-context.ts';
 
 type FormFields = Readonly<Record<string, string>>;
 
@@ -42,9 +41,6 @@ export const REVIEW_ACTIONS = {
   },
 } as const;
 
-const incompleteForm = (message: string, expected: string) =>
-  new DocketError('usage.invalid', message, { expected, next: 'Fill it in and send the form again.' });
-
 function parseSection({ section = '' }: FormFields): string | null {
   if (section === '') throw incompleteForm('The form names no section.', 'a section of the report');
   return section === '_' ? null : section;
@@ -54,12 +50,6 @@ function parseSection({ section = '' }: FormFields): string | null {
 function parseContent({ content = '' }: FormFields): string {
   if (/^[0-9a-f]{64}$/.test(content)) return content;
   throw incompleteForm('The form does not name the content.', 'the form of the page');
-}
-
-function parseReason(reason: string | undefined): string {
-  const parsed = reasonSchema.safeParse(reason);
-  if (parsed.success) return parsed.data;
-  throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
 }
 
 /** The numbers of an address that the comments of a run really have: an address may say anything. */

@@ -19,7 +19,7 @@ import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
 import { Overview } from '../views/overview.tsx';
 import { Pauses } from '../views/pauses.tsx';
-import { Report } from '../views/report.tsx';
+import { Report } from '../views/report/report.tsx';
 import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';

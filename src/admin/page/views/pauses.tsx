@@ -31,7 +31,7 @@ export const PauseLine = ({
 );
 
 /** The path that the form of a pause posts to, without the action. */
-export const pausePath = (org: string, report: string | null): string =>
+const pausePath = (org: string, report: string | null): string =>
   report === null ? `/organizations/${encodeURIComponent(org)}` : reportPath(org, report);
 
 /** Further pauses of reports are resumed on the pages of these. */

@@ -1,8 +1,7 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
-import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { type RunRecord, type RunStatus, runStatus, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 import type { WaitReason } from '../../../services/runs/timeline/wait-reason.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';

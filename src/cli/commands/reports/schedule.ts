@@ -1,3 +1,4 @@
+import { pauseView } from '../../../admin/api/schemas.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { slotView } from '../../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../../definitions/schedules/slots.ts';
@@ -12,7 +13,7 @@ import { parseNumber } from '../../options/option-parsers.ts';
 import { readOptionalRedis } from '../../redis.ts';
 import { timesFor } from '../../terminal/local-times.ts';
 import { type Column, createPrinter } from '../../terminal/print.ts';
-import { formatPause, pauseToJson, resumeCommands } from '../pause.ts';
+import { formatPause, resumeCommands } from '../pause.ts';
 
 interface ScheduleFlags {
   readonly count: string;
@@ -52,7 +53,7 @@ export async function schedule(report: string | undefined, flags: ScheduleFlags,
   }
   const listed = new Set(definitions.flatMap(({ org, report: id }) => [org, `${org}/${id}`]));
   const paused = shared?.pauses.filter(({ org, report: id }) => listed.has(id === null ? org : `${org}/${id}`));
-  if (flags.json) return print.printJson({ slots, paused: paused?.map(pauseToJson) ?? null });
+  if (flags.json) return print.printJson({ slots, paused: paused?.map(pauseView) ?? null });
   const times = timesFor(io, context.clock.now(), flags);
   if (slots.length === 0) print.printLine('No slots.');
   else {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { reviewsAccess } from '../../../admin/access/reviews.ts';
-import { reviewView } from '../../../admin/api/runs/reviews.ts';
+import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { DocketError, errorMessage } from '../../../base/error.ts';
 import { withDecisions } from '../../../compose/decisions.ts';
 import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';

@@ -1,5 +1,5 @@
 import { reviewsAccess } from '../../../admin/access/reviews.ts';
-import { reviewView } from '../../../admin/api/runs/reviews.ts';
+import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { DocketError } from '../../../base/error.ts';
 import { withDecisions } from '../../../compose/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';

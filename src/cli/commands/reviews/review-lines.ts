@@ -1,8 +1,7 @@
 import { formatByteCount, formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import { SECOND_MS } from '../../../base/time.ts';
-import { figureQuoter } from '../../../services/reviews/quoted-figures.ts';
-import type { ReviewView } from '../../../services/reviews/review-service.ts';
+import { figureQuoter, type ReviewView } from '../../../services/reviews/review-service.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 
 /** What the run waits for, in a sentence. */

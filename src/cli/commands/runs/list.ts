@@ -1,7 +1,6 @@
 import { withDecisions } from '../../../compose/decisions.ts';
 import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
-import type { RunRecord } from '../../../run/run-record.ts';
-import { runStatus } from '../../../services/runs/run-status.ts';
+import { type RunRecord, runStatus } from '../../../run/run-record.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';

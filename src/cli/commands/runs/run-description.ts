@@ -1,6 +1,6 @@
 import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
+import { runStatus } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
-import { runStatus } from '../../../services/runs/run-status.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 import type { LoadedRun } from './load-run.ts';
 

@@ -1,8 +1,7 @@
 import { formatByteCount, formatCounted, formatElapsed } from '../../../admin/page/components/format-numbers.ts';
 import type { ErrorJson } from '../../../base/error.ts';
-import { type RunRecord, STAGES } from '../../../run/run-record.ts';
+import { type RunRecord, runStatus, STAGES } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
-import { runStatus } from '../../../services/runs/run-status.ts';
 import { deliveryLines, groupDeliveries, type ListedDelivery } from '../../terminal/delivery-groups.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';

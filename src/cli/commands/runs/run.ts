@@ -5,12 +5,11 @@ import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
 import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../../context.ts';
-import { type CommandIo, resolvePath } from '../../io.ts';
+import { type CommandIo, relativePath, resolvePath } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
 import { deliveryLines } from '../../terminal/delivery-groups.ts';
 import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { createPrinter } from '../../terminal/print.ts';
-import { relativePath } from '../../terminal/relative-path.ts';
 import { withRepeatConfirmation } from './confirm-repeat.ts';
 
 interface RunFlags {

@@ -1,14 +1,13 @@
-import { reviewView } from '../../../admin/api/runs/reviews.ts';
+import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { timelineView } from '../../../admin/api/runs/timeline.ts';
 import { deliveryView } from '../../../admin/api/schemas.ts';
 import { DocketError } from '../../../base/error.ts';
 import { createContext } from '../../context.ts';
-import type { CommandIo } from '../../io.ts';
+import { type CommandIo, relativePath } from '../../io.ts';
 import { assertOrgWithReport } from '../../options/option-parsers.ts';
 import { findLastRunId, LAST_RUN } from '../../options/run-id.ts';
 import { timesFor } from '../../terminal/local-times.ts';
 import { createPrinter } from '../../terminal/print.ts';
-import { relativePath } from '../../terminal/relative-path.ts';
 import { isTerminal } from '../../terminal/style.ts';
 import { loadRunWithArchive } from './load-run.ts';
 import { runCommands } from './run-commands.ts';

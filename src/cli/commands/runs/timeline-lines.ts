@@ -1,6 +1,6 @@
 import { formatCounted, formatElapsed } from '../../../admin/page/components/format-numbers.ts';
 import { groupTimeline, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
-import type { TimelineEntry } from '../../../services/runs/timeline/run-timeline.ts';
+import type { TimelineEntry } from '../../../services/runs/timeline/timeline-entry.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 
 /** One line per step; several deliveries with the same result are one, except with `wide`. */

@@ -31,7 +31,7 @@ export const instantCell = (at: number, times: LocalTimes): Cell => ({
 });
 
 /** UTC, to the second. */
-export const formatInstant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
+const formatInstant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
 /** A cell of a state: `partly_delivered`; for people, `partly delivered`. */
 export const stateCell = (state: string): Cell => ({ exact: state, brief: state.replaceAll('_', ' ') });

@@ -3,9 +3,8 @@ import type { Environment, OutputStream } from '../../io.ts';
 import { applyStyle, type Style, terminalWidth } from '../style.ts';
 import type { Cell } from './cell.ts';
 import { cellWidth, cutEnd, cutMiddle, cutReport } from './cell-width.ts';
-import type { Column } from './column.ts';
 import { shortenNames } from './distinct-names.ts';
-import { fitColumns } from './fit-columns.ts';
+import { type Column, fitColumns } from './fit-columns.ts';
 
 const COLUMN_GAP = 2;
 const CUTS = { end: cutEnd, middle: cutMiddle, report: cutReport } as const;

@@ -1,5 +1,5 @@
 /** What may follow a number: `%` of a ratio, `s m h d` of a duration. */
-export const AMOUNT_UNITS = ['%', 's', 'm', 'h', 'd'] as const;
+const AMOUNT_UNITS = ['%', 's', 'm', 'h', 'd'] as const;
 export type AmountUnit = (typeof AMOUNT_UNITS)[number];
 
 /** A number as definitions write it: `0.9`, `90%`, `24h`. */

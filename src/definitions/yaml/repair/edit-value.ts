@@ -27,7 +27,7 @@ export function nodeAt(tree: SourceNode | undefined, path: ValuePath): SourceNod
 }
 
 /** Applies an edit to the value at a path. A path that leads nowhere changes nothing. */
-export function editAt({ plain, tree }: PositionedValue, path: ValuePath, edit: Edit): PositionedValue {
+function editAt({ plain, tree }: PositionedValue, path: ValuePath, edit: Edit): PositionedValue {
   const [step, ...rest] = path;
   if (step === undefined) return edit({ plain, tree });
   if (Array.isArray(plain) && typeof step === 'number' && step < plain.length) {

@@ -79,7 +79,7 @@ function templateEnd(text: string, start: number): number {
 }
 
 /** Scans collections in brackets from `start` to the end of the line. */
-export function scanFlow(text: string, start: number): FlowScan {
+function scanFlow(text: string, start: number): FlowScan {
   const scalars: Span[] = [];
   const open: { column: number; bracket: '[' | '{' }[] = [];
   const extra: number[] = [];

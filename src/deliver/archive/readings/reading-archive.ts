@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { sha256 } from '../../../base/sha256.ts';
-import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
+import { DAY_MS, HOUR_MS, isoInstant } from '../../../base/time.ts';
 import { type Reading, readingSchema } from '../../../plan/reading.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
 import { requirePathName } from '../path-names.ts';
@@ -68,7 +68,6 @@ const storedName = ({ org, day, question }: QuestionRef): string =>
   `${folderOf(org, day)}/${requirePathName(question, 'question')}.json`;
 const askedName = ({ org, day, question }: QuestionRef, number: number, end = ''): string =>
   `${folderOf(org, day)}/asked/${requirePathName(question, 'question')}.${String(number).padStart(3, '0')}${end}.json`;
-const iso = (at: number): string => new Date(at).toISOString();
 
 /** The text of a reading, with a hash that shows accidents. */
 export function readingText(reading: Reading): string {
@@ -149,10 +148,13 @@ export function readingArchive({ metadata, location }: Pick<ArchiveStorage, 'met
     claim: (ref, { number, askedAt, until }) =>
       metadata.putIfAbsent(
         askedName(ref, number),
-        `${JSON.stringify({ by: randomUUID(), asked_at: iso(askedAt), until: iso(until) })}\n`,
+        `${JSON.stringify({ by: randomUUID(), asked_at: isoInstant(askedAt), until: isoInstant(until) })}\n`,
       ),
     fail: async (ref, number, { at, code, message }) => {
-      await metadata.putIfAbsent(askedName(ref, number, '.end'), `${JSON.stringify({ at: iso(at), code, message })}\n`);
+      await metadata.putIfAbsent(
+        askedName(ref, number, '.end'),
+        `${JSON.stringify({ at: isoInstant(at), code, message })}\n`,
+      );
     },
   };
 }

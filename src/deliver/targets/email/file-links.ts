@@ -3,7 +3,7 @@ import { type Artifact, individualFiles, type MailBody, outputFormatOf } from '.
 import type { Archive, PublishedRun } from '../../archive/archive.ts';
 import type { SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { DeliveryRow } from '../../ledger/ledger.ts';
-import { escapeHtml } from '../../notice-html.ts';
+import { escapeHtml } from '../../notices/notice-html.ts';
 import type { Delivery } from '../target.ts';
 
 /** A link to a file that is too large for an e-mail. */

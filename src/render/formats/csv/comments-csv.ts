@@ -1,6 +1,7 @@
+import { spansText } from '../../../definitions/commentary/comment-text.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
-import { blockLines, spansText } from '../../pack/review/block-lines.ts';
+import { blockLines } from '../../pack/review/block-lines.ts';
 import { packComments } from '../../pack/review/comments.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import { escapeFormula, quoteField, terminateRecord } from './csv-fields.ts';

@@ -1,8 +1,7 @@
 import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
+import { isTotal } from '../../figures/status-text.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget } from './section-csv.ts';
-
-const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
 
 /** The targets that judged figures of a metric in a section, for its field in the schema. */
 export function schemaTargets(

@@ -15,7 +15,7 @@ import { FONT, STYLES } from './style/styles.ts';
 import { type LineWidth, measuredLineCount } from './style/text-size.ts';
 
 /** Data rows per sheet by default. Excel allows 48,576 rows more, for headers, totals and notes. */
-export const ROWS_PER_SHEET = 1_000_000;
+const ROWS_PER_SHEET = 1_000_000;
 /** A pack of at least this many sections has a table of contents. */
 const MIN_CONTENTS_SECTIONS = 12;
 

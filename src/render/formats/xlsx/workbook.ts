@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { DocketError } from '../../../base/error.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../../i18n/messages.ts';
 import { buildPack } from '../../pack/build-pack.ts';
@@ -13,7 +14,6 @@ import { writeLongTexts } from './appendix/long-texts-sheet.ts';
 import { writeRunSheet } from './appendix/run-record.ts';
 import { writeChartData } from './charts/chart-data-sheet.ts';
 import { writeChartsSheet } from './charts/charts-sheet.ts';
-import { encryptFile } from './encryption.ts';
 import { writeContents } from './front/contents.ts';
 import { writeSummary } from './front/summary.ts';
 import { createWorkbookFile, type WorkbookFile } from './package/workbook-writer.ts';
@@ -129,4 +129,24 @@ async function writeReadable(
     throw isDefined ? changedTemplate(error) : error;
   });
   return fillTemplate(found, path, dataset, { ...options, locale, macros: template.macros });
+}
+
+/** Excel's limit, in UTF-16 units. */
+const MAX_PASSWORD_LENGTH = 255;
+
+/**
+ * Encrypts a workbook with a password (agile encryption, MS-OFFCRYPTO §2.3.4.10: AES-256, SHA-512, 100,000 rounds), as
+ * Excel and LibreOffice read it. Holds several copies of the file in memory. The salts are random, so each result differs.
+ * `to` must not exist. Throws `config.invalid` for a password longer than Excel accepts.
+ */
+export async function encryptFile(from: string, to: string, password: string): Promise<void> {
+  if (password.length > MAX_PASSWORD_LENGTH) {
+    throw new DocketError('config.invalid', 'The workbook password is too long for Excel.', {
+      expected: `at most ${MAX_PASSWORD_LENGTH} characters`,
+      got: `${password.length} characters`,
+      next: 'Choose a shorter password.',
+    });
+  }
+  const { encrypt } = (await import('officecrypto-tool')).default;
+  await writeFile(to, encrypt(await readFile(from), { password }), { flag: 'wx' });
 }

@@ -1,4 +1,4 @@
-import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
+import { type CommentBlock, type CommentSpan, spansText } from '../../../definitions/commentary/comment-text.ts';
 
 /** A paragraph, or an item of a list. */
 export interface BlockLine {
@@ -14,8 +14,6 @@ export const blockLines = (blocks: readonly CommentBlock[]): BlockLine[] =>
       ? [{ marker: '', spans: block.spans }]
       : block.items.map((spans, index) => ({ marker: block.ordered ? `${index + 1}.` : '•', spans })),
   );
-
-export const spansText = (spans: readonly CommentSpan[]): string => spans.map(({ text }) => text).join('');
 
 /** Where a text longer than `max` UTF-16 units is cut: after a word, else between two characters. At least 1. */
 function cutIndex(text: string, max: number): number {

@@ -9,7 +9,7 @@ import type { PackComment } from './review.ts';
 const MAX_NAME_LENGTH = 80;
 
 /** The name of a person as part of a line: it cannot add one, or turn the direction of what follows. */
-export const personName = (name: string): string => {
+const personName = (name: string): string => {
   const line = toSingleLine(name).trim();
   return isolateBidi(line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH).trimEnd()}…`);
 };
@@ -50,3 +50,14 @@ export function packComments(context: Pick<PackContext, 'dataset' | 'locale' | '
 /** @param section null: on the whole report */
 export const commentsOn = (comments: readonly PackComment[], section: string | null): PackComment[] =>
   comments.filter((comment) => comment.section === section);
+
+/** Names that the line has; the manifest has all. */
+const MAX_NAMES = 5;
+
+/** `Approved by Ada Lovelace on 3 November 2026`; undefined without an approval. */
+export function approvalText(context: Pick<PackContext, 'dataset' | 'locale' | 'words'>): string | undefined {
+  const { by = [] } = context.dataset.approval ?? {};
+  if (by.length === 0) return undefined;
+  const people = by.slice(0, MAX_NAMES).map(({ name, at }) => ({ name: personName(name), day: dayText(at, context) }));
+  return context.words.review.approved(people, by.length - people.length);
+}

@@ -1,11 +1,9 @@
-import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
-import { formatRange } from '../workbook/addresses.ts';
-import type { CellRange } from '../workbook/cells.ts';
+import { type ProblemPlace, quoted, sample, type TemplateProblem } from '../template-problem.ts';
+import { type CellRange, formatRange } from '../workbook/addresses.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundName, BoundTable, ReportOutline } from './bindings.ts';
 import { addition, figuresOf } from './figure-names.ts';
 import { FIXED_NAMES, type NameReading, nameKey, readName } from './names.ts';
-import { quoted, sample } from './problem-text.ts';
 import { nameText } from './target-text.ts';
 
 type Target = NonNullable<DefinedName['target']>;

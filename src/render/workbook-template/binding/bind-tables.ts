@@ -1,12 +1,11 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
-import type { ProblemPlace, TemplateProblem } from '../template-problem.ts';
+import { type ProblemPlace, quoted, sample, type TemplateProblem } from '../template-problem.ts';
 import { formatCell, formatRange } from '../workbook/addresses.ts';
 import type { TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundTable, ColumnTarget, ReportOutline, SectionOutline } from './bindings.ts';
 import { type HeaderReading, headerReader } from './column-headers.ts';
 import { addition, figuresOf } from './figure-names.ts';
 import { sectionsNamed } from './names.ts';
-import { quoted, sample } from './problem-text.ts';
 
 /** Begins a table's alternative text that names its section. */
 const TITLE = /^\s*docket:\s*(.*?)\s*$/i;

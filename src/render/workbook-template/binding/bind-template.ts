@@ -1,11 +1,10 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
-import type { TemplateProblem } from '../template-problem.ts';
+import { quoted, sample, type TemplateProblem } from '../template-problem.ts';
 import type { TemplateWorkbook } from '../workbook/workbook.ts';
 import { bindNames } from './bind-names.ts';
 import { bindTables } from './bind-tables.ts';
 import type { BoundName, BoundTable, ReportOutline, SectionOutline, TemplateBindings } from './bindings.ts';
 import { nameKey } from './names.ts';
-import { quoted, sample } from './problem-text.ts';
 
 interface Bound {
   readonly tables: readonly BoundTable[];

@@ -1,22 +1,18 @@
 import { readObstacles, type SheetObstacles } from '../growth/sheet-obstacles.ts';
 import type { TemplatePackage } from '../package/template-package.ts';
 import { tokenizeXmlStream } from '../package/tokenize-xml.ts';
-import type { TemplateProblem } from '../template-problem.ts';
-import { formatCell, formatRange } from '../workbook/addresses.ts';
-import type { CellRange } from '../workbook/cells.ts';
+import { quoted, sample, type TemplateProblem } from '../template-problem.ts';
+import { type CellRange, formatCell, formatRange, isSingle } from '../workbook/addresses.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import { headerAt } from './bind-tables.ts';
 import type { BoundTable, ReportOutline, TemplateBindings } from './bindings.ts';
 import { headerReader } from './column-headers.ts';
-import { quoted, sample } from './problem-text.ts';
 
 /** What of a sheet the problems of its names and columns depend on. */
 type SheetFacts = Pick<SheetObstacles, 'merged' | 'formulaCells'>;
 
 const isIn = ({ row, column }: CellRange['from'], { from, to }: CellRange): boolean =>
   row >= from.row && row <= to.row && column >= from.column && column <= to.column;
-
-const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
 /** A name of several cells that are not one merged area, or of a cell that a merged area hides. */
 function nameProblem({ name, target }: DefinedName, { merged }: SheetFacts): TemplateProblem | undefined {

@@ -16,7 +16,7 @@ export type HeaderReading =
   | { readonly kind: 'unknown'; readonly id: boolean; readonly closest?: string };
 
 /** Texts that differ in case or space only are the same; Excel keeps line breaks of headers. */
-export const headerKey = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim().toLowerCase();
+const headerKey = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim().toLowerCase();
 
 interface Candidate {
   readonly column: OutlineColumn;
@@ -108,7 +108,7 @@ function addTimeNames(
   }
 }
 
-export const sameTarget = (a: ColumnTarget, b: ColumnTarget): boolean => targetKey(a) === targetKey(b);
+const sameTarget = (a: ColumnTarget, b: ColumnTarget): boolean => targetKey(a) === targetKey(b);
 
 const targetKey = ({ column, figure, as, unit }: ColumnTarget): string =>
   JSON.stringify([

@@ -1,12 +1,12 @@
+import { spansText } from '../../../definitions/commentary/comment-text.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import { parseCivilDate } from '../../figures/quantity.ts';
 import { completenessOf } from '../../pack/build-pack.ts';
 import type { Pack } from '../../pack/pack.ts';
 import { createPackContext } from '../../pack/pack-context.ts';
-import { approvalText } from '../../pack/review/approval.ts';
-import { blockLines, spansText } from '../../pack/review/block-lines.ts';
-import { commentsOn, packComments } from '../../pack/review/comments.ts';
+import { blockLines } from '../../pack/review/block-lines.ts';
+import { approvalText, commentsOn, packComments } from '../../pack/review/comments.ts';
 import { packCorrection } from '../../pack/review/correction.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';

@@ -1,8 +1,7 @@
 import type { CellValue } from '../binding/bindings.ts';
 import type { ReferenceMap } from '../growth/growth.ts';
-import { sameName } from '../workbook/addresses.ts';
-import type { CellRange } from '../workbook/cells.ts';
-import { type BoundCells, MAX_CACHED_POINTS } from './bound-cells.ts';
+import { type BoundCells, MAX_CACHED_POINTS } from '../growth/parts/cached/chart-points.ts';
+import { type CellRange, sameName } from '../workbook/addresses.ts';
 import type { SheetFill, TableFill } from './sheet/sheet-fill.ts';
 
 /** A bound table in the filled workbook. */

@@ -2,7 +2,7 @@ import { DocketError } from '../../../base/error.ts';
 import type { TemplateProblem } from '../template-problem.ts';
 
 /** Where a problem is: `board.xlsx:Board!B4`. */
-export const problemPlace = (file: string, { at }: Pick<TemplateProblem, 'at'>): string =>
+const problemPlace = (file: string, { at }: Pick<TemplateProblem, 'at'>): string =>
   at === undefined ? file : `${file}:${at.sheet}${at.cell === undefined ? '' : `!${at.cell}`}`;
 
 /** Throws `template.invalid` with the first error among the problems; warnings stop nothing. */

@@ -2,8 +2,15 @@ import type { TemplateBindings } from '../binding/bindings.ts';
 import type { TemplatePackage } from '../package/template-package.ts';
 import { tokenizeXml, tokenizeXmlStream } from '../package/tokenize-xml.ts';
 import type { TemplateProblem } from '../template-problem.ts';
-import { formatCell, formatRange, parseRange, sameName } from '../workbook/addresses.ts';
-import type { CellRange } from '../workbook/cells.ts';
+import {
+  type CellRange,
+  formatCell,
+  formatRange,
+  intersects,
+  isSingle,
+  parseRange,
+  sameName,
+} from '../workbook/addresses.ts';
 import { bodyRows, type TemplateSheet, type TemplateTable, type TemplateWorkbook } from '../workbook/workbook.ts';
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
 import { findStretchedDrawings } from './parts/find-stretched-drawings.ts';
@@ -90,7 +97,7 @@ function inTheWay(
     ...merged.map((range) => ({ range, ...MERGED })),
     // One cell of a table may compute with arrays; new rows get its formula like any other.
     ...blocks
-      .filter(({ kind, range }) => kind === 'data table' || !isOneCell(range))
+      .filter(({ kind, range }) => kind === 'data table' || !isSingle(range))
       .map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
   ];
   // One problem for each kind and table, however many ranges there are.
@@ -274,12 +281,4 @@ const dataRange = (table: TemplateTable): CellRange => ({
   to: { row: bodyRows(table).last, column: table.range.to.column },
 });
 
-const isOneCell = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
-
 const isBetween = (column: number, { from, to }: CellRange): boolean => from.column <= column && column <= to.column;
-
-const intersects = (one: CellRange, other: CellRange): boolean =>
-  one.from.row <= other.to.row &&
-  other.from.row <= one.to.row &&
-  one.from.column <= other.to.column &&
-  other.from.column <= one.to.column;

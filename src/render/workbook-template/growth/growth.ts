@@ -1,4 +1,4 @@
-import type { CellAddress, CellRange } from '../workbook/cells.ts';
+import type { CellAddress, CellRange } from '../workbook/addresses.ts';
 
 /**
  * The rows of the tables that start and end together on a sheet, and how many rows of data they get. Whole rows are inserted

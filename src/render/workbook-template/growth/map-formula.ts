@@ -1,5 +1,11 @@
-import { columnLetters, columnNumber } from '../workbook/addresses.ts';
-import { type CellAddress, type CellRange, MAX_COLUMN, MAX_ROW } from '../workbook/cells.ts';
+import {
+  type CellAddress,
+  type CellRange,
+  columnLetters,
+  columnNumber,
+  MAX_COLUMN,
+  MAX_ROW,
+} from '../workbook/addresses.ts';
 import {
   type FormulaReference,
   formatCorner,
@@ -98,11 +104,10 @@ function endsWithItsRow(place: FormulaPlace, from: ReferenceCorner, to: Referenc
 const withRow = (corner: ReferenceCorner, row: number): ReferenceCorner =>
   corner.row === undefined ? corner : { ...corner, row: { ...corner.row, number: row } };
 
-/** A formula as Excel writes it into the cells beside and below: relative references move along. */
-export const fillDown = (formula: string, rows: number, columns: number): string =>
-  createFillDown(formula)(rows, columns);
-
-/** As `fillDown`, for many cells: the formula is read once. What would leave the sheet becomes `#REF!`. */
+/**
+ * A formula as Excel writes it into the cells beside and below: relative references move along. What would leave the sheet
+ * becomes `#REF!`. The formula is read once for all cells.
+ */
 export function createFillDown(formula: string): (rows: number, columns: number) => string {
   const pieces = parseFormula(formula);
   return (rows, columns) =>

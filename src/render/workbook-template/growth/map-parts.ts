@@ -1,13 +1,13 @@
-import type { BoundCells } from '../fill/bound-cells.ts';
 import type { TemplatePackage } from '../package/template-package.ts';
 import { findWorkbookPart } from '../package/workbook-part.ts';
 import type { TemplateWorkbook } from '../workbook/workbook.ts';
 import type { GrowthPlan, ReferenceMap } from './growth.ts';
+import type { BoundCells } from './parts/cached/chart-points.ts';
 import { mapChartsAndPivots } from './parts/cached/charts-and-pivots.ts';
 import { mapConnections } from './parts/map-cell-lists.ts';
 import { mapWorkbookPart } from './parts/map-workbook-part.ts';
+import { readPart } from './parts/rewrite-xml.ts';
 import { mapSheetParts } from './parts/sheet-parts.ts';
-import { readPart } from './parts/xml-part.ts';
 
 const SPREADSHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 

@@ -4,6 +4,7 @@ import type { GrowthPlan, ReferenceMap } from './growth.ts';
 import { createAnchor, type RowAnchor } from './map-anchor.ts';
 import { type FormulaPlace, mapFormula } from './map-formula.ts';
 import { mapSparkline, placeOf } from './map-sparkline.ts';
+import { rawOf, textOf } from './parts/rewrite-xml.ts';
 import { mapAreas, mapAttributes } from './sheet-references.ts';
 
 /** Moves the references of a worksheet part outside `sheetData`. */
@@ -145,11 +146,6 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
     },
   };
 }
-
-const rawOf = (tokens: readonly XmlToken[]): string => tokens.map(({ raw }) => raw).join('');
-
-const textOf = (tokens: readonly XmlToken[]): string =>
-  tokens.map((token) => (token.kind === 'text' ? token.text : '')).join('');
 
 /** The text of the first element of this name. */
 function textWithin(tokens: readonly XmlToken[], local: string): string {

@@ -1,6 +1,5 @@
 import { DocketError } from '../../../base/error.ts';
-import { formatRange } from '../workbook/addresses.ts';
-import { type CellRange, MAX_ROW } from '../workbook/cells.ts';
+import { type CellRange, formatRange, MAX_ROW } from '../workbook/addresses.ts';
 import { bodyRows, type TemplateTable } from '../workbook/workbook.ts';
 import { type GrowthPlan, insertedRows, type RowBand } from './growth.ts';
 

@@ -1,4 +1,4 @@
-import { type CellAddress, type CellRange, MAX_ROW } from '../workbook/cells.ts';
+import { type CellAddress, type CellRange, isSingle, MAX_ROW } from '../workbook/addresses.ts';
 import { type BandTable, type GrowthPlan, insertedRows, type ReferenceMap, type RowBand } from './growth.ts';
 
 /** Sheets by their names without regard to case, as Excel compares them. Rows pushed below Excel's last row are that row. */
@@ -14,7 +14,7 @@ export function createReferenceMap(plan: GrowthPlan): ReferenceMap {
     },
     range: (sheet, range, single) => {
       const bands = bandsOf(sheet);
-      const body = single === 'body' || !isOneCell(range);
+      const body = single === 'body' || !isSingle(range);
       const { from, to } = shrinkRange(bands, range, body);
       const grown = body && bands.find((band) => band.last === to && insertedRows(band) > 0);
       return {
@@ -27,8 +27,6 @@ export function createReferenceMap(plan: GrowthPlan): ReferenceMap {
     },
   };
 }
-
-const isOneCell = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
 /** Rows of data in the template. */
 const size = ({ first, last }: RowBand): number => last - first + 1;

@@ -1,6 +1,5 @@
 import type { XmlOpen, XmlToken } from '../package/xml-tokens.ts';
-import { formatCell, parseCell, parseRange } from '../workbook/addresses.ts';
-import type { CellAddress, CellRange } from '../workbook/cells.ts';
+import { type CellAddress, type CellRange, formatCell, parseCell, parseRange } from '../workbook/addresses.ts';
 import { isTooLong } from './formula-references.ts';
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
 

@@ -1,5 +1,5 @@
-import { attributeOf } from './attributes.ts';
 import { tokenizeXml } from './tokenize-xml.ts';
+import { attributeOf } from './xml-tokens.ts';
 
 export const CONTENT_TYPES_PART = '[Content_Types].xml';
 

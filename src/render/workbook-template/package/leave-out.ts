@@ -1,9 +1,8 @@
-import { attributeOf } from './attributes.ts';
 import { CONTENT_TYPES_PART, partKey } from './content-types.ts';
 import { ownerOfRelationships, parseRelationships, relationshipsPart } from './relationships.ts';
 import type { PackageChanges, PartChange, TemplatePackage } from './template-package.ts';
 import { tokenizeXml } from './tokenize-xml.ts';
-import type { XmlOpen } from './xml-tokens.ts';
+import { attributeOf, type XmlOpen } from './xml-tokens.ts';
 
 /** The changes, with those of content types and relationships where they leave parts out. */
 export async function changesOfLeftOut(pack: TemplatePackage, changes: PackageChanges): Promise<PackageChanges> {
@@ -52,7 +51,7 @@ function withoutRelationships(
 }
 
 /** The text without the elements that are `gone`, and all within them. */
-export function withoutElements(text: string, part: string, gone: (open: XmlOpen) => boolean): string {
+function withoutElements(text: string, part: string, gone: (open: XmlOpen) => boolean): string {
   let kept = '';
   let within = 0;
   for (const token of tokenizeXml(text, part)) {

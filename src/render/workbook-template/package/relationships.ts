@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { attributeOf } from './attributes.ts';
 import type { Relationship } from './template-package.ts';
 import { tokenizeXml } from './tokenize-xml.ts';
+import { attributeOf } from './xml-tokens.ts';
 
 /** The part with the relationships of a part; of the package itself for none. */
 export const relationshipsPart = (part?: string): string =>

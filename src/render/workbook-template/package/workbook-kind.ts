@@ -1,9 +1,9 @@
-import { attributeOf } from './attributes.ts';
 import { CONTENT_TYPES_PART, partKey } from './content-types.ts';
 import { relationshipKind } from './relationships.ts';
 import type { PartChange, TemplatePackage } from './template-package.ts';
 import { changeAttributes, escapeXmlAttribute, tokenizeXml } from './tokenize-xml.ts';
 import { findWorkbookPart } from './workbook-part.ts';
+import { attributeOf } from './xml-tokens.ts';
 
 const WORKBOOK_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml';
 const MACRO_WORKBOOK_TYPE = 'application/vnd.ms-excel.sheet.macroEnabled.main+xml';

@@ -1,4 +1,18 @@
-import { type CellAddress, type CellRange, MAX_COLUMN, MAX_ROW } from './cells.ts';
+/** A cell by its row and column, both from 1. */
+export interface CellAddress {
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A rectangle of cells; both corners belong to it. */
+export interface CellRange {
+  readonly from: CellAddress;
+  readonly to: CellAddress;
+}
+
+/** Excel's limits. */
+export const MAX_ROW = 1_048_576;
+export const MAX_COLUMN = 16_384;
 
 const CELL = /^\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})$/;
 const COLUMN = /^\$?([A-Za-z]{1,3})$/;
@@ -66,24 +80,12 @@ function parseCorners(one: string, other: string, pair: boolean): [CellAddress, 
   return undefined;
 }
 
-const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
+/** Whether a range is one cell. */
+export const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
 /** `B4:C9`, and `B4` for a range of one cell. */
 export const formatRange = (range: CellRange): string =>
   isSingle(range) ? formatCell(range.from) : `${formatCell(range.from)}:${formatCell(range.to)}`;
-
-/** A list of ranges as `sqref` has it, `B4:C9 E2`; undefined if one of them is none. */
-export function parseRanges(text: string): readonly CellRange[] | undefined {
-  const ranges: CellRange[] = [];
-  for (const piece of text.trim().split(/\s+/)) {
-    const range = parseRange(piece);
-    if (range === undefined) return undefined;
-    ranges.push(range);
-  }
-  return ranges;
-}
-
-export const formatRanges = (ranges: readonly CellRange[]): string => ranges.map(formatRange).join(' ');
 
 /** A sheet's name as formulas write it: in quotation marks where Excel needs them, and where in doubt. */
 export const quoteSheetName = (name: string): string =>
@@ -105,3 +107,10 @@ export function parseSheetRange(formula: string): { readonly sheet: string; read
 
 /** Sheets and tables are called by names that differ in more than case. */
 export const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+/** Whether two ranges of a sheet share a cell. */
+export const intersects = (one: CellRange, other: CellRange): boolean =>
+  one.from.row <= other.to.row &&
+  other.from.row <= one.to.row &&
+  one.from.column <= other.to.column &&
+  other.from.column <= one.to.column;

@@ -1,6 +1,6 @@
-import { attributeOf } from '../package/attributes.ts';
 import { clipText, invalidTemplate } from '../package/invalid-template.ts';
 import { decodeExcelText, tokenizeXml } from '../package/tokenize-xml.ts';
+import { attributeOf } from '../package/xml-tokens.ts';
 import { parseRange } from './addresses.ts';
 import type { TemplateTable } from './workbook.ts';
 

@@ -1,9 +1,9 @@
-import { attributeOf, booleanOf, prefixedAttributeOf } from '../package/attributes.ts';
 import { clipText, invalidTemplate, readingFile } from '../package/invalid-template.ts';
 import { relationshipKind } from '../package/relationships.ts';
 import type { Relationship, TemplatePackage } from '../package/template-package.ts';
 import { decodeExcelText, tokenizeXml } from '../package/tokenize-xml.ts';
 import { findWorkbookPart } from '../package/workbook-part.ts';
+import { attributeOf, booleanOf, prefixedAttributeOf } from '../package/xml-tokens.ts';
 import { parseSheetRange, sameName } from './addresses.ts';
 import { readTable } from './read-table.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from './workbook.ts';

@@ -1,4 +1,4 @@
-import type { CellRange } from './cells.ts';
+import type { CellRange } from './addresses.ts';
 
 /** What of a template binding and growth depend on. Read once, before anything is filled. */
 export interface TemplateWorkbook {

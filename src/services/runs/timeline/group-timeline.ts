@@ -1,4 +1,4 @@
-import type { TimelineEntry } from './run-timeline.ts';
+import type { TimelineEntry } from './timeline-entry.ts';
 
 /** Steps that are shown as one: those of several deliveries with the same result. */
 export interface TimelineGroup {

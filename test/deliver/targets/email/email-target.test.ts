@@ -6,7 +6,7 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
-import type { DeliveredEvent } from '../../../../src/deliver/sending/send-pending.ts';
+import type { DeliveredEvent } from '../../../../src/deliver/send-pending.ts';
 import { parseDkimKey } from '../../../../src/deliver/targets/email/dkim.ts';
 import { findFileLinks, withFileLinks } from '../../../../src/deliver/targets/email/file-links.ts';
 import { smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
-import { MAX_CACHED_POINTS } from '../../../../src/render/workbook-template/fill/bound-cells.ts';
 import { createBoundCells } from '../../../../src/render/workbook-template/fill/bound-values.ts';
+import { MAX_CACHED_POINTS } from '../../../../src/render/workbook-template/growth/parts/cached/chart-points.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 import { parseRange } from '../../../../src/render/workbook-template/workbook/addresses.ts';
 

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseFormula } from '../../../../src/render/workbook-template/growth/formula-references.ts';
 import { insertedRows, type RowBand } from '../../../../src/render/workbook-template/growth/growth.ts';
-import { fillDown } from '../../../../src/render/workbook-template/growth/map-formula.ts';
+import { createFillDown } from '../../../../src/render/workbook-template/growth/map-formula.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
-import { MAX_ROW } from '../../../../src/render/workbook-template/workbook/cells.ts';
+import { MAX_ROW } from '../../../../src/render/workbook-template/workbook/addresses.ts';
 import { cases } from '../../../support/fuzz.ts';
 
 describe('createReferenceMap', () => {
@@ -127,7 +127,7 @@ it('reads any text in pieces that are the text', () => {
       const formula = parts.join('');
       const read = parseFormula(formula);
       expect(read.map((piece) => (typeof piece === 'string' ? piece : piece.raw)).join('')).toBe(formula);
-      expect(fillDown(formula, 0, 0)).toBe(formula);
+      expect(createFillDown(formula)(0, 0)).toBe(formula);
     }),
     cases(5_000),
   );

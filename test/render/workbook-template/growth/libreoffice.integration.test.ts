@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fillDown, mapFormula } from '../../../../src/render/workbook-template/growth/map-formula.ts';
+import { createFillDown, mapFormula } from '../../../../src/render/workbook-template/growth/map-formula.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 import { program } from '../../../support/debian.ts';
 import { runMacro } from '../../../support/libreoffice-macro.ts';
@@ -62,6 +62,6 @@ it('maps and fills formulas as LibreOffice does when rows are inserted and cells
   );
   expect(found).toEqual([
     ...MOVED.map((formula) => calc(mapFormula(formula, 'Board', map))),
-    ...FILLED.map((formula) => calc(fillDown(formula, 3, 0))),
+    ...FILLED.map((formula) => calc(createFillDown(formula)(3, 0))),
   ]);
 }, 120_000);

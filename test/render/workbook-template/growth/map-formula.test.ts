@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RowBand } from '../../../../src/render/workbook-template/growth/growth.ts';
-import { fillDown, mapFormula } from '../../../../src/render/workbook-template/growth/map-formula.ts';
+import { createFillDown, mapFormula } from '../../../../src/render/workbook-template/growth/map-formula.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 
 const band = (rows: number): RowBand => ({
@@ -65,7 +65,7 @@ describe('mapFormula', () => {
   it('returns the formula as it is while nothing moves', () => expect(on(4)('SUM(B2:B5)')).toBe('SUM(B2:B5)'));
 });
 
-describe('fillDown', () => {
+describe('createFillDown', () => {
   it.each([
     ['SUM(B$2:B5)*$C5/D$6', 10, 0, 'SUM(B$2:B15)*$C15/D$6'],
     ['Z1+$Z1+ZZ$1', 0, 1, 'AA1+$Z1+AAA$1'],
@@ -73,6 +73,6 @@ describe('fillDown', () => {
     ['Other!A1+Jan:Dec!B1+XFD2', -1, 1, 'Other!#REF!+Jan:Dec!#REF!+#REF!'],
     ['cases[@A1]&"A1"&A1#', 1, 0, 'cases[@A1]&"A1"&A2#'],
   ])('of %s by %i rows and %i columns', (formula, rows, columns, filled) =>
-    expect(fillDown(formula, rows, columns)).toBe(filled),
+    expect(createFillDown(formula)(rows, columns)).toBe(filled),
   );
 });

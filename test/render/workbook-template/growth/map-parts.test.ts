@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
-import type { BoundCells } from '../../../../src/render/workbook-template/fill/bound-cells.ts';
 import { mapParts } from '../../../../src/render/workbook-template/growth/map-parts.ts';
+import type { BoundCells } from '../../../../src/render/workbook-template/growth/parts/cached/chart-points.ts';
 import { findStretchedDrawings } from '../../../../src/render/workbook-template/growth/parts/find-stretched-drawings.ts';
 import { planGrowth } from '../../../../src/render/workbook-template/growth/plan-growth.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { CellValue } from '../../../../src/render/workbook-template/binding/bindings.ts';
-import type { BoundCells } from '../../../../src/render/workbook-template/fill/bound-cells.ts';
-import { createDataMap } from '../../../../src/render/workbook-template/growth/parts/cached/data-map.ts';
+import type { BoundCells } from '../../../../src/render/workbook-template/growth/parts/cached/chart-points.ts';
+import { createDataMap } from '../../../../src/render/workbook-template/growth/parts/cached/charts-and-pivots.ts';
 import { mapChart } from '../../../../src/render/workbook-template/growth/parts/cached/map-chart.ts';
 import { mapChartex } from '../../../../src/render/workbook-template/growth/parts/cached/map-chartex.ts';
 import {
@@ -15,7 +15,6 @@ import {
   mapSingleXmlCells,
 } from '../../../../src/render/workbook-template/growth/parts/map-cell-lists.ts';
 import { mapComments, moveComments } from '../../../../src/render/workbook-template/growth/parts/map-comments.ts';
-import { mapControl } from '../../../../src/render/workbook-template/growth/parts/map-controls.ts';
 import {
   lastRowOfKeptSizes,
   mapChartShapes,
@@ -25,6 +24,7 @@ import { mapTable } from '../../../../src/render/workbook-template/growth/parts/
 import { mapVml } from '../../../../src/render/workbook-template/growth/parts/map-vml.ts';
 import { mapWorkbookPart } from '../../../../src/render/workbook-template/growth/parts/map-workbook-part.ts';
 import { readRowHeights } from '../../../../src/render/workbook-template/growth/parts/row-heights.ts';
+import { mapControl } from '../../../../src/render/workbook-template/growth/parts/sheet-parts.ts';
 import { createReferenceMap } from '../../../../src/render/workbook-template/growth/reference-map.ts';
 import { parseRange } from '../../../../src/render/workbook-template/workbook/addresses.ts';
 import type { DefinedName } from '../../../../src/render/workbook-template/workbook/workbook.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DocketError } from '../../../../src/base/error.ts';
 import { planGrowth } from '../../../../src/render/workbook-template/growth/plan-growth.ts';
-import { parseRange } from '../../../../src/render/workbook-template/workbook/addresses.ts';
-import { MAX_ROW } from '../../../../src/render/workbook-template/workbook/cells.ts';
+import { MAX_ROW, parseRange } from '../../../../src/render/workbook-template/workbook/addresses.ts';
 import type { TemplateTable } from '../../../../src/render/workbook-template/workbook/workbook.ts';
 
 function table(name: string, ref: string, totalsRows = 0): TemplateTable {

@@ -54,7 +54,7 @@ export const ReceivedTable = ({ deliveries, caption, now, showRecipient }: Recei
 );
 
 /** `E-mail with xlsx, pdf`. */
-export function contentText(content: DeliveredContent | null): string {
+function contentText(content: DeliveredContent | null): string {
   if (content === null) return 'Delivery';
   if (content.kind === 'notice') return 'Notice to the owner';
   const formats = content.formats.join(', ');

@@ -25,7 +25,7 @@ export interface ZoneSubject {
 }
 
 /** `UTC`, or `Europe/Zurich +01:00`: the offset that holds now. */
-export const zoneText = (name: string, now: number): string => {
+const zoneText = (name: string, now: number): string => {
   const time = DateTime.fromMillis(now, { zone: name });
   return name === 'UTC' ? 'UTC' : `${name} ${time.toFormat('ZZ')}`;
 };

@@ -1,7 +1,5 @@
-import type { CommentSpan } from '../../../../definitions/commentary/comment-text.ts';
-import { parseComment } from '../../../../definitions/commentary/comment-text.ts';
-import { figureQuoter } from '../../../../services/reviews/quoted-figures.ts';
-import type { ReviewView } from '../../../../services/reviews/review-service.ts';
+import { type CommentSpan, parseComment } from '../../../../definitions/commentary/comment-text.ts';
+import { figureQuoter, type ReviewView } from '../../../../services/reviews/review-service.ts';
 
 interface CommentTextProps {
   /** As typed. */

@@ -1,7 +1,8 @@
 import type { ReviewPhase } from '../../../../run/review/review-state.ts';
 import type { ReviewView } from '../../../../services/reviews/review-service.ts';
 import type { HeldRun } from '../../../access/access.ts';
-import { ApproveForm, RejectForm } from '../../forms/approval-forms.tsx';
+import { ApproveForm, RejectForm, shortHash } from '../../forms/approval-forms.tsx';
+import { sectionKey } from '../../forms/comment-form.tsx';
 import { OpenReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';
 import { MissingFigures, Recipients } from '../../forms/release-review.tsx';
 import { DEFAULT_APPROVAL_REASON } from '../../routes/review-actions.ts';
@@ -10,7 +11,6 @@ import { formatByteCount, formatCounted } from '../format-numbers.ts';
 import { canAct, Fact, type LayoutData } from '../layout.tsx';
 import { RelativeTime, Timestamp } from '../time.tsx';
 import { CommentHistory } from './review-history.tsx';
-import { reviewFilePath, reviewPreviewPath, sectionKey, shortHash } from './review-links.ts';
 import { ReviewSections } from './review-sections.tsx';
 
 interface ReviewPanelProps {
@@ -278,3 +278,10 @@ const EmailPreview = ({ view: { files, record } }: { readonly view: ReviewView }
       ></iframe>
     </details>
   ) : null;
+
+/** A rendered file of the content under review. */
+const reviewFilePath = (run: string, name: string): string =>
+  `/api/runs/${run}/review/files/${encodeURIComponent(name)}`;
+
+/** The e-mail of the content under review, as a page. */
+const reviewPreviewPath = (run: string): string => `/api/runs/${run}/review/preview`;

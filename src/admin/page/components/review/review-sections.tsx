@@ -1,12 +1,11 @@
 import type { CarriedComment, ReviewView } from '../../../../services/reviews/review-service.ts';
-import { CommentForm } from '../../forms/comment-form.tsx';
+import { CommentForm, sectionKey } from '../../forms/comment-form.tsx';
 import type { RejectedForm } from '../../forms/reason-form.tsx';
 import { formatCounted } from '../format-numbers.ts';
 import { canAct, type LayoutData } from '../layout.tsx';
 import { When } from '../time.tsx';
 import { CommentText } from './comment-text.tsx';
 import { FigureTable, quotableFigures } from './figure-table.tsx';
-import { sectionKey } from './review-links.ts';
 
 interface ReviewSectionsProps {
   readonly layout: LayoutData;

@@ -6,9 +6,15 @@ import { formatZonedInstant } from '../../../figures/format-date.ts';
 import { betterOf } from '../../../figures/judge.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
-import { type CommentData, commentData } from './comment-data.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
-import { createRowBudget, type SectionData, sectionData, unprintedSectionData } from './section-data.ts';
+import {
+  type CommentData,
+  commentData,
+  createRowBudget,
+  type SectionData,
+  sectionData,
+  unprintedSectionData,
+} from './section-data.ts';
 
 /** Sections from which on a pack has a table of contents. */
 const MIN_CONTENTS = 12;

@@ -1,9 +1,8 @@
 import { DEFAULT_LOCALE, messagesFor } from '../../../../i18n/messages.ts';
 import type { ChartData, SeriesData } from './chart-data.ts';
-import type { CommentData } from './comment-data.ts';
 import type { PackData } from './pack-data.ts';
 import type { PanelData, ScorecardData } from './scorecard-data.ts';
-import type { SectionData } from './section-data.ts';
+import type { CommentData, SectionData } from './section-data.ts';
 import type { CellData, TableData } from './table-data.ts';
 
 const cell = (text: string, more: Partial<CellData> = {}): CellData => ({

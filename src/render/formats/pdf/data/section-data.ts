@@ -1,9 +1,10 @@
 import { firstRows } from '../../../../fetch/rows.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import type { ColumnBlock, PackSection, SectionOf } from '../../../pack/pack.ts';
+import { blockLines } from '../../../pack/review/block-lines.ts';
+import type { PackComment } from '../../../pack/review/review.ts';
 import { totalHeading } from '../../../table-notes.ts';
 import { type ChartData, chartData } from './chart-data.ts';
-import { type CommentData, commentData } from './comment-data.ts';
 import { type PanelData, panelData, type ScorecardData, scorecardData } from './scorecard-data.ts';
 import { blockTable, type TableData, transposedTable } from './table-data.ts';
 
@@ -164,3 +165,25 @@ function plainTables(section: SectionOf<'table'>, context: SectionContext, empty
 
 const restText = (shown: number, all: number, { locale, formats }: SectionContext): string =>
   messagesFor(locale).pdf.firstRows(shown, all, formats);
+
+/** A piece of a line. */
+interface SpanData {
+  readonly text: string;
+  readonly emphasis: '' | 'em' | 'strong';
+}
+
+/** A comment of a person as a template lays it out. */
+export interface CommentData {
+  /** Who wrote it, and when. */
+  readonly heading: string;
+  /** Paragraphs, and items of lists. `marker` is empty for a paragraph. */
+  readonly lines: readonly { readonly marker: string; readonly spans: readonly SpanData[] }[];
+}
+
+export const commentData = ({ heading, blocks }: PackComment): CommentData => ({
+  heading,
+  lines: blockLines(blocks).map(({ marker, spans }) => ({
+    marker,
+    spans: spans.map(({ text, emphasis }): SpanData => ({ text, emphasis: emphasis ?? '' })),
+  })),
+});

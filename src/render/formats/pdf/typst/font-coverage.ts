@@ -24,7 +24,7 @@ const NEEDS_NO_GLYPH = /\s|\p{Default_Ignorable_Code_Point}/u;
 const UNPRINTABLE = /[^\P{Cc}\s]|[\p{Cs}\p{Cn}\p{Co}\ufeff]/u;
 
 /** Inclusive ranges of code points that a TrueType font has glyphs for, by its table `cmap` (formats 4 and 12). */
-export function glyphRanges(font: Buffer): readonly (readonly [number, number])[] {
+function glyphRanges(font: Buffer): readonly (readonly [number, number])[] {
   const tables = font.readUInt16BE(4);
   for (let index = 0; index < tables; index += 1) {
     const entry = 12 + 16 * index;

@@ -14,7 +14,7 @@ const CHARACTER_PIXELS = 7;
 export const CHART_ROW_POINTS = 14.25;
 
 /** The cell at a distance from the left edge of a sheet, in characters. */
-export function cellAt(widths: readonly number[], row: number, characters: number): CellPosition {
+function cellAt(widths: readonly number[], row: number, characters: number): CellPosition {
   let left = characters;
   for (const [column, width] of widths.entries()) {
     if (left < width) return { row, column, x: left * CHARACTER_PIXELS };

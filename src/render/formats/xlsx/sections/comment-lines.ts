@@ -1,5 +1,5 @@
-import type { CommentSpan } from '../../../../definitions/commentary/comment-text.ts';
-import { blockLines, partsOf, spansText } from '../../../pack/review/block-lines.ts';
+import { type CommentSpan, spansText } from '../../../../definitions/commentary/comment-text.ts';
+import { blockLines, partsOf } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import type { TextRun } from '../package/sheet-rows.ts';
 import { type CellStyle, STYLES } from '../style/styles.ts';

@@ -6,7 +6,7 @@ import { commentLines, type SheetLine } from './comment-lines.ts';
 
 export type { SheetLine };
 
-export function linePoints(
+function linePoints(
   { text, style: { font: { bold = false, size = FONT.size } = {} } }: SheetLine,
   width: LineWidth,
 ): number {

@@ -2,8 +2,7 @@ import type { ReferenceMap } from '../../growth/growth.ts';
 import { createFillDown, mapFormula } from '../../growth/map-formula.ts';
 import { changeAttributes, escapeXmlText } from '../../package/tokenize-xml.ts';
 import type { XmlOpen } from '../../package/xml-tokens.ts';
-import { formatCell, formatRange, parseCell, parseRange } from '../../workbook/addresses.ts';
-import type { CellRange } from '../../workbook/cells.ts';
+import { type CellRange, formatCell, formatRange, parseCell, parseRange } from '../../workbook/addresses.ts';
 import type { CellFormula, SheetCell } from './sheet-rows.ts';
 
 /** A formula that several cells share (`t="shared"`): the first of them has its text. */

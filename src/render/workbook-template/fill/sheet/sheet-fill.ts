@@ -1,7 +1,6 @@
 import type { CellValue } from '../../binding/bindings.ts';
 import { type GrowthPlan, insertedRows, type RowBand } from '../../growth/growth.ts';
-import { sameName } from '../../workbook/addresses.ts';
-import { MAX_ROW } from '../../workbook/cells.ts';
+import { MAX_ROW, sameName } from '../../workbook/addresses.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from '../../workbook/workbook.ts';
 
 /** What a sheet gets. */

@@ -2,12 +2,10 @@ import { relationshipKind } from '../../package/relationships.ts';
 import type { TemplatePackage } from '../../package/template-package.ts';
 import type { XmlOpen } from '../../package/xml-tokens.ts';
 import type { TemplateProblem } from '../../template-problem.ts';
-import { formatRange } from '../../workbook/addresses.ts';
-import type { CellRange } from '../../workbook/cells.ts';
+import { type CellRange, formatRange } from '../../workbook/addresses.ts';
 import { bodyRows, type TemplateSheet, type TemplateTable } from '../../workbook/workbook.ts';
 import { isSplitBy } from '../plan-growth.ts';
-import { rewriteXml } from './rewrite-xml.ts';
-import { readPart, tokensOf, type XmlPart } from './xml-part.ts';
+import { readPart, rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
 /**
  * Charts and pictures beside tables that are sized with their cells: they become taller with each row that is inserted.

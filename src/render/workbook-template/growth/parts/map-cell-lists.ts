@@ -1,10 +1,8 @@
-import { formatCell, parseCell, parseRange } from '../../workbook/addresses.ts';
-import type { CellRange } from '../../workbook/cells.ts';
+import { type CellRange, formatCell, parseCell, parseRange } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
 import { mapRef } from './map-tables.ts';
-import { rewriteXml } from './rewrite-xml.ts';
-import { tokensOf, type XmlPart } from './xml-part.ts';
+import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
 /** Single cells that are mapped to an XML schema. */
 export const mapSingleXmlCells = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>

@@ -1,7 +1,6 @@
 import { formatCell, parseCell } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
-import { rewriteXml } from './rewrite-xml.ts';
-import { tokensOf, type XmlPart } from './xml-part.ts';
+import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
 const COMMENTS = new Set(['comment', 'threadedComment']);
 

@@ -1,10 +1,9 @@
 import type { XmlOpen, XmlToken } from '../../package/xml-tokens.ts';
-import { MAX_ROW } from '../../workbook/cells.ts';
+import { MAX_ROW } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
-import { rewriteXml, textOf } from './rewrite-xml.ts';
+import { rewriteXml, textOf, tokensOf, type XmlPart } from './rewrite-xml.ts';
 import type { RowHeights } from './row-heights.ts';
-import { tokensOf, type XmlPart } from './xml-part.ts';
 
 /** Attributes with the cells that a shape or a picture shows, by element. */
 const LINKS = new Map([

@@ -1,7 +1,6 @@
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
-import { rewriteXml } from './rewrite-xml.ts';
-import { tokensOf, type XmlPart } from './xml-part.ts';
+import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
 /**
  * The relationships of a drawing or a sheet: links of pictures and shapes to a place in the workbook (`#Board!B4`).

@@ -1,8 +1,7 @@
 import { formatRange, parseRange } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
-import { rewriteXml } from './rewrite-xml.ts';
-import { tokensOf, type XmlPart } from './xml-part.ts';
+import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
 /** Elements that say which cells a table, its filter or its order covers. */
 const WITH_RANGE = new Set(['table', 'autoFilter', 'sortState', 'sortCondition']);

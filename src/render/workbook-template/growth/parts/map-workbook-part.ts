@@ -2,8 +2,7 @@ import type { XmlOpen } from '../../package/xml-tokens.ts';
 import type { TemplateWorkbook } from '../../workbook/workbook.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
-import { prefixOf, rawOf, rewriteXml, type XmlRewriter } from './rewrite-xml.ts';
-import { tokensOf, type XmlPart } from './xml-part.ts';
+import { prefixOf, rawOf, rewriteXml, tokensOf, type XmlPart, type XmlRewriter } from './rewrite-xml.ts';
 
 /** What precedes `calcPr` in a workbook (ECMA-376 part 1, §18.2.27). */
 const BEFORE_CALCULATION = ['sheets', 'functionGroups', 'externalReferences', 'definedNames'];

@@ -2,16 +2,16 @@ import { relationshipKind, relationshipsPart } from '../../package/relationships
 import type { TemplatePackage } from '../../package/template-package.ts';
 import type { TemplateSheet, TemplateTable } from '../../workbook/workbook.ts';
 import type { ReferenceMap, RowBand } from '../growth.ts';
+import { mapFormula } from '../map-formula.ts';
 import { mapPivotTable } from './cached/map-pivot.ts';
 import { mapNamedViews, mapSingleXmlCells } from './map-cell-lists.ts';
 import { commentedCells, mapComments, moveComments } from './map-comments.ts';
-import { mapControl } from './map-controls.ts';
 import { lastRowOfKeptSizes, mapDrawing } from './map-drawing.ts';
 import { mapLinks } from './map-links.ts';
 import { mapTable } from './map-tables.ts';
 import { mapVml } from './map-vml.ts';
+import { readPart, rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 import { readRowHeights } from './row-heights.ts';
-import { readPart, type XmlPart } from './xml-part.ts';
 
 export interface SheetSources {
   readonly template: TemplatePackage;
@@ -77,3 +77,20 @@ export async function mapSheetParts({
   }
   return changes;
 }
+
+const FORMULAS = ['fmlaLink', 'fmlaRange', 'fmlaTxbx', 'fmlaGroup'];
+
+/** The properties of a form control: the cells that it reads and writes. A list over one cell is over a table of one row. */
+export const mapControl = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
+  rewriteXml(tokensOf(part), {
+    attributes: ({ local, attributes }) => {
+      if (local !== 'formControlPr') return undefined;
+      const changes: Record<string, string> = {};
+      for (const name of FORMULAS) {
+        const formula = attributes[name];
+        const single = name === 'fmlaRange' ? 'body' : 'cell';
+        if (formula) changes[name] = mapFormula(formula, sheet, map, undefined, single);
+      }
+      return changes;
+    },
+  });

@@ -1,8 +1,8 @@
 import type { TemplateProblem } from '../../template-problem.ts';
-import { attributeOf } from '../attributes.ts';
 import { clipText } from '../invalid-template.ts';
 import type { TemplatePackage } from '../template-package.ts';
 import { tokenizeXmlStream } from '../tokenize-xml.ts';
+import { attributeOf } from '../xml-tokens.ts';
 import { type ExternalLink, linkProblem } from './refused-links.ts';
 
 /** Elements whose text is a formula, in sheets, tables and the workbook. */

@@ -1,9 +1,9 @@
 import type { TemplateProblem } from '../../template-problem.ts';
-import { attributeOf, prefixedAttributeOf } from '../attributes.ts';
 import { clipText } from '../invalid-template.ts';
 import { relationshipKind } from '../relationships.ts';
 import type { TemplatePackage } from '../template-package.ts';
 import { tokenizeXml } from '../tokenize-xml.ts';
+import { attributeOf, prefixedAttributeOf } from '../xml-tokens.ts';
 
 /** A link to another workbook, a DDE server or an OLE object, by the number that formulas call it by: `[1]Sheet1!A1`. */
 export interface ExternalLink {

@@ -1,5 +1,4 @@
-import { columnNumber, sameName } from '../../../workbook/addresses.ts';
-import { type CellRange, MAX_COLUMN, MAX_ROW } from '../../../workbook/cells.ts';
+import { type CellRange, columnNumber, MAX_COLUMN, MAX_ROW, sameName } from '../../../workbook/addresses.ts';
 import type { DefinedName } from '../../../workbook/workbook.ts';
 import { type FormulaReference, parseFormula } from '../../formula-references.ts';
 

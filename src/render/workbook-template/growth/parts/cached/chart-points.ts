@@ -1,9 +1,22 @@
 import type { CellValue } from '../../../binding/bindings.ts';
-import { type BoundCells, MAX_CACHED_POINTS } from '../../../fill/bound-cells.ts';
-import type { CellRange } from '../../../workbook/cells.ts';
+import type { CellRange } from '../../../workbook/addresses.ts';
 import type { DefinedName } from '../../../workbook/workbook.ts';
 import type { ReferenceMap } from '../../growth.ts';
 import { type Area, findAreas } from './areas.ts';
+
+/** More values than these are not kept in a chart: Excel reads them from the cells anyway. */
+export const MAX_CACHED_POINTS = 10_000;
+
+/** What bound tables and names write, by its place in the filled workbook. */
+export interface BoundCells {
+  /**
+   * The values of a range, row by row. Undefined where one of its cells is not bound, or a formula computes it, or there are
+   * more than `MAX_CACHED_POINTS`.
+   */
+  values(sheet: string, range: CellRange): readonly CellValue[] | undefined;
+  /** A cell of the range is bound: what the template's charts and pivot tables remember of it is the sample. */
+  touches(sheet: string, range: CellRange): boolean;
+}
 
 /** What a chart remembers of the cells of a reference: as in the template, nothing, or these values, row by row. */
 export type CachedPoints = 'keep' | 'drop' | { readonly values: readonly CellValue[]; readonly columns: number };

@@ -1,12 +1,11 @@
-import type { BoundCells } from '../../../fill/bound-cells.ts';
 import type { TemplatePackage } from '../../../package/template-package.ts';
+import type { CellRange } from '../../../workbook/addresses.ts';
 import type { TemplateWorkbook } from '../../../workbook/workbook.ts';
-import type { GrowthPlan, ReferenceMap } from '../../growth.ts';
+import { type GrowthPlan, insertedRows, type ReferenceMap } from '../../growth.ts';
 import { mapChartShapes } from '../map-drawing.ts';
-import { readPart, type XmlPart } from '../xml-part.ts';
+import { readPart, type XmlPart } from '../rewrite-xml.ts';
 import type { Area } from './areas.ts';
-import { type ChartSources, possiblyComputed } from './chart-points.ts';
-import { createDataMap } from './data-map.ts';
+import { type BoundCells, type ChartSources, possiblyComputed } from './chart-points.ts';
 import { findComputed } from './find-computed.ts';
 import { type ChartReference, chartReferences, mapChart } from './map-chart.ts';
 import { chartexReferences, mapChartex } from './map-chartex.ts';
@@ -76,3 +75,25 @@ const MAPPERS = {
   shapes: (part: XmlPart, { map }: ChartSources) => mapChartShapes(part, map),
   pivot: mapPivotCache,
 };
+
+/**
+ * A map for what reads values: a range beside the tables that ends with their last row does not grow, because no data comes
+ * there. A chart over it would show empty points.
+ */
+export const createDataMap = (map: ReferenceMap, plan: GrowthPlan): ReferenceMap => ({
+  ...map,
+  range: (sheet, range, single) =>
+    isBeside(plan, sheet, range)
+      ? {
+          from: { row: map.row(sheet, range.from.row), column: range.from.column },
+          to: { row: map.row(sheet, range.to.row), column: range.to.column },
+        }
+      : map.range(sheet, range, single),
+});
+
+function isBeside(plan: GrowthPlan, sheet: string, { from, to }: CellRange): boolean {
+  const bands = [...plan].find(([name]) => name.toLowerCase() === sheet.toLowerCase())?.[1] ?? [];
+  const band = bands.find(({ last }) => last === to.row);
+  if (band === undefined || insertedRows(band) === 0) return false;
+  return band.tables.every(({ fromColumn, toColumn }) => to.column < fromColumn || toColumn < from.column);
+}

@@ -1,7 +1,13 @@
 import type { TemplatePackage } from '../../../package/template-package.ts';
 import { tokenizeXmlStream } from '../../../package/tokenize-xml.ts';
-import { parseCell, parseRange, sameName } from '../../../workbook/addresses.ts';
-import type { CellAddress, CellRange } from '../../../workbook/cells.ts';
+import {
+  type CellAddress,
+  type CellRange,
+  intersects,
+  parseCell,
+  parseRange,
+  sameName,
+} from '../../../workbook/addresses.ts';
 import type { TemplateWorkbook } from '../../../workbook/workbook.ts';
 
 interface Watched {
@@ -52,7 +58,7 @@ async function watch(
         } else if (token.local === 'f') {
           // Array formulas and data tables are in their first cell.
           const range = parseRange(token.attributes.ref ?? '') ?? { from: cell, to: cell };
-          for (const one of watched) if (overlaps(one.range, range) || includes(one.range, cell)) one.computed = true;
+          for (const one of watched) if (intersects(one.range, range) || includes(one.range, cell)) one.computed = true;
         }
       }
       if (watched.every(({ computed }) => computed)) break;
@@ -62,10 +68,4 @@ async function watch(
   }
 }
 
-const overlaps = (one: CellRange, other: CellRange): boolean =>
-  one.from.row <= other.to.row &&
-  other.from.row <= one.to.row &&
-  one.from.column <= other.to.column &&
-  other.from.column <= one.to.column;
-
-const includes = (range: CellRange, cell: CellAddress): boolean => overlaps(range, { from: cell, to: cell });
+const includes = (range: CellRange, cell: CellAddress): boolean => intersects(range, { from: cell, to: cell });

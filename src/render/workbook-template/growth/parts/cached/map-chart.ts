@@ -1,7 +1,6 @@
 import type { XmlOpen, XmlToken } from '../../../package/xml-tokens.ts';
 import { mapFormula } from '../../map-formula.ts';
-import { rewriteXml, textOf } from '../rewrite-xml.ts';
-import { tokensOf, type XmlPart } from '../xml-part.ts';
+import { rewriteXml, textOf, tokensOf, type XmlPart } from '../rewrite-xml.ts';
 import { type ChartSources, cachedPoints } from './chart-points.ts';
 import { type CacheKind, rewriteCache } from './point-cache.ts';
 

@@ -1,11 +1,9 @@
-import { booleanOf } from '../../../package/attributes.ts';
-import type { XmlOpen } from '../../../package/xml-tokens.ts';
+import { booleanOf, type XmlOpen } from '../../../package/xml-tokens.ts';
 import { formatRange, parseRange, sameName } from '../../../workbook/addresses.ts';
 import type { TemplateTable } from '../../../workbook/workbook.ts';
 import type { ReferenceMap } from '../../growth.ts';
 import { mapRef } from '../map-tables.ts';
-import { rewriteXml } from '../rewrite-xml.ts';
-import { tokensOf, type XmlPart } from '../xml-part.ts';
+import { rewriteXml, tokensOf, type XmlPart } from '../rewrite-xml.ts';
 import { type Area, findAreas } from './areas.ts';
 import { type ChartSources, fillArea } from './chart-points.ts';
 

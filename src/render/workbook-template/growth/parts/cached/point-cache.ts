@@ -52,12 +52,12 @@ export function rewriteLevel(kind: 'numbers' | 'texts', points: CachedPoints, fi
   };
 }
 
-export const fits = (kind: CacheKind, values: readonly CellValue[]): boolean =>
+const fits = (kind: CacheKind, values: readonly CellValue[]): boolean =>
   kind === 'numbers'
     ? values.every((value) => typeof value !== 'string' && typeof value !== 'boolean')
     : values.every((value) => value === null || typeof value === 'string');
 
-export const textOfValue = (value: CellValue): string =>
+const textOfValue = (value: CellValue): string =>
   value === null ? '' : typeof value === 'object' ? String(value.serial) : String(value);
 
 const pointsXml = (values: readonly CellValue[], prefix: string): string =>

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { toSingleLine } from '../base/text/bidi.ts';
+import { toSingleLine } from '../../base/text/bidi.ts';
 import {
   cleanLines,
   command,

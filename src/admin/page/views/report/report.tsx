@@ -1,7 +1,7 @@
-import type { Period } from '../../../definitions/periods/period.ts';
-import type { RunRecord } from '../../../run/run-record.ts';
-import type { ReportDetail } from '../../access/access.ts';
-import { FileList, hasEmail, previewPath, type RunFilesView } from '../components/file-list.tsx';
+import type { Period } from '../../../../definitions/periods/period.ts';
+import type { RunRecord } from '../../../../run/run-record.ts';
+import type { ReportDetail } from '../../../access/access.ts';
+import { FileList, hasEmail, previewPath, type RunFilesView } from '../../components/file-list.tsx';
 import {
   canAct,
   EmptyState,
@@ -10,13 +10,13 @@ import {
   PageLayout,
   Section,
   type ViewProps,
-} from '../components/layout.tsx';
-import { RunLink, RunTable, reportPath, runZone } from '../components/run-table.tsx';
-import { RelativeTime, Timestamp, When } from '../components/time.tsx';
-import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
-import { RunNowForm } from '../forms/run-now-form.tsx';
-import type { Loaded, loadReport } from '../routes/loaders.ts';
-import { PauseLine } from './pauses.tsx';
+} from '../../components/layout.tsx';
+import { RunLink, RunTable, reportPath, runZone } from '../../components/run-table.tsx';
+import { RelativeTime, Timestamp, When } from '../../components/time.tsx';
+import { ReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';
+import { RunNowForm } from '../../forms/run-now-form.tsx';
+import type { Loaded, loadReport } from '../../routes/loaders.ts';
+import { PauseLine } from '../pauses.tsx';
 import { OutlineFacts, ReportContents, ReportRecipients } from './report-outline.tsx';
 import { WorkbookTemplate } from './workbook-template.tsx';
 
@@ -218,7 +218,7 @@ const PauseForm = ({ layout, report: { pause }, path, refused }: PauseFormProps)
 };
 
 /** YAML with highlighted keys and comments. */
-export const YamlSource = ({ text }: { readonly text: string }) => (
+const YamlSource = ({ text }: { readonly text: string }) => (
   <pre class="yaml">
     <code>{text.trimEnd().split('\n').map(highlightLine)}</code>
   </pre>

@@ -1,6 +1,6 @@
-import type { ErrorJson } from '../base/error.ts';
-import { toSingleLine } from '../base/text/bidi.ts';
-import type { Receipt } from './ledger/ledger.ts';
+import type { ErrorJson } from '../../base/error.ts';
+import { toSingleLine } from '../../base/text/bidi.ts';
+import type { Receipt } from '../ledger/ledger.ts';
 
 /** What a notice is about. */
 export interface NoticeContent {

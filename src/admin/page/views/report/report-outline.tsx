@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
-import type { ReportOutline } from '../../../services/definitions/report-outline.ts';
-import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, Fact, Section, Table } from '../components/layout.tsx';
+import type { ReportOutline } from '../../../../services/definitions/report-outline.ts';
+import { formatCounted } from '../../components/format-numbers.ts';
+import { EmptyState, Fact, Section, Table } from '../../components/layout.tsx';
 
 /** Names of output formats and delivery kinds for people; others are shown as they are. */
 const FORMAT_LABELS: Readonly<Record<string, string>> = { xlsx: 'Excel workbook', csv: 'CSV', pdf: 'PDF' };

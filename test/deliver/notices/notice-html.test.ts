@@ -1,9 +1,8 @@
 import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
-import { noticeHtml } from '../../src/deliver/notice-html.ts';
-import type { NoticeContent } from '../../src/deliver/notice-text.ts';
-import { buildNotice, noticeText } from '../../src/deliver/notice-text.ts';
-import { buildEmail } from '../../src/deliver/targets/email/email-message.ts';
+import { noticeHtml } from '../../../src/deliver/notices/notice-html.ts';
+import { buildNotice, type NoticeContent, noticeText } from '../../../src/deliver/notices/notice-text.ts';
+import { buildEmail } from '../../../src/deliver/targets/email/email-message.ts';
 
 const CONTENT: NoticeContent = {
   order: {

@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import { DocketError } from '../base/error.ts';
-import type { AttemptRecord } from './archive/attempt-log.ts';
-import { attempt, reconcileRow, type SendFn } from './attempt.ts';
-import type { CircuitBreaker } from './circuit/circuit-breaker.ts';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import type { AttemptRecord } from '../archive/attempt-log.ts';
+import { attempt, reconcileRow, type SendFn } from '../attempt.ts';
+import type { CircuitBreaker } from '../circuit/circuit-breaker.ts';
 import {
   type ArchivedState,
   type Ledger,
@@ -10,13 +10,13 @@ import {
   type NewDelivery,
   NOTICE_TARGET,
   type Receipt,
-} from './ledger/ledger.ts';
+} from '../ledger/ledger.ts';
+import type { DeliveredEvent } from '../send-pending.ts';
+import { buildEmail, messageIdOf } from '../targets/email/email-message.ts';
+import { emailSender } from '../targets/email/email-target.ts';
+import type { MailRoute } from '../targets/target.ts';
 import { noticeHtml } from './notice-html.ts';
 import { type Notice, noticeText } from './notice-text.ts';
-import type { DeliveredEvent } from './sending/send-pending.ts';
-import { buildEmail, messageIdOf } from './targets/email/email-message.ts';
-import { emailSender } from './targets/email/email-target.ts';
-import type { MailRoute } from './targets/target.ts';
 
 /** Delays before retries of a deferred notice: no later call retries it. */
 const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;

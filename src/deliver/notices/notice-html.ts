@@ -1,4 +1,4 @@
-import { balanceBidiControls, toSingleLine } from '../base/text/bidi.ts';
+import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Notice, NoticeGroup, NoticeLine } from './notice-text.ts';
 
 /** The colours of the reports' e-mails, in light and dark. */

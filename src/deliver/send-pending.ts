@@ -1,12 +1,12 @@
-import type { Clock } from '../../base/clock.ts';
-import { DocketError } from '../../base/error.ts';
-import { noTrace, type Trace } from '../../base/trace.ts';
-import type { Archive, PublishedRun } from '../archive/archive.ts';
-import { type AttemptPorts, beginAndSend, type EndedAttempt, type SendFn } from '../attempt.ts';
-import type { OutageTracker } from '../circuit/outage-tracker.ts';
-import type { FenceInput } from '../fence.ts';
-import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from '../ledger/ledger.ts';
-import type { Delivery } from '../targets/target.ts';
+import type { Clock } from '../base/clock.ts';
+import { DocketError } from '../base/error.ts';
+import { noTrace, type Trace } from '../base/trace.ts';
+import type { Archive, PublishedRun } from './archive/archive.ts';
+import { type AttemptPorts, beginAndSend, type EndedAttempt, type SendFn } from './attempt.ts';
+import type { OutageTracker } from './circuit/outage-tracker.ts';
+import type { FenceInput } from './fence.ts';
+import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from './ledger/ledger.ts';
+import type { Delivery } from './targets/target.ts';
 
 /** Emitted for each delivery that this call attempts, skips or finds to be down. */
 export interface DeliveredEvent {

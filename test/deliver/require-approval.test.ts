@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
-import type { Manifest } from '../../../src/deliver/archive/manifest.ts';
-import { assertApproved } from '../../../src/deliver/archive/reviews/require-approval.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
+import type { Manifest } from '../../src/deliver/archive/manifest.ts';
+import { assertApproved } from '../../src/deliver/deliver.ts';
 
 const given = (person: string, principal: string) => ({ person, principal, name: person, at: '', reason: '' });
 const [ANN, ANN_AGAIN, BEN] = [given('ann', 'token:a'), given('ann', 'token:b'), given('ben', 'token:c')];

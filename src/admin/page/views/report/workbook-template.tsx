@@ -1,7 +1,7 @@
-import type { TemplateView } from '../../../services/definitions/template-view.ts';
-import { formatCounted } from '../components/format-numbers.ts';
-import { Section, Table } from '../components/layout.tsx';
-import { TableColumns } from '../components/workbook/columns.tsx';
+import type { TemplateView } from '../../../../services/definitions/template-view.ts';
+import { formatCounted } from '../../components/format-numbers.ts';
+import { Section, Table } from '../../components/layout.tsx';
+import { TableColumns } from '../../components/workbook/columns.tsx';
 
 /** The template of a report's workbook: what is wrong with it, and which of its tables and cells get what. */
 export const WorkbookTemplate = ({ view: { template, tables, names, problems } }: { readonly view: TemplateView }) => {

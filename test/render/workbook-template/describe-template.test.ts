@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outlineOfDefinition } from '../../../src/render/workbook-template/binding/outline.ts';
-import { checkWorkbookTemplate } from '../../../src/render/workbook-template/check-template.ts';
 import { describeWorkbookTemplate } from '../../../src/render/workbook-template/describe-template.ts';
 import { CATALOG, definitionOf } from '../../support/reports.ts';
 
@@ -104,7 +103,7 @@ describe('a template of a workbook', () => {
         'docket.nothing': 'Front!$A$7',
       }),
     );
-    const problems = await checkWorkbookTemplate(path, OUTLINE);
+    const problems = (await describeWorkbookTemplate(path, OUTLINE)).problems;
     expect(problems.map(({ severity, code, at }) => [severity, code, at && `${at.sheet}!${at.cell}`])).toEqual([
       ['error', 'workbook.unknown', 'Front!A7'],
       ['error', 'workbook.unknown', 'Front!C2'],
@@ -117,7 +116,7 @@ describe('a template of a workbook', () => {
 
   it('may have columns of its own: a warning where they have no formulas, if labels are known', async () => {
     const warned = async (outline: typeof OUTLINE) =>
-      (await checkWorkbookTemplate(path, outline)).flatMap(({ at }) => at?.cell ?? []);
+      (await describeWorkbookTemplate(path, outline)).problems.flatMap(({ at }) => at?.cell ?? []);
     let path = await write(workbook(['profile.type', 'Own'], {}));
     expect([await warned(OUTLINE), await warned({ ...OUTLINE, labelsKnown: false })]).toEqual([['C4'], []]);
     path = await write(workbook(['profile.type', 'Own'], {}, { formula: true }));
@@ -127,7 +126,7 @@ describe('a template of a workbook', () => {
   it('is a problem of its own where it is no workbook, or not there', async () => {
     const path = await write('no workbook');
     const invalid = [expect.objectContaining({ severity: 'error', code: 'workbook.invalid' })];
-    expect(await checkWorkbookTemplate(path, OUTLINE)).toEqual(invalid);
-    expect(await checkWorkbookTemplate(join(folder, 'missing.xlsx'), OUTLINE)).toEqual(invalid);
+    expect((await describeWorkbookTemplate(path, OUTLINE)).problems).toEqual(invalid);
+    expect((await describeWorkbookTemplate(join(folder, 'missing.xlsx'), OUTLINE)).problems).toEqual(invalid);
   });
 });

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { DocketError } from '../../src/base/error.ts';
-import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
-import { type NoticeInput, notifyOwner } from '../../src/deliver/notice.ts';
-import { buildNotice, noticeText } from '../../src/deliver/notice-text.ts';
-import type { DeliveredEvent } from '../../src/deliver/sending/send-pending.ts';
-import type { SendResult } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { archivedMessagePath } from '../support/archived-messages.ts';
-import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import type { Receipt } from '../../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
+import { type NoticeInput, notifyOwner } from '../../../src/deliver/notices/notice.ts';
+import { buildNotice, noticeText } from '../../../src/deliver/notices/notice-text.ts';
+import type { DeliveredEvent } from '../../../src/deliver/send-pending.ts';
+import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { archivedMessagePath } from '../../support/archived-messages.ts';
+import { folderFor, ORDER, RUN, sealedRun } from '../../support/delivery-case.ts';
 
 const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
   delivery: recipient,

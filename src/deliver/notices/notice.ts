@@ -1,6 +1,6 @@
-import { canonicalAddress } from '../definitions/allow-lists/recipients.ts';
-import type { Archive, PublishedManifest } from './archive/archive.ts';
-import { type NewDelivery, NOTICE_TARGET, noticeId, type Receipt } from './ledger/ledger.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { Archive, PublishedManifest } from '../archive/archive.ts';
+import { type NewDelivery, NOTICE_TARGET, noticeId, type Receipt } from '../ledger/ledger.ts';
 import { type NoticePorts, sendNotice } from './notice-sender.ts';
 import { buildNotice, type NoticeContent, noticeKind } from './notice-text.ts';
 

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { isoInstant, isoInstantOrNull } from '../../../base/time.ts';
+import { REVIEW_PHASES } from '../../../run/review/review-state.ts';
+import type { CommentWarning, ReviewView } from '../../../services/reviews/review-service.ts';
+import { runSchema, runView } from '../schemas.ts';
+
+const instantSchema = z.iso.datetime();
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits');
+const sectionSchema = z.string().nullable().describe('Id of the section; null: the whole report.');
+
+/** A review, as `reviewView` gives it. */
+export const reviewSchema = z
+  .object({
+    run: runSchema,
+    phase: z
+      .enum(REVIEW_PHASES)
+      .describe(
+        'What it waits for: figures, comments, a release of incomplete figures, approval. ready: it is about to be published. sealed, rejected and cancelled are final.',
+      ),
+    since: instantSchema.nullable().describe('Since when the phase lasts.'),
+    due: instantSchema.nullable().describe('When `within` ends; null without it.'),
+    figures: sha256Schema.nullable().describe('SHA-256 of the figures and all that is frozen with them.'),
+    content: sha256Schema.nullable().describe('SHA-256 of the figures and the comments: what an approval names.'),
+    comments: z
+      .array(
+        z.object({
+          section: sectionSchema,
+          text: z.string().describe('As typed.'),
+          author: z.string(),
+          at: instantSchema,
+          version: z.int(),
+        }),
+      )
+      .readonly(),
+    missing_comments: z.array(z.string()).readonly().describe('Sections that still need a comment.'),
+    need: z.int().describe('How many different people must approve; 0: none.'),
+    approvals: z
+      .array(z.object({ name: z.string(), at: instantSchema, reason: z.string() }))
+      .readonly()
+      .describe('Of exactly this content.'),
+    reviewers: z.array(z.string()).readonly().describe('Who may approve it now.'),
+    refusal: z.string().nullable().describe('Why you may not approve it; null where you may.'),
+    already_delivered: z
+      .string()
+      .nullable()
+      .describe(
+        'What another run has delivered for the period while this one waits; `again` approves it all the same.',
+      ),
+    can_reject: z.boolean().describe('Whether you may reject it now.'),
+    sections: z
+      .array(
+        z.object({
+          id: z.string(),
+          title: z.string(),
+          required: z.boolean(),
+          references: z
+            .array(z.object({ reference: z.string(), text: z.string() }))
+            .readonly()
+            .describe('Figures that a comment may quote, and how they are printed.'),
+        }),
+      )
+      .readonly()
+      .describe('What can be commented.'),
+    drafts: z
+      .array(
+        z.object({
+          section: sectionSchema,
+          text: z.string(),
+          author: z.string(),
+          period: z.string(),
+          run: z.string(),
+        }),
+      )
+      .readonly()
+      .describe('Comments of the last period where `carry` is set. They are never printed.'),
+    files: z
+      .array(z.object({ name: z.string(), bytes: z.int(), href: z.string() }))
+      .readonly()
+      .describe('What is reviewed, as files; empty until a worker has made them.'),
+    history: z
+      .array(z.object({ section: sectionSchema, text: z.string().nullable(), author: z.string(), at: instantSchema }))
+      .readonly()
+      .describe('All versions of all comments, oldest first; text null: withdrawn.'),
+  })
+  .meta({ id: 'Review' });
+
+/** A review as the API and `docket runs show --json` give it. */
+export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<typeof reviewSchema> => ({
+  run: runView(record),
+  phase: state.phase,
+  since: isoInstantOrNull(state.since),
+  due: isoInstantOrNull(view.due),
+  figures: state.figures,
+  content: state.content,
+  comments: state.comments.map(({ section, text, by, at, version }) => {
+    return { section, text, author: by.name, at: isoInstant(at), version };
+  }),
+  missing_comments: state.missingComments,
+  need: state.need,
+  approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: isoInstant(at), reason })),
+  reviewers: view.reviewers,
+  refusal: view.refusal,
+  already_delivered: view.delivered,
+  can_reject: view.canReject,
+  sections: view.sections,
+  drafts: view.drafts,
+  files: view.files.map(({ name, bytes }) => {
+    return { name, bytes, href: `/api/runs/${record.id}/review/files/${encodeURIComponent(name)}` };
+  }),
+  history: view.history.map(({ section, text, by, at }) => ({ section, text, author: by, at: isoInstant(at) })),
+});
+
+/** A comment that was written or withdrawn, as `commentedView` gives it. */
+export const commentedSchema = z
+  .object({
+    review: reviewSchema,
+    warnings: z
+      .array(z.object({ number: z.string().describe('As typed.'), text: z.string() }))
+      .readonly()
+      .describe('Typed numbers that contradict the figures of the section. The comment is written all the same.'),
+  })
+  .meta({ id: 'Commented' });
+
+export const commentedView = (result: { readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }) => ({
+  review: reviewView(result.view),
+  warnings: result.warnings,
+});
