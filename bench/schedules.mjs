@@ -178,9 +178,8 @@ async function opening(count) {
     const reports = freezeReports(jobsOf(count, () => '0 0 * * *', ORGS));
     const cursors = redisScheduleCursors(redis, { prefix: PREFIX });
     const runs = redisRunStore(redis, { prefix: PREFIX, keepDays: 90 });
-    const definitions = definitionStore(redis, { prefix: PREFIX, keepDays: 90, reportSchema: reportFileSchema });
     await cursors.initialize(reports.flatMap(cursorNames), systemClock.now() - 86_400_000);
-    const stores = { runs, definitions, queue, clock: systemClock, log: silentLog };
+    const stores = { runs, queue, clock: systemClock, log: silentLog };
     const ports = {
       cursors,
       trigger: (request) => triggerRun(request, stores),

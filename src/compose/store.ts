@@ -78,7 +78,7 @@ export async function openStore(
   const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log, { clock });
   const queue = scope.add(runQueue(redis, { prefix }));
   const findDelivered = composeFindDelivered(context, { runs, ledger }, scope);
-  const ports = { runs, definitions, queue, findDelivered, clock, log, trace };
+  const ports = { runs, queue, findDelivered, clock, log, trace };
   return {
     redis,
     prefix,

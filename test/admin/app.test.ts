@@ -6,9 +6,7 @@ import type { AdminPorts } from '../../src/admin/app.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { triggerRun } from '../../src/services/runs/trigger-run.ts';
 import { createTestAdmin } from '../support/admin.ts';
@@ -130,17 +128,12 @@ describe('the admin route', () => {
         asked.push([org, report, period.from, period.to]);
         return earlier;
       };
-      const definitions = definitionStore(bench.producer, {
-        prefix: bench.prefix,
-        keepDays: 30,
-        reportSchema: reportFileSchema,
-      });
       const { runs, queue } = bench;
       const [{ definition, settings }] = [reportDefinition('mailed')];
       const deliveries = [{ email: { to: ['lead@acme.example'], attach: ['csv' as const] } }];
       app = admin({
         jobs: () => loadedJobs({ definition: { ...definition, deliveries }, settings }),
-        trigger: (request) => triggerRun(request, { runs, definitions, queue, findDelivered, clock, log }),
+        trigger: (request) => triggerRun(request, { runs, queue, findDelivered, clock, log }),
       });
       const to = (body: unknown, headers = {}, as: As = 'operator') =>
         post(body, headers, as, '/api/reports/acme/mailed/runs');

@@ -8,14 +8,12 @@ import { done } from '../../dist-modules/base/outcome.js';
 import { attempt } from '../../dist-modules/deliver/attempt.js';
 import { deliveryId } from '../../dist-modules/deliver/ledger/ledger.js';
 import { redisLedger } from '../../dist-modules/deliver/ledger/redis-ledger.js';
-import { definitionStore } from '../../dist-modules/queue/definitions/definition-store.js';
 import { runQueue } from '../../dist-modules/queue/jobs/run-queue.js';
 import { startWorker } from '../../dist-modules/queue/jobs/worker.js';
 import { redisRunStore } from '../../dist-modules/queue/runs/run-store.js';
 import { openDueSlots } from '../../dist-modules/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../../dist-modules/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../../dist-modules/redis/connection.js';
-import { reportFileSchema } from '../../dist-modules/services/definitions/built-in-kinds.js';
 import { triggerRun } from '../../dist-modules/services/runs/trigger-run.js';
 
 const [url, prefix, role, until] = process.argv.slice(2);
@@ -24,11 +22,10 @@ const runs = redisRunStore(producer, { prefix, keepDays: 40 });
 const tell = (message) => process.send(message);
 
 if (role === 'opens') {
-  const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
   const queue = runQueue(producer, { prefix });
   process.on('message', async ({ now, reports }) => {
     const clock = { ...systemClock, now: () => now };
-    const ports = { runs, definitions, queue, clock, log: silentLog };
+    const ports = { runs, queue, clock, log: silentLog };
     const due = await openDueSlots(reports, {
       cursors: redisScheduleCursors(producer, { prefix }),
       trigger: (request) => triggerRun(request, ports),

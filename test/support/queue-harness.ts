@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, type LogFields, silentLog } from '../../src/base/log.ts';
 import { orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
-import { definitionStore, type FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
+import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs/run-queue.ts';
 import { type RedisRunStore, redisRunStore } from '../../src/queue/runs/run-store.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
@@ -80,7 +80,6 @@ export async function openQueueHarness(
   const producer = await openRedis(url, 'producer', silentLog);
   const worker = await openRedis(url, 'worker', silentLog);
   const runs = redisRunStore(producer, { prefix, keepDays: 40 });
-  const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
   const queue = runQueue(producer, { prefix });
   return {
     prefix,
@@ -88,7 +87,7 @@ export async function openQueueHarness(
     worker,
     runs,
     queue,
-    trigger: (request) => triggerRun(request, { runs, definitions, queue, clock, log }),
+    trigger: (request) => triggerRun(request, { runs, queue, clock, log }),
     close: async () => {
       await queue.close();
       const keys = await producer.keys(`${prefix}*`);

@@ -56,7 +56,7 @@ export function definitionStore(
     for (const batch of batchesOf(all, BATCH_SIZE)) {
       const pipeline = redis.pipeline();
       for (const frozen of batch) {
-        pipeline.set(keys.definition(frozen.definition.digest), serialize(frozen), 'EX', ttl);
+        pipeline.set(keys.definition(frozen.definition.digest), serializeDefinition(frozen), 'EX', ttl);
       }
       await execPipeline(pipeline);
     }
@@ -64,7 +64,7 @@ export function definitionStore(
   return {
     /** Stores the version, or renews its expiry. */
     put: mapped(async (frozen: FrozenDefinition) => {
-      await redis.set(keys.definition(frozen.definition.digest), serialize(frozen), 'EX', ttl);
+      await redis.set(keys.definition(frozen.definition.digest), serializeDefinition(frozen), 'EX', ttl);
     }),
     putAll,
     /** Renews the expiry of active versions, which may have no run for a long time. Expired ones are not restored. */
@@ -89,7 +89,8 @@ const CACHE_SIZE = 200;
 /** Commands per pipeline. */
 const BATCH_SIZE = 500;
 
-function serialize({ definition, settings }: FrozenDefinition): string {
+/** As the store keeps it. */
+export function serializeDefinition({ definition, settings }: FrozenDefinition): string {
   const { org, report, digest, files, compare, ...rest } = definition;
   const file = { ...rest, ...(compare === undefined ? {} : { compare: compareText(compare) }) };
   const { id, ...orgFile } = settings;

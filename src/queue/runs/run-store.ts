@@ -18,6 +18,7 @@ import {
   type RunStore,
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
+import { type FrozenDefinition, serializeDefinition } from '../definitions/definition-store.ts';
 import { findIdsByPrefix, type RunIdLookup } from './run-ids.ts';
 import { listRunIds, newestFirst, readPage } from './run-index.ts';
 import {
@@ -30,6 +31,8 @@ import {
 } from './stored-record.ts';
 
 export interface RedisRunStore extends RunStore, RunIdLookup {
+  /** @param definition stored in the same step, or its expiry renewed, for as long as the record; absent: it is stored already */
+  open(order: RunOrder, definition?: FrozenDefinition): ReturnType<RunStore['open']>;
   /** Sets an ended run back to `queued`, in one step; returns the record. Undefined when it is in none of these states, or missing. */
   reopen(id: string, from: readonly RunState[], reopening: RunDecision): Promise<RunRecord | undefined>;
   /** Records a cancellation, in one step, unless the run has ended or has one; returns the record, undefined when it is missing. */
@@ -114,14 +117,16 @@ export function redisRunStore(
     log?.error('Unreadable run record; listings skip it', { run: id, why: toDocketError(thrown).got ?? '' });
   };
 
-  const write = async (order: RunOrder, progress: MutableRunFields) => {
+  const write = async (order: RunOrder, progress: MutableRunFields, definition?: FrozenDefinition) => {
     const { id, org, report, createdAt } = order;
     const indexes = [keys.orgs, keys.index(), keys.index({ org }), keys.index({ org, report })];
+    const unfinished = TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished];
+    const text = definition === undefined ? '' : serializeDefinition(definition);
     const reply = await runLuaScript(
       redis,
       OPEN,
-      [keys.record(id), keys.ids, ...indexes, ...(TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished])],
-      [id, createdAt, ttl, keys.states, org, `${prefix}:`, ...toHashFields({ order, ...progress })],
+      [keys.record(id), keys.ids, keys.definition(order.digest), ...indexes, ...unfinished],
+      [id, createdAt, ttl, keys.states, org, `${prefix}:`, text, ...toHashFields({ order, ...progress })],
     );
     if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('unexpected reply of the script');
     const fields: readonly unknown[] = reply[1];
@@ -129,8 +134,8 @@ export function redisRunStore(
   };
 
   return {
-    open: mapped(async (order) => {
-      const { opened, fields } = await write(order, INITIAL_RUN_FIELDS);
+    open: mapped(async (order: RunOrder, definition?: FrozenDefinition) => {
+      const { opened, fields } = await write(order, INITIAL_RUN_FIELDS, definition);
       // Of a new run the reply is what was sent.
       const record = opened ? Object.freeze({ ...order, ...INITIAL_RUN_FIELDS }) : parseRecordReply(order.id, fields);
       return { opened, record };

@@ -8,10 +8,10 @@ import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import { createRunOrder } from '../../run/run-order.ts';
-import type { RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
+import type { RunOrder, RunRecord } from '../../run/run-record.ts';
 import type { AuditEntry, AuditLog } from '../audit-log.ts';
 import { assertNotDelivered, type FindEarlierDelivery } from './already-delivered.ts';
 import { assertApprovable } from './assert-approvable.ts';
@@ -40,9 +40,8 @@ export interface TriggerRequest {
 }
 
 export interface TriggerPorts {
-  readonly runs: RunStore;
-  readonly definitions: DefinitionStore;
-  readonly queue: RunQueue;
+  readonly runs: Pick<RedisRunStore, 'open' | 'get'>;
+  readonly queue: Pick<RunQueue, 'assignPlace' | 'enqueue'>;
   /** Absent: repeated deliveries are allowed. */
   readonly findDelivered?: FindEarlierDelivery | undefined;
   readonly clock: Clock;
@@ -63,9 +62,9 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
 /**
  * Opens the slot once and enqueues its run. A repeated call returns the existing record.
  *
- * The definition is stored before the record, and the record before the job: after a crash between two steps, either
- * nothing has happened, or the reconciler enqueues the `queued` record. What does not depend on the reply before is sent with
- * it, on the one connection, whose commands Redis runs in their order.
+ * Definition and record are stored in one step, and the job afterwards: after a crash between the two, the reconciler enqueues
+ * the `queued` record. A request that fails before leaves no run. What does not depend on the reply before is sent with it, on
+ * the one connection, whose commands Redis runs in their order.
  *
  * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
  * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
@@ -100,9 +99,6 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
     ...(traceparent === undefined ? {} : { traceparent }),
   };
   const isNew = !scheduled && slot.isNew === true;
-  const stored = ports.definitions.put({ definition, settings });
-  // The caller that awaits it gets the error.
-  stored.catch(() => {});
   if (!scheduled) {
     const { findDelivered } = ports;
     // A repeated request finds its own run, even if that has delivered since.
@@ -110,12 +106,9 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       findDelivered &&
       (async (query) => (isNew || (await ports.runs.get(order.id)) === undefined ? findDelivered(query) : undefined));
     await assertNotDelivered(order, definition, { again: request.again ?? false, find, now });
-    // After an error response the caller must not find a run. A slot that failed is opened again.
-    await stored;
   }
-  const [, { opened, record }, place] = await Promise.all([
-    stored,
-    ports.runs.open(order),
+  const [{ opened, record }, place] = await Promise.all([
+    ports.runs.open(order, { definition, settings }),
     // Only of a run that is known to be open: others may be enqueued already.
     isNew ? ports.queue.assignPlace(order) : undefined,
   ]);

@@ -12,11 +12,9 @@ import { noTrace } from '../../../src/base/trace.ts';
 import { composeDocket } from '../../../src/compose/docket.ts';
 import { openTracing } from '../../../src/compose/tracing/tracing.ts';
 import { staticDefinitions } from '../../../src/definitions/load/definition-source.ts';
-import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { type Execute, startWorker } from '../../../src/queue/jobs/worker.ts';
 import { reportSchedules } from '../../../src/queue/schedules/report-schedules.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { otlpCollector } from '../../support/otlp-collector.ts';
@@ -74,12 +72,8 @@ test('a run that fails, sleeps and is enqueued again stays in the trace of its r
     concurrency: 1,
   });
   onTestFinished(() => worker.close(0));
-  const ports = {
-    ...bench,
-    definitions: definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 1, reportSchema: reportFileSchema }),
-  };
   const { record } = await trace.span({ name: 'trigger' }, () =>
-    triggerRun(onDemand(reportDefinition()), { ...ports, clock: systemClock, log: recordingLog(), trace }),
+    triggerRun(onDemand(reportDefinition()), { ...bench, clock: systemClock, log: recordingLog(), trace }),
   );
   await slept.promise;
   // Its job is lost; the reconciler enqueues it again, where no span is open.

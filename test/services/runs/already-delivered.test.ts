@@ -2,9 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { type DeliveryState, deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
-import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import {
   type FindEarlierDelivery,
   findDeliveredInRecords,
@@ -65,14 +63,9 @@ describe('a request for a period that was delivered', () => {
     return { ...report, definition: { ...report.definition, deliveries: [deliveries] } } as typeof report;
   };
   const ask = (request: TriggerRequest, find: FindEarlierDelivery | null = null) => {
-    const definitions = definitionStore(bench.producer, {
-      prefix: bench.prefix,
-      keepDays: 30,
-      reportSchema: reportFileSchema,
-    });
     const { runs, queue } = bench;
     const findDelivered = find ?? findDeliveredInRecords({ runs, ledger: ledger() });
-    return triggerRun(request, { runs, definitions, queue, findDelivered, clock, log: silentLog });
+    return triggerRun(request, { runs, queue, findDelivered, clock, log: silentLog });
   };
   const delivered = async ({ id, org, report }: RunRecord, state: DeliveryState, target = '0-email') => {
     const row = { id: deliveryId(id, target, 'lead@acme.example'), run: id, org, report, target };

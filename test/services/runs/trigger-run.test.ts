@@ -1,7 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
+import { DAY_MS } from '../../../src/base/time.ts';
+import { localRedis } from '../../../src/demo/local-redis.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { redisKeys } from '../../../src/redis/keys.ts';
 import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -62,14 +66,31 @@ describe('a trigger', () => {
     },
   );
 
-  it('opens nothing where its version cannot be stored: a full server refuses a long text before a short one', async () => {
+  it('stores neither a definition nor a record on a server that is full', async () => {
+    const server = await localRedis({ ...process.env, REDIS_URL: undefined });
+    onTestFinished(() => server.close());
+    const own = await openQueueHarness(systemClock, undefined, silentLog, server.url);
+    onTestFinished(() => own.close());
     const request = onDemand(reportDefinition('full'));
-    const full = new Error('out of memory');
-    const ports = { ...bench, log: silentLog, clock: manualClock(MONDAY) };
-    const keep = { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema };
-    const definitions = { ...definitionStore(bench.producer, keep), put: () => Promise.reject(full) };
-    await expect(triggerRun(request, { ...ports, definitions })).rejects.toBe(full);
-    expect(await bench.runs.list({ report: 'full', limit: 10 })).toEqual([]);
+    await own.producer.config('SET', 'maxmemory', '1');
+    await expect(own.trigger(request)).rejects.toMatchObject({ code: 'redis.out_of_memory' });
+    await own.producer.config('SET', 'maxmemory', '0');
+    expect(await own.producer.keys(`${own.prefix}:*`)).toEqual([]);
+    expect(await own.trigger(request)).toMatchObject({ opened: true });
+  });
+
+  it('renews the expiry of a definition with that of its record', async () => {
+    const report = reportDefinition('renewed');
+    const { record } = await bench.trigger(onDemand(report, 'renewed-1'));
+    const keys = redisKeys(bench.prefix);
+    const definition = keys.definition(record.digest);
+    await bench.producer.pexpire(definition, 60_000);
+    await bench.trigger(onDemand(report, 'renewed-2'));
+    expect(await bench.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
+    // A request that is repeated as well: its run may be continued for as long.
+    await bench.producer.pexpire(definition, 60_000);
+    expect(await bench.trigger(onDemand(report, 'renewed-1'))).toMatchObject({ opened: false });
+    expect(await bench.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
   });
 
   it('freezes the period of the slot, not of now', async () => {
@@ -151,14 +172,9 @@ describe('a trigger', () => {
   it('that died before it added the job is made up for by the reconciler', async () => {
     const own = await openQueueHarness();
     const clock = manualClock(Date.now());
-    const definitions = definitionStore(own.producer, {
-      prefix: own.prefix,
-      keepDays: 30,
-      reportSchema: reportFileSchema,
-    });
     const dying = { ...own.queue, enqueue: () => Promise.reject(new Error('killed')) };
     const request = onDemand(reportDefinition());
-    const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };
+    const ports = { runs: own.runs, queue: own.queue, clock, log: silentLog };
     const opened: string[] = [];
     const told = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
     await expect(triggerRun(told, { ...ports, queue: dying })).rejects.toThrow('killed');

@@ -89,7 +89,7 @@ export function memoryStorage(folder: string, files: Map<string, Buffer>): Archi
 }
 
 /** Records with the rules of the scripts `open-run`, `update-run`, `reopen-run` and `request-cancel`. */
-export function memoryRuns(records: Map<string, RunRecord>): RedisRunStore {
+export function memoryRuns(records: Map<string, RunRecord>, definitions: Map<string, FrozenDefinition>): RedisRunStore {
   const change = (id: string, fields: Partial<RunRecord>): RunRecord => {
     const record = records.get(id);
     if (record === undefined) throw runNotFoundError(id);
@@ -98,7 +98,8 @@ export function memoryRuns(records: Map<string, RunRecord>): RedisRunStore {
     return changed;
   };
   return {
-    open: async (order) => {
+    open: async (order, definition) => {
+      if (definition !== undefined) definitions.set(order.digest, definition);
       const existing = records.get(order.id);
       if (existing !== undefined) return { opened: false, record: existing };
       const record: RunRecord = { ...structuredClone(order), ...INITIAL_RUN_FIELDS };

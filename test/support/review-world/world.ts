@@ -83,7 +83,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
 
   /** Everything that a process of Docket has. */
   const process = (life: ProcessLife = processLife()) => {
-    const runs = seenBy(life, memoryRuns(records));
+    const runs = seenBy(life, memoryRuns(records, definitions));
     const storage = seenBy(life, memoryStorage(folder, files), ['metadata', 'runFiles']);
     const ownLedger = seenBy(life, ledger);
     const queue = seenBy(life, memoryQueue(jobs));

@@ -1,10 +1,12 @@
 --[[
   Writes the record of a new run and enters it into the indexes.
 
-  KEYS[1]  the record: a hash   KEYS[2]  ids of all runs   KEYS[3]  organizations
-  KEYS[4…]  indexes by time: of all runs, of the organization, of the report; unfinished runs unless the run has ended
+  KEYS[1]  the record: a hash   KEYS[2]  ids of all runs   KEYS[3]  the definition of the run   KEYS[4]  organizations
+  KEYS[5…]  indexes by time: of all runs, of the organization, of the report; unfinished runs unless the run has ended
   ARGV[1]  id   ARGV[2]  epoch ms of creation   ARGV[3]  ttl, ms   ARGV[4]  prefix of the indexes by state
-  ARGV[5]  organization   ARGV[6]  prefix of the other indexes, with its separator   ARGV[7…]  fields and values of the record
+  ARGV[5]  organization   ARGV[6]  prefix of the other indexes, with its separator
+  ARGV[7]  the definition as text, stored or renewed whether or not the run is new; empty: it is stored already
+  ARGV[8…]  fields and values of the record
 
   The field `indexed` of the record tells that this version has entered the run into the indexes for searches: the repair of
   these indexes (`index-runs-1.lua`) enters runs of older versions, which lack it.
@@ -17,6 +19,9 @@
 -- Clocks of two processes may differ by this.
 local MAX_CLOCK_SKEW_MS = 300000
 
+-- The first write: a server that is full refuses it, and with it the whole script. There is no record without its definition.
+if ARGV[7] ~= '' then redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[3]) end
+
 local existing = redis.call('HGETALL', KEYS[1])
 local skippedTooEarly = false
 if #existing > 0 then
@@ -27,7 +32,7 @@ if #existing > 0 then
   redis.call('DEL', KEYS[1])
 end
 local fields = {}
-for i = 7, #ARGV do fields[#fields + 1] = ARGV[i] end
+for i = 8, #ARGV do fields[#fields + 1] = ARGV[i] end
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 
@@ -36,12 +41,12 @@ local oldest = math.min(tonumber(ARGV[2]), serverTimeMs()) - ARGV[3]
 -- The index of ids exists only while it is in use. It drops the same entries as the index by time, in the same step:
 -- `run-ids.ts` compares their sizes.
 if redis.call('EXISTS', KEYS[2]) == 1 then
-  local expired = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. string.format('%.0f', oldest))
+  local expired = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. string.format('%.0f', oldest))
   for _, id in ipairs(expired) do redis.call('ZREM', KEYS[2], id) end
   redis.call('ZADD', KEYS[2], 0, ARGV[1])
 end
-for i = 3, #KEYS do
-  redis.call('ZADD', KEYS[i], ARGV[2], i == 3 and ARGV[5] or ARGV[1])
+for i = 4, #KEYS do
+  redis.call('ZADD', KEYS[i], ARGV[2], i == 4 and ARGV[5] or ARGV[1])
   trim(KEYS[i], oldest, ARGV[3])
 end
 local stored = redis.call('HMGET', KEYS[1], 'order', 'state')
