@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Hook } from '@hono/zod-openapi';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
 import type { z } from 'zod';
 import { type Env, notFoundResponse } from './hono-env.ts';
 import { type ProblemDetail, problem } from './problem.ts';
@@ -22,15 +23,30 @@ const validationErrors = (error: z.ZodError): NonNullable<ProblemDetail['errors'
     detail: code === 'unrecognized_keys' ? 'no unknown members' : message,
   }));
 
+/** The response to an invalid header. */
+export const headerProblem = ({ issues }: z.ZodError): Response =>
+  problem('request.malformed', { detail: issues[0]?.message ?? '' });
+
+/** The response to an invalid body or query. */
+export const bodyProblem = (error: z.ZodError): Response =>
+  problem('request.invalid', { errors: validationErrors(error) });
+
+/** The JSON of a body that `parseRequestBody` has read. Throws what the app answers with 400 for other text. */
+export async function readJson({ req }: Context<Env>): Promise<unknown> {
+  try {
+    return await req.json();
+  } catch {
+    throw new HTTPException(400);
+  }
+}
+
 /** The response to an invalid request, the same for every route. */
 export const validationHook: Hook<unknown, Env, string, Response | undefined> = (result, context) => {
   if (result.success) return undefined;
   // An invalid path parameter matches nothing.
   if (result.target === 'param') return notFoundResponse(context);
-  if (result.target === 'header') {
-    return problem('request.malformed', { detail: result.error.issues[0]?.message ?? '' });
-  }
-  return problem('request.invalid', { errors: validationErrors(result.error) });
+  if (result.target === 'header') return headerProblem(result.error);
+  return bodyProblem(result.error);
 };
 
 /**
