@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /** SHA-256 of bytes, or of a text in UTF-8; hex. */
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
 /** SHA-256 of all chunks of a stream; hex. */
 export async function sha256OfStream(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of chunks) hash.update(chunk);
-  return hash.digest('hex');
+  const digest = createHash('sha256');
+  for await (const chunk of chunks) digest.update(chunk);
+  return digest.digest('hex');
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '../base/sha256.ts';
 import { DAY_MS } from '../base/time.ts';
 import { runPeriodsOf } from '../definitions/periods/period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
@@ -8,10 +8,7 @@ import type { RunOrder } from './run-record.ts';
 
 /** A run's id: 32 hex digits, deterministic for a slot. */
 export const runId = (org: string, report: string, slot: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify([org, report, slot]))
-    .digest('hex')
-    .slice(0, 32);
+  sha256(JSON.stringify([org, report, slot])).slice(0, 32);
 
 export interface RunOrderRequest {
   readonly definition: Definition;

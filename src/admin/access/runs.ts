@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
+import { sha256 } from '../../base/sha256.ts';
 import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
@@ -92,11 +93,8 @@ export async function getVisibleRun(
 
 /** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
 const hashIdempotencyKey = ({ kind, name, subject }: Principal, key: string): string =>
-  createHash('sha256')
-    // Keys of tokens are stored by their name.
-    .update(JSON.stringify([kind === 'token' ? name : subject, key]))
-    .digest('hex')
-    .slice(0, 32);
+  // Keys of tokens are stored by their name.
+  sha256(JSON.stringify([kind === 'token' ? name : subject, key])).slice(0, 32);
 
 export interface WatchPorts {
   readonly live: Pick<LiveProgressStore, 'get'>;

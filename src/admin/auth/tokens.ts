@@ -1,5 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { sha256 } from '../../base/sha256.ts';
 import { DAY_MS } from '../../base/time.ts';
 
 /** A viewer reads; an operator also triggers. */
@@ -45,7 +46,7 @@ export type TokenVerification =
   | { readonly accepted: false; readonly why: 'unknown' | 'expired' };
 
 /** Hex. A token has 256 random bits, so neither salt nor a slow hash would add anything. */
-export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hashToken = (token: string): string => sha256(token);
 
 /** Creates a token. It is shown once and stored as its hash. */
 export function newToken(): { readonly token: string; readonly sha256: string } {
