@@ -34,22 +34,34 @@ export type PackReports = (reports: readonly KeptReport[]) => readonly KeptRepor
 
 /** Reports packed together: their texts are similar, and one is unpacked in less than a millisecond. */
 const PACKED_TOGETHER = 50;
-/** Packs kept unpacked: lists are read in the order of names. */
-const UNPACKED = 4;
+/**
+ * Characters of JSON kept unpacked; the last pack always is. Lists read reports in the order of names, triggers in any order.
+ * Four full packs of usual reports have as many, or those of a hundred organizations with one report each.
+ */
+const MAX_UNPACKED_CHARACTERS = 1_500_000;
 
-/** Returns the values that were packed; the last packs stay unpacked. */
+/** Returns the values that were packed; those of the last packs stay unpacked. */
 export type Unpack = <Value>(bytes: Buffer) => readonly Value[];
 
 export function createUnpacker(): Unpack {
-  const unpacked = new Map<Buffer, readonly unknown[]>();
+  const unpacked = new Map<Buffer, { readonly values: readonly unknown[]; readonly size: number }>();
+  let total = 0;
+  const unpack = (bytes: Buffer) => {
+    const text = inflateRawSync(bytes).toString('utf8');
+    total += text.length;
+    return { values: JSON.parse(text), size: text.length };
+  };
   return <Value>(bytes: Buffer) => {
-    // Docket has written it, of these values.
-    const values = (unpacked.get(bytes) ?? JSON.parse(inflateRawSync(bytes).toString('utf8'))) as readonly Value[];
+    const found = unpacked.get(bytes) ?? unpack(bytes);
     unpacked.delete(bytes);
-    unpacked.set(bytes, values);
-    const [oldest] = unpacked.size > UNPACKED ? unpacked.keys() : [];
-    if (oldest !== undefined) unpacked.delete(oldest);
-    return values;
+    for (const [oldest, { size }] of unpacked) {
+      if (total <= MAX_UNPACKED_CHARACTERS) break;
+      unpacked.delete(oldest);
+      total -= size;
+    }
+    unpacked.set(bytes, found);
+    // Docket has written it, of these values.
+    return found.values as readonly Value[];
   };
 }
 
