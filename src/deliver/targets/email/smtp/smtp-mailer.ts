@@ -16,6 +16,7 @@ import {
 } from './smtp-connection.ts';
 import { classifyFailure, type SendResult, type SmtpFailure } from './smtp-replies.ts';
 import { parseSmtpUrl, type SmtpServer } from './smtp-url.ts';
+import { transparentBody } from './transparent-body.ts';
 
 export type { SmtpOptions } from './smtp-connection.ts';
 export type { SendResult } from './smtp-replies.ts';
@@ -167,9 +168,6 @@ function runTransaction(
 
 const BODY_CHUNK_BYTES = 64 * 1024;
 
-/** nodemailer's stream that escapes leading dots and writes to the socket. */
-type Encoder = NodeJS.WritableStream & Partial<Pick<Readable, 'readableLength'>>;
-
 interface BodyHooks {
   readonly fence: Fence;
   /** The current socket. */
@@ -195,27 +193,33 @@ function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
   return Object.assign(body, { pipe });
 }
 
-/** @param to `to.end()` writes the DATA terminator */
-async function writeBody(raw: Uint8Array, to: Encoder, { fence, socket, isClosed, onEnd }: BodyHooks): Promise<void> {
+/**
+ * The body goes past nodemailer's encoder, which looks at each byte.
+ * @param encoder `end()` writes the last line break and the DATA terminator
+ */
+async function writeBody(
+  raw: Uint8Array,
+  encoder: NodeJS.WritableStream,
+  { fence, socket, isClosed, onEnd }: BodyHooks,
+): Promise<void> {
   await fence.confirm();
-  for (let at = 0; at < raw.length; at += BODY_CHUNK_BYTES) {
+  const body = transparentBody(raw);
+  for (let at = 0; at < body.length; at += BODY_CHUNK_BYTES) {
     await fence.confirmIfStale();
     if (isClosed()) return;
-    await new Promise<void>((resolve) => to.write(raw.subarray(at, at + BODY_CHUNK_BYTES), () => resolve()));
-    await flush(to, socket(), isClosed);
+    await flush(body.subarray(at, at + BODY_CHUNK_BYTES), socket());
   }
   await fence.confirm();
   if (isClosed()) return;
   onEnd();
-  to.end();
+  encoder.end();
 }
 
-/** Resolves when the operating system has all bytes written to the encoder, or the transaction has ended. */
-async function flush(to: Encoder, socket: ReturnType<BodyHooks['socket']>, isClosed: () => boolean): Promise<void> {
-  do {
-    // The encoder writes in a later turn. The callback of an empty write is called after all earlier writes.
-    await setImmediate();
-    if (isClosed() || !socket) return;
-    await new Promise<void>((resolve) => socket.write('', () => resolve()));
-  } while ((to.readableLength ?? 0) > 0);
+/** Resolves when the operating system has the bytes, or the connection has reported why it has not. */
+async function flush(bytes: Uint8Array, socket: ReturnType<BodyHooks['socket']>): Promise<void> {
+  const isFlushed = await new Promise<boolean>((resolve) => {
+    if (socket) socket.write(bytes, (error) => resolve(!error));
+    else resolve(false);
+  });
+  if (!isFlushed) await setImmediate();
 }
