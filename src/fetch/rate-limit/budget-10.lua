@@ -46,7 +46,7 @@
     10 ms from 8 to the bucket's time   11 the latest bucket time that the caller saw   12 1: note 10 for others of the machine
     13 what missing state means: '?', 'new' or 'lost'   14 ms for which all tokens of a lost bucket are held
     15 and on: operations, each its name and then its arguments:
-    acquire  id  token  org  class  hold ms       -> {recovered, 1, tokens left}
+    acquire  id  token  org  class  hold ms       -> {recovered, 1, tokens left, {waiters that can take them: ids}}
                                                    | {recovered, 0, tokens, ms until the expected grant, waiters ahead}
                                                   recovered: ms since the first 429 of a stretch that has ended since, or -1
     spare    id  token  org  class  hold ms       -> as acquire; waiters ahead: of all classes. Without a grant it changes
@@ -75,6 +75,8 @@ local KEEP_MS, DAY_MS = 604800000, 86400000
 local MAX_RETURNED = 8
 -- Up to this limit all held tokens are read; above it they are counted, and read only to estimate a grant.
 local MAX_READ = 64
+-- Waiters that a grant names for the tokens left.
+local MAX_NEXT = 10
 local ARITY = { acquire = 5, spare = 5, complete = 1, release = 1, cancel = 1, penalize = 1, inspect = 0 }
 local held, flight, queue, wakeups, names, rounds, state, clocks =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -182,14 +184,25 @@ if inspects then
   } } }
 end
 
+-- Moves all instants of a sorted set.
+local function shift(instants, byMs)
+  local entries = redis.call('ZRANGE', instants, 0, -1, 'WITHSCORES')
+  for first = 1, #entries, 2000 do
+    local moved = {}
+    for index = first, math.min(#entries, first + 1999), 2 do
+      moved[#moved + 1] = tonumber(entries[index + 1]) + byMs
+      moved[#moved + 1] = entries[index]
+    end
+    redis.call('ZADD', instants, unpack(moved))
+  end
+end
+
 if latest > now + MAX_EXCESS_MS then dropped = latest - now end
 if dropped > 0 then
   -- All instants move by it: behind the wall clock they would be past for version 7.
   now = now + dropped
   latest = now
-  for _, instants in ipairs({ held, wakeups }) do
-    for _, name in ipairs(redis.call('ZRANGE', instants, 0, -1)) do redis.call('ZINCRBY', instants, dropped, name) end
-  end
+  for _, instants in ipairs({ held, wakeups }) do shift(instants, dropped) end
   for _, field in ipairs({ 'blocked', 'cut_at', 'slowed' }) do
     if stored[field] then set(field, number(field) + dropped) end
   end
@@ -221,9 +234,7 @@ if tonumber(stored.window) ~= window then
   if stored.window then
     -- Those that had returned by the old window.
     redis.call('ZREMRANGEBYSCORE', held, '-inf', last)
-    for _, token in ipairs(redis.call('ZRANGE', held, 0, -1)) do
-      redis.call('ZINCRBY', held, window - number('window'), token)
-    end
+    shift(held, window - number('window'))
   end
   set('window', ARGV[2])
 end
@@ -268,17 +279,42 @@ local function hold(token, forMs)
   keepUntil(release)
 end
 
+local function write(command, key, values)
+  local flat = {}
+  for name, value in pairs(values) do
+    if command == 'ZADD' then name, value = value, name end
+    flat[#flat + 1] = name
+    flat[#flat + 1] = value
+  end
+  if #flat > 0 then redis.call(command, key, unpack(flat)) end
+end
+
 -- The last name in the queue, false if nobody waits; and the waiters that are overdue, by id.
 local lastName
 local overdue = {}
 local function readLast() lastName = redis.call('ZRANGE', queue, -1, -1)[1] or false end
 -- id -> its name, false if it does not wait; known for all that acquire in this call.
 local nameOf, joined, toTell = {}, {}, {}
+-- Names that have joined in this call and are not in `queue` yet: those that come together are written together.
+local unwritten = {}
+local function writeQueue()
+  if #unwritten == 0 then return end
+  local entries = {}
+  for _, name in ipairs(unwritten) do
+    entries[#entries + 1] = 0
+    entries[#entries + 1] = name
+  end
+  redis.call('ZADD', queue, unpack(entries))
+  unwritten = {}
+end
 
 local function dequeue(id)
   local name = nameOf[id]
   if name == nil then name = redis.call('HGET', names, id) end
-  if name then redis.call('ZREM', queue, name) end
+  if name then
+    writeQueue()
+    redis.call('ZREM', queue, name)
+  end
   redis.call('HDEL', names, id)
   redis.call('ZREM', wakeups, id)
   nameOf[id], joined[id], toTell[id], overdue[id] = false, nil, nil, nil
@@ -292,28 +328,26 @@ local function readWaiters()
     for _, id in ipairs(acquiring) do nameOf[id] = false end
     return
   end
-  if #acquiring > 0 then
-    local known = redis.call('HMGET', names, unpack(acquiring))
-    for index, id in ipairs(acquiring) do nameOf[id] = known[index] end
-  end
   local late = redis.call('ZRANGEBYSCORE', wakeups, '-inf', '(' .. (now - overtakenAfter), 'WITHSCORES')
-  local ids = {}
-  for index = 1, #late, 2 do
-    if tonumber(late[index + 1]) < now - overtakenAfter - expiresAfter then dequeue(late[index])
-    else ids[#ids + 1] = late[index] end
-  end
-  for index = 1, #ids, 1000 do
-    local last = math.min(#ids, index + 999)
-    for offset, name in ipairs(redis.call('HMGET', names, unpack(ids, index, last))) do
-      overdue[ids[index + offset - 1]] = name
+  local ids = { unpack(acquiring) }
+  for index = 1, #late, 2 do ids[#ids + 1] = late[index] end
+  for first = 1, #ids, 1000 do
+    local last = math.min(#ids, first + 999)
+    for offset, name in ipairs(redis.call('HMGET', names, unpack(ids, first, last))) do
+      nameOf[ids[first + offset - 1]] = name
     end
+  end
+  for index = 1, #late, 2 do
+    local id = late[index]
+    if tonumber(late[index + 1]) < now - overtakenAfter - expiresAfter then dequeue(id)
+    else overdue[id] = nameOf[id] end
   end
 end
 
 -- Fields of `rounds`. What Redis has of them is out of date from an acquire on that found nobody waiting.
-local roundsAre, outOfDate, isNewQueue = {}, false, false
+local roundsAre, changedRounds, outOfDate, isNewQueue = {}, {}, false, false
 local function forgetRounds()
-  roundsAre, outOfDate = {}, true
+  roundsAre, changedRounds, outOfDate = {}, {}, true
   if stored.passes then set('passes', 0) end
 end
 local function round(field)
@@ -321,10 +355,8 @@ local function round(field)
   return tonumber(roundsAre[field] or nil)
 end
 local function setRound(field, value)
-  if outOfDate then redis.call('DEL', rounds) end
-  isNewQueue, outOfDate = isNewQueue or outOfDate, false
-  roundsAre[field] = value
-  redis.call('HSET', rounds, field, value)
+  isNewQueue = isNewQueue or outOfDate
+  roundsAre[field], changedRounds[field] = value, value
 end
 
 -- The waiter's name in the queue; of one that is not in it: the name behind its organization's last, and its round.
@@ -339,7 +371,7 @@ local function nameFor(id, org, class)
 end
 local function join(id, org, class, name, own)
   isNewQueue = isNewQueue or not lastName
-  redis.call('ZADD', queue, 0, name)
+  unwritten[#unwritten + 1] = name
   if not lastName or name > lastName then lastName = name end
   setRound(class .. ':' .. org, own)
   nameOf[id], joined[id] = name, name
@@ -348,11 +380,21 @@ end
 -- Waiters in front of `name`, without overdue ones.
 local function waitersAhead(name, isNew)
   if not lastName then return 0 end
-  local present = isNew and redis.call('ZLEXCOUNT', queue, '-', '(' .. name) or redis.call('ZRANK', queue, name)
+  local present
+  if isNew then
+    present = redis.call('ZLEXCOUNT', queue, '-', '(' .. name)
+    for _, other in ipairs(unwritten) do
+      if other < name then present = present + 1 end
+    end
+  else
+    writeQueue()
+    present = redis.call('ZRANK', queue, name)
+  end
   for _, other in pairs(overdue) do
     if other and other < name then present = present - 1 end
   end
   if number('passes') < starvationLimit then return present end
+  writeQueue()
   local first = redis.call('ZRANGE', queue, 0, 0)[1]
   if name < first then first = name end
   local lower = '[' .. (tonumber(string.sub(first, 1, 1)) + 1)
@@ -383,6 +425,7 @@ end
 local function countPasses(class)
   local passes = 0
   if lastName and string.sub(lastName, 1, 1) > class then
+    writeQueue()
     local first = redis.call('ZRANGE', queue, 0, 0)[1]
     if string.sub(first, 1, 1) >= class then passes = number('passes') + 1 end
   end
@@ -397,10 +440,28 @@ local function recoveredAfter()
   return now - tonumber(since)
 end
 
+-- Ids of the first waiters that can take one of `tokens` each, without overdue ones.
+local function firstWaiters(tokens)
+  local first = {}
+  if tokens == 0 or not lastName then return first end
+  writeQueue()
+  tokens = math.min(tokens, MAX_NEXT)
+  local last = tokens - 1
+  for _, other in pairs(overdue) do
+    if other then last = last + 1 end
+  end
+  for _, name in ipairs(redis.call('ZRANGE', queue, 0, last)) do
+    -- <class>|<14 digits>|<14 digits>|<id>
+    local id = string.sub(name, 33)
+    if not overdue[id] and #first < tokens then first[#first + 1] = id end
+  end
+  return first
+end
+
 local perform = {}
 
 function perform.acquire(id, token, org, class, holdMs)
-  if releases[token] then return { -1, 1, free() } end
+  if releases[token] then return { -1, 1, free(), {} } end
   local name, own = nameFor(id, org, class)
   overdue[id] = nil
   local before, tokens = waitersAhead(name, own ~= nil), free()
@@ -413,7 +474,7 @@ function perform.acquire(id, token, org, class, holdMs)
       if served > (round(class) or 0) then setRound(class, served) end
     end
     countPasses(class)
-    return { recoveredAfter(), 1, tokens - 1 }
+    return { recoveredAfter(), 1, tokens - 1, firstWaiters(tokens - 1) }
   end
   if own then join(id, org, class, name, own) end
   local grantAt = estimateGrant(before)
@@ -423,7 +484,7 @@ function perform.acquire(id, token, org, class, holdMs)
 end
 
 function perform.spare(_, token, _, _, holdMs)
-  if releases[token] then return { -1, 1, free() } end
+  if releases[token] then return { -1, 1, free(), {} } end
   if isPart then readAllHeld() end
   local times = {}
   for name, release in pairs(releases) do
@@ -431,10 +492,11 @@ function perform.spare(_, token, _, _, holdMs)
   end
   table.sort(times)
   local most = math.max(1, math.min(MAX_SPARE, math.floor(currentLimit / 10)))
+  writeQueue()
   local waiting, tokens = lastName and redis.call('ZCARD', queue) or 0, free()
   if waiting == 0 and tokens > 0 and #times < most and now >= number('blocked') then
     hold(token, tonumber(holdMs))
-    return { recoveredAfter(), 1, tokens - 1 }
+    return { recoveredAfter(), 1, tokens - 1, {} }
   end
   local grantAt = estimateGrant(waiting)
   -- The spare tokens that have to return first.
@@ -490,15 +552,9 @@ for index, operation in ipairs(operations) do
 end
 
 -- What the operations have left to write.
-local function write(command, key, values)
-  local flat = {}
-  for name, value in pairs(values) do
-    if command == 'ZADD' then name, value = value, name end
-    flat[#flat + 1] = name
-    flat[#flat + 1] = value
-  end
-  if #flat > 0 then redis.call(command, key, unpack(flat)) end
-end
+writeQueue()
+if outOfDate and next(changedRounds) then redis.call('DEL', rounds) end
+write('HSET', rounds, changedRounds)
 write('HSET', names, joined)
 write('ZADD', wakeups, toTell)
 if #returned > MAX_RETURNED then

@@ -32,6 +32,8 @@ export type AcquireResult =
       readonly token: string;
       /** Tokens left after this one. */
       readonly tokens: number;
+      /** Ids of the waiters that can take them, overdue ones left out: the first `MAX_NEXT` at most. */
+      readonly next: readonly string[];
     }
   | {
       readonly granted: false;
@@ -156,6 +158,9 @@ export const spareTokens = (limit: number): number => Math.max(1, Math.min(MAX_S
 
 /** Tokens that may overtake a waiting lower priority in a row; the next one is granted to that priority. */
 export const STARVATION_LIMIT = 9;
+
+/** Waiters that a grant names for the tokens left; more follow with their grants. */
+export const MAX_NEXT = 10;
 
 /** Tokens restored per window after a 429 has halved the limit. */
 export const tokensRecoveredPerWindow = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);

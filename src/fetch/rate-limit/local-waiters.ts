@@ -4,27 +4,40 @@ import type { Clock } from '../../base/clock.ts';
 export interface LocalWaiters {
   /**
    * Resolves when the waiter should acquire again: at `at`, when it is woken, or when the signal aborts. The waiter of the
-   * key that expects its token first wakes half-way, which finds tokens that others returned early.
+   * key that expects its token first wakes half-way, which finds tokens that others returned early. A waiter that was a
+   * window or more from its token has only a lower bound and must acquire again for the exact time: it wakes early with
+   * another waiter, so that both acquire in one call of the script.
    *
    * @param at epoch ms
    */
   sleep(
     key: string,
+    id: string,
     at: number,
     context: { readonly clock: Clock; readonly windowMs: number; readonly signal: AbortSignal },
   ): Promise<void>;
-  /** Called when tokens are left: wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
+  /**
+   * Called when a grant leaves tokens: wakes those of these waiters that sleep in this process, unless they wake by then
+   * (epoch ms) anyway.
+   */
+  wake(key: string, ids: readonly string[], by: number): void;
+  /** Called when a token may be left: wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
   wakeNext(key: string, by: number): void;
 }
 
 interface Waiter {
+  readonly id: string;
   readonly at: number;
+  /** Its token may come later than `at`, which depends on calls that are not answered or not made yet. */
+  readonly isLowerBound: boolean;
   /** Ends its sleep: to acquire, or to sleep as the first. */
   interrupt(to: 'acquire' | 'sleep'): void;
 }
 
 /** Nearer to its token than this part of a window, the first waiter does not wake half-way. */
 const MIN_PART_OF_WINDOW = 1 / 4;
+/** A waiter wakes early with another one if it expects its token within this part of a window. */
+const EARLY_PART_OF_WINDOW = 1 / 4;
 
 export function localWaiters(): LocalWaiters {
   /** By key, in the order of `at`. */
@@ -44,13 +57,23 @@ export function localWaiters(): LocalWaiters {
     else if (index === 0) waiters[0]?.interrupt('sleep');
   };
 
+  const isFirst = (key: string, waiter: Waiter): boolean => waiting.get(key)?.[0] === waiter;
+  const wakeEarly = (key: string, until: number): void => {
+    for (const waiter of waiting.get(key) ?? []) {
+      if (waiter.at > until) return;
+      if (waiter.isLowerBound) waiter.interrupt('acquire');
+    }
+  };
+
   return {
-    sleep: async (key, at, { clock, windowMs, signal }) => {
+    sleep: async (key, id, at, { clock, windowMs, signal }) => {
       let woken = false;
       let timer = new AbortController();
       const end = () => timer.abort();
       const waiter: Waiter = {
+        id,
         at,
+        isLowerBound: at - clock.now() >= windowMs,
         interrupt: (to) => {
           woken ||= to === 'acquire';
           end();
@@ -62,13 +85,21 @@ export function localWaiters(): LocalWaiters {
         while (!woken && !signal.aborted) {
           timer = new AbortController();
           const wait = at - clock.now();
-          const isFirst = waiting.get(key)?.[0] === waiter;
-          const ms = isFirst && wait > windowMs * MIN_PART_OF_WINDOW ? wait / 2 : wait;
-          if (await sleepUnlessAborted(clock, Math.max(1, ms), timer.signal)) return;
+          const isHalf = isFirst(key, waiter) && wait > windowMs * MIN_PART_OF_WINDOW;
+          const slept = await sleepUnlessAborted(clock, Math.max(1, isHalf ? wait / 2 : wait), timer.signal);
+          // Another one may have become the first meanwhile: while it acquired, this one was.
+          if (slept && (!isHalf || isFirst(key, waiter))) return;
         }
       } finally {
         signal.removeEventListener('abort', end);
         remove(key, waiter);
+        if (!signal.aborted) wakeEarly(key, clock.now() + windowMs * EARLY_PART_OF_WINDOW);
+      }
+    },
+    wake: (key, ids, by) => {
+      if (ids.length === 0) return;
+      for (const waiter of waiting.get(key) ?? []) {
+        if (waiter.at > by && ids.includes(waiter.id)) waiter.interrupt('acquire');
       }
     },
     wakeNext: (key, by) => {

@@ -6,6 +6,7 @@ import {
   type Budget,
   type BudgetLimits,
   currentLimits,
+  MAX_NEXT,
   type OnBudgetEvent,
   PRIORITIES,
   type Priority,
@@ -130,17 +131,18 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     return waiter;
   };
 
+  const isOverdue = ({ notBefore }: Waiter, now: number): boolean =>
+    notBefore + waiterTimeouts(limits).overtakenAfterMs < now;
+
   /** Waiters in front of this one, without overdue ones. */
   const waitersAhead = (state: KeyState, waiter: Waiter, now: number): number => {
-    const { overtakenAfterMs } = waiterTimeouts(limits);
-    const isOverdue = ({ notBefore }: Waiter) => notBefore + overtakenAfterMs < now;
     const index = state.waiters.indexOf(waiter);
-    const present = state.waiters.slice(0, index).filter((other) => !isOverdue(other)).length;
+    const present = state.waiters.slice(0, index).filter((other) => !isOverdue(other, now)).length;
     const top = state.waiters[0];
     if (state.passes < STARVATION_LIMIT || top === undefined) return present;
     const starvingIndex = state.waiters.findIndex(({ rank }) => rank > top.rank);
     const starving = state.waiters[starvingIndex];
-    if (starving === undefined || isOverdue(starving)) return present;
+    if (starving === undefined || isOverdue(starving, now)) return present;
     if (starving === waiter) return 0;
     return index < starvingIndex ? present + 1 : present;
   };
@@ -157,6 +159,13 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     return Math.max(at, state.blockedUntil, now + 1);
   };
 
+  /** Ids of the first waiters that can take one of `tokens` each, without overdue ones. */
+  const firstWaiters = ({ waiters }: KeyState, tokens: number, now: number): string[] =>
+    waiters
+      .filter((waiter) => !isOverdue(waiter, now))
+      .slice(0, Math.min(tokens, MAX_NEXT))
+      .map(({ id }) => id);
+
   const grant = (state: KeyState, waiter: Waiter, holdMs: number, now: number): AcquireResult => {
     const token = `${waiter.id}#${randomUUID()}`;
     state.waiters = state.waiters.filter((other) => other !== waiter);
@@ -165,7 +174,8 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     const passesOthers = state.waiters.some(({ rank }) => rank > waiter.rank);
     const wasPassed = state.waiters.some(({ rank }) => rank < waiter.rank);
     state.passes = passesOthers && !wasPassed ? state.passes + 1 : 0;
-    return { granted: true, token, tokens: currentLimit(state, now) - state.held.length };
+    const tokens = currentLimit(state, now) - state.held.length;
+    return { granted: true, token, tokens, next: firstWaiters(state, tokens, now) };
   };
 
   /** A token for a spare call, where nobody waits. */
@@ -178,7 +188,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     if (ahead === 0 && tokens > 0 && times.length < most && now >= state.blockedUntil) {
       const token = `${id}#${randomUUID()}`;
       state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true, spare: true });
-      return { granted: true, token, tokens: tokens - 1 };
+      return { granted: true, token, tokens: tokens - 1, next: [] };
     }
     const returning = times.sort((a, b) => a - b)[times.length - most] ?? now;
     const at = Math.max(estimateGrant(state, ahead, now), returning);

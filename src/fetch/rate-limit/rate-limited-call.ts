@@ -160,8 +160,12 @@ const releaseToken = (context: RateLimitContext, token: string): Promise<void> =
 const leaveQueue = (context: RateLimitContext, id: string): Promise<void> =>
   context.budget.cancel(context.key, id).then(() => wakeNext(context));
 
-const wakeNext = ({ budget, clock, key }: RateLimitContext): void =>
-  budget.waiters.wakeNext(key, clock.now() + waiterTimeouts(budget.limits).overtakenAfterMs);
+const wakeNext = (context: RateLimitContext): void =>
+  context.budget.waiters.wakeNext(context.key, wakesByItself(context));
+
+/** Epoch ms: a waiter that wakes by then need not be woken. */
+const wakesByItself = ({ budget, clock }: RateLimitContext): number =>
+  clock.now() + waiterTimeouts(budget.limits).overtakenAfterMs;
 
 /** A response must not be lost because Redis is unreachable: the token then returns by itself, later. */
 async function ignoringRedisOutage(operation: () => Promise<void>): Promise<void> {
@@ -200,7 +204,6 @@ async function acquireToken<Value>(
     if (reportedAt !== Number.NEGATIVE_INFINITY) onGrant?.();
   };
   const coalesceWait = createCoalesceWait(context);
-  const { overtakenAfterMs } = waiterTimeouts(budget.limits);
   // Most keys have a free token: claiming before acquiring saves a lookup.
   let claimFirst = coalescer !== undefined;
   const holdMs = requestTimeoutMs + DISPATCH_TIMEOUT_MS;
@@ -234,8 +237,8 @@ async function acquireToken<Value>(
       throw error;
     });
     if (result.granted) {
-      const { token, tokens } = result;
-      if (tokens > 0) wakeNext(context);
+      const { token, tokens, next } = result;
+      budget.waiters.wake(key, next, wakesByItself(context));
       const claimed = claimedFirst || (await claimRequest(context, token, coalescer));
       if (claimed && elapsed() <= DISPATCH_TIMEOUT_MS) {
         reportGrant();
@@ -253,10 +256,7 @@ async function acquireToken<Value>(
     }
     const wait = result.at - clock.now();
     if (wait > context.maxWaitMs) return snooze(result.at, `waiting for the API budget, ${result.ahead} calls ahead`);
-    // Far from its token nothing exact is known: those that expect theirs at about the same time ask together.
-    const isNear = result.ahead < budget.limits.calls;
-    const wakeAt = isNear ? result.at : result.at - (result.at % overtakenAfterMs);
-    await budget.waiters.sleep(key, wakeAt, { clock, windowMs: budget.limits.windowMs, signal: wakeUp });
+    await budget.waiters.sleep(key, id, result.at, { clock, windowMs: budget.limits.windowMs, signal: wakeUp });
   }
 }
 

@@ -21,7 +21,7 @@ import {
 import { localWaiters } from './local-waiters.ts';
 
 const acquireReplySchema = z.union([
-  z.tuple([z.int(), z.literal(1), z.int()]),
+  z.tuple([z.int(), z.literal(1), z.int(), z.array(z.string())]),
   z.tuple([z.int(), z.literal(0), z.int(), z.int(), z.int()]),
 ]);
 const penalizeReplySchema = z.tuple([z.literal([0, 1]), z.int(), z.int(), z.int()]);
@@ -138,7 +138,7 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
       const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(await run(key, { name, args, creates: org }));
       if (recoveredAfterMs >= 0) onEvent?.({ kind: 'recovered', key, org, afterMs: recoveredAfterMs });
       return reply[0] === 1
-        ? { granted: true, token, tokens: reply[1] }
+        ? { granted: true, token, tokens: reply[1], next: reply[2] }
         : { granted: false, tokens: reply[1], at: clock.now() + reply[2], ahead: reply[3] };
     },
     complete: async (key, token) => void (await run(key, { name: 'complete', args: [token] })),

@@ -111,3 +111,49 @@ test('and around the starvation limit of a lower priority', async () => {
     { numRuns: 100 },
   );
 });
+
+test('and for operations that come together, which are one call of the script', async () => {
+  const groups = fc.array(
+    fc.tuple(fc.array(step, { minLength: 1, maxLength: 12 }), fc.integer({ min: 0, max: 1_500 })),
+    {
+      maxLength: 12,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(1, 2, 4, 25), groups, async (calls, story) => {
+      const clock = manualClock(1_800_000_000_000);
+      const twins = [memory, redis].map((bench) => ({
+        budget: bench.budget({ calls, windowMs: 1_000 }, clock),
+        tokens: [] as string[],
+      }));
+      for (const [together, ms] of story) {
+        const [one, other] = await Promise.all(
+          twins.map(async ({ budget, tokens }) => {
+            const held = [...tokens];
+            const answers = await Promise.all(
+              together.map(async (action): Promise<unknown> => {
+                if (action.kind === 'ask') {
+                  const { who, priority, holdMs } = action;
+                  const request = { key: KEY, id: `w${who}`, org: `o${who % 3}`, priority, holdMs };
+                  return budget.acquire(request);
+                }
+                if (action.kind === 'leave') return budget.cancel(KEY, `w${action.who}`);
+                if (action.kind === 'block') return budget.penalize(KEY, clock.now() + action.ms, 'acme');
+                const token = 'which' in action ? held[action.which % Math.max(1, held.length)] : undefined;
+                return token !== undefined && action.kind !== 'wait' && budget[action.kind](KEY, token);
+              }),
+            );
+            for (const answer of answers as (AcquireResult | undefined)[]) {
+              if (answer && 'token' in answer) tokens.push(answer.token);
+            }
+            const shown = answers.map((answer) => answer && { ...(answer as object), token: undefined });
+            return [shown, await budget.inspect(KEY)];
+          }),
+        );
+        expect(other).toEqual(one);
+        clock.advance(ms);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});

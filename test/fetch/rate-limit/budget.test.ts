@@ -376,6 +376,21 @@ describe.each([
     expect((await budget.inspect(KEY)).waiting).toBe(0);
   });
 
+  test('a grant names the waiters that can take the tokens left, without overdue ones', async () => {
+    const { clock, budget, ask } = start({ calls: 4, windowMs: 60_000 });
+    const next = async (id: string) => {
+      const answer = await ask(id);
+      return answer.granted && answer.next;
+    };
+    await drain(budget, ask);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) expect(await next(id)).toBe(false);
+    clock.advance(60_001);
+    expect(await next('a')).toEqual(['b', 'c', 'd']);
+    // The others were due a sixtieth of a window ago, but the last.
+    clock.advance(1_001);
+    expect(await next('c')).toEqual(['e']);
+  });
+
   test('cancelling removes the waiter from the queue', async () => {
     const { budget, ask } = start();
     await drain(budget, ask);

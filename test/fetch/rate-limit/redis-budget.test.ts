@@ -57,7 +57,7 @@ describe('the budget on a real clock', () => {
     const clock = ['machine', 1, '', '', '', 0, 'new', 1_501];
     const acquire = () =>
       runLuaScript(client!, budgetScript(), keys, [...limits, ...clock, 'acquire', 'id', 'id#1', 'org', 1, 500]);
-    const granted = [expect.any(Number), expect.any(String), expect.any(Number), 0, [[-1, 1, 4]]];
+    const granted = [expect.any(Number), expect.any(String), expect.any(Number), 0, [[-1, 1, 4, []]]];
     expect([await acquire(), await acquire()]).toEqual([granted, granted]);
   });
 
