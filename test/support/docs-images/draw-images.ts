@@ -41,8 +41,24 @@ async function screenshot(
   return encodePng(coarse(Buffer.from(pixels, 'base64')), width, height);
 }
 
-/** Five bits a channel: the shades at the edges of letters would leave a palette no room for the colours of few words. */
-const coarse = (pixels: Uint8Array): Uint8Array => pixels.map((byte) => Math.round(Math.round(byte / 8.226) * 8.226));
+/**
+ * Similar colours (five bits per channel) become the most frequent of them: the shades at the edges of letters would leave a
+ * palette no room for rare colours.
+ */
+function coarse(pixels: Buffer): Uint8Array {
+  const exact = new Map<number, number>();
+  for (let at = 0; at < pixels.length; at += 4) {
+    const colour = pixels.readUInt32BE(at);
+    exact.set(colour, (exact.get(colour) ?? 0) + 1);
+  }
+  const similar = (colour: number): number => colour & 0xf8f8f800;
+  const chosen = new Map<number, number>();
+  for (const [colour] of [...exact].sort(([, one], [, other]) => one - other)) chosen.set(similar(colour), colour);
+  const result = Buffer.alloc(pixels.length);
+  for (let at = 0; at < pixels.length; at += 4)
+    result.writeUInt32BE(chosen.get(similar(pixels.readUInt32BE(at))) ?? 0, at);
+  return result;
+}
 
 const bitmapSchema = z.object({ width: z.number(), height: z.number(), pixels: z.string() });
 
