@@ -38,6 +38,16 @@ describe('the project', () => {
     expect(missing).toEqual([]);
   });
 
+  test('names only metrics and alerts that exist', async () => {
+    const [metrics, alerts] = [await text('docs/reference/metrics.md'), await text('docs/observability/alerts.yaml')];
+    const docs = (await readdir('docs', { recursive: true })).filter((name) => name.endsWith('.md'));
+    const unknown: string[] = [];
+    for (const page of docs.map((name) => `docs/${name}`))
+      for (const [name] of (await text(page)).matchAll(/\bdocket_[a-z]\w*|\bDocket(?!Error)[A-Z][a-z]\w+/g))
+        if (!metrics.includes(name) && !alerts.includes(name)) unknown.push(`${page}: ${name}`);
+    expect(unknown).toEqual([]);
+  });
+
   test('runs the same command in CI as a contributor, on every supported Node.js', async () => {
     const { engines } = await packageJson();
     const { jobs } = workflowSchema.parse(parse(await text('.github/workflows/ci.yml')));
