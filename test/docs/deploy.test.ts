@@ -5,13 +5,11 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv2019 } from 'ajv/dist/2019.js';
-import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { readConfig, VARIABLE_NAMES } from '../../src/base/config/config.ts';
 import { parseDurationOption } from '../../src/cli/options/option-parsers.ts';
-import { leavesOf } from '../../src/cli/reference.ts';
 import { ROLES } from '../../src/compose/docket.ts';
 import { createTestAdmin } from '../support/admin.ts';
 import { contractOf } from '../support/api-contract.ts';
@@ -401,30 +399,11 @@ describe('deploy/nginx and deploy/caddy', () => {
 });
 
 describe('the guides and the files they use', () => {
-  test.each([...deployFiles, ...GUIDES])('%s names only variables that exist', async (file) => {
+  test.each(deployFiles)('%s names only variables that exist', async (file) => {
     // `DOCKET_OIDC_…` stands for several.
     const text = (await readFile(file, 'utf8')).replaceAll(/\b[A-Z]+_[A-Z_]*…/g, '');
     const found = new Set([...text.matchAll(/\b(?:DOCKET|SMTP)_[A-Z0-9_]+\b/g)].map(([name]) => name));
     expect([...found].filter((name) => !VARIABLE_NAMES.has(name))).toEqual([]);
-  });
-
-  test.each(GUIDES)('%s names only commands and flags that exist', async (file) => {
-    const blocks = [...(await readFile(file, 'utf8')).matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code = '']) => code);
-    const leaves = new Map(
-      leavesOf(createTestProgram()).map(({ name, command }) => [name.replace(/^docket /, ''), command]),
-    );
-    const lines = blocks.flatMap((code) => code.replaceAll(/\\\n\s*/g, '').split('\n'));
-    for (const line of lines) {
-      const text = line.replace(/ +#.*$/, '').trim();
-      const called = /main\.js ([a-z].*)$/.exec(text)?.[1] ?? /(?:^|[\s/])docket (?!node\b)([a-z].*)$/.exec(text)?.[1];
-      if (called === undefined) continue;
-      const words = called.split(/\s+/);
-      const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find((one) => leaves.has(one));
-      expect([line, name]).toEqual([line, expect.any(String)]);
-      const command: Command | undefined = leaves.get(name ?? '');
-      const flags = words.filter((word) => word.startsWith('--'));
-      expect(command?.options.map(({ long }) => long)).toEqual(expect.arrayContaining(flags));
-    }
   });
 
   test.each(GUIDES)('%s names only files of deploy/ that exist', async (file) => {
