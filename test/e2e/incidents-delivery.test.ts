@@ -160,7 +160,7 @@ incident(
       const list = await operator.types('docket runs --org t-typo --state partly_delivered failed');
       const [old, period] = [list.reads(/\b([0-9a-f]{8,32})\b/), list.reads(/\b(\d{4}-W\d\d)\b/)];
       (await operator.types('docket runs show {run}', { run: old })).reads(/550 5\.1\.1/);
-      await operator.repairs('correct the definition', /corrected in the definition/, () => correct('t-typo'));
+      await operator.repairs('correct the definition', /correct the definition/, () => correct('t-typo'));
       await operator.types('docket run {report} --period {period} --queue', { report: 't-typo/weekly', period }, 'y');
       const run = await deployment.runIn('t-typo', 'done');
       (await operator.types('docket runs show {run}', { run: run.id.slice(0, 8) })).reads(/\bdone\b/);
