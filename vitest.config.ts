@@ -14,7 +14,7 @@ const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
 
 /** Test files at once, more than cores: tests wait for Redis and for processes, those of whole programs half of the time. */
-const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 3];
+const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 2];
 
 /** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
