@@ -72,8 +72,8 @@ async function partition({ deployment, note, oneOf, between, chance }: FaultCont
   who[peer].heal();
 }
 
-/** Sent on its own after the body. */
-const END_OF_MAIL = Buffer.from('.\r\n');
+/** Whether bytes from a client end a message (RFC 5321, 4.1.1.4): on their own, or together with the end of its body. */
+const endsMail = (bytes: Buffer): boolean => /(^|\r\n)\.\r\n$/.test(bytes.subarray(-5).toString('latin1'));
 const MAIL_TIMEOUT_MS = 8_000;
 
 /**
@@ -94,7 +94,7 @@ export function interceptMailEnd(
     const timeout = setTimeout(finish, MAIL_TIMEOUT_MS);
     for (const who of workers) {
       who.mail.watch((bytes) => {
-        if (!bytes.equals(END_OF_MAIL) || !accept(who)) return 'forward';
+        if (!endsMail(bytes) || !accept(who)) return 'forward';
         finish(who);
         return action;
       });
