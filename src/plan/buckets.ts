@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { memoize } from '../base/memoize.ts';
 import { DAY_MS } from '../base/time.ts';
 import type { Granularity } from '../contract/report.ts';
 import { civilDate } from '../definitions/periods/period.ts';
@@ -35,8 +36,13 @@ export const dayCount = ({ from, to }: DateRange): number =>
  * The buckets of a range, the first and the last clipped to it (specification §2.8, rule 4); without a granularity one, the
  * range itself. Computed as by the service, because a response without groups has no rows with buckets.
  */
-export function bucketsOf({ from, to }: DateRange, granularity: Granularity | undefined): Bucket[] {
-  if (granularity === undefined) return [{ label: from, from, to }];
+export const bucketsOf = ({ from, to }: DateRange, granularity: Granularity | undefined): readonly Bucket[] =>
+  granularity === undefined ? [{ label: from, from, to }] : bucketsBetween(from, to, granularity);
+
+/** Calls, answers and tables of a run ask for the same few; computing those of a year of days takes milliseconds. */
+const MAX_CACHED_RANGES = 200;
+
+const bucketsBetween = memoize((from: string, to: string, granularity: Granularity): readonly Bucket[] => {
   const found: Bucket[] = [];
   for (
     let start = civilDate(from).startOf(granularity);
@@ -44,10 +50,10 @@ export function bucketsOf({ from, to }: DateRange, granularity: Granularity | un
     start = start.plus({ [granularity]: 1 })
   ) {
     const label = dateOf(start);
-    found.push({ label, from: later(label, from), to: earlier(dateOf(start.endOf(granularity)), to) });
+    found.push(Object.freeze({ label, from: later(label, from), to: earlier(dateOf(start.endOf(granularity)), to) }));
   }
-  return found;
-}
+  return Object.freeze(found);
+}, MAX_CACHED_RANGES);
 
 /** The previous period: as many months for whole calendar months, else as many days (specification §2.7, `compare`). */
 export function previousPeriod(range: DateRange): DateRange {

@@ -216,7 +216,7 @@ function listOf(name: string, tenant: Tenant, keys: readonly StoredKey[]) {
 /** Specification §2.1, with the additional link fields. */
 function organizationBody(spec: OrganizationSpec, world: SandboxState, c: Context<Variables>): Record<string, unknown> {
   const base = `${new URL(c.req.url).origin}/api/orgs/${spec.id}/`;
-  const created = new Date(world.tenants.get(spec.id)?.snapshot().history.start ?? 0).toISOString();
+  const created = new Date(world.tenants.get(spec.id)?.start ?? 0).toISOString();
   const links = LISTS.map((name) => [`${name.replace('-', '_')}_url`, `${base}${name}/`]);
   const { id, name } = spec;
   return { id, url: base, name, image: null, ...Object.fromEntries(links), created_at: created, updated_at: created };

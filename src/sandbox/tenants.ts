@@ -3,7 +3,7 @@ import { DAY_MS } from '../base/time.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { History } from './generator/fact-tables.ts';
-import { generateHistory } from './generator/history.ts';
+import { firstDay, generateHistory } from './generator/history.ts';
 import { ORGANIZATIONS, type OrganizationSpec } from './generator/organizations.ts';
 import { type Timeline, timeline } from './reports/aggregate.ts';
 import { type ZoneDays, zoneDays } from './reports/calendar.ts';
@@ -24,6 +24,8 @@ const MAX_CACHED_ZONES = 1_000;
 /** One organization as the endpoints see it. */
 export interface Tenant {
   readonly spec: OrganizationSpec;
+  /** Midnight (UTC) of the first day with data, epoch ms. */
+  readonly start: number;
   readonly metrics: ReadonlyMap<string, MetricDefinition>;
   readonly dimensions: ReadonlyMap<string, DimensionValues>;
   catalog(): Catalog;
@@ -75,6 +77,7 @@ function createTenant(
     ({ feature }) => feature === undefined || spec.features.includes(feature),
   );
   const dimensions = dimensionValuesFor(spec);
+  const start = firstDay(spec, startedAt) * DAY_MS;
   let history: History | undefined;
   let late = 0;
   let view: Snapshot | undefined;
@@ -92,10 +95,10 @@ function createTenant(
 
   return {
     spec,
+    start,
     metrics: new Map(metrics.map((metric) => [metric.id, metric])),
     dimensions,
     catalog() {
-      const { start } = historyUntil(now());
       const { max_range_days, max_dimensions, max_rows } = LIMITS;
       return {
         registry_version: REGISTRY_VERSION,

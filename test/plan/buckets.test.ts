@@ -10,7 +10,7 @@ import {
   sliceRollup,
 } from '../../src/plan/buckets.ts';
 
-const days = (from: string, to: string): Bucket[] => bucketsOf({ from, to }, 'day');
+const days = (from: string, to: string): readonly Bucket[] => bucketsOf({ from, to }, 'day');
 
 describe('a range', () => {
   test('is one bucket without a granularity', () => {

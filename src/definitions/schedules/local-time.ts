@@ -1,4 +1,5 @@
 import { IANAZone } from 'luxon';
+import { memoize } from '../../base/memoize.ts';
 import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 
 /** Range of zone offsets: UTC-12 to UTC+14. */
@@ -10,11 +11,14 @@ const BLOCK_MS = 7 * DAY_MS;
 /** A zone's offset at an instant, both in ms: local time is the instant plus the offset. */
 export type OffsetAt = (at: number) => number;
 
+/** All zones of the IANA database. */
+const MAX_CACHED_ZONES = 1_000;
+
 /**
  * The offsets of a zone. An Intl lookup takes microseconds, so offsets are cached for blocks of days with equal ends.
  * @param zone IANA zone, valid (`zoneSchema`)
  */
-export function zoneOffsets(zone: string): OffsetAt {
+export const zoneOffsets: (zone: string) => OffsetAt = memoize((zone) => {
   const iana = IANAZone.create(zone);
   const lookup: OffsetAt = (at) => iana.offset(at) * 60_000;
   const ends = new Map<number, number>();
@@ -28,7 +32,7 @@ export function zoneOffsets(zone: string): OffsetAt {
     const first = end(block);
     return first === end(block + 1) ? first : lookup(at);
   };
-}
+}, MAX_CACHED_ZONES);
 
 /**
  * The instants of a local time in the zone, also around DST changes:

@@ -112,8 +112,6 @@ export const rowCount = (facts: FactTables, table: TableName): number => Object.
 
 export interface History {
   readonly facts: FactTables;
-  /** Midnight (UTC) of the first day with data, epoch ms. */
-  readonly start: number;
   /** Events are complete up to this instant. */
   readonly horizon: number;
 }

@@ -15,10 +15,10 @@ import { type RandomSource, randomSource } from './random.ts';
 /** Monday first. */
 const WEEKDAYS = [1.05, 1.1, 1.05, 1, 0.85, 0.16, 0.1];
 
-/** The first day of an organization: whole months before the present month (UTC); today without history. */
-function firstDay(spec: OrganizationSpec, now: number): number {
-  const date = new Date(now);
-  if (spec.months === 0) return Math.floor(now / DAY_MS);
+/** The first day of an organization, in days since 1970: whole months before the present month (UTC); today without history. */
+export function firstDay(spec: OrganizationSpec, startedAt: number): number {
+  const date = new Date(startedAt);
+  if (spec.months === 0) return Math.floor(startedAt / DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - spec.months, 1) / DAY_MS;
 }
 
@@ -67,14 +67,15 @@ export function generateHistory(spec: OrganizationSpec, seed: number, startedAt:
       else generateProfile(scene, at, source);
     }
   }
-  return { facts: toFactTables(entities), start: first * DAY_MS, horizon };
+  return { facts: toFactTables(entities), horizon };
 }
 
 /** The entities as tables of columns. */
 function toFactTables(entities: Entities): FactTables {
-  const { profiles, addresses } = entities;
-  for (const [row, profile] of sortRows('profiles', profiles).entries()) profile.row = row;
-  for (const [row, address] of sortRows('addresses', addresses).entries()) address.row = row;
+  const profiles = sortRows('profiles', entities.profiles);
+  const addresses = sortRows('addresses', entities.addresses);
+  for (const [row, profile] of profiles.entries()) profile.row = row;
+  for (const [row, address] of addresses.entries()) address.row = row;
   const changes = profiles.flatMap((profile) => profile.changes);
   const starts = new Uint32Array(profiles.length + 1);
   for (const [row, profile] of profiles.entries()) starts[row + 1] = (starts[row] ?? 0) + profile.changes.length;
@@ -99,12 +100,13 @@ const cellOf = (value: unknown): number =>
   Number(typeof value === 'object' && value !== null && 'row' in value ? value.row : value);
 
 /** Sorts rows by the first column of their table. */
-function sortRows<R extends Row>(name: TableName, rows: R[]): R[] {
+function sortRows<R extends Row>(name: TableName, rows: readonly R[]): R[] {
   const [first = ''] = Object.keys(COLUMNS[name]);
-  return rows.sort((a, b) => cellOf(a[first]) - cellOf(b[first]));
+  const keyed = rows.map((row) => ({ row, key: cellOf(row[first]) }));
+  return keyed.sort((a, b) => a.key - b.key).map(({ row }) => row);
 }
 
-function toColumns<Name extends TableName>(name: Name, rows: Row[]): Columns<Name> {
+function toColumns<Name extends TableName>(name: Name, rows: readonly Row[]): Columns<Name> {
   const sorted = sortRows(name, rows);
   const columns = Object.entries(COLUMNS[name]).map(([column, Column]) => {
     return [column, Column.from(sorted.map((row) => cellOf(row[column])))];

@@ -1,23 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { CODES, type FactTables, NEVER } from '../../../src/sandbox/generator/fact-tables.ts';
-import { generateHistory } from '../../../src/sandbox/generator/history.ts';
+import { firstDay, generateHistory } from '../../../src/sandbox/generator/history.ts';
 import { ORGANIZATIONS } from '../../../src/sandbox/generator/organizations.ts';
 import { dump } from '../../../src/sandbox/sandbox.ts';
 
 const NOW = Date.parse('2026-04-08T08:30:00Z');
 const DAY = 86_400_000;
 const [acme, northwind, lakeside, blank] = ORGANIZATIONS as [(typeof ORGANIZATIONS)[0], ...typeof ORGANIZATIONS];
-const { facts, start } = generateHistory(acme, 1, NOW, NOW + DAY);
+const { facts } = generateHistory(acme, 1, NOW, NOW + DAY);
 
 describe('the generated history', () => {
   it('covers at least 24 months of every organization but the new one', () => {
     for (const spec of [acme, northwind, lakeside]) {
       const history = generateHistory(spec!, 1, NOW, NOW + DAY);
-      expect(NOW - history.start).toBeGreaterThanOrEqual(24 * 30.4 * DAY);
-      expect((history.facts.profiles.created[0] ?? NEVER) - history.start).toBeLessThan(7 * DAY);
+      const start = firstDay(spec!, NOW) * DAY;
+      expect(NOW - start).toBeGreaterThanOrEqual(24 * 30.4 * DAY);
+      expect((history.facts.profiles.created[0] ?? NEVER) - start).toBeLessThan(7 * DAY);
     }
     expect(generateHistory(blank!, 1, NOW, NOW + DAY).facts.profiles.created).toHaveLength(0);
-    expect(start).toBe(Date.parse('2023-10-01T00:00:00Z'));
+    expect(firstDay(acme, NOW) * DAY).toBe(Date.parse('2023-10-01T00:00:00Z'));
   });
 
   it('is the same for the same seed, and another for another', () => {
