@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { bundledThreads } from './test/support/bundled-threads.ts';
@@ -7,10 +8,12 @@ import { LongestFirst } from './test/support/longest-first.ts';
 const COVERED = ['definitions', 'plan', 'fetch', 'deliver', 'queue'];
 const THRESHOLDS = { lines: 90, branches: 90 };
 
-/** Property and fuzz tests run in two tiers, with a different number of cases; see `cases()` in test/support/fuzz.ts. */
-const FUZZ = 'test/**/*{fuzz,property}*.test.ts';
 const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
+/** Property and fuzz tests run in two tiers, with a different number of cases; see `cases()` in test/support/fuzz.ts. */
+const FUZZ = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.test.ts') && /\bcases\(|\/api-fuzz\.ts/.test(readFileSync(`test/${path}`, 'utf8')))
+  .map((path) => `test/${path}`);
 const SOAK = 'test/e2e/soak.test.ts';
 
 /** Test files at once, more than cores: tests wait for Redis and for processes, those of whole programs half of the time. */
@@ -56,7 +59,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: [INTEGRATION, FUZZ],
+          include: [INTEGRATION, ...FUZZ],
           exclude: [E2E],
           execArgv: THREADS,
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-children.ts', 'test/support/setup-redis.ts'],

@@ -10,6 +10,7 @@ import { redisAuditLog } from '../../src/services/audit-log.ts';
 import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { triggerRun } from '../../src/services/runs/trigger-run.ts';
 import { createTestAdmin } from '../support/admin.ts';
+import { cases } from '../support/fuzz.ts';
 import { loadedJobs } from '../support/loaded-jobs.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-harness.ts';
@@ -476,7 +477,7 @@ describe('the admin route', () => {
           expect(text).not.toMatch(/\bat .*\.[jt]s:\d+|rival/);
         },
       ),
-      { numRuns: 1_000 },
+      cases(1_000),
     );
   });
 });

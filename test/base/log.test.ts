@@ -4,6 +4,7 @@ import { DocketError } from '../../src/base/error.ts';
 import { childLog, type Log, type LogFields, stderrLog } from '../../src/base/log.ts';
 import { createRedactor, passwordsIn } from '../../src/base/secrets/redactor.ts';
 import { formatPretty, supportsColor } from '../../src/base/text/log-pretty.ts';
+import { cases } from '../support/fuzz.ts';
 
 /** The log as a process has it, its lines kept. */
 function aLog(options: { readonly level?: string; readonly redact?: (text: string) => string } = {}) {
@@ -175,7 +176,7 @@ test('of ten thousand log calls none lets a canary out that stands where nothing
       expect(lines.at(-1)).not.toContain(CANARY);
       lines.length = 0;
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });
 
@@ -189,6 +190,6 @@ test('of ten thousand log calls none lets a secret out that the process has read
       expect(lines.at(-1)).not.toContain(CANARY);
       lines.length = 0;
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Row, Value } from '../../src/fetch/dataset.ts';
 import { firstRows, iterateRows, rowBatches, someRow, writeRows } from '../../src/fetch/rows.ts';
+import { cases } from '../support/fuzz.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -40,7 +41,7 @@ test('rows come back from their file as they went in, as often as they are read'
       expect([...iterateRows(rows)]).toEqual(expected);
       expect(firstRows(rows, 2)).toEqual(expected.slice(0, 2));
     }),
-    { numRuns: 50 },
+    cases(50),
   );
 });
 

@@ -6,6 +6,7 @@ import type { Column, Dataset, Row, Table } from '../../src/fetch/dataset.ts';
 import { compareEditions, isMaterial } from '../../src/run/corrections/compare-editions.ts';
 import { boundariesOf, editionFiguresSchema, editionSections } from '../../src/run/corrections/edition-figures.ts';
 import { evaluateConditions } from '../../src/run/delivery-conditions.ts';
+import { cases } from '../support/fuzz.ts';
 
 const column = (name: string, unit: string, more: Partial<Column> = {}): Column => ({
   name,
@@ -82,7 +83,7 @@ test('a comparison finds exactly the figures that were changed, the material one
         isMaterial(before, after, metric === 'created' ? 'count' : 'ratio', 0.01);
       expect(changes.map(isOne)).toEqual(changes.map((_, index) => index < material));
     }),
-    { numRuns: 200 },
+    cases(200),
   );
 });
 

@@ -23,13 +23,13 @@ const LONGEST = [
   'test/e2e/pack-readers.test.ts',
   'test/e2e/redis-killed.test.ts',
   'test/e2e/workbook-templates.test.ts',
-  'test/run/pack-figures-property.test.ts',
+  'test/run/pack-figures-property.integration.test.ts',
   'test/render/formats/xlsx/workbook.integration.test.ts',
   'test/compose/storage-outage.integration.test.ts',
   'test/cli/commands/runs/repeat.integration.test.ts',
   'test/queue/jobs/processes.integration.test.ts',
   'test/demo/demo.integration.test.ts',
-  'test/run/run.test.ts',
+  'test/run/run.integration.test.ts',
 ];
 
 /** Vitest's order, by what it remembers of earlier runs or by size, with these files ahead of the others of their project. */

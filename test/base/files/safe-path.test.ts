@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
 import { findPathError, renderPath, safeFileName } from '../../../src/base/files/safe-path.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const fill = (template: string, title: string): string =>
   renderPath(template, { title, period: { label: title } }, 'a path');
@@ -79,7 +80,7 @@ test('whatever a value holds, the path stays in its folder and no deeper, or is 
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
       expect(path).not.toMatch(/[\u0000-\u001f\u202a-\u202e\\]/);
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });
 
@@ -93,7 +94,7 @@ test('a template that nobody checked climbs nowhere either', () => {
         expect(error).toBeInstanceOf(DocketError);
       }
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });
 
@@ -102,6 +103,6 @@ test('a file name that was made safe is a step of a path', () => {
     fc.property(fc.array(nasty, { maxLength: 6 }), (parts) => {
       expect(findPathError(`a/${safeFileName(parts.join(''), '.xlsx')}`)).toBeUndefined();
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });

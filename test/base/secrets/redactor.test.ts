@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createRedactor, redactUntrusted } from '../../../src/base/secrets/redactor.ts';
 import { secretForms } from '../../../src/base/secrets/secret-forms.ts';
 import { secretIndex } from '../../../src/base/secrets/secret-index.ts';
+import { cases } from '../../support/fuzz.ts';
 import { encodingsFoundIn, encodingsOf } from '../../support/secret-encodings.ts';
 
 const SECRETS = {
@@ -111,7 +112,7 @@ test('whatever stands around it and however it is escaped, a secret is found', (
     fc.property(around, escaped, around, (before, echo, after) => {
       expect(redact(`${before} ${echo} ${after}`)).toContain('[secret]');
     }),
-    { numRuns: 500 },
+    cases(500),
   );
 });
 

@@ -28,6 +28,7 @@ import { isZone } from '../../../src/definitions/schema/values/primitives.ts';
 import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
 import { checkTargets } from '../../../src/plan/checks/check-targets.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { cases } from '../../support/fuzz.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -165,7 +166,7 @@ describe('the files of a first organization', () => {
         if (!given.url.includes("'")) expect(env.COMPLIANCE_API_URL).toBe(given.url);
         await rm(places.folder, { recursive: true });
       }),
-      { numRuns: 100 },
+      cases(100),
     );
   }, 120_000);
 
@@ -188,7 +189,7 @@ describe('the files of a first organization', () => {
         }
         await rm(places.folder, { recursive: true });
       }),
-      { numRuns: 30 },
+      cases(30),
     );
   }, 120_000);
 

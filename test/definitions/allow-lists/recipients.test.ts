@@ -6,6 +6,7 @@ import {
   canonicalDomain,
   recipientRefusal,
 } from '../../../src/definitions/allow-lists/recipients.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const ALLOWED = { domains: ['acme.example', 'zürich.example'], addresses: ['Guest@Partner.example'] };
 
@@ -128,6 +129,6 @@ test('what passes is printable ASCII with one @, and is its own canonical form',
       expect(canonicalDomain(canonical.slice(canonical.indexOf('@') + 1))).toBeDefined();
       expect(addressKey(canonical)).toBe(canonical.toLowerCase());
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });

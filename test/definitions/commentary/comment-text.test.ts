@@ -6,6 +6,7 @@ import {
   parseComment,
   plainCommentText,
 } from '../../../src/definitions/commentary/comment-text.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const plain = (text: string) => ({ kind: 'paragraph', spans: [{ text }] });
 const list = (ordered: boolean, ...items: string[]) => ({
@@ -77,7 +78,7 @@ describe('parseComment', () => {
         expect(letters(plainCommentText(parseComment(text)))).toBe(letters(text));
         for (const line of plainCommentText(parseComment(text)).split('\n')) expect(line).not.toMatch(/\p{Cc}/u);
       }),
-      { numRuns: 300 },
+      cases(300),
     );
   });
 });

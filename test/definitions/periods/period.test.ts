@@ -6,6 +6,7 @@ import { formatPeriod, parsePeriod, periodOf, resolvePeriod } from '../../../src
 import { WEEKDAYS } from '../../../src/definitions/schedules/civil-day.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../../../src/definitions/schema/report-definition.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const ZONES = [
   'UTC',
@@ -189,7 +190,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
           expect(Math.round(days)).toBeGreaterThanOrEqual(least ?? 0);
           expect(Math.round(days)).toBeLessThanOrEqual(most ?? 0);
         }),
-        { numRuns: 300 },
+        cases(300),
       );
     },
   );
@@ -211,7 +212,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
         const named = Number(year.label.slice(2));
         expect(named).toBe(Number((fiscal_year_start.named_by === 'end' ? year.to : year.from).slice(0, 4)));
       }),
-      { numRuns: 300 },
+      cases(300),
     );
   });
 
@@ -221,7 +222,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
         const { from } = get('current_week', one);
         expect(WEEKDAYS[DateTime.fromISO(from).weekday - 1]).toBe(one[2].week_start);
       }),
-      { numRuns: 300 },
+      cases(300),
     );
   });
 });

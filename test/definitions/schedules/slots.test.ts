@@ -3,6 +3,7 @@ import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { cronError } from '../../../src/definitions/schedules/cron.ts';
 import { nextSlots, slotsBetween } from '../../../src/definitions/schedules/slots.ts';
+import { cases } from '../../support/fuzz.ts';
 import { TABLE } from './slots-table.ts';
 
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
@@ -66,7 +67,7 @@ test('slots in pieces are the slots of the whole: nothing is lost or doubled whe
         expect([...new Set(whole)].sort((x, y) => x - y)).toEqual(whole);
       },
     ),
-    { numRuns: 60 },
+    cases(60),
   );
 });
 
@@ -104,7 +105,7 @@ test('away from changes of summer time, the slots are the minutes whose fields m
         ).toEqual(expected);
       },
     ),
-    { numRuns: 30 },
+    cases(30),
   );
 });
 
@@ -160,7 +161,7 @@ describe('a cron', () => {
           expect(nextSlots({ cron }, 'Europe/Berlin', undefined, 0, 1)).toHaveLength(1);
         },
       ),
-      { numRuns: 500 },
+      cases(500),
     );
   });
 });

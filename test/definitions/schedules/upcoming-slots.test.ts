@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { scheduleSchema } from '../../../src/definitions/schedules/schedule.ts';
 import { nextReportSlots, type Timetable } from '../../../src/definitions/schedules/slots.ts';
 import { groupByTimetable, slotFinder } from '../../../src/definitions/schedules/upcoming-slots.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-11-21T19:17:23Z');
@@ -40,7 +41,7 @@ describe('the soonest slots of many reports', () => {
           }
         },
       ),
-      { numRuns: 15 },
+      cases(15),
     );
   });
 

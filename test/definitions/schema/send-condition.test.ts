@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { COMPARISONS, meetsComparison, parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import { parseSize } from '../../../src/definitions/schema/values/primitives.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { cases } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const compare = (metric: string, op: string, value: number, unit: string | null = null, section?: string) => ({
@@ -57,7 +58,7 @@ test('every text is a condition or a fault, and what was written from a conditio
       if (!('kind' in read)) expect(read).toEqual({ expected: expect.any(String), got: expect.any(String) });
       else if (read.kind === 'compare') expect(Number.isFinite(read.value)).toBe(true);
     }),
-    { numRuns: 5_000 },
+    cases(5_000),
   );
   const id = fc.stringMatching(/^[a-z][a-z0-9_.]{0,20}$/);
   const section = fc.option(fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,20}$/), { nil: undefined });
@@ -68,7 +69,7 @@ test('every text is a condition or a fault, and what was written from a conditio
       const text = `${of === undefined ? '' : `${of}:`}${metric}${gap}${op}${gap}${number}`;
       expect(parseSendCondition(text)).toEqual({ kind: 'compare', section: of, metric, op, value: number, unit: null });
     }),
-    { numRuns: 2_000 },
+    cases(2_000),
   );
 });
 

@@ -20,6 +20,7 @@ import {
 } from '../../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const redis = new Redis(inject('redisUrl'), { maxRetriesPerRequest: 1 });
 const prefix = `test-ledger-${process.pid}:`;
@@ -339,7 +340,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
           before = after;
         }
       }),
-      { numRuns: 150 },
+      cases(150),
     );
   });
 
@@ -380,7 +381,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
           expect(log.join(' ')).not.toMatch(/send send/);
         },
       ),
-      { numRuns: 150 },
+      cases(150),
     );
   });
 });

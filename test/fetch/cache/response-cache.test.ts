@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { redisResponseCache } from '../../../src/fetch/cache/redis-response-cache.ts';
 import { type CachedResponse, cacheKeyOf, type RequestClaim } from '../../../src/fetch/cache/response-cache.ts';
 import { reportCall } from '../../../src/plan/requests/call.ts';
+import { cases } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { memorySharedAnswers, redisSharedAnswers, type SharedAnswersHarness } from '../../support/shared-answers.ts';
 
@@ -196,7 +197,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
           }
         }
       }),
-      { numRuns: 300 },
+      cases(300),
     );
   });
 });

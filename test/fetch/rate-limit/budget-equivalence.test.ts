@@ -8,6 +8,7 @@ import {
   STARVATION_LIMIT,
 } from '../../../src/fetch/rate-limit/budget.ts';
 import { type BudgetHarness, memoryBudgetHarness, redisBudgetHarness } from '../../support/budgets.ts';
+import { cases } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 let memory: BudgetHarness;
@@ -78,7 +79,7 @@ async function goTogether(calls: number, story: readonly Step[]): Promise<void> 
 
 test('the budgets in memory and in Redis return the same results for the same operations', async () => {
   await fc.assert(fc.asyncProperty(fc.constantFrom(1, 2, 3, 4, 25), fc.array(step, { maxLength: 60 }), goTogether), {
-    numRuns: 150,
+    ...cases(150),
   });
 });
 
@@ -108,7 +109,7 @@ test('and around the starvation limit of a lower priority', async () => {
       fc.array(step, { minLength: 5, maxLength: 30 }),
       async (times, story) => goTogether(1, [...passed(times), ...story]),
     ),
-    { numRuns: 100 },
+    cases(100),
   );
 });
 
@@ -154,6 +155,6 @@ test('and for operations that come together, which are one call of the script', 
         clock.advance(ms);
       }
     }),
-    { numRuns: 150 },
+    cases(150),
   );
 });

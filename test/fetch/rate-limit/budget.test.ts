@@ -9,6 +9,7 @@ import {
   STARVATION_LIMIT,
 } from '../../../src/fetch/rate-limit/budget.ts';
 import { type BudgetHarness, memoryBudgetHarness, redisBudgetHarness } from '../../support/budgets.ts';
+import { cases } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 const START = Date.parse('2026-11-19T08:00:00Z');
@@ -580,7 +581,7 @@ describe.each([
           }
         },
       ),
-      { numRuns: 60 },
+      cases(60),
     );
   });
 });

@@ -7,6 +7,7 @@ import { bucketClock } from '../../../src/fetch/rate-limit/bucket-clock.ts';
 import type { AcquireResult, BudgetEvent } from '../../../src/fetch/rate-limit/budget.ts';
 import { budgetScript, redisBudget } from '../../../src/fetch/rate-limit/redis-budget.ts';
 import { luaScript } from '../../../src/redis/script.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const [WINDOW_MS, HOLD_MS, KEY] = [1_000, 300, 'k'];
 const HOUR_MS = 3_600_000;
@@ -201,7 +202,7 @@ describe('the time of a bucket', () => {
           expect(world.real - from).toBeLessThan(15 * WINDOW_MS);
         },
       ),
-      { numRuns: 150 },
+      cases(150),
     );
   });
 
@@ -334,7 +335,7 @@ describe('the time of a bucket', () => {
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {
         expect(await answersTo(steps)).toEqual(await answersTo(steps.filter(({ kind }) => kind !== 'look')));
       }),
-      { numRuns: 60 },
+      cases(60),
     );
   });
 
@@ -445,7 +446,7 @@ describe('the time of a bucket', () => {
           expect(near.length).toBeLessThanOrEqual(3);
         }
       }),
-      { numRuns: 60 },
+      cases(60),
     );
   });
 
@@ -545,7 +546,7 @@ describe('the time of a bucket', () => {
           expect(near.length).toBeLessThanOrEqual(3);
         }
       }),
-      { numRuns: 150 },
+      cases(150),
     );
   });
 });

@@ -16,6 +16,7 @@ import {
   quantityCollector,
 } from '../../../src/render/figures/quantity.ts';
 import { durationColumn } from '../../support/dataset.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const at = (date: string) => new Date(`${date}T00:00:00Z`);
 const numberOf = (text: string): number => Number(text.replace(/[^\d.-]/g, ''));
@@ -131,7 +132,7 @@ describe('a duration', () => {
         ];
         for (const text of targets) expect(Math.sign(numberOf(shown) - numberOf(text))).toBe(Math.sign(value - target));
       }),
-      { numRuns: 2_000, examples: [[691_784, 0.1, 'minutes']] },
+      { ...cases(2_000), examples: [[691_784, 0.1, 'minutes']] },
     );
   });
 

@@ -5,6 +5,7 @@ import { formatValue } from '../../../src/render/figures/format-value.ts';
 import { createRounder, type Quantity } from '../../../src/render/figures/quantity.ts';
 import { toCellValue } from '../../../src/render/formats/xlsx/sections/grid/cell-value.ts';
 import { figureNumberFormat } from '../../../src/render/formats/xlsx/style/number-formats.ts';
+import { cases } from '../../support/fuzz.ts';
 
 /** What a cell of the workbook shows, as another program formats it. */
 function cellText(value: number, quantity: Quantity, locale = 'en-GB'): string {
@@ -100,7 +101,7 @@ describe('a figure that is not zero', () => {
           expect(text).not.toMatch(/^[+-]?100(\.0+)?%$/);
         }
       }),
-      { numRuns: 2_000 },
+      cases(2_000),
     );
   });
 

@@ -19,6 +19,7 @@ import {
   typeColumn,
   WEEK_BEFORE,
 } from '../../support/dataset.ts';
+import { cases } from '../../support/fuzz.ts';
 import { type cellsOf, readCsv, readHtmlTables, tableOn } from '../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
 import { rowsOf } from '../../support/rows.ts';
@@ -272,7 +273,7 @@ it('the workbook shows every figure of a section of one row, and those of its to
       expect(shown.totals ?? shown.row).toEqual(closest(from.totals === undefined ? row : saidOf(from, from.totals)));
       if (from.totals !== undefined) checkCsvTotals(artifactNamed(artifacts, '.totals.csv').path, from);
     }),
-    { numRuns: 60 },
+    cases(60),
   );
 });
 
@@ -310,6 +311,6 @@ it('workbook, CSV and mail show all figures of the dataset', async () => {
       checkCsv(artifactNamed(artifacts, 'section.csv').path, totals, from);
       await checkMail(data, from);
     }),
-    { numRuns: 40 },
+    cases(40),
   );
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { reviewState } from '../../../src/run/review/fold-review.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from '../../../src/run/review/review-event.ts';
 import type { ReviewInputs } from '../../../src/run/review/review-inputs.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const FIGURES = 'f'.repeat(64);
 const OTHER = 'e'.repeat(64);
@@ -174,6 +175,6 @@ test('whatever happens, a seal holds only with enough different approvers of its
       const others = new Set(given.filter((person) => person !== by && person !== 'dan' && !printed.includes(person)));
       expect(others.size).toBeGreaterThanOrEqual(2);
     }),
-    { numRuns: 300 },
+    cases(300),
   );
 });

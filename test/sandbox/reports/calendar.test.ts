@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isZone, previousPeriod, toDate, toDay, zoneDays } from '../../../src/sandbox/reports/calendar.ts';
+import { cases } from '../../support/fuzz.ts';
 
 const at = (zone: string, date: string) => new Date(zoneDays(zone).start(toDay(date))).toISOString();
 
@@ -33,7 +34,7 @@ describe('the first instant of a day', () => {
         expect(zone.of(zone.start(day))).toBe(day);
         expect(zone.of(zone.start(day) - 1)).toBe(day - 1);
       }),
-      { numRuns: 2000 },
+      cases(2000),
     );
   });
 });

@@ -2,6 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { targetFolder } from '../../../../src/deliver/targets/directory/directory-target.ts';
+import { cases } from '../../../support/fuzz.ts';
 
 test('a relative path is a folder under the working directory, an absolute one is itself', () => {
   expect(targetFolder('out/2026', '/srv/docket')).toBe('/srv/docket/out/2026');
@@ -23,7 +24,7 @@ test('no relative path leaves the working directory', () => {
         expect(error).toMatchObject({ code: 'deliver.target_refused' });
       }
     }),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });
 

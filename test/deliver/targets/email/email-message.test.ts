@@ -8,6 +8,7 @@ import {
   MAX_ATTACHMENT_BYTES,
   messageIdOf,
 } from '../../../../src/deliver/targets/email/email-message.ts';
+import { cases } from '../../../support/fuzz.ts';
 
 const PARTS: EmailParts = {
   delivery: '0123456789abcdef0123456789abcdef',
@@ -213,7 +214,7 @@ test('no input adds a header, a recipient or a part', async () => {
       expect(mail.bcc).toBeUndefined();
       expect(mail.attachments).toHaveLength(1);
     }),
-    { numRuns: 500 },
+    cases(500),
   );
 });
 

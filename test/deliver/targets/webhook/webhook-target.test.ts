@@ -27,6 +27,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
+import { cases } from '../../../support/fuzz.ts';
 import { type Behaviour, hostileServer } from '../../../support/hostile-server.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 import { TLS } from '../../../support/tls.ts';
@@ -369,7 +370,7 @@ test.each([
 test('an address is as private inside an IPv6 one as it is alone', () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => isPrivateAddress(address) === isPrivateAddress(`::ffff:${address}`)),
-    { numRuns: 10_000 },
+    cases(10_000),
   );
 });
 

@@ -9,6 +9,7 @@ import type { Row, Table, TableReading } from '../../../../src/fetch/dataset.ts'
 import { readingsTable } from '../../../../src/fetch/tables/readings/readings-table.ts';
 import type { FindReadings } from '../../../../src/plan/reading.ts';
 import { changeIn } from '../../../../src/render/figures/quantity.ts';
+import { cases } from '../../../support/fuzz.ts';
 import { CATALOG, definitionOf, type SectionInput, WEEK } from '../../../support/reports.ts';
 import { rowsOf } from '../../../support/rows.ts';
 
@@ -296,7 +297,7 @@ describe('a comparison of readings', () => {
           expect(noted).toEqual([...shown].sort());
         },
       ),
-      { numRuns: 60, seed: 20_261_123 },
+      cases(60),
     );
   });
 });

@@ -18,6 +18,7 @@ import {
   table,
   workload,
 } from '../../../support/dataset.ts';
+import { cases } from '../../../support/fuzz.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -86,7 +87,7 @@ describe('a CSV file', () => {
           });
         });
       }),
-      { numRuns: 150 },
+      cases(150),
     );
   });
 

@@ -302,7 +302,7 @@ test(
           if (record.state === 'awaiting_approval') expect(state.phase).toBe('approval');
         }
       }),
-      { ...cases(1_500), examples: [[REOPENED_SLOT], [ONE_PERSON_TWICE], [OTHER_CONTENT]], ...PARAMETERS },
+      { ...cases(150), examples: [[REOPENED_SLOT], [ONE_PERSON_TWICE], [OTHER_CONTENT]], ...PARAMETERS },
     );
     if (process.env.REVIEW_MODEL !== undefined) console.log(Object.fromEntries([...met].sort()));
     // What never leaves shows nothing.
