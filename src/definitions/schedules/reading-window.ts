@@ -1,4 +1,3 @@
-import { DateTime } from 'luxon';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts';
 import { formatCivilDay, parseCivilDay } from './civil-day.ts';
 import { localToInstants, zoneOffsets } from './local-time.ts';
@@ -16,7 +15,8 @@ export interface ReadingWindow {
 }
 
 /** YYYY-MM-DD of an instant in its zone. */
-export const localDay = (at: number, zone: string): string => DateTime.fromMillis(at, { zone }).toFormat('yyyy-MM-dd');
+export const localDay = (at: number, zone: string): string =>
+  formatCivilDay(Math.floor((at + zoneOffsets(zone)(at)) / DAY_MS));
 
 /**
  * The window of a local day. Undefined where the zone skips the time together with the rest of the day: no reading can be
@@ -26,10 +26,10 @@ export const localDay = (at: number, zone: string): string => DateTime.fromMilli
  */
 export function readingWindow(day: string, time: string, zone: string): ReadingWindow | undefined {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
-  const civil = parseCivilDay(day) * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS;
-  const [at] = localToInstants(civil, zoneOffsets(zone), false);
-  if (at === undefined || localDay(at, zone) !== day) return undefined;
-  const dayEnd = DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+  const midnight = parseCivilDay(day) * DAY_MS;
+  const instantOf = (civil: number) => localToInstants(civil, zoneOffsets(zone), false)[0];
+  const [at, dayEnd] = [instantOf(midnight + hours * HOUR_MS + minutes * MINUTE_MS), instantOf(midnight + DAY_MS)];
+  if (at === undefined || dayEnd === undefined || localDay(at, zone) !== day) return undefined;
   return { day, at, notBefore: at - HOUR_MS, until: Math.min(at + HOUR_MS, dayEnd) };
 }
 

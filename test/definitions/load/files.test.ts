@@ -76,19 +76,19 @@ describe('text that is no definition', () => {
   });
 
   test('more aliases than anybody writes', async () => {
-    const { faults } = await faultsOf({ 'acme/weekly.yaml': `a: &a x\nb: [${Array(200_000).fill('*a').join(', ')}]` });
+    const { faults } = await faultsOf({ 'acme/weekly.yaml': `a: &a x\nb: [${Array(50_000).fill('*a').join(', ')}]` });
     expect(faults).toMatchObject([{ line: 2, expected: 'at most 100 aliases' }]);
   });
 
   test('nothing but faults: the first hundred, and how many more', async () => {
-    const text = Array.from({ length: 20_000 }, (_, index) => `field${index}: 1`).join('\n');
+    const text = Array.from({ length: 5_000 }, (_, index) => `field${index}: 1`).join('\n');
     const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
     expect(faults).toHaveLength(101);
     expect(faults.at(-1)).toMatchObject({
       got: expect.stringMatching(/^\d+ more$/),
       next: 'correct the first ones and check again',
     });
-    expect(Number.parseInt(faults.at(-1)?.got ?? '', 10)).toBeGreaterThanOrEqual(19_900);
+    expect(Number.parseInt(faults.at(-1)?.got ?? '', 10)).toBeGreaterThanOrEqual(4_900);
   });
 
   test('bytes that are no UTF-8, at the first of them', async () => {

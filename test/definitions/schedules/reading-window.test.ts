@@ -70,6 +70,7 @@ describe('the window of a reading', () => {
   });
 
   test('every window of every day is inside its local day', () => {
+    const [without, outside]: [string[], string[]] = [[], []];
     for (const zone of [
       'Europe/Zurich',
       'America/New_York',
@@ -82,15 +83,18 @@ describe('the window of a reading', () => {
         for (const day of daysBetween('2025-01-01', '2026-12-31')) {
           const window = readingWindow(day, time, zone);
           if (window === undefined) {
-            expect(`${zone} ${time}`).toBe('America/Nuuk 23:00');
-            continue;
+            without.push(`${zone} ${time}`);
+          } else if (
+            [window.at, window.until - 1].some((at) => localDay(at, zone) !== day) ||
+            window.until <= window.at
+          ) {
+            outside.push(`${zone} ${day} ${time}`);
           }
-          expect(localDay(window.at, zone)).toBe(day);
-          expect(localDay(window.until - 1, zone)).toBe(day);
-          expect(window.until).toBeGreaterThan(window.at);
         }
       }
     }
+    expect(new Set(without)).toEqual(new Set(['America/Nuuk 23:00']));
+    expect(outside).toEqual([]);
   });
 
   test('is open from its time on, for an hour', () => {
