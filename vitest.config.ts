@@ -11,8 +11,13 @@ const THRESHOLDS = { lines: 90, branches: 90 };
 const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
 /** Property and fuzz tests run in two tiers, with a different number of cases; see `cases()` in test/support/fuzz.ts. */
-const FUZZ = readdirSync('test', { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.test.ts') && /\bcases\(|\/api-fuzz\.ts/.test(readFileSync(`test/${path}`, 'utf8')))
+const PROPERTY = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter(
+    (path) =>
+      /(?<!\.integration)\.test\.ts$/.test(path) &&
+      !path.startsWith('e2e') &&
+      /\bcases\(|\/api-fuzz\.ts/.test(readFileSync(`test/${path}`, 'utf8')),
+  )
   .map((path) => `test/${path}`);
 const SOAK = 'test/e2e/soak.test.ts';
 
@@ -21,6 +26,18 @@ const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availablePa
 
 /** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
+
+/** In threads that load each module once. */
+const IN_PROCESS = {
+  globalSetup: ['test/support/setup-redis.ts'],
+  pool: 'threads',
+  isolate: false,
+  execArgv: THREADS,
+  // No test measures time: these limits end what hangs.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  maxWorkers: FILES,
+} as const;
 
 // What goes where: docs/internals/testing.md.
 export default defineConfig({
@@ -44,23 +61,15 @@ export default defineConfig({
           name: 'fast',
           include: ['test/**/*.test.ts'],
           exclude: [INTEGRATION, E2E],
-          globalSetup: ['test/support/setup-redis.ts'],
           provide: { fuzzShare: 0.1 },
-          pool: 'threads',
-          isolate: false,
-          execArgv: THREADS,
-          // No test measures time: these limits end what hangs.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          maxWorkers: FILES,
+          ...IN_PROCESS,
         },
       },
       {
         extends: true,
         test: {
           name: 'integration',
-          include: [INTEGRATION, ...FUZZ],
-          exclude: [E2E],
+          include: [INTEGRATION],
           execArgv: THREADS,
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-children.ts', 'test/support/setup-redis.ts'],
           testTimeout: 120_000,
@@ -69,6 +78,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      { extends: true, test: { name: 'property', include: PROPERTY, ...IN_PROCESS, sequence: { groupOrder: 1 } } },
       {
         extends: true,
         test: {
