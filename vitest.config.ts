@@ -30,14 +30,14 @@ const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', im
 /** In threads that load each module once. */
 const IN_PROCESS = {
   globalSetup: ['test/support/setup-redis.ts'],
-  pool: 'threads',
+  pool: 'threads' as const,
   isolate: false,
   execArgv: THREADS,
   // No test measures time: these limits end what hangs.
   testTimeout: 120_000,
   hookTimeout: 120_000,
   maxWorkers: FILES,
-} as const;
+};
 
 // What goes where: docs/internals/testing.md.
 export default defineConfig({
