@@ -90,6 +90,7 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
         leaks: (await findLeaks(deployment)).map(({ what, where, around }) => `${what}: ${where}: ${around}`),
         unmounted: deployment.strayFiles,
         started: deployment.started,
+        mailEnds: deployment.mailEnds.length,
         strays: deployment.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
         jobs: await jobs(),
         memory: {

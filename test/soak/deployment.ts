@@ -41,6 +41,8 @@ export interface Deployment {
   readonly strayFiles: string[];
   /** Second deployments that did not refuse to start, with what they did. */
   readonly started: string[];
+  /** Names of workers that were caught at the end of a message. */
+  readonly mailEnds: string[];
   readonly orgs: readonly SoakOrg[];
   readonly redis: RestartableRedis;
   /** A direct connection, without proxy. */
@@ -185,6 +187,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     diskFaults,
     strayFiles: [],
     started: [],
+    mailEnds: [],
     orgs,
     redis,
     client,

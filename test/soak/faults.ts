@@ -81,7 +81,7 @@ const MAIL_TIMEOUT_MS = 8_000;
  * that, and decides whether to take this worker.
  */
 export function interceptMailEnd(
-  { workers }: Pick<Deployment, 'workers'>,
+  { workers, mailEnds }: Pick<Deployment, 'workers' | 'mailEnds'>,
   action: ProxyAction,
   accept: (who: DocketProcess) => boolean,
 ): Promise<DocketProcess | undefined> {
@@ -95,6 +95,7 @@ export function interceptMailEnd(
     for (const who of workers) {
       who.mail.watch((bytes) => {
         if (!endsMail(bytes) || !accept(who)) return 'forward';
+        mailEnds.push(who.name);
         finish(who);
         return action;
       });

@@ -67,6 +67,7 @@ const facts = (change: Partial<Facts> = {}): Facts => ({
   figures: { compared: 2, wrong: [] },
   unmounted: [],
   started: [],
+  mailEnds: 1,
   leaks: [],
   strays: [],
   jobs: 0,
@@ -155,6 +156,7 @@ test.for<[string, Partial<Facts>, string]>([
     'peak memory of a process, bytes',
   ],
   ['no figure looked at', { figures: { compared: 0, wrong: [] } }, 'figures compared with the service'],
+  ['no message caught at its end', { mailEnds: 0 }, 'workers caught at the end of a message'],
   ['nothing done', { runs: [aRun({ record: aRecord({ state: 'cancelled' }) })] }, 'runs done'],
 ])('%s is found', ([, change, what]) => {
   expect(broken(change)).toContain(what);

@@ -33,6 +33,8 @@ export interface Facts {
   readonly unmounted: readonly string[];
   /** Second deployments that did not refuse to start, with what they did. */
   readonly started: readonly string[];
+  /** Messages at whose end a worker was caught: none if the faults no longer recognise that moment. */
+  readonly mailEnds: number;
   /** Secrets in logs, Redis, the archive or deliveries. */
   readonly leaks: readonly string[];
   /** Lines on stderr that show a defect. */
@@ -69,6 +71,7 @@ export type CheckName =
   | 'keys in Redis'
   | 'peak memory of a process, bytes'
   | 'figures compared with the service'
+  | 'workers caught at the end of a message'
   | 'runs done';
 
 /** A line of the report. */
@@ -258,6 +261,7 @@ export function reconcile(facts: Facts): CheckResult[] {
     most('keys in Redis', [], MAX_SHARED_KEYS + MAX_KEYS_PER_RUN * runs.length, facts.memory.redisKeys),
     most('peak memory of a process, bytes', [], MAX_PROCESS_BYTES, facts.memory.peakBytes),
     least('figures compared with the service', facts.figures.compared, 1),
+    least('workers caught at the end of a message', facts.mailEnds, 1),
     least('runs done', runs.filter(({ record }) => record.state === 'done').length, Math.ceil(runs.length / 2)),
   ];
 }
