@@ -198,4 +198,4 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
     }),
   );
   expect(leaks).toEqual([]);
-}, 300_000);
+});

@@ -180,4 +180,4 @@ test('no server behaviour and no crash causes a duplicate or a wrong ledger stat
     }),
     { numRuns: 300 },
   );
-}, 120_000);
+});

@@ -126,7 +126,6 @@ async function calls(start: () => Promise<World>): Promise<number> {
 
 test.concurrent.for(ARCHIVES)(
   'a worker is killed at step after step and Redis is flushed before the next one comes: nothing twice, nothing lost (the archive in $where)',
-  { timeout: 600_000 },
   async ({ open, apart }, { onTestFinished }) => {
     const redis = await aRedis(onTestFinished);
     const start = () => world(open, redis, onTestFinished);
@@ -155,7 +154,6 @@ test.concurrent.for(ARCHIVES)(
 
 test.concurrent.for(ARCHIVES)(
   'the tail of Redis’ log is lost with the power: nothing twice, nothing lost (the archive in $where)',
-  { timeout: 600_000 },
   async ({ open }, { onTestFinished }) => {
     const redis = await aRedis(onTestFinished);
     const start = () => world(open, redis, onTestFinished);

@@ -219,4 +219,4 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
     expect(processes.flatMap(({ lines }) => lines).filter(({ msg }) => msg === 'Run ended')).not.toEqual([]);
   }
   expect(await readdir(three.folder)).toEqual([]);
-}, 240_000);
+});

@@ -138,7 +138,7 @@ describe('the page in a browser', () => {
     const address = page.url();
 
     // Without a reload, it counts up and comes to its end.
-    await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
+    await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 120_000 });
     await page.locator('#headline').getByText('Delivery unknown', { exact: true }).waitFor({ timeout: 120_000 });
     expect(page.url()).toBe(address);
     expect(await heading(page).textContent()).toBe('Delivery unknown');
@@ -161,7 +161,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('How do you know?').fill('The recipient has nothing');
     await page.getByRole('button', { name: 'Decide' }).click();
     await page.getByText('The delivery is queued to be sent again.').waitFor();
-    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 120_000 });
     await page.locator('#steps').getByText('The recipient has nothing').first().waitFor();
     await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
     await page.getByText('Nothing to decide').waitFor();
@@ -296,7 +296,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('Period').selectOption('last_30_days');
     await page.getByLabel('Keep them in the archive, send nothing').check();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
+    await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 120_000 });
     redis.freeze();
     try {
       await allStale([page], 'Docket cannot reach Redis.');
@@ -305,7 +305,7 @@ describe('the page in a browser', () => {
     }
     await noneStale([page]);
     // It goes on where it was, and the page follows it to its end.
-    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 120_000 });
     await page.locator('[data-events]').waitFor({ state: 'detached' });
     visitors.at(-1)?.seen.errors.splice(0);
   });

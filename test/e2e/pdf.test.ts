@@ -35,7 +35,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-pdf-'));
   await program('qpdf', 'qpdf');
   await program('pdfinfo', 'poppler-utils');
-}, 600_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function pdfOf(data: Dataset, options: Partial<PdfOptions> = {}): Promise<string> {

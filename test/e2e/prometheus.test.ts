@@ -114,7 +114,7 @@ test('Prometheus scrapes all processes of a deployment with a token and counts i
     const answer = await fetch(`${server.url}/api/v1/query?query=${encodeURIComponent(expr)}`);
     return vectorSchema.parse(await answer.json()).data.result.map(({ value: [, value] }) => Number(value));
   };
-  const soon = { timeout: 60_000, interval: 500 };
+  const soon = { interval: 500 };
   await expect.poll(() => ask('sum(up{job="docket"})'), soon).toEqual([2]);
   await expect.poll(() => ask('sum(docket_runs_finished_total{state="done"})'), soon).toEqual([1]);
   // A process says that it is at work at once, a scheduler after its first look.
@@ -141,7 +141,7 @@ test('a stopping process is no longer counted', async () => {
     seriesOf(await (await fetch(`${admin.url}/metrics`, { headers: house.headers })).text()).get(
       'docket_processes{role="worker"}',
     );
-  await expect.poll(workers, { timeout: 10_000 }).toBe(1);
+  await expect.poll(workers).toBe(1);
   await worker.stop();
   expect(await workers()).toBe(0);
 });

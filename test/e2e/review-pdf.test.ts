@@ -16,7 +16,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-review-pdf-'));
   await program('pdftotext', 'poppler-utils');
-}, 600_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The text of each page, line by line, and the number of pages. */

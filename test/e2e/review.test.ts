@@ -142,4 +142,4 @@ test('the demo’s board pack is commented, approved and sent on the page; a mai
   expect([review.content, review.approved_by.map(({ person }) => person)]).toEqual([content, ['mlro']]);
   for (const { seen } of [analyst, mlro])
     expect(seen.requests.filter((asked) => !asked.startsWith(origin))).toEqual([]);
-}, 240_000);
+});

@@ -62,7 +62,7 @@ test('schedulers open slots, admin processes accept requests, only workers run a
   await workers[0]?.stop();
   await house.trigger(admin, 'twice');
   await house.mail.waitForMessages(3);
-}, 120_000);
+});
 
 test('a pause applies to every process until it is resumed', async () => {
   const { url, client } = await aRedis();
@@ -100,7 +100,7 @@ test('a pause applies to every process until it is resumed', async () => {
   expect((await house.command('pause', '--history')).stdout).toMatch(
     /resume +acme\/weekly +eva +checked\n.*pause +acme\/weekly +ben/,
   );
-}, 120_000);
+});
 
 test('refuses an unknown role, a worker without a service, and a pause of an unknown report or without a reason', async () => {
   const { url } = await aRedis();

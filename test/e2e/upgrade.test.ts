@@ -32,8 +32,7 @@ const folders = (await readdir(RECORDED, { recursive: true }))
 
 /** The processes start this long after the recording: locks and outages of it are over, the next slot is not due. */
 const PAUSE_MS = 90_000;
-/** A lost worker is noticed at the second of BullMQ's checks, each half a minute. */
-const LOST_WORKER = { timeout: 150_000, interval: 250 };
+const POLL = { interval: 250 };
 const DECIDED = ['--reason', 'upgrade', '--by', 'ops', '--json'];
 
 const idSchema = z.object({ id: z.string() });
@@ -177,8 +176,8 @@ describe.each(folders)('of version %s', (version) => {
   test('unfinished runs are finished without requesting stored responses again', async () => {
     running = await docket.start();
     const unfinished = ['queued', 'snoozed', 'hook-1', 'hook-2', 'hook-3'];
-    for (const name of unfinished) await expect.poll(() => stateOf(recorded(name).id), LOST_WORKER).toBe('done');
-    await expect.poll(() => stateOf(recorded('killed').id), LOST_WORKER).toBe('partly_delivered');
+    for (const name of unfinished) await expect.poll(() => stateOf(recorded(name).id), POLL).toBe('done');
+    await expect.poll(() => stateOf(recorded('killed').id), POLL).toBe('partly_delivered');
 
     expect(readersOf(recorded('queued').id)).toEqual(['lead@acme.example']);
     expect(readersOf(recorded('snoozed').id)).toEqual(['lead@lakeside.example']);
@@ -195,7 +194,7 @@ describe.each(folders)('of version %s', (version) => {
   });
 
   test('an owner’s pending notice is sent', async () => {
-    await expect.poll(() => readersOf(recorded('refused').id), LOST_WORKER).toEqual(['owner@northwind.example']);
+    await expect.poll(() => readersOf(recorded('refused').id), POLL).toEqual(['owner@northwind.example']);
   });
 
   test('the token, the session and idempotency keys are accepted', async () => {
@@ -224,7 +223,7 @@ describe.each(folders)('of version %s', (version) => {
 
   test('unchanged figures are recognised from the previous run', async () => {
     const { id } = idSchema.parse(await (await ask('acme/changed', { again: true }, 'once-more')).json());
-    await expect.poll(() => stateOf(id), LOST_WORKER).toBe('done');
+    await expect.poll(() => stateOf(id), POLL).toBe('done');
     expect(statesOf(await lookAt(id))).toEqual({ 'lead@acme.example': 'skipped' });
     expect(readersOf(id)).toEqual([]);
   });
@@ -234,7 +233,7 @@ describe.each(folders)('of version %s', (version) => {
       const { id } = recorded(name);
       const { code, stderr } = await docket.run(['runs', 'retry', id, ...DECIDED]);
       expect(code, stderr).toBe(0);
-      await expect.poll(() => stateOf(id), LOST_WORKER).toBe('done');
+      await expect.poll(() => stateOf(id), POLL).toBe('done');
     }
     expect(readersOf(recorded('failed').id)).toEqual(['deferred@acme.example']);
     expect(readersOf(recorded('partly').id)).toEqual(['refused@acme.example']);
@@ -253,7 +252,7 @@ describe.each(folders)('of version %s', (version) => {
     const { code } = await docket.run(['runs', 'release', recorded('held').id, ...DECIDED]);
     expect(code).toBe(0);
     for (const name of ['uncertain', 'killed', 'held']) {
-      await expect.poll(() => stateOf(recorded(name).id), LOST_WORKER).toBe('done');
+      await expect.poll(() => stateOf(recorded(name).id), POLL).toBe('done');
     }
     expect(readersOf(recorded('uncertain').id)).toEqual(['lost-2@acme.example']);
     expect(readersOf(recorded('held').id)).toEqual(['lead@acme.example']);
@@ -283,7 +282,7 @@ describe.each(folders)('of version %s', (version) => {
     };
     for (const report of ['hourly', 'skipping']) {
       const { slot, state } = recorded(report);
-      await expect.poll(() => slotsOf(report), LOST_WORKER).toEqual({ [slot]: state, [recording.nextSlot]: 'done' });
+      await expect.poll(() => slotsOf(report), POLL).toEqual({ [slot]: state, [recording.nextSlot]: 'done' });
     }
     expect(await slotsOf('paused')).toEqual({});
     // The key of the other organization is a good one by now.
@@ -297,9 +296,7 @@ describe.each(folders)('of version %s', (version) => {
     running = await docket.start();
     // With `catch_up: latest` the slot before it is superseded.
     const before = recorded('hourly').slot;
-    await expect
-      .poll(() => slotsOf('paused'), LOST_WORKER)
-      .toEqual({ [before]: 'skipped', [recording.nextSlot]: 'done' });
+    await expect.poll(() => slotsOf('paused'), POLL).toEqual({ [before]: 'skipped', [recording.nextSlot]: 'done' });
     expect(await running.stop()).toBe(0);
   });
 

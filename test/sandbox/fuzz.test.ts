@@ -142,7 +142,7 @@ function expectRules(body: ReportRequest, asked: SandboxReply) {
   }
 }
 
-describe('10,000 generated requests (§7)', { timeout: 180_000 }, () => {
+describe('10,000 generated requests (§7)', () => {
   it('are answered as documented: reports', async () => {
     let accepted = 0;
     await fc.assert(

@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 import { waitFor } from './wait-for.ts';
 
 const SLOTS = 16_384;
-const POLL = { timeoutMs: 30_000, intervalMs: 50 };
+const POLL = { intervalMs: 50 };
 const DURABLE = ['save ""', 'appendonly yes', 'appendfsync always', 'maxmemory-policy noeviction'];
 
 /** A server of a cluster, or of a Sentinel group, that a test may kill. */

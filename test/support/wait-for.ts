@@ -20,7 +20,7 @@ type Found<T> = Exclude<T, undefined | null | false>;
 export async function waitFor<T>(
   what: string,
   awaited: PromiseLike<T> | (() => T | PromiseLike<T>),
-  { timeoutMs = 60_000, intervalMs = 10 }: WaitOptions = {},
+  { timeoutMs = 180_000, intervalMs = 10 }: WaitOptions = {},
 ): Promise<Found<T>> {
   const ended = new AbortController();
   const deadline = performance.now() + timeoutMs;

@@ -115,7 +115,7 @@ test('a signed archive, from its key to a fault', async () => {
     code: 1,
     archive_findings: expect.arrayContaining([{ code: 'chain.cut', path: '--checkpoint' }]),
   });
-}, 120_000);
+});
 
 test('a reference that is none, and files that hold no key or checkpoint, are refused and not repeated', async () => {
   const planted = 'c2VjcmV0';
@@ -138,4 +138,4 @@ test('a reference that is none, and files that hold no key or checkpoint, are re
   const refused = await command('init', '--signing-key', file);
   expect(refused).toMatchObject({ code: 2 });
   expect(await readFile(file, 'utf8')).toContain(planted);
-}, 60_000);
+});

@@ -168,7 +168,7 @@ describe('the files of a first organization', () => {
       }),
       cases(100),
     );
-  }, 120_000);
+  });
 
   test('suggest targets that hold once they are no comments any more', async () => {
     await fc.assert(
@@ -191,7 +191,7 @@ describe('the files of a first organization', () => {
       }),
       cases(30),
     );
-  }, 120_000);
+  });
 
   test('begin with a scorecard', () => {
     for (const name of ['weekly-kpi', 'board-pack'] as const) {

@@ -95,7 +95,7 @@ describe('for any cron, zone, calendar, start, end and span', () => {
     );
     // Otherwise nothing was tested.
     expect(found).toBeGreaterThan(least(1000));
-  }, 120_000);
+  });
 
   test('the next slots are those of the span that they span, in one piece or two', () => {
     fc.assert(
@@ -113,7 +113,7 @@ describe('for any cron, zone, calendar, start, end and span', () => {
       }),
       cases(150),
     );
-  }, 120_000);
+  });
 
   test('a shift leaves no slot on a day off, loses none, and lets the time of day be', () => {
     const shifts = fc.constantFrom('next_business_day' as const, 'previous_business_day' as const);

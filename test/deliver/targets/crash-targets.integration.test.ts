@@ -98,4 +98,4 @@ test('a run to every kind of server that dies before or after any step loses not
     }
   }
   expect(unknown).toEqual(new Set(['0-webhook', '2-sftp']));
-}, 240_000);
+});

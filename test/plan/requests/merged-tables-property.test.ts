@@ -68,4 +68,4 @@ test('every section’s table is the same, cell for cell, whether its call was s
   }
   // Otherwise nothing has been shown.
   expect(shared).toBeGreaterThan(least(20));
-}, 120_000);
+});

@@ -82,4 +82,4 @@ test('a shared call answers every partner with the figures of its own request', 
   expect(checked).toBeGreaterThan(least(40));
   expect(saved).toBeGreaterThan(least(40));
   expect(trends).toBeGreaterThan(least(20));
-}, 120_000);
+});

@@ -72,14 +72,13 @@ describe.each([
   [103, 0],
 ])(
   'every metric of organization %i, %f of it without a group, recomputed in SQL from the dump',
-  { timeout: 120_000 },
   (organization, ungrouped) => {
     const sandbox = inProcessSandbox({ seed: SEED, now: NOW, ungrouped });
     const catalog = sandbox.world.tenants.get(organization)!.catalog();
     let sql: Awaited<ReturnType<typeof recomputer>>;
     beforeAll(async () => {
       sql = await recomputer({ seed: SEED, now: NOW, organization, ungrouped });
-    }, 120_000);
+    });
     afterAll(() => sql.close());
 
     it.each(catalog.metrics.map((metric) => [metric.id, metric] as const))('%s', async (id, metric) => {

@@ -230,4 +230,4 @@ test('an archive that is unmounted is not written to: its runs wait until it is 
   expect(await running.store.runs.get(record.id)).toMatchObject({ state: 'done' });
   expect(await readdir(join(archive, 'acme', 'daily'))).toEqual([record.id]);
   expect(await readdir(join(root, 'bare'))).toEqual([]);
-}, 60_000);
+});

@@ -96,7 +96,7 @@ test('a crash between any two requests leaves a complete run or none; the next w
     }
   }
   expect(kept).toBeGreaterThan(0);
-}, 240_000);
+});
 
 test.each([500, 503])('publishing survives a reply of %i to each request once', async (status) => {
   const store = await aStore();
@@ -283,7 +283,7 @@ test('a crash at each step with a lost ledger causes no duplicate', async () => 
   // A message that is kept, or whose attempt had begun and whose end is recorded nowhere, may have left.
   const expected = /putMessage|begin|putAttempt|send|find|settle/;
   for (const place of unknown) expect(place).toMatch(expected);
-}, 240_000);
+});
 
 const ofAttempts = ({ method, key }: S3Request): boolean => method === 'PUT' && key.includes('/attempts/');
 
