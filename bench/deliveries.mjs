@@ -240,7 +240,7 @@ try {
     });
   }
   const points = [];
-  for (const n of [recipients, 3 * recipients]) {
+  for (const n of [recipients, 3 * recipients, 10 * recipients]) {
     const costs = [];
     for (let time = 0; time < times; time += 1)
       costs.push((await ours({ ledger: inRedis(), archive }, readers(n))).cpuMs);

@@ -6,7 +6,8 @@
 //
 // Each run has three deliveries: to one of a hundred addresses of its organization, to the one that gets everything, and
 // for each third run files to a location of its own, for the others a second address. One run in fifty has failed. First
-// what the indexes cost: bytes by MEMORY USAGE a hundred thousand deliveries or runs, and the time to build all of them again.
+// what the indexes cost: bytes by MEMORY USAGE a hundred thousand deliveries or runs, and the time to build all of them again;
+// and how that and the memory of Redis grow with the runs on record.
 import { loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { sha256 } from '../dist-modules/base/sha256.js';
@@ -20,7 +21,7 @@ import { startDocket } from './support/deployment.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { redisStats } from './support/redis-stats.mjs';
-import { percentile, reportOf, rounded } from './support/report.mjs';
+import { percentile, reportGrowth, reportOf, rounded, sizesTo } from './support/report.mjs';
 
 const { runs, requests } = readOptions({ runs: 100_000, requests: 100 }, { runs: 5_000, requests: 20 });
 const ORGS = Array.from({ length: 20 }, (_, index) => `org${index}`);
@@ -37,7 +38,7 @@ const report = reportOf('search');
 const dayOf = (ms) => new Date(ms).toISOString().slice(0, 10);
 
 /** One run with its deliveries. */
-async function write(index, { store, ledger, start }) {
+async function write(index, { store, ledger, start, runs }) {
   const org = ORGS[index % ORGS.length];
   const name = REPORTS[Math.floor(index / ORGS.length) % REPORTS.length];
   const createdAt = Math.round(start + (index / runs) * SPAN_DAYS * DAY_MS);
@@ -80,6 +81,60 @@ async function bytesOf(redis, ...patterns) {
   return { bytes, keys };
 }
 
+/** Writes so many runs; returns when the oldest began. */
+async function fill(redis, runs) {
+  const store = redisRunStore(redis, { prefix, keepDays: RETENTION_DAYS });
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
+  const start = Date.now() - SPAN_DAYS * DAY_MS;
+  let next = 0;
+  const writer = async () => {
+    while (next < runs) await write(next++, { store, ledger, start, runs });
+  };
+  await Promise.all(Array.from({ length: 50 }, writer));
+  return start;
+}
+
+/** Processor time of this process and of Redis, ms, and the time by the clock, s. */
+async function costOf(redis, act) {
+  const [before, own, began] = [(await redisStats(redis)).cpuMs, process.cpuUsage(), performance.now()];
+  await act();
+  const seconds = (performance.now() - began) / 1_000;
+  const { user, system } = process.cpuUsage(own);
+  const redisMs = (await redisStats(redis)).cpuMs - before;
+  return { seconds, redisMs, cpuMs: redisMs + (user + system) / 1_000 };
+}
+
+/** Builds the indexes of all runs again. */
+async function rebuild(redis, index) {
+  await redis.del(keys.recipients, keys.firstDays);
+  return costOf(redis, () => index.repair());
+}
+
+/** Checks of all runs that are measured together: one of few runs takes too little. */
+const CHECKS = 10;
+
+/** What so many runs on record take. */
+async function footprint(redis, count) {
+  const index = redisSearchIndex(redis, { prefix, keepDays: RETENTION_DAYS, log });
+  const { bytes } = await redisStats(redis);
+  const rebuilt = await rebuild(redis, index);
+  const checked = await costOf(redis, async () => {
+    for (let check = 0; check < CHECKS; check += 1) await index.repair();
+  });
+  return { n: count, bytes, rebuilt, checkSeconds: checked.seconds / CHECKS, checkCpuMs: checked.cpuMs / CHECKS };
+}
+
+const keys = redisKeys(prefix);
+const footprints = [];
+for (const count of sizesTo(runs).filter((size) => size >= 1_000 && size < runs)) {
+  const server = await privateRedis();
+  const redis = await openRedis(server.url, 'producer', log);
+  await fill(redis, count);
+  footprints.push(await footprint(redis, count));
+  redis.disconnect();
+  await server.close();
+}
+
 const server = await privateRedis();
 // Before there are runs: a Docket that finds runs without their archive does not start.
 const docket = await startDocket({
@@ -91,16 +146,8 @@ const docket = await startDocket({
   role: 'admin',
 });
 const redis = await openRedis(server.url, 'producer', log);
-const keys = redisKeys(prefix);
 try {
-  const store = redisRunStore(redis, { prefix, keepDays: RETENTION_DAYS });
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
-  const start = Date.now() - SPAN_DAYS * DAY_MS;
-  let next = 0;
-  const writer = async () => {
-    while (next < runs) await write(next++, { store, ledger, start });
-  };
-  await Promise.all(Array.from({ length: 50 }, writer));
+  const start = await fill(redis, runs);
 
   const per = 100_000 / runs;
   const deliveries = await bytesOf(redis, keys.recipients, keys.deliveredTo('*'));
@@ -118,24 +165,22 @@ try {
     limit: { mb: 30 },
   });
 
-  await redis.del(keys.recipients, keys.firstDays);
-  const index = redisSearchIndex(redis, { prefix, keepDays: RETENTION_DAYS, log });
-  const cpuBefore = (await redisStats(redis)).cpuMs;
-  const began = performance.now();
-  await index.repair();
+  const last = await footprint(redis, runs);
   report({
     name: 'all indexes rebuilt',
-    seconds: rounded((performance.now() - began) / 1_000, 1),
-    redis_seconds: rounded(((await redisStats(redis)).cpuMs - cpuBefore) / 1_000, 1),
+    seconds: rounded(last.rebuilt.seconds, 1),
+    redis_seconds: rounded(last.rebuilt.redisMs / 1_000, 1),
     limit: { seconds: null },
   });
-  const checked = performance.now();
-  await index.repair();
-  report({
-    name: 'all runs checked',
-    seconds: rounded((performance.now() - checked) / 1_000, 1),
-    limit: { seconds: null },
-  });
+  report({ name: 'all runs checked', seconds: rounded(last.checkSeconds, 1), limit: { seconds: null } });
+  for (const { name, unit, costOne } of [
+    { name: 'memory of Redis', unit: 'MB', costOne: ({ bytes }) => bytes / 1e6 },
+    { name: 'all indexes rebuilt', unit: 'ms of processor', costOne: ({ rebuilt }) => rebuilt.cpuMs },
+    { name: 'all runs checked', unit: 'ms of processor', costOne: ({ checkCpuMs }) => checkCpuMs },
+  ]) {
+    const points = [...footprints, last].map((each) => ({ n: each.n, cost: costOne(each) }));
+    reportGrowth(report, { name, by: 'runs', unit, points, most: 1.1 });
+  }
 
   const month = dayOf(Date.now() - 35 * DAY_MS).slice(0, 7);
   const id = sha256(`run ${runs - 1}`);
