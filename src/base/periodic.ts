@@ -5,7 +5,8 @@ import { MINUTE_MS } from './time.ts';
 
 /**
  * Calls each task at once and then every minute, one after the other, until it is closed. A failed task is logged and
- * repeated in the next round; the others continue.
+ * repeated in the next round; the others continue. A retryable failure is a warning, and an error
+ * when the next round fails too; a defect is an error at once.
  */
 export function startPeriodicTasks(options: {
   readonly steps: readonly (() => Promise<unknown>)[];
@@ -23,14 +24,19 @@ export function startPeriodicTasks(options: {
     if (!woken) await clock.sleep(everyMs, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
     woken = false;
   };
+  const failed = new Set<(typeof steps)[number]>();
   const loop = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       for (const step of steps) {
         if (closing.signal.aborted) return;
         try {
           await step();
+          failed.delete(step);
         } catch (thrown) {
-          log.error('Periodic task failed; will retry', { error: toDocketError(thrown).toJSON() });
+          const error = toDocketError(thrown);
+          const mayPass = error.retryable && error.code !== 'internal.defect' && !failed.has(step);
+          failed.add(step);
+          log[mayPass ? 'warn' : 'error']('Periodic task failed; will retry', { error: error.toJSON() });
         }
       }
       await sleep();

@@ -18,7 +18,7 @@ in a browser.
 Needs Redis: REDIS_URL, or redis-server on the PATH, or (as root) the distribution’s package, which it installs. It leaves
 nothing in the Redis of REDIS_URL, and needs no API, no mail server and no key.
 
-Environment: REDIS_URL, LOG_LEVEL (default: warn)
+Environment: REDIS_URL, LOG_LEVEL (default: error)
 
 Exit codes: 0 all reports are done; 1 one of them is not
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
 import { startPeriodicTasks } from '../../../src/base/periodic.ts';
 import { jobSchedulers, startTickWorker } from '../../../src/queue/schedules/job-schedulers.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
@@ -175,5 +176,28 @@ describe('the reconciler', () => {
     clock.advance(60_000);
     expect(looks).toEqual(['first at 0', 'second at 0', 'first at 60000', 'second at 60000']);
     expect(log.lines.map((line) => line.level)).toEqual(['error', 'error']);
+  });
+
+  it('warns of a failure that may pass, and logs an error when it lasts', async () => {
+    const clock = manualClock(0);
+    const log = recordingLog();
+    const outcomes = [false, false, true, false];
+    const tasks = startPeriodicTasks({
+      clock,
+      log,
+      steps: [
+        async () => {
+          if (outcomes.shift() === false)
+            throw new DocketError('redis.unreachable', 'Redis is away.', { retryable: true });
+        },
+      ],
+    });
+    for (let round = 0; round < 3; round += 1) {
+      await clock.slept();
+      clock.advance(MINUTE);
+    }
+    await clock.slept();
+    await tasks.close();
+    expect(log.lines.map((line) => line.level)).toEqual(['warn', 'error', 'warn']);
   });
 });
