@@ -9,8 +9,6 @@ interface Days {
   readonly to: string;
 }
 
-// Civil dates are computed in UTC, where every day exists and has 24 hours.
-
 const MONTHS = { month: 1, quarter: 3, year: 12 } as const;
 
 /** Whether the range is exactly one day, week, month, quarter or year; quarters and years of the calendar or fiscal year. */

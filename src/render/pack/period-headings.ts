@@ -5,8 +5,6 @@ import type { DateRange } from '../../plan/buckets.ts';
 import { formatBucket } from '../figures/format-date.ts';
 import type { PackContext } from './pack-context.ts';
 
-// Civil dates are computed in UTC, where every day exists and has 24 hours.
-
 /** The month that a range is, e.g. `Oct 2026`; undefined for any other range. */
 function monthName(range: DateRange | null, locale: string): string | undefined {
   if (range === null) return undefined;

@@ -4,8 +4,6 @@ import type { OrganizationEntry } from '../../access/access.ts';
 import { formatRelativeTime } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
 
-/** An instant, ISO in UTC. */
-
 /** `UTC` or `+01:00`: unlike abbreviations such as `CST`, unambiguous. */
 const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));
 

@@ -1,15 +1,16 @@
 const CR = 0x0d;
 const LF = 0x0a;
-const DOT = 0x2e;
+const DOT = Buffer.from('.');
 
-/** Whether all line breaks are CRLF and no line begins with a dot. */
-function isTransparent(bytes: Buffer): boolean {
-  if (bytes[0] === DOT) return false;
-  for (let at = 0; ; ) {
-    const [cr, lf] = [bytes.indexOf(CR, at), bytes.indexOf(LF, at)];
-    if (lf < 0) return cr < 0;
-    if (cr < 0 || cr !== lf - 1 || bytes[lf + 1] === DOT) return false;
-    at = lf + 1;
+/** Where lines begin with a dot, ascending; undefined when a line break is not CRLF. */
+function leadingDots(bytes: Buffer): readonly number[] | undefined {
+  const found: number[] = [];
+  for (let line = 0; ; ) {
+    if (bytes[line] === DOT[0]) found.push(line);
+    const [cr, lf] = [bytes.indexOf(CR, line), bytes.indexOf(LF, line)];
+    if (cr < 0 && lf < 0) return found;
+    if (cr < 0 || cr !== lf - 1) return undefined;
+    line = lf + 1;
   }
 }
 
@@ -19,10 +20,11 @@ function isTransparent(bytes: Buffer): boolean {
  */
 export function transparentBody(raw: Uint8Array): Uint8Array {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length);
-  if (isTransparent(bytes)) return bytes.at(-1) === LF ? bytes.subarray(0, -2) : bytes;
-  const lines = bytes
-    .toString('latin1')
-    .replace(/\r\n|\r|\n/g, '\r\n')
-    .replace(/^\.|(?<=\n)\./g, '..');
-  return Buffer.from(lines.replace(/\r\n$/, ''), 'latin1');
+  const dots = leadingDots(bytes);
+  if (dots === undefined)
+    return transparentBody(Buffer.from(bytes.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n'), 'latin1'));
+  const end = bytes.at(-1) === LF ? bytes.length - 2 : bytes.length;
+  if (dots.length === 0) return bytes.subarray(0, end);
+  const parts = [0, ...dots].map((start, index) => bytes.subarray(start, dots[index] ?? end));
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [DOT, part])));
 }

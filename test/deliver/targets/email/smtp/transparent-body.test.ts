@@ -12,7 +12,10 @@ test.each([
   ['a\r\nb\r\n', 'a\r\nb'],
   ['a\r\nb', 'a\r\nb'],
   ['.a\r\n..b\r\nc.\r\n.\r\n', '..a\r\n...b\r\nc.\r\n..'],
+  ['.\r\n', '..'],
+  ['.', '..'],
   ['\na', '\r\na'],
+  ['.a\n.b', '..a\r\n..b'],
   ['a\n.\nb', 'a\r\n..\r\nb'],
   ['a\r.\rb\r', 'a\r\n..\r\nb'],
 ])('%j is sent as %j', (text, expected) => {
@@ -20,7 +23,7 @@ test.each([
 });
 
 test('a body and the terminator are the bytes that the encoder of nodemailer makes', async () => {
-  const text = fc.array(fc.constantFrom('\r', '\n', '.', 'a', '\r\n', '\r\n.', 'Hello'), { maxLength: 12 });
+  const text = fc.array(fc.constantFrom('\r', '\n', '.', 'a', '\r\n', '\r\n.', 'Hello'), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(text, async (parts) => {
       const raw = parts.join('');
