@@ -18,9 +18,9 @@ export interface LocalWaiters {
   ): Promise<void>;
   /**
    * Called when a grant leaves tokens: wakes those of these waiters that sleep in this process, unless they wake by then
-   * (epoch ms) anyway.
+   * (epoch ms) anyway. If none does and there are more tokens than names, the first one here may come behind them: it is woken.
    */
-  wake(key: string, ids: readonly string[], by: number): void;
+  wake(key: string, ids: readonly string[], tokens: number, by: number): void;
   /** Called when a token may be left: wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
   wakeNext(key: string, by: number): void;
 }
@@ -96,10 +96,12 @@ export function localWaiters(): LocalWaiters {
         if (!signal.aborted) wakeEarly(key, clock.now() + windowMs * EARLY_PART_OF_WINDOW);
       }
     },
-    wake: (key, ids, by) => {
-      if (ids.length === 0) return;
-      for (const waiter of waiting.get(key) ?? []) {
-        if (waiter.at > by && ids.includes(waiter.id)) waiter.interrupt('acquire');
+    wake: (key, ids, tokens, by) => {
+      const waiters = waiting.get(key) ?? [];
+      const named = ids.length === 0 ? [] : waiters.filter(({ id }) => ids.includes(id));
+      const woken = named.length === 0 && tokens > ids.length ? waiters.slice(0, 1) : named;
+      for (const waiter of woken) {
+        if (waiter.at > by) waiter.interrupt('acquire');
       }
     },
     wakeNext: (key, by) => {

@@ -238,7 +238,7 @@ async function acquireToken<Value>(
     });
     if (result.granted) {
       const { token, tokens, next } = result;
-      budget.waiters.wake(key, next, wakesByItself(context));
+      budget.waiters.wake(key, next, tokens, wakesByItself(context));
       const claimed = claimedFirst || (await claimRequest(context, token, coalescer));
       if (claimed && elapsed() <= DISPATCH_TIMEOUT_MS) {
         reportGrant();

@@ -58,7 +58,18 @@ test('waiters that know a lower bound alone acquire early, together with one who
 test('a grant wakes the waiters that it names, unless they wake by themselves', async () => {
   const { clock, waiters, woken, sleep } = start();
   for (const [index, id] of ['soon', 'a', 'b', 'c'].entries()) void sleep(id, 900 + index * 200);
-  waiters.wake(KEY, ['soon', 'b', 'of another process', 'c'], clock.now() + 1_000);
+  waiters.wake(KEY, ['soon', 'b', 'of another process', 'c'], 4, clock.now() + 1_000);
   await setImmediate();
   expect(woken.map(([id]) => id)).toEqual(['b', 'c']);
+});
+
+test('a grant with more tokens than names wakes the first waiter here if those that it names sleep elsewhere', async () => {
+  const { clock, waiters, woken, sleep } = start();
+  for (const [index, id] of ['a', 'b'].entries()) void sleep(id, 2_000 + index);
+  waiters.wake(KEY, ['x', 'y'], 2, clock.now() + 1_000);
+  await setImmediate();
+  expect(woken).toEqual([]);
+  waiters.wake(KEY, ['x', 'y'], 3, clock.now() + 1_000);
+  await setImmediate();
+  expect(woken.map(([id]) => id)).toEqual(['a']);
 });
