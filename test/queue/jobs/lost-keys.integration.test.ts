@@ -121,7 +121,7 @@ async function reconcileUntilEnded(own: Awaited<ReturnType<typeof world>>): Prom
           .map((run) => run?.state);
       },
       // Longer than the lock of a worker: what it executes is left to it.
-      { interval: 1_100, timeout: 30_000 },
+      { interval: 1_100 },
     )
     .toEqual([]);
 }

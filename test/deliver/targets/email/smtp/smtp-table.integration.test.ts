@@ -94,7 +94,7 @@ async function delivered(
 }
 
 for (const [step, act, nth] of CASES) {
-  test.concurrent(`${nameOf(act)} at ${step} of message ${nth + 1} of 3`, { timeout: 60_000 }, async (context) => {
+  test.concurrent(`${nameOf(act)} at ${step} of message ${nth + 1} of 3`, async (context) => {
     const { expect } = context;
     const rows = rowsOf(step, act, nth);
     const { first, second, copies } = await delivered(step, act, nth, context);
