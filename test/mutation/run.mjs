@@ -31,7 +31,17 @@ const PARTS = {
     lua: [],
     // Not those that compare whole tables or all calls (`…-property`, `board-pack-calls`): they take a minute each.
     tests: [
-      ...['answered-sections', 'buckets', 'compile', 'compile-split', 'explain', 'filters', 'like-for-like', 'reading'],
+      ...[
+        'answered-sections',
+        'buckets',
+        'compile',
+        'compile-split',
+        'explain',
+        'filters',
+        'like-for-like',
+        'reading',
+        'trend',
+      ],
       ...['catalog-check', 'check-display', 'check-plan', 'check-targets', 'comparison-check', 'reading-check'].map(
         (name) => `checks/${name}`,
       ),
