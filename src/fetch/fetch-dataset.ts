@@ -190,7 +190,7 @@ function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResul
     calendar,
     request: join?.request ?? first.request,
     response: tableResponse(join, parts, catalog),
-    ...(join === undefined ? {} : { parts }),
+    parts,
     ...(join?.undefinedTotals === undefined ? {} : { undefinedTotals: join.undefinedTotals }),
     ...(replaced === undefined ? {} : { replaced }),
   });

@@ -120,6 +120,9 @@ export interface NoteParams {
   readonly computed_before_call: { readonly at: string; readonly timezone: string };
   readonly period_running: undefined;
   readonly buckets_running: { readonly granularity: Granularity | null; readonly days: readonly string[] };
+  readonly buckets_to_come: { readonly granularity: Granularity | null; readonly days: readonly string[] };
+  /** Rows that the service says have ended, or run, against the dates; the first: its bucket, and whether it was running. */
+  readonly partial_mismatch: { readonly rows: number; readonly bucket: string | null; readonly running: boolean };
   /** The first bucket, the last or both include days outside the period. */
   readonly buckets_clipped: {
     readonly granularity: 'week' | 'month';

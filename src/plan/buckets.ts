@@ -24,6 +24,10 @@ const later = (a: string, b: string): string => (a < b ? b : a);
 export const endOfDay = (day: string, zone = 'UTC'): number =>
   DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
+/** The first instant (epoch ms) of a day in its zone. */
+export const startOfDay = (day: string, zone = 'UTC'): number =>
+  DateTime.fromISO(day, { zone }).startOf('day').toMillis();
+
 /** Whether two ranges are the same days; two that are absent are. */
 export const sameDays = (one: DateRange | null | undefined, other: DateRange | null | undefined): boolean =>
   one?.from === other?.from && one?.to === other?.to;
@@ -38,6 +42,10 @@ export const dayCount = ({ from, to }: DateRange): number =>
  */
 export const bucketsOf = ({ from, to }: DateRange, granularity: Granularity | undefined): readonly Bucket[] =>
   granularity === undefined ? [{ label: from, from, to }] : bucketsBetween(from, to, granularity);
+
+/** The last day of the whole bucket with this label, which may lie after the range. */
+export const lastDayOfBucket = (label: string, granularity: Granularity): string =>
+  dateOf(civilDate(label).endOf(granularity));
 
 /** Calls, answers and tables of a run ask for the same few; computing those of a year of days takes milliseconds. */
 const MAX_CACHED_RANGES = 200;

@@ -3,7 +3,7 @@ import type { Granularity } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { civilDate } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { type Bucket, type DateRange, dateOf, dayCount, endOfDay, previousPeriod } from './buckets.ts';
+import { type Bucket, type DateRange, dateOf, dayCount, endOfDay, lastDayOfBucket, previousPeriod } from './buckets.ts';
 
 /**
  * Why a change is not shown:
@@ -78,7 +78,7 @@ export function unlikeRow(
 }
 
 const isWhole = ({ label, from, to }: Bucket, granularity: Granularity): boolean =>
-  from === label && to === dateOf(civilDate(label).endOf(granularity));
+  from === label && to === lastDayOfBucket(label, granularity);
 
 /**
  * Whether totals, and rows without a bucket, are compared. Those of at least seven ended days are, even with an unlike

@@ -90,6 +90,14 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
     { granularity: 'week', days: ['2026-11-09'] },
     { granularity: null, days: ['2026-11-09', '2026-11-10'] },
   ],
+  buckets_to_come: [
+    { granularity: 'week', days: ['2026-11-16'] },
+    { granularity: null, days: ['2026-11-16', '2026-11-17'] },
+  ],
+  partial_mismatch: [
+    { rows: 1, bucket: '2026-11-09', running: true },
+    { rows: 2, bucket: null, running: false },
+  ],
   buckets_clipped: [
     { granularity: 'week', first: true, last: false },
     { granularity: 'month', first: true, last: true },

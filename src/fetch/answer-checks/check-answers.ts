@@ -4,6 +4,7 @@ import { figureFindings, unitFindings, unitMismatches } from './figure-checks.ts
 import { metaFindings } from './meta-checks.ts';
 import { orderFindings } from './order-check.ts';
 import { rowFindings } from './row-checks.ts';
+import { runningFindings } from './running-check.ts';
 import { additivityFindings, totalFindings } from './total-checks.ts';
 
 /**
@@ -17,6 +18,7 @@ export function answerFindings(answers: readonly CallAnswer[], context: CheckCon
     ...uniqueNotes(checked.flatMap(metaFindings)),
     ...rowFindings(checked, context),
     ...orderFindings(checked),
+    ...runningFindings(answers),
     ...unitFindings(unitMismatches(answers, context.metrics)),
     ...figureFindings(checked),
     ...(context.running ? [] : totalFindings(checked, joined)),

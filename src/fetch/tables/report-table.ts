@@ -9,6 +9,7 @@ import { bucketsOf, endOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
+import { withRunningRows } from '../answer-checks/running-check.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Row, Table, Value } from '../dataset.ts';
 import { columnsOf, filtersOf } from './columns/table-columns.ts';
@@ -29,7 +30,7 @@ export interface ReportTableInput {
   readonly period: Period;
   /** Epoch ms at which the response was received. */
   readonly at: number;
-  /** The calls that `response` was joined from, if several. */
+  /** The calls with their responses as received; absent: `response` is that of `request`. */
   readonly parts?: readonly CallAnswer[];
   readonly undefinedTotals?: UndefinedTotals;
   readonly replaced?: readonly Replacement[];
@@ -44,13 +45,14 @@ export interface ReportTableInput {
  * The table of a section from the response to its call: the section's columns in its order, with unchanged values. Missing
  * columns and cells are empty and noted.
  */
-export function reportTable(input: ReportTableInput): Table {
-  const { section, request, response, catalog, period, at, partners = [], calendar } = input;
+export function reportTable(given: ReportTableInput): Table {
+  const answers = given.parts ?? [given];
+  const input = given.parts === undefined ? { ...given, response: withRunningRows(given) } : given;
+  const { section, request, response, catalog, period, partners = [], calendar } = input;
   const { meta } = response;
   const requestedIds = new Set(section.metrics ?? []);
   const metrics = [...requestedIds].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
   const current = metrics.length > 0 && metrics.every(isCurrentCount);
-  const answers = input.parts ?? [{ request, response, at }];
   // Of two possible units the right answer is unknown: the values are shown without answer.
   const allAnswers = [...answers, ...partners.flatMap((partner) => partner.answers)];
   const unitless = new Set(unitMismatches(allAnswers, metrics).map(({ id }) => id));
@@ -85,7 +87,7 @@ export function reportTable(input: ReportTableInput): Table {
       values: withData(values, row.bucket),
       ...(compare === undefined ? {} : { compare }),
       ...(rowToDate === undefined ? {} : { toDate: rowToDate }),
-      partial: row.partial === true || (running && section.granularity === undefined),
+      partial: row.partial === true,
     };
   });
   const totals = section.totals ? totalsOf(response, names, withData, comparers, toDate) : undefined;
@@ -127,6 +129,7 @@ export function reportTable(input: ReportTableInput): Table {
         cells,
       },
       periodEnd: endOfDay(period.to, period.timezone),
+      computed,
       current,
       running,
     }),
@@ -162,10 +165,7 @@ function computedAt({ request, response, period, at, parts = [] }: ReportTableIn
   );
 }
 
-/**
- * Whether the range had not ended when the values were computed: by any partial row, and by date, because `limit` may
- * have removed that row.
- */
+/** Whether the range had not ended when the values were computed. `limit` may have removed the rows that are partial. */
 function isRunning({ request, response: { meta, rows }, period }: ReportTableInput, computed: number): boolean {
   const last = meta.range?.to ?? request.time?.to ?? period.to;
   return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;

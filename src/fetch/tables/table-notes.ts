@@ -3,6 +3,7 @@ import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { MissingData, NoteMessage } from '../../i18n/note.ts';
+import { startOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import { answerFindings } from '../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
@@ -43,6 +44,8 @@ export interface NoteContext {
   };
   /** Epoch ms at which the period ends. */
   readonly periodEnd: number;
+  /** Epoch ms at which its figures were computed. */
+  readonly computed: number;
   readonly current: boolean;
   /** The range had not ended when it was computed. */
   readonly running: boolean;
@@ -114,12 +117,20 @@ function missing({ missing: { what, cells } }: NoteContext): TableNote[] {
   ];
 }
 
-function partial({ rows, section }: NoteContext): TableNote[] {
+function partial({ rows, section, request, period: { timezone }, computed }: NoteContext): TableNote[] {
   const running = [...new Set(rows.filter((row) => row.partial).map((row) => row.values.bucket))];
   if (running.length === 0) return [];
-  const days = running.filter((bucket) => typeof bucket === 'string');
-  if (days.length === 0) return [note('partial', { id: 'period_running', of: undefined })];
-  return [note('partial', { id: 'buckets_running', of: { granularity: section.granularity ?? null, days } })];
+  const buckets = running.filter((bucket) => typeof bucket === 'string');
+  if (buckets.length === 0) return [note('partial', { id: 'period_running', of: undefined })];
+  const granularity = section.granularity ?? null;
+  const { from = '' } = request.time ?? {};
+  const hasBegun = (day: string): boolean => startOfDay(day < from ? from : day, timezone) <= computed;
+  const days = buckets.filter(hasBegun);
+  const toCome = buckets.filter((day) => !hasBegun(day));
+  return [
+    ...(days.length === 0 ? [] : [note('partial', { id: 'buckets_running', of: { granularity, days } })]),
+    ...(toCome.length === 0 ? [] : [note('partial', { id: 'buckets_to_come', of: { granularity, days: toCome } })]),
+  ];
 }
 
 /** Values that the service left undefined; those of days without data have a note of their own. */

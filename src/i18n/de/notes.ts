@@ -101,6 +101,12 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       firsts.length === 1
         ? `${granularity === null ? 'Der Abschnitt' : BUCKETS[granularity]} ab ${firsts.map(day).join('')} läuft noch: Die Zahlen ändern sich noch.`
         : `Was ab ${to.all(firsts.map(day))} beginnt, läuft noch: Die Zahlen ändern sich noch.`,
+    buckets_to_come: ({ granularity, days: firsts }) =>
+      firsts.length === 1
+        ? `${granularity === null ? 'Der Abschnitt' : BUCKETS[granularity]} ab ${firsts.map(day).join('')} hat noch nicht begonnen: Die Zahlen sagen noch nichts aus.`
+        : `Was ab ${to.all(firsts.map(day))} beginnt, hat noch nicht begonnen: Die Zahlen sagen noch nichts aus.`,
+    partial_mismatch: ({ rows, bucket, running }) =>
+      `Der Dienst kennzeichnet ${rowsText(rows)} falsch als noch laufend oder nicht, zum Beispiel ${bucket === null ? 'den ganzen Zeitraum' : `den Abschnitt ab ${day(bucket)}`}: ${running ? 'Er lief noch' : 'Er war zu Ende'}. Gezeigt wird der Stand nach Datum.`,
     buckets_clipped: ({ granularity, first, last }) => {
       const which = CLIPPED[granularity][first && last ? 'both' : first ? 'first' : 'last'];
       return `${which} ${first && last ? 'umfassen' : 'umfasst'} nur die Tage innerhalb des Berichtszeitraums.`;

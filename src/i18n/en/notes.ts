@@ -79,6 +79,10 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     period_running: () => 'The period is still running: its figures will grow.',
     buckets_running: ({ granularity, days }) =>
       `The ${granularity ?? 'bucket'} from ${days.join(', ')} is still running: its figures will grow.`,
+    buckets_to_come: ({ granularity, days }) =>
+      `The ${granularity ?? 'bucket'} from ${days.join(', ')} has not begun: its figures say nothing yet.`,
+    partial_mismatch: ({ rows, bucket, running }) =>
+      `The service marks ${counted(rows, 'row')} wrongly as still running or not, for example ${bucket ?? 'the whole period'}, which ${running ? 'was still running' : 'had ended'}. Shown here by date.`,
     buckets_clipped: ({ granularity, first, last }) =>
       `The ${
         first && last ? `first and the last ${granularity} count` : `${first ? 'first' : 'last'} ${granularity} counts`

@@ -13,7 +13,8 @@ import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts
 import type { Column, Dataset, GroupKey, Judgement, Status, Table, TargetRecord } from '../../fetch/dataset.ts';
 import type { TableNote } from '../../fetch/notes.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
-import { bucketEnd, isWholePeriod } from './whole-period.ts';
+import { lastDayOfBucket } from '../../plan/buckets.ts';
+import { isWholePeriod } from './whole-period.ts';
 
 export interface JudgeContext {
   /** Of the definition: a target for everything does not judge a filtered section. */
@@ -102,7 +103,7 @@ function* figuresOf(
     if (granularity === null) yield { bucket: null, group, value, day, ended: partial ? null : range };
     else if (typeof values.bucket === 'string') {
       const bucket = values.bucket;
-      const days = { from: bucket, to: bucketEnd(bucket, granularity) };
+      const days = { from: bucket, to: lastDayOfBucket(bucket, granularity) };
       const whole = range !== null && days.from >= range.from && days.to <= range.to;
       yield { bucket, group, value, day: days.to, ended: whole && !partial ? days : null };
     }

@@ -1,4 +1,3 @@
-import type { Granularity } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { civilDate } from '../../definitions/periods/period.ts';
 import { WEEKDAYS } from '../../definitions/schedules/civil-day.ts';
@@ -24,7 +23,3 @@ export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar
     first.day === day && (((first.month - month) % months) + months) % months === 0;
   return startsAt(1, 1) || (period !== 'month' && fiscal !== undefined && startsAt(fiscal.month, fiscal.day));
 }
-
-/** The last day of a bucket. */
-export const bucketEnd = (bucket: string, granularity: Granularity): string =>
-  civilDate(bucket).endOf(granularity).toFormat('yyyy-MM-dd');

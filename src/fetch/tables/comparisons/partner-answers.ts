@@ -4,6 +4,7 @@ import type { Join, PartnerPlan } from '../../../plan/plan.ts';
 import { requestRange } from '../../../plan/requests/partition.ts';
 import type { CallAnswer } from '../../answer-checks/checked-answer.ts';
 import { withoutExcluded } from '../../answer-checks/row-checks.ts';
+import { withRunningRows } from '../../answer-checks/running-check.ts';
 import { numberOf } from '../../answer-checks/value-types.ts';
 import type { MetricValues } from '../../dataset.ts';
 import { joinAnswers } from '../join-answers.ts';
@@ -19,16 +20,17 @@ export interface PartnerAnswer extends Pick<PartnerPlan, 'kind' | 'of' | 'range'
   readonly answers: readonly CallAnswer[];
 }
 
-/** The response to the request for a whole table: of its only call, or joined. */
+/** The response to the request for a whole table: of its only call, or joined. Its rows are running by date. */
 export function tableResponse(
   join: Join | undefined,
   answers: readonly [IdentifiedAnswer, ...IdentifiedAnswer[]],
   catalog: Catalog,
 ): ReportResponse {
-  if (join === undefined) return answers[0].response;
-  const responses = answers.map(
-    ({ call, request, response }) => [call, { response: withoutExcluded(request, response) }] as const,
-  );
+  if (join === undefined) return withRunningRows(answers[0]);
+  const responses = answers.map((answer) => {
+    const { call, request } = answer;
+    return [call, { response: withoutExcluded(request, withRunningRows(answer)) }] as const;
+  });
   return joinAnswers(join, new Map(responses), catalog);
 }
 

@@ -2,10 +2,10 @@ import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Granularity } from '../../../contract/report.ts';
 import { heldTarget } from '../../../definitions/schema/targets.ts';
 import type { Column, Table, TargetRecord } from '../../../fetch/dataset.ts';
+import { lastDayOfBucket } from '../../../plan/buckets.ts';
 import type { Chart } from '../../charts/chart.ts';
 import { type ViewColumn, valueColumns } from '../../figures/columns.ts';
 import { formatTarget, unitLabel } from '../../figures/format-value.ts';
-import { bucketEnd } from '../../figures/whole-period.ts';
 import type { TrendPanel, TrendPoint } from '../pack.ts';
 import type { PackContext } from '../pack-context.ts';
 import { describePoints, labelPoints, tableBuckets } from './trend-points.ts';
@@ -55,7 +55,7 @@ function panelTarget(
   const values = buckets.map((bucket) => {
     const entry = heldTarget(
       held.map(({ from, target }) => ({ from, target })),
-      bucketEnd(bucket, granularity),
+      lastDayOfBucket(bucket, granularity),
     );
     return entry?.target ?? null;
   });

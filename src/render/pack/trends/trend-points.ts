@@ -1,11 +1,10 @@
 import type { Granularity } from '../../../contract/report.ts';
 import type { Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
-import { type Bucket, bucketsOf } from '../../../plan/buckets.ts';
+import { type Bucket, bucketsOf, lastDayOfBucket } from '../../../plan/buckets.ts';
 import { shortBucketFormatter } from '../../charts/chart-data.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { parseCivilDate, type Quantity } from '../../figures/quantity.ts';
-import { bucketEnd } from '../../figures/whole-period.ts';
 import type { TrendPoint } from '../pack.ts';
 import type { PackContext } from '../pack-context.ts';
 
@@ -59,7 +58,9 @@ export function tableBuckets({ rows, range, readings }: Table, granularity: Gran
   const labels = [...new Set([...expected, ...byBucket.keys()])].sort();
   // A reading is of the bucket's last day inside the range: it counts no days, so it is never cut off.
   const isClipped = (bucket: string) =>
-    readings === undefined && range !== null && (bucket < range.from || bucketEnd(bucket, granularity) > range.to);
+    readings === undefined &&
+    range !== null &&
+    (bucket < range.from || lastDayOfBucket(bucket, granularity) > range.to);
   return {
     buckets: labels.map((bucket) => ({ bucket, partial: byBucket.get(bucket)?.partial === true || isClipped(bucket) })),
     valuesOf: (metric) =>

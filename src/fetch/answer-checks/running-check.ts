@@ -1,0 +1,75 @@
+import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
+import { bucketsOf, endOfDay, lastDayOfBucket } from '../../plan/buckets.ts';
+import { requestRange } from '../../plan/requests/partition.ts';
+import type { TableNote } from '../notes.ts';
+import { type CallAnswer, incompleteNote } from './checked-answer.ts';
+
+/** When a bucket of a request ends. */
+interface BucketEnd {
+  /** The first instant after its last day inside the range, epoch ms. */
+  readonly at: number;
+  /** The range ends before the bucket does. */
+  readonly clipped: boolean;
+}
+
+/** When the buckets of the rows end; undefined for a row of a bucket that was not requested, and without a range. */
+function bucketEnds(request: ReportRequest): (row: ReportRow) => BucketEnd | undefined {
+  const range = requestRange(request);
+  if (range === undefined) return () => undefined;
+  const { granularity, timezone } = request.time ?? {};
+  const ends = new Map(
+    bucketsOf(range, granularity).map(({ label, to }) => [
+      granularity === undefined ? null : label,
+      { at: endOfDay(to, timezone), clipped: granularity !== undefined && to < lastDayOfBucket(label, granularity) },
+    ]),
+  );
+  return ({ bucket }) => ends.get(granularity === undefined ? null : (bucket ?? ''));
+}
+
+/** When an answer was computed: not after it was received, whatever the service's clock says. */
+const computedAt = ({ response: { meta }, at }: Pick<CallAnswer, 'response' | 'at'>): number =>
+  Math.min(meta.as_of === null ? at : Date.parse(meta.as_of), at);
+
+/**
+ * The response with `partial` by date: a bucket is running if it was computed before the earlier of its own end and the
+ * end of the range. Without `as_of` the service's word counts as well. Current counts have no days and never run.
+ */
+export function withRunningRows({ request, response, at }: CallAnswer): ReportResponse {
+  const endOf = bucketEnds(request);
+  const computed = computedAt({ response, at });
+  const hasRange = requestRange(request) !== undefined;
+  let changed = false;
+  const rows = response.rows.map((row) => {
+    const end = endOf(row);
+    const said = row.partial === true;
+    const partial = end === undefined ? hasRange && said : computed < end.at || (said && response.meta.as_of === null);
+    if (partial === row.partial) return row;
+    changed = true;
+    return { ...row, partial };
+  });
+  return changed ? { ...response, rows } : response;
+}
+
+/**
+ * Rows whose `partial` contradicts `as_of` (specification §2.8): one that is running without it, or one that has ended with
+ * it. Of a bucket that the range cuts off, and whose days inside the range have ended, both values are right.
+ */
+export function runningFindings(answers: readonly CallAnswer[]): TableNote[] {
+  const wrong = answers.flatMap((answer) => {
+    const { request, response } = answer;
+    const { as_of } = response.meta;
+    if (as_of === null) return [];
+    const endOf = bucketEnds(request);
+    const computed = computedAt(answer);
+    return response.rows.flatMap(({ bucket = null, partial, ...row }) => {
+      const end = endOf({ ...row, bucket });
+      if (end === undefined) return [];
+      // The service's clock may be a little ahead of ours.
+      if (partial !== true) return Date.parse(as_of) < end.at ? [{ bucket, running: true }] : [];
+      return computed >= end.at && !end.clipped ? [{ bucket, running: false }] : [];
+    });
+  });
+  const [first] = wrong;
+  if (first === undefined) return [];
+  return [incompleteNote('partial', { id: 'partial_mismatch', of: { rows: wrong.length, ...first } })];
+}

@@ -1,0 +1,160 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Period } from '../../../src/definitions/periods/period.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import type { CallLimits } from '../../../src/plan/requests/call.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { rowsOf } from '../../support/rows.ts';
+import { type ReportBody, type TamperingService, tamperingService } from '../../support/tampering-service.ts';
+
+let sandbox: Sandbox;
+let service: TamperingService;
+beforeAll(async () => {
+  sandbox = await openSandbox();
+  service = await tamperingService(sandbox.url);
+});
+afterEach(() => service.tell({}));
+afterAll(async () => {
+  await service.close();
+  await sandbox.close();
+});
+
+/** The sandbox stands still on Friday, 20 November. */
+const NOVEMBER: Period = { from: '2026-11-01', to: '2026-11-30', timezone: 'Europe/Zurich', label: 'x' };
+const ENDED: Period = { ...NOVEMBER, to: '2026-11-18' };
+const METRICS = ['profiles.created', 'profiles.approval_rate'];
+const WEEKS: SectionInput = { id: 'a', metrics: METRICS, granularity: 'week', totals: true };
+const GROUPS: SectionInput = { ...WEEKS, dimensions: ['profile.risk'] };
+const FOLDED: SectionInput = { id: 'a', metrics: METRICS };
+const SCORECARD: SectionInput = { ...FOLDED, layout: 'scorecard', trend: 6, totals: true };
+
+const WAYS = {
+  single: {},
+  'joined by metrics': { max_metrics: 1 },
+  'joined by range': { max_range_days: 15 },
+} as const satisfies Record<string, Partial<CallLimits>>;
+type Way = keyof typeof WAYS;
+const EACH: readonly Way[] = ['single', 'joined by metrics', 'joined by range'];
+
+async function tableOf(section: SectionInput, way: Way, period: Period = NOVEMBER): Promise<Table> {
+  const clock = manualClock(NOW);
+  const budget = memoryBudget({ calls: 1000, windowMs: 1, clock });
+  const context = fetchingFrom(service.url, keyOf(sandbox, 'acme'), { clock, budget });
+  const catalog = await context.client.catalog('current', context.signal);
+  const plan = compilePlan({
+    definition: definitionOf([section]),
+    settings: settingsOf(),
+    period,
+    catalog,
+    limits: WAYS[way],
+  });
+  const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
+  if (table === undefined) throw new Error('expected a table');
+  return table;
+}
+
+const partialBuckets = (table: Table) =>
+  rowsOf(table)
+    .filter(({ partial }) => partial)
+    .map(({ values }) => values.bucket);
+const incomplete = ({ notes }: Table) => notes.filter((note) => note.incomplete).map(({ message }) => message.id);
+
+const says =
+  (partial: boolean | null | undefined) =>
+  ({ rows }: ReportBody): void => {
+    for (const row of rows) {
+      if (partial === undefined) delete row.partial;
+      else row.partial = partial;
+    }
+  };
+const SILENT = [undefined, null, false] as const;
+
+describe('a bucket is running by date, whatever the service says', () => {
+  test.each(SILENT.flatMap((said) => EACH.map((way) => [said, way] as const)))('partial: %s, %s', async (said, way) => {
+    service.tell({ report: says(said) });
+    const table = await tableOf(WEEKS, way);
+    expect(partialBuckets(table)).toEqual(['2026-11-16', '2026-11-23', '2026-11-30']);
+    expect(incomplete(table)).toEqual(['partial_mismatch']);
+  });
+
+  test.each(SILENT)('by group, partial: %s', async (said) => {
+    service.tell({ report: says(said) });
+    const table = await tableOf(GROUPS, 'single');
+    expect(new Set(partialBuckets(table))).toEqual(new Set(['2026-11-16', '2026-11-23', '2026-11-30']));
+    expect(incomplete(table)).toEqual(['partial_mismatch']);
+  });
+
+  test.each(SILENT)('of the whole range, partial: %s', async (said) => {
+    service.tell({ report: says(said) });
+    for (const section of [FOLDED, SCORECARD]) {
+      const table = await tableOf(section, 'single');
+      expect(rowsOf(table).map(({ partial }) => partial)).toEqual([true]);
+      expect(table.running).toBe(true);
+      expect(incomplete(table)).toContain('partial_mismatch');
+    }
+  });
+
+  test.each(EACH)('and one that has ended is not, %s', async (way) => {
+    service.tell({ report: says(true) });
+    const period = { ...NOVEMBER, to: '2026-11-15' };
+    const table = await tableOf(WEEKS, way, period);
+    expect(partialBuckets(table)).toEqual([]);
+    expect(table.running).toBe(false);
+    expect(incomplete(table)).toEqual(['partial_mismatch']);
+  });
+
+  test('at the end of the day in the zone of the report', async () => {
+    // Midnight in Zurich is 23:00 UTC.
+    for (const [at, running] of [
+      ['2026-11-15T22:59:59Z', true],
+      ['2026-11-15T23:00:00Z', false],
+    ] as const) {
+      service.tell({
+        report: (body) => {
+          Object.assign(body.meta, { as_of: at, cached: true });
+          says(running)(body);
+        },
+      });
+      const table = await tableOf({ ...WEEKS, granularity: 'day' }, 'single', { ...NOVEMBER, to: '2026-11-15' });
+      expect(partialBuckets(table).includes('2026-11-15')).toBe(running);
+    }
+  });
+});
+
+test.each([true, false])('of a range that ended inside its week, partial: %s is right', async (said) => {
+  service.tell({
+    report: ({ rows }) => {
+      for (const row of rows) row.partial = row.bucket === '2026-11-16' && said;
+    },
+  });
+  const table = await tableOf(WEEKS, 'single', ENDED);
+  expect(incomplete(table)).toEqual([]);
+  expect(partialBuckets(table)).toEqual([]);
+});
+
+test('buckets that have not begun are named apart from the running one', async () => {
+  for (const way of EACH) {
+    const { notes } = await tableOf(WEEKS, way);
+    expect(notes.filter(({ code }) => code === 'partial').map(({ message }) => message)).toEqual([
+      { id: 'buckets_running', of: { granularity: 'week', days: ['2026-11-16'] } },
+      { id: 'buckets_to_come', of: { granularity: 'week', days: ['2026-11-23', '2026-11-30'] } },
+    ]);
+  }
+});
+
+test('the truth leaves no mark', async () => {
+  for (const [sections, way] of [
+    [[WEEKS, GROUPS, FOLDED, SCORECARD], 'single'],
+    [[WEEKS, GROUPS], 'joined by range'],
+  ] as const) {
+    for (const section of sections) {
+      expect(incomplete(await tableOf(section, way))).toEqual([]);
+      expect(incomplete(await tableOf(section, way, ENDED))).toEqual([]);
+    }
+  }
+});
