@@ -114,6 +114,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'archive.unreachable': { status: 503, title: 'The archive does not answer' },
   'archive.unwritable': { status: 503, title: 'The archive cannot be written' },
   'archive.key_unknown': { status: 503, title: 'The archive is signed with a key that is not known' },
+  'archive.unconditional': { status: 503, title: 'The store of the archive does not support conditional writes' },
   'archive.marker_missing': { status: 503, title: 'The archive has no marker' },
   'archive.marker_changed': { status: 503, title: 'The archive has another marker' },
   'deployment.conflict': { status: 503, title: 'The archive and Redis belong to different deployments' },

@@ -69,6 +69,7 @@ export const ERRORS = {
   'archive.unwritable': { exit: 1, retryable: true },
   'archive.unreachable': { exit: 1, retryable: true },
   'archive.key_unknown': { exit: 1, retryable: true },
+  'archive.unconditional': { exit: 2, retryable: false },
   'archive.marker_missing': { exit: 1, retryable: true },
   'archive.marker_changed': { exit: 1, retryable: true },
   'deployment.conflict': { exit: 2, retryable: true },

@@ -46,7 +46,7 @@ import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
 import { composeSessions } from './account-sign-in.ts';
-import { composeFindDelivered, openArchive } from './archive.ts';
+import { checkBucket, composeFindDelivered, openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService, openReviews } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
@@ -79,6 +79,7 @@ export async function composeAdmin(
   try {
     const { redis, prefix } = store;
     const audit = redisAuditLog(redis, { prefix, clock, log });
+    await checkBucket(openArchive(context, scope), log);
     const ports = openAccessPorts(context, jobs, { store, identity, health }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;

@@ -87,18 +87,25 @@ export const identityPorts = (
   log: context.log,
 });
 
+/** Errors that a bucket ends the start with: waiting does not mend them. */
+const FATAL: ReadonlySet<string> = new Set(['config.secret_missing', 'archive.unconditional']);
+
 /**
- * Probes a bucket at the start of a worker. An unreachable one does not prevent the start: runs wait for it. Throws
- * `config.secret_missing`.
+ * Probes a bucket at the start of a process that writes. An unreachable one does not prevent the start: runs wait for it.
+ * Throws `config.secret_missing`, and with a signing key `archive.unconditional`.
  */
-export async function checkBucket(storage: ArchiveStorage, log: Log): Promise<void> {
+export async function checkBucket(
+  { storage, signing }: { readonly storage: ArchiveStorage; readonly signing?: RunChain | undefined },
+  log: Log,
+): Promise<void> {
   if (!storage.location.startsWith('s3:')) return;
   try {
     const { ok, detail } = await storage.probe();
     if (!ok) log.warn('The archive does not protect its objects', { why: detail });
+    await signing?.assertUsable();
   } catch (thrown) {
     const error = toDocketError(thrown);
-    if (error.code === 'config.secret_missing') throw error;
+    if (FATAL.has(error.code)) throw error;
     log.error('The archive cannot be used; runs wait until it can', { error: error.toJSON() });
   }
 }

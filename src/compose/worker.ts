@@ -102,7 +102,7 @@ export async function openWorker(
   const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
   const { archive, storage, signing } = openArchive(context, scope, identity);
   await signing?.ready();
-  await checkBucket(storage, log);
+  await checkBucket({ storage, signing }, log);
   const reviews = createReviewArchive(storage, reviewEventSchema);
   const corrections = correctionArchive(storage);
   const mailOf = createMailRoutes(context, scope);

@@ -2,8 +2,9 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { stagingProbe } from '../../services/deployment/storage-health.ts';
-import { type CheckResult, type Finding, fail, formatByteSize, ok, runCheck, warn } from './finding.ts';
+import { type CheckResult, type Finding, fail, formatByteSize, formatSome, ok, runCheck, warn } from './finding.ts';
 
 const GB = 1024 ** 3;
 
@@ -15,13 +16,34 @@ export function evaluateDiskUsage({ free, total }: { readonly free: number; read
   return free < GB || free < total * 0.03 ? warn(detail, remedy) : ok(free < 10 * GB ? detail : 'more than 10 GB free');
 }
 
-/** The archive's own probe: writable, and protected against deletion. */
-export const evaluateArchiveProbe = (probe: { readonly ok: boolean; readonly detail: string }): CheckResult =>
-  probe.ok
-    ? ok(probe.detail)
-    : warn(probe.detail, 'Only `docket` itself should remove runs (docs/reference/archive-layout.md).');
+/**
+ * The archive's own probe: writable, and two writes at the same time do not replace each other.
+ *
+ * @param needs what relies on the latter: `DOCKET_SIGNING_KEY`, names of reports
+ */
+export function evaluateArchiveProbe(
+  probe: { readonly ok: boolean; readonly detail: string },
+  needs: readonly string[],
+): CheckResult {
+  if (probe.ok) return ok(probe.detail);
+  const remedy = 'Use a store that supports If-None-Match, or a folder.';
+  return needs.length === 0
+    ? warn(probe.detail, remedy)
+    : fail(`${probe.detail}; needed by ${formatSome(needs)}`, remedy);
+}
 
-export async function checkArchive(context: AppContext): Promise<Finding[]> {
+/** Names of the reports that need conditional writes: for reviews or corrections. */
+const reportsWithEvents = ({ reports }: Pick<Definitions, 'reports'>): readonly string[] =>
+  [...reports.values()]
+    .filter(
+      ({ approval, corrections, sections }) =>
+        approval !== undefined ||
+        corrections !== undefined ||
+        sections.some(({ commentary }) => commentary !== undefined),
+    )
+    .map(({ org, report }) => `${org}/${report}`);
+
+export async function checkArchive(context: AppContext, jobs: Pick<Definitions, 'reports'>): Promise<Finding[]> {
   const location = context.config.DOCKET_ARCHIVE ?? {
     kind: 'directory',
     folder: resolve(context.workingDirectory ?? '', 'archive'),
@@ -32,7 +54,8 @@ export async function checkArchive(context: AppContext): Promise<Finding[]> {
       await signing?.ready();
       // The staging folder may be on another disk.
       await stagingProbe(runs).probe();
-      return evaluateArchiveProbe(await storage.probe());
+      const needs = [...(signing === undefined ? [] : ['DOCKET_SIGNING_KEY']), ...reportsWithEvents(jobs)];
+      return evaluateArchiveProbe(await storage.probe(), needs);
     }),
   );
   if (archive.state === 'fail') return [archive];

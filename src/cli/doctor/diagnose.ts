@@ -88,7 +88,7 @@ export async function diagnose(
         // The folder may be an empty mount point: write nothing into it.
         return identity.state === 'fail'
           ? [identity]
-          : [identity, ...(await checkArchive(context)), ...(await checkReadings(jobs, context))];
+          : [identity, ...(await checkArchive(context, jobs)), ...(await checkReadings(jobs, context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       () => checkSignIn(context),

@@ -110,6 +110,8 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
     stage: storage.stage,
     publish: async (staged, draft, artifacts, mail) => {
       const run = runRefOf({ manifest: draft });
+      // A run that cannot be signed must not be published.
+      await chain?.assertUsable();
       const { location } = storage.runFiles(run);
       const { manifest } = await withWriteErrors(staged, () =>
         assembleRunFolder(staged, 'files', draft, artifacts, mail),

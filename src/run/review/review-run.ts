@@ -40,6 +40,8 @@ export async function reviewRun(
 ): Promise<Outcome<Reviewed>> {
   const { reviews } = ports;
   if (reviews === undefined) throw notReviewableError(order);
+  // Before any call: a store that loses approvals cannot be used.
+  await reviews.assertUsable();
   for (let step = 0; step < MAX_STEPS; step += 1) {
     context.signal.throwIfAborted();
     const review = await loadReview(reviews, order);

@@ -287,8 +287,9 @@ describe('mail', () => {
 describe('what is beside', () => {
   test('the archive and its disk', () => {
     states({
-      'ok kept': evaluateArchiveProbe({ ok: true, detail: 'can be written' }),
-      'warn expiring': evaluateArchiveProbe({ ok: false, detail: 'a lifecycle rule takes runs away' }),
+      'ok kept': evaluateArchiveProbe({ ok: true, detail: 'can be written' }, ['acme/board']),
+      'warn unconditional': evaluateArchiveProbe({ ok: false, detail: 'no If-None-Match' }, []),
+      'fail unconditional': evaluateArchiveProbe({ ok: false, detail: 'no If-None-Match' }, ['DOCKET_SIGNING_KEY']),
       'ok room': evaluateDiskUsage({ free: 50 * GB, total: 100 * GB }),
       'warn little': evaluateDiskUsage({ free: 0.9 * GB, total: 10 * GB }),
       'warn share': evaluateDiskUsage({ free: 2 * GB, total: 100 * GB }),

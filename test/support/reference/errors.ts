@@ -151,6 +151,10 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'An entry is signed with a key that this process does not know.',
     'Give every process the file of the new signing key. Runs wait.',
   ],
+  'archive.unconditional': [
+    'The store of the archive ignores or refuses `If-None-Match`, which signing, approval, commentary and corrections need.',
+    'Use another store or a folder, or do without them.',
+  ],
   'archive.marker_missing': [
     'The archive has lost its marker: it is not mounted, or another folder.',
     'Mount it; runs go on.',

@@ -4,6 +4,7 @@ import { DocketError } from '../../../base/error.ts';
 import { sha256 } from '../../../base/sha256.ts';
 import { requirePathName } from '../path-names.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
+import { requireConditionalWrites } from '../storage/conditional-writes.ts';
 import {
   type ChainEntry,
   type ChainEvent,
@@ -78,7 +79,8 @@ interface Head {
  * The signed hash chain of each organization: `<org>/.chain/<sequence>.json`, each entry with the hash of the previous one.
  * @param readKey called once; again after it threw, or for an entry with an unknown key
  */
-export function openChain({ metadata, location }: ChainStorage, readKey: () => Promise<SigningKey>, clock: Clock) {
+export function openChain(storage: ChainStorage, readKey: () => Promise<SigningKey>, clock: Clock) {
+  const { metadata, location } = storage;
   let opening: Promise<SigningKey> | undefined;
   let publishedKey: string | undefined;
   const heads = new Map<string, Head>();
@@ -149,6 +151,7 @@ export function openChain({ metadata, location }: ChainStorage, readKey: () => P
   };
 
   const write = async (org: string, event: ChainEvent): Promise<number> => {
+    await requireConditionalWrites(storage, 'Signing');
     for (;;) {
       const head = await readHead(org);
       // After the head, which may have reloaded the key.
@@ -186,6 +189,11 @@ export function openChain({ metadata, location }: ChainStorage, readKey: () => P
     /** Reads the key. Throws `config.secret_missing`, `config.invalid`. */
     ready: async (): Promise<void> => {
       await openKey();
+    },
+    /** As `ready`, and asks the store. Throws `archive.unconditional`, `archive.unreachable`, `archive.unwritable`. */
+    assertUsable: async (): Promise<void> => {
+      await openKey();
+      await requireConditionalWrites(storage, 'Signing');
     },
     /** Appends an entry. Concurrent writers get different sequences. @returns the sequence */
     append: (org: string, event: ChainEvent): Promise<number> =>

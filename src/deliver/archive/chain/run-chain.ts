@@ -116,6 +116,7 @@ export function runChain(
 
   return {
     ready: chain.ready,
+    assertUsable: chain.assertUsable,
     /** Records a run that was just published. */
     recordPublished: (run: RunRef) => recordManifest(run, false),
     /** Compares a run's manifest with its entry; false without an entry. Throws `archive.corrupt` when they differ. */

@@ -3,6 +3,7 @@ import { archiveCorrupt } from '../archive-errors.ts';
 import { requirePathName } from '../path-names.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
+import { requireConditionalWrites } from '../storage/conditional-writes.ts';
 import { type CorrectionEvent, correctionEventSchema } from './correction-event.ts';
 
 /**
@@ -59,12 +60,13 @@ const folderOf = ({ org, report, id }: RunRef): string =>
 
 const eventName = (seq: number): string => `events/${String(seq).padStart(6, '0')}.json`;
 
-export function correctionArchive({
-  metadata,
-  location,
-}: Pick<ArchiveStorage, 'metadata' | 'location'>): CorrectionArchive {
+export function correctionArchive(storage: Pick<ArchiveStorage, 'metadata' | 'location'>): CorrectionArchive {
+  const { metadata, location } = storage;
+  const assertUsable = () => requireConditionalWrites(storage, 'A correction');
   return {
     putFigures: async (run, text) => {
+      // Of a run that nobody could correct.
+      await assertUsable();
       const hash = sha256(text);
       await metadata.putIfAbsent(`${folderOf(run)}/figures/${hash}.json`, text);
       return hash;
@@ -101,8 +103,10 @@ export function correctionArchive({
         }),
       );
     },
-    append: (run, event) =>
-      metadata.putIfAbsent(`${folderOf(run)}/${eventName(event.seq)}`, `${JSON.stringify(event)}\n`),
+    append: async (run, event) => {
+      await assertUsable();
+      return metadata.putIfAbsent(`${folderOf(run)}/${eventName(event.seq)}`, `${JSON.stringify(event)}\n`);
+    },
     list: async () => {
       const runs = new Map<string, { run: RunRef; figures: string[]; lastEvent: number }>();
       for (const name of await metadata.list(CORRECTIONS_FOLDER)) {

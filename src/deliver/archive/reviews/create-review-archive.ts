@@ -6,6 +6,7 @@ import { archiveCorrupt } from '../archive-errors.ts';
 import { requireArtifactName, requirePathName } from '../path-names.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
+import { requireConditionalWrites } from '../storage/conditional-writes.ts';
 import { REVIEWS_FOLDER, type ReviewArchive } from './review-archive.ts';
 
 /** Folder of the open reviews, beside those of the organizations: its dot keeps it apart from them. */
@@ -39,9 +40,11 @@ function fileName(run: RunRef, name: string): string {
  * @param eventSchema reads a stored event; it has `seq`
  */
 export function createReviewArchive<Event extends { readonly seq: number }>(
-  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
   eventSchema: z.ZodType<Event>,
 ): ReviewArchive<Event> {
+  const { metadata, location } = storage;
+  const assertUsable = () => requireConditionalWrites(storage, 'A review');
   const readEvent = async (run: RunRef, seq: number): Promise<Event> => {
     const name = `${reviewFolder(run)}/events/${eventFile(seq)}`;
     const bytes = await metadata.get(name);
@@ -51,6 +54,7 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
     throw archiveCorrupt(location, `${name} is another event`, { expected: `number ${seq}`, got: String(event.seq) });
   };
   return {
+    assertUsable,
     events: async (run) => {
       const names = await metadata.list(`${reviewFolder(run)}/events`);
       const last = Math.max(0, ...names.map((name) => Number(EVENT_FILE.exec(name)?.[1] ?? 0)));
@@ -63,6 +67,7 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
     append: async (run, seq, event) => {
       if (event.seq !== seq || !Number.isInteger(seq) || seq < 1 || seq > MAX_EVENTS)
         throw new DocketError('internal.defect', `An event of a review has the number ${event.seq}, not ${seq}.`);
+      await assertUsable();
       // The id tells two equal events apart, also after a lost reply of the store.
       const text = `${JSON.stringify({ ...event, id: randomUUID() })}\n`;
       return metadata.putIfAbsent(`${reviewFolder(run)}/events/${eventFile(seq)}`, text);
@@ -76,11 +81,13 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
           .map((step) => requirePathName(step, 'folder'))
           .join('/')}`,
       ),
-    open: async (run, order) =>
-      metadata.put(
+    open: async (run, order) => {
+      await assertUsable();
+      await metadata.put(
         `${openFolder(run.id)}/${OPEN_FILE}`,
         `${JSON.stringify({ org: run.org, report: run.report, run: run.id, order })}\n`,
-      ),
+      );
+    },
     async *listOpen() {
       const unreadable: unknown[] = [];
       const names = (await metadata.list(OPEN_FOLDER)).filter((name) => name.endsWith(`/${OPEN_FILE}`));

@@ -10,6 +10,8 @@ export const REVIEWS_FOLDER = '.reviews';
  * Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  */
 export interface ReviewArchive<Event> {
+  /** Throws `archive.unconditional` where the store would lose one of two events that are appended at once. */
+  assertUsable(): Promise<void>;
   /** All events of a run, in order; empty where the run has no review. */
   events(run: RunRef): Promise<readonly Event[]>;
   /**

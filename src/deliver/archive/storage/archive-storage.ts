@@ -93,6 +93,11 @@ export interface ArchiveMetadata extends Pick<RunFiles, 'get' | 'put'> {
   putIfAbsent(name: string, bytes: string): Promise<boolean>;
   /** Changes when the file is replaced or written; undefined when it cannot be told. Cheaper than `get`. Absent for buckets. */
   readonly identity?: (name: string) => Promise<string | undefined>;
+  /**
+   * Whether the store honours the condition of `putIfAbsent`: use `honoursConditions`. Asks once, with the existing marker.
+   * Absent where it always does.
+   */
+  readonly conditionalWrites?: () => Promise<boolean>;
   /** All names below a folder, relative to it, sorted. */
   list(folder: string): Promise<readonly string[]>;
   /** Deletes everything below a folder; harmless when it is empty. */

@@ -69,6 +69,7 @@ export function markerCheckedStorage(
       putIfAbsent: checkBefore(metadata.putIfAbsent),
       list: checkIfAbsent(metadata.list),
       deleteAll: checkBefore(metadata.deleteAll),
+      ...(metadata.conditionalWrites === undefined ? {} : { conditionalWrites: metadata.conditionalWrites }),
     },
   };
 }

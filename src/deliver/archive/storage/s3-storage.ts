@@ -9,6 +9,7 @@ import type { Artifact } from '../../../render/artifact.ts';
 import { connectS3, objectHeaders, putFile, type S3Connection } from '../../s3/s3-client.ts';
 import { presignedLink } from '../../s3/s3-presign.ts';
 import { withWriteErrors } from '../archive-errors.ts';
+import { ARCHIVE_MARKER } from '../archive-marker.ts';
 import { copyRunFiles } from '../export.ts';
 import type { Manifest } from '../manifest.ts';
 import { isPathName, publishedNames, requirePathName } from '../path-names.ts';
@@ -99,6 +100,12 @@ export function s3Storage(
     for (const name of publishedNames(manifest).filter((each) => !each.startsWith('files/'))) {
       await objects.put(`${root}${name}`, await readFile(join(staged, name)));
     }
+  };
+
+  let conditional: boolean | undefined;
+  const askMarker = async (): Promise<boolean | undefined> => {
+    conditional ??= await askForConditions(objects, `${base}${ARCHIVE_MARKER}`, location);
+    return conditional;
   };
 
   const keysUnder = async (prefix: string): Promise<string[]> => {
@@ -197,8 +204,10 @@ export function s3Storage(
         (await keysUnder(`${base}${folder}/`)).map((key) => key.slice(base.length + folder.length + 1)),
       deleteAll: async (folder) =>
         forEachWithConcurrency(await keysUnder(`${base}${folder}/`), CONCURRENCY, objects.delete),
+      // Without a marker nothing is written either: see `markerCheckedStorage`.
+      conditionalWrites: async () => (await askMarker()) ?? true,
     },
-    probe: () => probeBucket(objects, `${base}.docket-doctor-${randomBytes(6).toString('hex')}`, location),
+    probe: () => probeBucket(objects, `${base}.docket-doctor-${randomBytes(6).toString('hex')}`, location, askMarker),
     ...(bucket.links
       ? {
           link: async (run, name, times) => {
@@ -236,15 +245,35 @@ async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: strin
   }
 }
 
-/** Writes an object twice. The second write must fail: that keeps two workers from publishing one run. */
+/**
+ * Whether the store refuses a conditional PUT of the marker, with the bytes that it has: where the store ignores the
+ * condition, nothing changes either. Undefined where there is no marker.
+ */
+async function askForConditions(objects: S3Objects, key: string, location: string): Promise<boolean | undefined> {
+  const marker = await objects.get(key);
+  if (marker === undefined) return undefined;
+  for (let tries = 0; ; tries += 1) {
+    const failure = await objects.putIfAbsent(key, marker.toString('utf8'));
+    if (failure?.kind === 'taken') return true;
+    if (failure === undefined || failure.kind === 'unconditional' || failure.kind === 'refused') return false;
+    if (failure.kind === 'down' || tries === MAX_ATTEMPTS) throw storeError('archive.unwritable', failure, location);
+  }
+}
+
+/**
+ * Writes an object, and asks for conditional writes, which keep two workers from publishing one run.
+ *
+ * @param askMarker the answer about the marker; undefined where the archive has none: the new object is written twice then
+ */
 async function probeBucket(
   objects: S3Objects,
   key: string,
   location: string,
+  askMarker: () => Promise<boolean | undefined>,
 ): Promise<{ ok: boolean; detail: string }> {
   await objects.put(key, 'first');
   try {
-    const second = await objects.putIfAbsent(key, 'second');
+    const honours = (await askMarker()) ?? (await objects.putIfAbsent(key, 'second'))?.kind === 'taken';
     const listed = [];
     for await (const one of objects.list(key)) listed.push(one);
     if (listed.length === 0 || (await objects.get(key)) === undefined) {
@@ -253,11 +282,10 @@ async function probeBucket(
         expected: 'a store with consistent listings',
       });
     }
-    if (second?.kind === 'taken')
-      return { ok: true, detail: `${location} can be written and supports conditional writes` };
+    if (honours) return { ok: true, detail: `${location} can be written and supports conditional writes` };
     return {
       ok: false,
-      detail: `${location} can be written, but the store does not support If-None-Match: when two workers publish one run at the same time, the later one wins`,
+      detail: `${location} can be written, but the store does not support If-None-Match: signing, approval, commentary and corrections are refused, and only Redis keeps two runs of one period from being sent`,
     };
   } finally {
     await objects.delete(key);

@@ -1,0 +1,33 @@
+import { DocketError } from '../../../base/error.ts';
+import type { ArchiveMetadata, ArchiveStorage } from './archive-storage.ts';
+
+/**
+ * Whether `putIfAbsent` never replaces a file: of two processes one succeeds. The answer is that of the store, asked once.
+ * Throws `archive.unwritable` where it gives none, `archive.unreachable`.
+ */
+export const honoursConditions = async ({
+  conditionalWrites,
+}: Pick<ArchiveMetadata, 'conditionalWrites'>): Promise<boolean> => (await conditionalWrites?.()) ?? true;
+
+/**
+ * Throws `archive.unconditional` where two processes that write at once would lose one of the writes, and the errors of
+ * `honoursConditions`.
+ *
+ * @param what the feature that needs it, as the subject of a sentence
+ */
+export async function requireConditionalWrites(
+  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  what: 'Signing' | 'A review' | 'A correction',
+): Promise<void> {
+  if (await honoursConditions(metadata)) return;
+  throw new DocketError(
+    'archive.unconditional',
+    `${what} needs an archive whose store supports conditional writes: one of two writes at the same time would be lost.`,
+    {
+      where: location,
+      expected: `HTTP 412 for a PUT of an existing object with If-None-Match: *`,
+      got: 'the store ignores the condition, or refuses it',
+      next: 'Use a store that supports If-None-Match or a folder, or remove DOCKET_SIGNING_KEY, `approval`, `commentary` and `corrections`.',
+    },
+  );
+}
