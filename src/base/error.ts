@@ -107,7 +107,7 @@ export interface ErrorDetail {
   correlationId?: string;
   /** Overrides the table, for codes that are retryable in some cases only. */
   retryable?: boolean;
-  /** Of `archive.*`: whether the failure is transient. Default: by the code and the disk. */
+  /** Whether the failure is transient: the run waits without spending an attempt. Default: by the code and the disk. */
   transient?: boolean;
   /** Of a 429: `Retry-After`, ms. */
   retryAfterMs?: number;
@@ -234,7 +234,7 @@ const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Whether the staging folder or the archive is temporarily unusable: a full or read-only disk, an archive that is not
- * mounted, does not respond, or belongs to another deployment. The run waits without spending an attempt. Permanent failures
+ * mounted, does not respond, or belongs to another deployment; or the machine is too busy for a PDF. The run waits without spending an attempt. Permanent failures
  * (permissions, a name, HTTP 403) are not outages: the run fails.
  */
 export const isStorageOutage = (error: DocketError): boolean =>

@@ -163,7 +163,7 @@ function unwrapResult(result: RenderTaskResult): Rendered {
 }
 
 /** The error as thrown in the thread. Its cause has the thread's stack. */
-function deserializeError({ json, retryable, stack }: SerializedError): DocketError {
+function deserializeError({ json, retryable, transient, stack }: SerializedError): DocketError {
   const { code, message, correlation_id: correlationId, ...detail } = json;
   const cause = new Error(message);
   if (stack !== undefined) cause.stack = stack;
@@ -171,6 +171,7 @@ function deserializeError({ json, retryable, stack }: SerializedError): DocketEr
     ...detail,
     ...(correlationId === undefined ? {} : { correlationId }),
     retryable,
+    ...(transient === undefined ? {} : { transient }),
     cause,
   });
 }

@@ -29,6 +29,7 @@ export interface RenderTask {
 export interface SerializedError {
   readonly json: ErrorJson;
   readonly retryable: boolean;
+  readonly transient: boolean | undefined;
   /** For the log. */
   readonly stack: string | undefined;
 }
@@ -41,6 +42,7 @@ export type RenderTaskResult =
 const serializeError = (error: DocketError): SerializedError => ({
   json: error.toJSON(),
   retryable: error.retryable,
+  transient: error.transient,
   stack: (error.cause instanceof Error ? error.cause : error).stack,
 });
 

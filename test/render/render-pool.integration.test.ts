@@ -1,8 +1,10 @@
 import { watch } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { isStorageOutage, toDocketError } from '../../src/base/error.ts';
 import type { Dataset, Row, RowFile } from '../../src/fetch/dataset.ts';
 import { writeRows } from '../../src/fetch/rows.ts';
 import { FORMATS } from '../../src/render/formats/registry.ts';
@@ -118,6 +120,21 @@ describe('rendering in threads', () => {
       retryable: true,
       cause: expect.objectContaining({ stack: expect.stringContaining('ENOENT') }),
     });
+  });
+
+  it('keeps what says that an error is transient', async () => {
+    const request = await requestOf(dataset([onboarding]));
+    const workerFile = join(request.files.folder, 'worker.mjs');
+    const error = { json: { code: 'render.failed', message: 'busy' }, retryable: true, transient: true };
+    await writeFile(
+      workerFile,
+      `export default ({ port }) => { port.close(); return ${JSON.stringify({ kind: 'failed', error })}; }`,
+    );
+    const thrown: unknown = await pool({ workerUrl: pathToFileURL(workerFile).href })
+      .render(request, never)
+      .catch((each: unknown) => each);
+    expect(thrown).toMatchObject({ code: 'render.failed' });
+    expect(isStorageOutage(toDocketError(thrown))).toBe(true);
   });
 
   it('stops immediately when it is cancelled in the middle of a file, and leaves none', async () => {

@@ -579,9 +579,14 @@ describe('the worker', () => {
     await reached(id, 'done');
   });
 
-  it.each(['archive.unwritable', 'archive.unreachable', 'disk.unavailable'] as const)(
-    'lets a run sleep without an attempt while its storage says %s, however often',
-    async (code) => {
+  it.each([
+    ['archive.unwritable', {}],
+    ['archive.unreachable', {}],
+    ['disk.unavailable', {}],
+    ['render.failed', { retryable: true, transient: true }],
+  ] as const)(
+    'lets a run sleep without an attempt while its storage or its machine says %s, however often',
+    async (code, detail) => {
       const id = await opened();
       const tries: number[] = [];
       const told: string[] = [];
@@ -590,7 +595,8 @@ describe('the worker', () => {
           tries.push(attempt);
           expect(lastAttempt).toBe(false);
           const cause = Object.assign(new Error('no room'), { code: 'ENOSPC' });
-          if (tries.length < 3) return fail(new DocketError(code, 'No room.', { where: '/srv/archive', cause }));
+          if (tries.length < 3)
+            return fail(new DocketError(code, 'No room.', { where: '/srv/archive', cause, ...detail }));
           return done(aResult());
         },
         { onTerminal: async (_, error) => void told.push(error.code) },

@@ -1,5 +1,7 @@
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { DocketError } from '../../../base/error.ts';
+import type { PackData } from './data/pack-data.ts';
 import { MAIN_TEMPLATE, PACK_FOLDER, type PackTemplates } from './pack-templates.ts';
 import { type TypstLimit, TypstLimitError } from './typst/typst-compiler.ts';
 import type { TypstDiagnostic } from './typst/typst-job.ts';
@@ -18,12 +20,15 @@ export interface TemplateIssue {
 }
 
 const LIMITS: Readonly<Record<TypstLimit, string>> = {
-  deadline: 'it was not laid out within 20 seconds',
+  deadline: 'it was not laid out within 20 seconds of processor time',
+  wall: 'it was not laid out within 5 minutes, because the machine is busy',
   memory: 'it needs more than 768 MB of memory',
 };
 
 const mainFile = ({ files }: PackTemplates): string =>
   files.find(({ path }) => path === MAIN_TEMPLATE)?.file ?? join(PACK_FOLDER, MAIN_TEMPLATE);
+
+const LIMIT_TEXT = 'at most 20 seconds of processor time, 5 minutes and 768 MB of memory';
 
 /** A template that exceeded a limit. */
 export const limitIssue = (limit: TypstLimit, templates: PackTemplates): TemplateIssue => ({
@@ -67,8 +72,36 @@ export function throwIssue({ file, line, column, message, next }: TemplateIssue,
   });
 }
 
-/** What a limit error becomes; anything else is thrown as it is. */
-export function rethrowLimit(thrown: unknown, templates: PackTemplates): never {
-  if (thrown instanceof TypstLimitError) throwIssue(limitIssue(thrown.limit, templates), templates);
-  throw thrown;
+/**
+ * What a limit error becomes; anything else is thrown as it is. An own template that needs too much is wrong. Without one, the
+ * report is large or the machine is busy: another attempt may succeed. A machine that gave the process no turn is an outage.
+ */
+export function rethrowLimit(thrown: unknown, templates: PackTemplates, data: PackData): never {
+  if (!(thrown instanceof TypstLimitError)) throw thrown;
+  const { limit } = thrown;
+  if (templates.custom && limit !== 'wall') throwIssue(limitIssue(limit, templates), templates);
+  const [load = 0] = loadavg();
+  throw new DocketError('render.failed', `The PDF could not be laid out: ${LIMITS[limit]}.`, {
+    expected: LIMIT_TEXT,
+    got: `${sizeOf(data)}; ${load.toFixed(1)} processes running or waiting, ${availableParallelism()} processors`,
+    next:
+      limit === 'wall'
+        ? 'Reduce the load of the machine; a worker tries again by itself.'
+        : 'If it fails again, shorten the report: set `print: false` in its longest sections, or a lower `limit` or `top`.',
+    retryable: true,
+    transient: limit === 'wall',
+  });
 }
+
+function sizeOf({ sections, summaryComments, comments }: PackData): string {
+  const cells = sections
+    .flatMap(({ tables }) => tables)
+    .reduce((sum, { headers, rows }) => sum + headers.length * rows.length, 0);
+  const commented = sections.reduce(
+    (sum, each) => sum + each.comments.length,
+    summaryComments.length + comments.length,
+  );
+  return `${count(sections.length, 'section')}, ${count(cells, 'cell')}, ${count(commented, 'comment')}`;
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -34,7 +34,7 @@ export async function writePdf(path: string, dataset: Dataset, options: PdfOptio
     logoLeftOut: logo.leftOut,
   });
   const result = await compilePack({ data, logo: logo.image?.bytes, templates, madeAt, signal, limits }).catch(
-    (thrown: unknown) => rethrowLimit(thrown, templates),
+    (thrown: unknown) => rethrowLimit(thrown, templates, data),
   );
   if (result.kind === 'failed') {
     const [first = { message: 'no reason is given', path: null, line: 1, column: 1, hints: [] }] = result.diagnostics;

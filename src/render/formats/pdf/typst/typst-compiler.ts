@@ -1,44 +1,54 @@
-import { type ChildProcess, execFile, fork } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { DocketError } from '../../../../base/error.ts';
-import { SECOND_MS } from '../../../../base/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../../base/time.ts';
+import { processUsage } from './process-usage.ts';
 import { type TypstJob, type TypstResult, typstResultSchema } from './typst-job.ts';
 
-/** A board pack takes half a second; this is for a busy machine. */
+/** Processor time. A board pack takes half a second. */
 const DEADLINE_MS = 20 * SECOND_MS;
+/** On a busy machine the process waits for its turn most of the time. */
+const WALL_MS = 5 * MINUTE_MS;
 const MAX_MEMORY_MB = 768;
 /** Of the JavaScript in the child, which only hands over the files. */
 const HEAP_MB = 128;
-const MEMORY_INTERVAL_MS = 50;
+const USAGE_INTERVAL_MS = 50;
 /** Of what the child wrote to stderr, for the log. */
 const MAX_STDERR_LENGTH = 2000;
 
 const CHILD = fileURLToPath(new URL('./typst-child.mjs', import.meta.url));
 
 /**
+ * A name that is too long for a host: the resolver refuses it without asking anybody. An address is no substitute: how long
+ * the system takes to refuse a connection depends on the machine.
+ */
+const NO_PROXY_HOST = `http://${Array.from({ length: 4 }, () => 'x'.repeat(80)).join('.')}`;
+
+/**
  * Nothing of our environment. Typst looks for packages in the user's folders and on the network: there are no such folders
- * here, and nothing listens on port 0.
+ * here, and the way to the network is a host that cannot exist.
  */
 const ENVIRONMENT = {
   HOME: '/nonexistent',
   XDG_DATA_HOME: '/nonexistent',
   XDG_CACHE_HOME: '/nonexistent',
-  HTTP_PROXY: 'http://127.0.0.1:0',
-  HTTPS_PROXY: 'http://127.0.0.1:0',
-  ALL_PROXY: 'http://127.0.0.1:0',
+  HTTP_PROXY: NO_PROXY_HOST,
+  HTTPS_PROXY: NO_PROXY_HOST,
+  ALL_PROXY: NO_PROXY_HOST,
   RAYON_NUM_THREADS: '2',
 } as const;
 
 export interface TypstLimits {
+  /** Processor time of the process. */
   readonly deadlineMs?: number;
+  /** Time since its start. */
+  readonly wallMs?: number;
   /** Resident memory of the process. */
   readonly memoryMb?: number;
 }
 
-/** Why a compilation was stopped. */
-export type TypstLimit = 'deadline' | 'memory';
+/** Why a compilation was stopped: its processor time, the time since its start, or its memory. */
+export type TypstLimit = 'deadline' | 'wall' | 'memory';
 
 /** A compilation that exceeded a limit. */
 export class TypstLimitError extends Error {
@@ -50,34 +60,22 @@ export class TypstLimitError extends Error {
   }
 }
 
-const run = promisify(execFile);
-
-/** Resident memory of a process in MB; undefined when it has ended or the system does not tell. */
-async function residentMb(pid: number): Promise<number | undefined> {
-  try {
-    if (process.platform === 'linux') {
-      const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
-      return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
-    }
-    if (process.platform === 'win32') return undefined;
-    const { stdout } = await run('/bin/ps', ['-o', 'rss=', '-p', String(pid)]);
-    return Number(stdout) / 1024;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Calls `exceeded` once when the child has more memory than this. */
-function watchMemory(child: ChildProcess, memoryMb: number, exceeded: () => void): () => void {
+/** Calls `exceeded` once when the child has used more than a limit. */
+function watchUsage(
+  child: ChildProcess,
+  { deadlineMs, memoryMb }: { readonly deadlineMs: number; readonly memoryMb: number },
+  exceeded: (limit: TypstLimit) => void,
+): () => void {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const look = async () => {
-    const used = child.pid === undefined ? undefined : await residentMb(child.pid);
+    const used = child.pid === undefined ? undefined : await processUsage(child.pid);
     if (stopped) return;
-    if (used !== undefined && used > memoryMb) exceeded();
-    else timer = setTimeout(look, MEMORY_INTERVAL_MS);
+    if (used !== undefined && used.memoryMb > memoryMb) exceeded('memory');
+    else if (used !== undefined && used.cpuMs > deadlineMs) exceeded('deadline');
+    else timer = setTimeout(look, USAGE_INTERVAL_MS);
   };
-  timer = setTimeout(look, MEMORY_INTERVAL_MS);
+  timer = setTimeout(look, USAGE_INTERVAL_MS);
   return () => {
     stopped = true;
     clearTimeout(timer);
@@ -92,7 +90,7 @@ function watchMemory(child: ChildProcess, memoryMb: number, exceeded: () => void
 export async function compileTypst(
   job: TypstJob,
   signal: AbortSignal,
-  { deadlineMs = DEADLINE_MS, memoryMb = MAX_MEMORY_MB }: TypstLimits = {},
+  { deadlineMs = DEADLINE_MS, wallMs = WALL_MS, memoryMb = MAX_MEMORY_MB }: TypstLimits = {},
 ): Promise<TypstResult> {
   signal.throwIfAborted();
   const child = fork(CHILD, [], {
@@ -111,15 +109,16 @@ export async function compileTypst(
     const end = (settle: () => void) => {
       if (ended) return;
       ended = true;
-      clearTimeout(deadline);
+      clearTimeout(wall);
       stopWatching();
       signal.removeEventListener('abort', abort);
       child.kill('SIGKILL');
       settle();
     };
     const abort = () => end(() => reject(signal.reason));
-    const deadline = setTimeout(() => end(() => reject(new TypstLimitError('deadline'))), deadlineMs);
-    const stopWatching = watchMemory(child, memoryMb, () => end(() => reject(new TypstLimitError('memory'))));
+    const exceeded = (limit: TypstLimit) => end(() => reject(new TypstLimitError(limit)));
+    const wall = setTimeout(() => exceeded('wall'), wallMs);
+    const stopWatching = watchUsage(child, { deadlineMs, memoryMb }, exceeded);
     signal.addEventListener('abort', abort, { once: true });
     child.once('message', (answer) =>
       end(() => {
