@@ -102,6 +102,8 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'run.ambiguous': { status: 409, title: 'Several runs have this id' },
   'delivery.ambiguous': { status: 409, title: 'Several deliveries have this id' },
   'run.conflict': { status: 409, title: 'The run does not allow this' },
+  'period.not_begun': { status: 422, title: 'The period has not begun' },
+  'period.unfinished': { status: 422, title: 'The period has not ended' },
   already_delivered: { status: 409, title: 'The report was delivered for this period already' },
   'review.content_changed': { status: 409, title: 'The content has changed since it was reviewed' },
   'review.not_allowed': { status: 403, title: 'The account may not decide this' },

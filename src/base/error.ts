@@ -53,6 +53,8 @@ export const ERRORS = {
   'run.conflict': { exit: 2, retryable: false },
   'review.not_approved': { exit: 1, retryable: false },
   already_delivered: { exit: 2, retryable: false },
+  'period.not_begun': { exit: 2, retryable: false },
+  'period.unfinished': { exit: 2, retryable: false },
   'review.content_changed': { exit: 2, retryable: false },
   'review.not_allowed': { exit: 2, retryable: false },
   'review.comment_invalid': { exit: 2, retryable: false },

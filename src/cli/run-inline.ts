@@ -3,6 +3,7 @@ import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
 import { composeInline, type InlineContext } from '../compose/run-ports.ts';
+import { assertPeriodAllowed } from '../definitions/periods/assert-period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import type { Archive, PublishedRun } from '../deliver/archive/archive.ts';
@@ -29,6 +30,8 @@ export interface InlineRunRequest {
   readonly fresh?: boolean | undefined;
   /** Default: the definition's. */
   readonly period?: PeriodSpec | undefined;
+  /** Days in `period` that are not over are meant. */
+  readonly unfinished?: boolean | undefined;
   /** Replaces the stored readings of the archive. */
   readonly readings?: FindReadings;
   /** As `RunPorts.annotate`. */
@@ -53,8 +56,8 @@ interface PreparedRun extends InlineContext {
 }
 
 /**
- * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `already_delivered`
- * and `approval.unreachable` before the first call.
+ * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `period.…`,
+ * `already_delivered` and `approval.unreachable` before the first call.
  */
 export async function runInline(request: InlineRunRequest, context: AppContext, io: CommandIo): Promise<InlineResult> {
   const { settings } = request;
@@ -63,6 +66,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   const report = `${definition.org}/${definition.report}`;
   if (request.deliver !== false) assertApprovable(request, request.deliver.by);
   const order = createOrder(request, context);
+  assertPeriodAllowed(order, { spec: request.period, unfinished: request.unfinished }, context.clock.now());
   const out = inlineArchive(request.out(order));
   await probeArchive(out, order);
   const { portsOf, execute, unrecorded, warmUp, scope } = await prepareRun(request, order, out, context);

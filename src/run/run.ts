@@ -1,6 +1,7 @@
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
+import { assertBegun } from '../definitions/periods/assert-period.ts';
 import { reportTargets } from '../definitions/schema/targets.ts';
 import { inStagedFolder, type PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
@@ -47,6 +48,8 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 async function runStages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
   // Checkpoint before the first delivery: a published run is neither fetched nor rendered again.
   const existing = await ports.archive.find(order);
+  // Of a slot, and of a run that an older version has opened. A worker's clock may be behind that of the scheduler.
+  if (existing === undefined) assertBegun(order, Math.max(ports.clock.now(), order.createdAt));
   const reviewed = isReviewed(order, context.definition);
   if (existing === undefined && reviewed) {
     const result = await buildReviewed(order, context, ports);

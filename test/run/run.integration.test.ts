@@ -131,6 +131,13 @@ describe('a run, from definition to receipts', () => {
     }
   });
 
+  test('fails without a call when its own period has not begun', async () => {
+    const { outcome, events } = await go({ period: { from: '2099-01-01', to: '2099-01-31' } });
+    expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'period.not_begun', retryable: false } });
+    expect(events).toEqual([]);
+    expect(mail.messages()).toEqual([]);
+  });
+
   test('each picture that the mail shows is a part of the message, and the one that is archived', async () => {
     const { outcome } = await go();
     if (outcome.kind !== 'done') throw new Error(outcome.kind);

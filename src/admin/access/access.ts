@@ -266,6 +266,8 @@ export interface RunRequest {
   readonly priority: Priority;
   /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
   readonly again: boolean;
+  /** Days in `period` that are not over are meant; otherwise they throw `period.unfinished`. */
+  readonly unfinished?: boolean | undefined;
   /** The same key and request return the same run; a different request throws `run.conflict`. */
   readonly idempotencyKey?: string | undefined;
 }

@@ -32,7 +32,7 @@ export function runsAccess(
 ): Pick<Access, 'trigger' | 'runs' | 'run' | 'decide'> {
   const run = (id: string): Promise<RunRecord> => getVisibleRun(ports, principal, id);
   return {
-    trigger: async (org, report, { period, deliver, priority, again, idempotencyKey }) => {
+    trigger: async (org, report, { period, deliver, priority, again, unfinished = false, idempotencyKey }) => {
       assertVisible(principal, org);
       const { version, faults } = await currentReport(ports, org, report);
       if (version === undefined && faults.length === 0) throw notFoundError();
@@ -55,6 +55,7 @@ export function runsAccess(
         ...(period === undefined ? {} : { period }),
         deliver,
         again,
+        unfinished,
         by: principal.name,
       };
       return requestRun(request, ports, { from: principal.from });

@@ -157,6 +157,12 @@ const runRequestSchema = z
       .describe(
         'true: deliver although the period was delivered already, by e-mail, SFTP, S3 or webhook. Without it such a request is refused with 409 `already_delivered`.',
       ),
+    unfinished: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: days in `period` that are not over are meant, and the figures are those so far. Without it such a request is refused with 422 `period.unfinished`. Names such as `current_month` do not need it.',
+      ),
   })
   .meta({ id: 'RunRequest', description: 'All of it may be left out.' });
 
@@ -177,7 +183,7 @@ const triggerRoute = createRoute({
   tags: ['Runs'],
   summary: 'Run a report now',
   description:
-    'Returns at once; the run waits in the queue of its API key. Paused reports can be run as well. With an `Idempotency-Key` the request may be repeated: the same key and request return the same run; reusing the key with a different request returns 409. A key belongs to its token and is kept as long as its run. If the records or the archive show that the period was delivered already, the response is 409 with code `already_delivered` and that delivery; `again: true` delivers it again, and `deliver: false` runs the report without sending.',
+    'Returns at once; the run waits in the queue of its API key. Paused reports can be run as well. With an `Idempotency-Key` the request may be repeated: the same key and request return the same run; reusing the key with a different request returns 409. A key belongs to its token and is kept as long as its run. If the records or the archive show that the period was delivered already, the response is 409 with code `already_delivered` and that delivery; `again: true` delivers it again, and `deliver: false` runs the report without sending. A period that has not begun is refused with 422 `period.not_begun`.',
   security,
   request: {
     params: reportParams,

@@ -128,6 +128,7 @@ Examples:
     .description('Create a report’s e-mail and files for review, without sending')
     .argument('<report>', '<org>/<report>')
     .option('--period <period>', 'instead of the definition’s period, e.g. previous_month, 2026-10')
+    .option('--unfinished', 'with days in --period that are not over: the figures so far')
     .option('--out <dir>', 'output folder; default: out/preview/<org>/<report>/<period>')
     .option('--open', 'open the e-mail in the browser')
     .option('--sample', 'sample data from the sandbox: no call to the service, no key or password needed')

@@ -13,6 +13,7 @@ export function addRunCommands(program: DocketCommand, io: CommandIo): void {
       '--period <period>',
       'instead of the definition’s period, e.g. previous_month, 2026-Q3, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
     )
+    .option('--unfinished', 'with days in --period that are not over: the figures so far')
     .option('--out <dir>', 'output folder; default: out/<org>/<report>/<period>')
     .option('--no-deliver', 'only create the files')
     .option('--again', 'deliver again even if it was delivered for this period before; no prompt')
@@ -30,6 +31,9 @@ same key it may have to wait after a 429; a ledger in the archive's folder recor
 A report that was delivered for this period before, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
 terminal it prompts first; elsewhere, and with --json, it fails with already_delivered. --again forces it;
 DOCKET_REPEAT=allow never prompts.
+
+A period that has not begun is refused. Days, or a month, week, quarter or year, that are not over need --unfinished; names such
+as current_month do not.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, DOCKET_REPEAT,
 DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, REDIS_URL, LOG_LEVEL; SMTP_URL and

@@ -24,6 +24,12 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
     complete: 'Vollständig: Der Dienst hat jeden Abschnitt ganz beantwortet.',
     completeBut: (sections) =>
       `Vollständig, aber ohne die aktuellen Bestände in ${to.all(sections)}: Sie sind nicht definiert.`,
+    completeSoFar: (asOf, sections) =>
+      `Bisher vollständig${asOf === undefined ? '' : `, Stand: ${asOf}`}${
+        sections.length === 0
+          ? '.'
+          : `, aber ohne die aktuellen Bestände in ${to.all(sections)}: Sie sind nicht definiert.`
+      }`,
     incomplete: (count) =>
       `Unvollständig: ${counted(count, 'Hinweis, den', 'Hinweise, die')} Sie vor der Verwendung dieser Zahlen kennen sollten`,
 

@@ -27,6 +27,11 @@ export const workbook = (to: LocaleFormatters) => {
     /** @param sections titles of sections with undefined current counts */
     completeBut: (sections: readonly string[]) =>
       `Complete, except that current counts are undefined in ${to.all(sections)}.`,
+    /** @param sections as for `completeBut` */
+    completeSoFar: (asOf: string | undefined, sections: readonly string[]) =>
+      `Complete so far${asOf === undefined ? '' : `, as of ${asOf}`}${
+        sections.length === 0 ? '' : `, except that current counts are undefined in ${to.all(sections)}`
+      }.`,
     incomplete: (count: number) => `Incomplete: ${counted(count, 'thing')} to know before you use these figures`,
 
     summary: {

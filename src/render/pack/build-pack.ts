@@ -1,9 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { formatPeriod } from '../../definitions/periods/period.ts';
-import type { Dataset } from '../../fetch/dataset.ts';
+import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { incompleteNotes, lacksCurrentCounts } from '../../fetch/notes.ts';
 import { DEFAULT_LOCALE, type Words } from '../../i18n/messages.ts';
+import { endOfDay } from '../../plan/buckets.ts';
+import { formatZonedInstant } from '../figures/format-date.ts';
+import { parseIsoInstant } from '../figures/quantity.ts';
 import { packDefinitions } from './definitions.ts';
 import type { Pack } from './pack.ts';
 import { createPackContext } from './pack-context.ts';
@@ -23,14 +26,35 @@ export interface PackOptions {
   readonly calendar?: FiscalCalendar | undefined;
 }
 
+type CompleteDataset = Pick<Dataset, 'tables' | 'period'>;
+
 /** The completeness statement of a dataset without incomplete notes. */
-export function completenessText({ tables }: Pick<Dataset, 'tables'>, { workbook }: Words): string {
-  const lacking = tables.filter(lacksCurrentCounts).map(({ title }) => isolateBidi(title));
+export function completenessText(dataset: CompleteDataset, { workbook }: Words, locale: string): string {
+  const lacking = dataset.tables.filter(lacksCurrentCounts).map(({ title }) => isolateBidi(title));
+  const running = runningTables(dataset);
+  if (running.length > 0) {
+    const oldest = running.flatMap(({ asOf }) => parseIsoInstant(asOf) ?? []).sort((a, b) => Number(a) - Number(b))[0];
+    const at = oldest && formatZonedInstant(oldest, dataset.period.timezone, locale);
+    return workbook.completeSoFar(at, lacking);
+  }
   return lacking.length === 0 ? workbook.complete : workbook.completeBut(lacking);
 }
 
+/**
+ * The tables that were computed before their range had ended; where none covers the last day of the report, such as current
+ * counts, all of them if the report had not ended at the latest answer. A last bucket that the range cuts does not count.
+ */
+function runningTables({ tables, period }: CompleteDataset): readonly Table[] {
+  const isBefore = (day: string, { asOf }: Table) =>
+    Number(parseIsoInstant(asOf) ?? 0) < endOfDay(day, period.timezone);
+  const running = tables.filter((table) => table.running && isBefore(table.range?.to ?? period.to, table));
+  if (running.length > 0) return running;
+  const runs = tables.every((table) => table.range?.to !== period.to && isBefore(period.to, table));
+  return runs ? tables.filter(({ asOf }) => parseIsoInstant(asOf) !== undefined) : [];
+}
+
 /** The completeness statement, with the notes that it counts. */
-export function completenessOf(dataset: Pick<Dataset, 'tables'>, words: Words): Pack['completeness'] {
+export function completenessOf(dataset: CompleteDataset, words: Words, locale: string): Pack['completeness'] {
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
   const notes = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section,
@@ -39,7 +63,7 @@ export function completenessOf(dataset: Pick<Dataset, 'tables'>, words: Words): 
   }));
   return {
     complete: notes.length === 0,
-    text: notes.length === 0 ? completenessText(dataset, words) : words.workbook.incomplete(notes.length),
+    text: notes.length === 0 ? completenessText(dataset, words, locale) : words.workbook.incomplete(notes.length),
     notes,
   };
 }
@@ -68,7 +92,7 @@ export function buildPack(
     ...(approval === undefined ? {} : { approval }),
     ...(correction === undefined ? {} : { correction }),
     owner: dataset.owner,
-    completeness: completenessOf(dataset, context.words),
+    completeness: completenessOf(dataset, context.words, locale),
     headlines: dataset.headlines ?? [],
     comments: commentsOn(comments, null),
     attention,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { Catalog } from '../../contract/catalog.ts';
+import { assertBegun } from '../../definitions/periods/assert-period.ts';
 import { type RunPeriods, runPeriodsOf } from '../../definitions/periods/period.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
@@ -21,8 +22,8 @@ import { type CatalogFinder, catalogForUser } from './catalog-finder.ts';
 /** Explains reports to users of the admin route. */
 export interface PlanExplainer {
   /**
-   * The plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `plan.invalid`,
-   * `catalog.missing` and what the service answers.
+   * The plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
+   * `plan.invalid`, `catalog.missing` and what the service answers.
    *
    * @param mayAsk whether a token may be spent on a catalog that is not cached
    */
@@ -43,6 +44,7 @@ export interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' 
 export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts): PlanExplainer => ({
   explain: async ({ definition, settings }, spec, { mayAsk }) => {
     const periods = runPeriodsOf(definition, settings, clock.now(), spec);
+    assertBegun(periods, clock.now());
     return withCatalog(
       (maxAgeMs) => catalogForUser(finder, settings, { mayAsk, maxAgeMs }),
       (catalog) =>

@@ -29,10 +29,10 @@ export interface DecisionService {
   ): Promise<readonly DeliveryRow[]>;
   /**
    * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. Keeps
-   * `unknown` deliveries. Throws `run.not_found`, `run.conflict`.
+   * `unknown` deliveries. Throws `run.not_found`, `run.conflict`, `period.not_begun`.
    */
   retry(run: string, author: DecisionAuthor): Promise<RunRecord>;
-  /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`. */
+  /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`, `period.not_begun`. */
   release(run: string, author: DecisionAuthor): Promise<RunRecord>;
   /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
   cancel(run: string, author: DecisionAuthor): Promise<RunRecord>;

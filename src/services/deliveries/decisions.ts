@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { assertBegun } from '../../definitions/periods/assert-period.ts';
 import {
   type DeliveryRow,
   type DeliveryState,
@@ -194,6 +195,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     retry: async (id, author) => {
       const record = await recordOf(id);
       if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
+      assertBegun(record, clock.now());
       if (record.review !== undefined) await reviews.assertRetryable(record);
       const rows = await deliveriesOf(id);
       const refused = rows.filter(({ state }) => state === 'refused');
@@ -235,6 +237,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
           next: 'Trigger the report again, with deliveries.',
         });
       }
+      assertBegun(record, clock.now());
       // The files of a run that waits for people are published when nobody has to be waited for.
       if (!(await reviews.release(record, author))) {
         await assertPublished(record);

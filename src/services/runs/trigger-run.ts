@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { sha256 } from '../../base/sha256.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { assertPeriodAllowed } from '../../definitions/periods/assert-period.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
@@ -31,6 +32,8 @@ export interface TriggerRequest {
   readonly deliver: boolean;
   /** Delivers again what was already delivered for the period. */
   readonly again?: boolean;
+  /** Days in `period` that are not over are meant. */
+  readonly unfinished?: boolean;
   /** Ms that the run waits in the queue: the jitter of a schedule. */
   readonly delayMs?: number;
   /** Name of the token or of the shell's user. */
@@ -69,7 +72,8 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
  * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
  * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
  * names the refused one. Throws `approval.unreachable` likewise where too few people could approve what this person has
- * triggered. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
+ * triggered. Throws `period.not_begun` and `period.unfinished` as `assertPeriodAllowed`: the run of a scheduled slot ends
+ * with the first of them. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
  * or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a
  * different request, `redis.unreachable` if nothing was written.
  */
@@ -100,6 +104,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   };
   const isNew = !scheduled && slot.isNew === true;
   if (!scheduled) {
+    assertPeriodAllowed(order, { spec: request.period, unfinished: request.unfinished }, now);
     const { findDelivered } = ports;
     // A repeated request finds its own run, even if that has delivered since.
     const find: FindEarlierDelivery | undefined =
@@ -157,7 +162,10 @@ function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: Org
   }
 }
 
-/** Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. */
+/**
+ * Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. `unfinished` permits a
+ * request, and changes nothing in its run.
+ */
 const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string => {
   const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
   // `again` is absent where false: the fingerprint is then that of an older version.

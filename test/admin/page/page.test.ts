@@ -285,6 +285,17 @@ describe('the page', () => {
     expect(asked).toEqual([]);
   });
 
+  it('passes on that unfinished days are meant, and keeps the box when the form is rejected', async () => {
+    asked = [];
+    const { post } = await house.visit(anna.token);
+    const form = { trigger: 'u1', period: '', from: '2026-11-01', to: '2026-11-30' };
+    await post(RUN, { ...form, deliver: 'no' });
+    await post(RUN, { ...form, deliver: 'no', unfinished: 'yes' });
+    expect(asked.map(({ unfinished }) => unfinished)).toEqual([false, true]);
+    const html = await (await post(RUN, { ...form, unfinished: 'yes' })).text();
+    expect(html).toMatch(/name="unfinished" value="yes"[^>]* checked/);
+  });
+
   it('rejects a period that was delivered, and delivers it again on request', async () => {
     const message = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
     const requests: RunRequest[] = [];

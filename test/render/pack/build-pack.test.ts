@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../src/fetch/dataset.ts';
+import { messagesFor } from '../../../src/i18n/messages.ts';
+import { formatZonedInstant } from '../../../src/render/figures/format-date.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import { paperOf } from '../../../src/render/pack/paper.ts';
 import {
@@ -40,6 +42,25 @@ describe('a pack', () => {
       completeness: { complete: true, notes: [] },
     });
     expect(buildPack(october([]))).not.toHaveProperty('classification');
+  });
+
+  it('is complete so far while its period or that of a section runs, as of its oldest answer', () => {
+    const running = kpis({ running: true, asOf: '2026-10-20T06:59:30Z' });
+    const later = kpis({ running: true, asOf: '2026-10-20T09:00:00Z' });
+    const at = formatZonedInstant(new Date('2026-10-20T06:59:30Z'), 'Europe/Zurich');
+    const textOf = (tables: readonly Table[]) => buildPack(october(tables)).completeness;
+    const { workbook } = messagesFor('en-GB');
+    expect(textOf([later, running, text()])).toMatchObject({ complete: true, text: workbook.completeSoFar(at, []) });
+    expect(workbook.completeSoFar(at, [])).toMatch(/^Complete so far, as of 20 October 2026/);
+    // The running day may have no row; a count of now says nothing about the days of the report.
+    const current = { current: true, range: null, running: false, asOf: '2026-10-20T06:59:30Z' } as const;
+    expect(textOf([kpis({ ...current })])).toMatchObject({ text: workbook.completeSoFar(at, []) });
+    expect(textOf([kpis({ ...current, asOf: '2026-11-02T06:59:30Z' })])).toMatchObject({ text: workbook.complete });
+    expect(textOf([kpis({ running: true, asOf: null })]).text).toBe(workbook.completeSoFar(undefined, []));
+    // The last week of a month that has ended is cut, and not running.
+    expect(textOf([kpis({ running: true, asOf: '2026-11-02T06:59:30Z' })])).toMatchObject({ text: workbook.complete });
+    const german = buildPack(october([running]), { locale: 'de-CH' }).completeness;
+    expect(german.text).toMatch(/^Bisher vollständig, Stand: 20\. Oktober 2026/);
   });
 
   it('says in one line whether it is complete, and names what is not by section', () => {

@@ -211,6 +211,14 @@ test('a retry opens deliveries known to have failed, and leaves uncertain ones t
   await expect(desk.decisions.retry(only.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
+test('a run of a period that has not begun, of an older version, is neither retried nor released', async () => {
+  const period = { from: '2099-01-01', to: '2099-01-31', timezone: 'Europe/Zurich', label: '2099-01' };
+  const failed = await desk.ended('failed', [], { period });
+  await expect(desk.decisions.retry(failed.id, WHO)).rejects.toMatchObject({ code: 'period.not_begun' });
+  const held = await desk.ended('held', [], { period });
+  await expect(desk.decisions.release(held.id, WHO)).rejects.toMatchObject({ code: 'period.not_begun' });
+});
+
 test.each(['done', 'held', 'queued', 'running', 'waiting'] as const)(
   'a run that is %s is not retried',
   async (state) => {

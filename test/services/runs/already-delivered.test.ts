@@ -145,7 +145,7 @@ describe('a request for a period that was delivered', () => {
     const deliveries = [{ target: '0-email', recipient: 'lead@acme.example', state: 'sent', detail: null }];
     await bench.runs.update(record.id, { state: 'done', deliveries, finishedAt: MONDAY });
     const days = Array.from({ length: 220 }, (_, day) =>
-      new Date(MONDAY - day * 86_400_000).toISOString().slice(0, 10),
+      new Date(MONDAY - (day + 1) * 86_400_000).toISOString().slice(0, 10),
     );
     for (const day of days) await bench.trigger({ ...onDemand(report), period: { from: day, to: day } });
     await expect(ask(onDemand(report))).rejects.toMatchObject({

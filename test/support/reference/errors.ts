@@ -107,6 +107,14 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'The report needs an approval that it does not have. Nothing was sent.',
     'Trigger it again on the workers (`--queue`); the new run waits for approval.',
   ],
+  'period.not_begun': [
+    'The first day of the period is after today, in the time zone of the report.',
+    'Choose a period that has begun.',
+  ],
+  'period.unfinished': [
+    'The last day of the requested period is not over.',
+    'Choose a period that has ended, or insist with `--unfinished`.',
+  ],
   already_delivered: ['The period was delivered already.', 'Insist with `--again` if a second delivery is wanted.'],
   'review.content_changed': [
     'The content is not the one that was approved.',

@@ -75,6 +75,16 @@ export const RunNowForm = ({ layout, path, trigger, periods, refused }: RunNowPr
             <input type="date" name="to" value={values.to ?? ''} />
           </label>
         </fieldset>
+        <div class="choice">
+          <input
+            type="checkbox"
+            name="unfinished"
+            value="yes"
+            id="run-unfinished"
+            checked={values.unfinished === 'yes'}
+          />
+          <label for="run-unfinished">Also if the last day is not over: the figures so far</label>
+        </div>
         <fieldset>
           <legend>When the files are created</legend>
           <div class="choice">

@@ -61,6 +61,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         deliver: deliver === 'yes',
         priority: 'on_demand',
         again,
+        unfinished: fields.unfinished === 'yes',
         idempotencyKey: idempotencyKeyOf(fields, { period, deliver, ...(again ? { again } : {}) }),
       });
       return `/runs/${record.id}?did=${opened ? 'opened' : 'repeated'}`;

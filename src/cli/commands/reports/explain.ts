@@ -1,5 +1,6 @@
 import { secretSource } from '../../../base/secrets/secret.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
+import { assertBegun } from '../../../definitions/periods/assert-period.ts';
 import { parsePeriod, runPeriodsOf } from '../../../definitions/periods/period.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { formatExplain } from '../../../plan/explain.ts';
@@ -23,6 +24,7 @@ export async function explain(
   const { definition, settings } = requireReport(jobs, report);
   const spec = flags.period === undefined ? undefined : parsePeriod(flags.period);
   const days = runPeriodsOf(definition, settings, clock.now(), spec);
+  assertBegun(days, clock.now());
   const { catalogOf, sharedBudgets, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
   try {
     const ports = {

@@ -22,6 +22,7 @@ import { sampleComments } from './sample-comments.ts';
 
 interface PreviewFlags {
   readonly period?: string;
+  readonly unfinished?: boolean;
   readonly out?: string;
   readonly open?: boolean;
   readonly sample?: boolean;
@@ -46,6 +47,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
         ...('readings' in source ? { readings: source.readings } : {}),
         ...(flags.sample ? { annotate: sampleComments(definition, context.clock.now()) } : {}),
         period,
+        unfinished: flags.unfinished,
         out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
         deliver: false,
       },

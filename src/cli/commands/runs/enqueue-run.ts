@@ -18,6 +18,8 @@ export interface EnqueueRequest {
   readonly deliver: boolean;
   /** Also if it was delivered for this period before. */
   readonly again: boolean;
+  /** Days in `period` that are not over are meant. */
+  readonly unfinished: boolean;
   /** Follows the run to its end. */
   readonly wait: boolean;
   readonly json: boolean;
@@ -26,7 +28,7 @@ export interface EnqueueRequest {
 /** Enqueues one run for the workers, as the HTTP API does. */
 export async function enqueueRun(
   report: string,
-  { period, deliver, again, wait, json }: EnqueueRequest,
+  { period, deliver, again, unfinished, wait, json }: EnqueueRequest,
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
@@ -48,6 +50,7 @@ export async function enqueueRun(
           ...(period === undefined ? {} : { period }),
           deliver,
           again: force,
+          unfinished,
           by,
         },
         { trigger, audit },

@@ -17,6 +17,7 @@ interface RunFlags {
   readonly out?: string;
   readonly deliver: boolean;
   readonly again?: boolean;
+  readonly unfinished?: boolean;
   readonly fresh?: boolean;
   readonly queue?: boolean;
   readonly wait?: boolean;
@@ -24,7 +25,7 @@ interface RunFlags {
 }
 
 export async function runReport(report: string, flags: RunFlags, io: CommandIo): Promise<void> {
-  const { deliver, again = false, wait = false, json = false } = flags;
+  const { deliver, again = false, unfinished = false, wait = false, json = false } = flags;
   if (wait && !flags.queue) {
     throw new DocketError('usage.invalid', 'The option requires --queue.', {
       where: '--wait',
@@ -35,7 +36,7 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   if (flags.queue) {
     const { enqueueRun } = await import('./enqueue-run.ts');
     const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
-    return enqueueRun(report, { period, deliver, again, wait, json }, io);
+    return enqueueRun(report, { period, deliver, again, unfinished, wait, json }, io);
   }
   const { runInline } = await import('../../run-inline.ts');
   const context = createContext(io);
@@ -49,6 +50,7 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
     orgs: definitions.orgs,
     fresh: flags.fresh,
     period: flags.period === undefined ? undefined : parsePeriod(flags.period),
+    unfinished,
     out: ({ period }: RunOrder) => resolvePath(flags.out ?? `out/${report}/${period.label}`, io),
   };
   const { order, result } = await withRepeatConfirmation({ again, json }, io, (force) =>

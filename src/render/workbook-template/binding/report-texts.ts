@@ -74,7 +74,7 @@ function variableText(
     case 'title':
       return dataset.title;
     case 'completeness':
-      return completenessText(completenessOf(dataset, words));
+      return completenessText(completenessOf(dataset, words, locale));
     case 'classification':
       return classification ?? null;
     case 'approval':

@@ -117,6 +117,21 @@ deliveries:
     expect((await command('run', 'acme/rolling', '--queue', '--out', 'x')).code).toBe(2);
   });
 
+  test('refuses days that have not begun, and those that are not over unless they are meant', async () => {
+    const run = (...args: string[]) => command('run', 'acme/rolling', '--queue', '--json', ...args);
+    const before = (await listed('--org', 'acme', '--report', 'rolling')).runs.length;
+    const year = new Date().getUTCFullYear();
+    for (const kind of ['run', 'preview', 'explain'] as const) {
+      const refused = await command(kind, 'acme/rolling', '--period', `${year + 2}-01`);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('period.not_begun')]);
+    }
+    const refused = await run('--period', `${year}`);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('period.unfinished')]);
+    expect((await listed('--org', 'acme', '--report', 'rolling')).runs).toHaveLength(before);
+    expect((await run('--period', `${year}`, '--unfinished')).code).toBe(0);
+    expect((await run('--period', 'current_month')).code).toBe(0);
+  });
+
   test('lists sections with current counts, and opens the runs nevertheless', async () => {
     const countedSchema = z.object({
       undefined_counts: z.object({

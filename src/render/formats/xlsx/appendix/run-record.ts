@@ -80,7 +80,7 @@ export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext
   await sheet.addRow([{ value: texts.incomplete, style: STYLES.heading, span: 6 }], 24);
   const incomplete = incompleteNotes(dataset, words);
   if (incomplete.length === 0) {
-    const nothing = dataset.tables.some(lacksCurrentCounts) ? completenessText(dataset, words) : texts.nothing;
+    const nothing = dataset.tables.some(lacksCurrentCounts) ? completenessText(dataset, words, locale) : texts.nothing;
     await sheet.addRow([{ value: nothing, style: STYLES.plain, span: 6 }], 18);
   }
   for (const note of incomplete) {
