@@ -24,11 +24,13 @@ const INSTALL_COMMAND = 'apt-get update && apt-get install -y redis-server';
  * process on a free port; else Debian's package as root; else an error with the command to run.
  *
  * @param onProgress called before the slow step (installing the package)
+ * @param port of a private process, unless another program uses it; default: any free port
  */
 export async function localRedis(
   env: Readonly<Record<string, string | undefined>>,
   onProgress: (line: string) => void = () => {},
   options: readonly string[] = [],
+  port?: number,
 ): Promise<LocalRedis> {
   const given = env.REDIS_URL?.trim();
   if (given) return { url: given, origin: 'REDIS_URL', close: async () => {} };
@@ -38,7 +40,7 @@ export async function localRedis(
     program = await findServerProgram(env);
   }
   if (program === undefined) throw redisMissing('redis-server is still not on the PATH after installing it');
-  return startPrivate(program, options);
+  return startPrivate(program, options, port);
 }
 
 async function findServerProgram(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
@@ -75,11 +77,15 @@ const redisMissing = (why: string, cause?: unknown) =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-async function startPrivate(program: string, options: readonly string[]): Promise<LocalRedis> {
+async function startPrivate(
+  program: string,
+  options: readonly string[],
+  preferred: number | undefined,
+): Promise<LocalRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-redis-'));
   // Another process can take the free port before the server binds it: then the server exits and we retry.
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const port = (attempt === 1 && preferred !== undefined && (await listenOnce(preferred))) || (await freePort());
     const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
     const storage = ['--save', '', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'];
     const child = spawn(program, [...place, ...storage, ...options], { stdio: 'ignore' });
@@ -117,11 +123,19 @@ async function startPrivate(program: string, options: readonly string[]): Promis
 }
 
 export async function freePort(): Promise<number> {
+  const port = await listenOnce(0);
+  if (port === undefined) throw new Error('no TCP port is free');
+  return port;
+}
+
+/** The port, which is free (0: any); undefined if another program uses it. */
+async function listenOnce(wanted: number): Promise<number | undefined> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+  const listening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(wanted, '127.0.0.1', () => resolve(true));
   });
+  if (!listening) return undefined;
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('a listening TCP server has no port');

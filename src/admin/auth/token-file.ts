@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
@@ -119,7 +120,13 @@ async function replaceFile(path: string, text: string): Promise<void> {
       if (before !== undefined) {
         // The reading process may run as another user, or read it by its group.
         await file.chmod((before.mode & 0o660) | 0o600);
-        if (before.uid !== process.getuid?.()) await file.chown(before.uid, before.gid);
+        const uid = process.getuid?.();
+        if (before.uid !== uid || uid === 0) await file.chown(before.uid, before.gid);
+      } else if (process.getuid?.() === 0) {
+        // Created by root for a service of another user: the owner of the folder, or its group where root owns it.
+        const folder = await stat(dirname(path));
+        await file.chown(folder.uid, folder.gid);
+        if (folder.uid === 0 && folder.gid !== 0) await file.chmod(0o640);
       }
       await file.sync();
     } finally {

@@ -2,7 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Document } from 'yaml';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { DocketError, toDocketError } from '../../base/error.ts';
+import { isErrno } from '../../base/errno.ts';
+import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { parseYamlDocument, positionOf } from '../../definitions/yaml/source-file.ts';
 import { checkStructure, stopDiagnostic } from '../../definitions/yaml/yaml-diagnostics.ts';
@@ -35,6 +36,17 @@ export const invalidFile = (
   cause?: unknown,
 ) => new DocketError('config.invalid', `The ${name} is invalid.`, { where: path, expected, got, next, cause });
 
+function notPermitted({ name }: Pick<YamlListFormat<unknown>, 'name'>, path: string, cause: unknown): DocketError {
+  const uid = process.getuid?.();
+  return new DocketError('config.invalid', `The ${name} may not be read by the user of this process.`, {
+    where: path,
+    expected: `a file, and folders above it, that ${uid === undefined ? 'this user' : `the user ${uid}`} may read`,
+    got: errorMessage(cause),
+    next: `As root: \`chown ${uid ?? 'USER'} ${path}\`. A token file that root creates gets the owner of its folder.`,
+    cause,
+  });
+}
+
 /** The entries of the file. Throws `config.invalid` with its path, never with a value of an entry. */
 export async function readYamlList<Entry>(path: string, format: YamlListFormat<Entry>): Promise<readonly Entry[]> {
   let text: string;
@@ -44,6 +56,7 @@ export async function readYamlList<Entry>(path: string, format: YamlListFormat<E
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof DocketError) throw error;
+    if (isErrno(error, 'EACCES', 'EPERM')) throw notPermitted(format, path, error);
     if (!isMissing(error)) throw invalidFile(format, path, String(error), error);
     throw new DocketError('config.invalid', `The ${format.name} does not exist.`, {
       where: path,

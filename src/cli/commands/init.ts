@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
-import { toDocketError } from '../../base/error.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { SecretRef } from '../../base/secrets/secret.ts';
 import { createContext } from '../context.ts';
 import { formatFinding } from '../doctor/finding.ts';
-import { type Answers, isSecretSet } from '../init/answers.ts';
+import { type Answers, isSecretSet, secretSetupCommand } from '../init/answers.ts';
 import { completeAnswers, type Draft, draftFromEnvironment, draftFromFlags, type InitFlags } from '../init/draft.ts';
 import { createFiles, type InitPaths, reportNames } from '../init/files.ts';
 import { queryService, type ServiceInfo } from '../init/query-service.ts';
@@ -83,6 +84,9 @@ async function prepare(
   if (!interactive) {
     const draft = withDefaults(flagsDraft, defaults);
     const service = await query(draft);
+    const { url, key } = draft;
+    if (!offline && url !== undefined && key !== undefined && !(await isSecretSet(key, context.env)))
+      return { answers: completeAnswers(draft, { errors: [keyNotSet(key)] }), service };
     return { answers: completeAnswers(draft, service), service };
   }
   const prompts = await import('../init/prompts.ts');
@@ -98,6 +102,12 @@ async function prepare(
   const complete = await prompts.promptRemaining(chosen, service, defaults, streams);
   return { answers: completeAnswers({ ...complete, redisUrl: defaults.redisUrl }, service), service };
 }
+
+const keyNotSet = (key: SecretRef): DocketError =>
+  new DocketError('config.secret_missing', 'The API key is not set, so the service was not asked.', {
+    expected: 'env' in key ? `the variable ${key.env}` : `the file ${key.file}`,
+    next: `Set it: \`${secretSetupCommand(key).replace(/ {2,}#.*$/, '')}\`.`,
+  });
 
 /** Flags take precedence over the environment. */
 const withDefaults = (draft: Draft, defaults: Draft): Draft => ({

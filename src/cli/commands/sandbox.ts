@@ -98,11 +98,21 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
   io.exitCode = 0;
 }
 
+/** The default of REDIS_URL: commands in other terminals find it without the variable. */
+const REDIS_PORT = 6379;
+
 /** The companion services of `--mail` and `--redis`. */
 async function startCompanions({ mail, redis }: SandboxFlags, scope: Scope, mailPort: number, io: CommandIo) {
   const smtp = mail === undefined ? undefined : scope.add(await startMailServer(resolvePath(mail, io), mailPort));
   const server = redis
-    ? scope.add(await (await import('../../demo/local-redis.ts')).localRedis(io.env, createPrinter(io).printStatus))
+    ? scope.add(
+        await (await import('../../demo/local-redis.ts')).localRedis(
+          io.env,
+          createPrinter(io).printStatus,
+          [],
+          REDIS_PORT,
+        ),
+      )
     : undefined;
   return {
     ...(smtp === undefined ? {} : { smtp_url: smtp.url }),

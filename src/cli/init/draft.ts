@@ -129,6 +129,17 @@ export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
     ...(to === undefined ? ['--to <address>'] : []),
     ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is an ordinary address)'] : []),
   ];
+  // Without the service's answer the name of the organization is unknown: the reason is what to correct.
+  const [failure] = service.errors;
+  if (missing.length > 0 && org === undefined && failure !== undefined) {
+    const { message, code, expected, got, next = '' } = failure;
+    throw new DocketError('usage.invalid', `Nothing was written. ${message} [${code}]`, {
+      where: 'docket init',
+      expected: expected === undefined ? missing.join(', ') : `${expected}; or ${missing.join(', ')}`,
+      ...(got === undefined ? {} : { got }),
+      next: `${next} Or give ${missing.join(', ')}: then the files are written without the service.`.trim(),
+    });
+  }
   if (url === undefined || key === undefined || org === undefined || to === undefined || owner === undefined) {
     throw new DocketError('usage.invalid', 'Required answers are missing; nothing was written.', {
       where: 'docket init',

@@ -120,7 +120,7 @@ Examples:
     .option('--dump <file>', 'write the history as NDJSON and exit')
     .option('--mail <dir>', 'also run a mail server that stores each message as a file there')
     .option('--mail-port <port>', 'port of that mail server; 0: any free port', '1025')
-    .option('--redis', 'also start a Redis, removed on exit; REDIS_URL if it is set')
+    .option('--redis', 'also start a Redis, on port 6379 if it is free, removed on exit; REDIS_URL if it is set')
     .option('--json', 'one JSON document on stdout: URL, organizations, keys and companion services')
     .details(`
 Environment: LOG_LEVEL; REDIS_URL with --redis

@@ -59,6 +59,20 @@ test('a key limited to metrics gets sections of its catalog, and needs --org', a
   expect(JSON.parse(checked.stdout)).toMatchObject({ faults: [], not_checked: [] });
 });
 
+test.each([
+  ['the service', 'api.unreachable', { COMPLIANCE_API_URL: 'http://127.0.0.1:1' }],
+  ['the key', 'api.unauthorized', { ACME_API_KEY: 'sbx_unknown' }],
+  ['Redis', 'redis.unreachable', { REDIS_URL: 'redis://127.0.0.1:1' }],
+  ['a missing key', 'config.secret_missing', { ACME_API_KEY: '' }],
+])('without --org it names what failed: %s', async (_what, code, change) => {
+  const env = { COMPLIANCE_API_URL: sandbox.url, ACME_API_KEY: keyOf('acme'), ...change };
+  const ended = await init('failing', [...TO, '--key-env', 'ACME_API_KEY', '--json'], env);
+  expect([ended.code, ended.files]).toEqual([2, []]);
+  const { error } = z.looseObject({ error: z.looseObject({ message: z.string() }) }).parse(JSON.parse(ended.stdout));
+  expect(error).toMatchObject({ code: 'usage.invalid', message: expect.stringContaining(`[${code}]`) });
+  expect(ended.stderr).toContain('--org');
+});
+
 test('without the key it writes safe sections; the first next step sets the key', async () => {
   const args = [...TO, '--org', 'acme', '--key-env', 'ACME_API_KEY', '--json'];
   const { code, stdout } = await init('keyless', args, { COMPLIANCE_API_URL: sandbox.url });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -65,6 +65,27 @@ describe('docket tokens', () => {
       });
       const listed = await runCommand(['tokens', 'list', '--json'], { env: { [name]: value }, cwd: place });
       expect(JSON.parse(listed.stdout).tokens).toHaveLength(1);
+    },
+  );
+
+  it.runIf(process.getuid?.() === 0)(
+    'a file that root creates can be read by the owner of its folder, or its group',
+    async () => {
+      const [NOBODY, GROUP] = [65_534, 4_711];
+      const made = async (uid: number, gid: number) => {
+        const place = await mkdtemp(join(folder, 'owned-'));
+        await chown(place, uid, gid);
+        const path = join(place, 'tokens.yaml');
+        const create = (name: string) =>
+          runCommand(['tokens', 'create', '--name', name], { env: { DOCKET_ADMIN_TOKENS: path } });
+        expect((await create('one')).code).toBe(0);
+        expect((await create('two')).code).toBe(0);
+        const { uid: owner, gid: group, mode } = await stat(path);
+        return [owner, group, mode & 0o777];
+      };
+      expect(await made(NOBODY, GROUP)).toEqual([NOBODY, GROUP, 0o600]);
+      expect(await made(0, GROUP)).toEqual([0, GROUP, 0o640]);
+      expect(await made(0, 0)).toEqual([0, 0, 0o600]);
     },
   );
 
