@@ -1,6 +1,7 @@
 import { parentPort, Worker } from 'node:worker_threads';
 import type { Clock } from './clock.ts';
 import { isErrno } from './errno.ts';
+import { DocketError } from './error.ts';
 import { MINUTE_MS, SECOND_MS } from './time.ts';
 
 /** Result of a task. `exceeded`: its limit of time or memory. `timeout`: no result within `responseTimeoutMs`. `queue_full`: too many tasks wait. */
@@ -12,7 +13,8 @@ export type TaskOutcome<Answer> =
 
 export interface TaskThread<Task, Answer> {
   /**
-   * Runs a task in the thread; owners are served round-robin. Rejects with what the task throws.
+   * Runs a task in the thread; owners are served round-robin. Rejects with what the task throws, and with
+   * `definition.busy` when the thread is not ready in time.
    * @param deadlineMs from the start of the task
    */
   run(owner: string, task: Task, deadlineMs: number): Promise<TaskOutcome<Answer>>;
@@ -52,7 +54,7 @@ interface Thread {
   readonly ready: Promise<void>;
 }
 
-/** For a thread to become ready, also on a busy machine. */
+/** A task waits this long for its thread to become ready. */
 const READY_TIMEOUT_MS = 15 * SECOND_MS;
 /** A thread without tasks is terminated after this, to free its memory. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
@@ -84,17 +86,13 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
       // A small young generation: a large one is memory that a start keeps, and saves no processor time.
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: Math.ceil(memoryMb / 16) },
     });
-    const settled = new AbortController();
     const ready = new Promise<void>((resolve, reject) => {
       worker.once('message', () => resolve());
       worker.once('error', reject);
       worker.once('exit', () => reject(new Error(`The thread ${entry.pathname} ended before it was ready.`)));
-      after(READY_TIMEOUT_MS, settled.signal, () =>
-        reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_TIMEOUT_MS / SECOND_MS} s.`)),
-      );
     });
     // Callers that wait for it handle the rejection.
-    ready.catch(() => {}).finally(() => settled.abort());
+    ready.catch(() => {});
     // An error between tasks: the next task fails or starts a new thread.
     worker.on('error', () => {});
     const started = { worker, ready };
@@ -108,6 +106,15 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     const terminated = thread;
     thread = replace ? start() : undefined;
     await terminated?.worker.terminate();
+  };
+
+  /** Throws `definition.busy`. The thread may become ready later: the next task waits for the same one. */
+  const waitUntilReady = async (ready: Promise<void>): Promise<void> => {
+    const settled = new AbortController();
+    const tooLate = new Promise<never>((_, reject) =>
+      after(READY_TIMEOUT_MS, settled.signal, () => reject(notReadyError())),
+    );
+    await Promise.race([ready, tooLate]).finally(() => settled.abort());
   };
 
   const execute = (worker: Worker, { task, deadlineMs }: QueuedTask<Task, Answer>): Promise<TaskOutcome<Answer>> =>
@@ -143,7 +150,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     try {
       thread ??= start();
       const { worker, ready } = thread;
-      await ready;
+      await waitUntilReady(ready);
       if (job.isSettled()) return;
       const outcome = await execute(worker, job);
       job.resolve(outcome);
@@ -152,7 +159,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
       await terminate({ replace: !closed });
     } catch (error) {
       job.reject(error);
-      await terminate();
+      if (!(error instanceof DocketError)) await terminate();
     }
   };
 
@@ -226,6 +233,16 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     },
   };
 }
+
+const notReadyError = (): DocketError =>
+  new DocketError(
+    'definition.busy',
+    'The thread that reads definitions has not started yet: the machine is too busy.',
+    {
+      expected: `a thread that is ready within ${READY_TIMEOUT_MS / SECOND_MS} s`,
+      next: 'Try again. If it happens often, give Docket more processor time.',
+    },
+  );
 
 /** The thread's side of `taskThread`: processes one task after the other. */
 export function serveTasks<Task, Answer>(answer: (task: Task) => Answer): void {

@@ -1,6 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { type TaskThread, type TaskThreadOptions, taskThread } from '../../src/base/task-thread.ts';
+import { folderFor } from '../support/delivery-case.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 
 const entry = new URL('../support/hostile-tasks.mjs', import.meta.url);
@@ -73,7 +76,9 @@ test('says why where its thread cannot start', async () => {
 
 test('is not held up for ever by a thread that is never ready', async () => {
   const silent = open({ entry: new URL('../support/silent-thread.mjs', import.meta.url) });
-  const rejected = ['one', 'two'].map((task) => expect(silent.run('a', task, 1_000)).rejects.toThrow('not ready'));
+  const rejected = ['one', 'two'].map((task) =>
+    expect(silent.run('a', task, 1_000)).rejects.toMatchObject({ code: 'definition.busy' }),
+  );
   for (const one of rejected) {
     await clock.slept(15_000);
     clock.advance(15_000);
@@ -83,6 +88,19 @@ test('is not held up for ever by a thread that is never ready', async () => {
   await clock.slept(15_000);
   await silent.close();
   await last;
+});
+
+test('keeps a thread that is slow to start: a later task gets its answer from it', async () => {
+  const gate = join(await folderFor(onTestFinished), 'open');
+  const slow = open({ entry: new URL('../support/slow-thread.mjs', import.meta.url), data: gate });
+  const early = expect(slow.run('a', 'early', 1_000)).rejects.toMatchObject({ code: 'definition.busy' });
+  await clock.slept(15_000);
+  clock.advance(15_000);
+  await early;
+  const late = slow.run('a', 'late', 1_000);
+  await writeFile(gate, '');
+  expect(await late).toEqual(done('late'));
+  await slow.close();
 });
 
 test('answers callers that wait for a turn within their time; what is worked on keeps its deadline, and the thread', async () => {
