@@ -4,7 +4,7 @@ import type { AppContext } from '../base/context.ts';
 import { type LogOptions, stderrLog } from '../base/log.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
 import { supportsColor } from '../base/text/log-pretty.ts';
-import { type CommandIo, resolvePath } from './io.ts';
+import { type CommandIo, logsAsText, resolvePath } from './io.ts';
 
 /** What a command works with: the validated environment, the system clock, a log on stderr. */
 export function createContext(io: CommandIo): AppContext {
@@ -13,11 +13,9 @@ export function createContext(io: CommandIo): AppContext {
   const { registerSecret, redact } = createRedactor();
   for (const password of [config.REDIS_URL, config.SMTP_URL ?? ''].flatMap(passwordsIn)) registerSecret(password);
   if (config.DOCKET_TOKEN !== undefined) registerSecret(config.DOCKET_TOKEN);
-  const terminal = stderr.isTTY === true;
-  const asText = config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && terminal);
   const options: LogOptions = {
     redact,
-    pretty: asText ? { color: supportsColor(env, terminal) } : undefined,
+    pretty: logsAsText(io) ? { color: supportsColor(env, stderr.isTTY === true) } : undefined,
     ...(writeLog === undefined ? {} : { write: writeLog }),
   };
   return {

@@ -59,3 +59,9 @@ export function relativePath(path: string, { cwd = '' }: Pick<CommandIo, 'cwd'>)
   const short = relative(resolve(cwd), resolve(cwd, path));
   return short === '' ? '.' : short.startsWith('..') || isAbsolute(short) ? path : short;
 }
+
+/** Whether the log is for people; otherwise each line is JSON. Also decided for an environment with errors. */
+export function logsAsText({ env, stderr }: Pick<CommandIo, 'env' | 'stderr'>): boolean {
+  const format = env.LOG_FORMAT?.trim();
+  return format === 'pretty' || (format !== 'json' && stderr.isTTY === true);
+}

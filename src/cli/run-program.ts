@@ -2,14 +2,15 @@ import { type Command, CommanderError } from 'commander';
 import { DocketError, formatError, toDocketError } from '../base/error.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
 import { closestMatches } from '../definitions/diagnostics/suggest.ts';
-import type { CommandIo } from './io.ts';
+import { type CommandIo, logsAsText } from './io.ts';
 import { applyStyle, terminalWidth } from './terminal/style.ts';
 import { wrapText } from './terminal/wrap.ts';
 
 /**
  * Runs a command and returns the exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly
  * delivered, 130 and 143 stopped by Ctrl-C and SIGTERM. Errors are printed on stderr as text, and with `--json` also on
- * stdout as the only document; so are errors that no code caught, which end the process with 1.
+ * stdout as the only document; so are errors that no code caught, which end the process with 1. Those of `docket start` are
+ * lines of its log.
  *
  * @param args without the program's name
  */
@@ -20,11 +21,11 @@ export async function runProgram(program: Command, args: readonly string[], io: 
     await program.parseAsync([...args], { from: 'user' });
     return io.exitCode ?? 0;
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) return handleError(toDocketError(thrown), json, io);
+    if (!(thrown instanceof CommanderError)) return handleError(toDocketError(thrown), args, io);
     // Help and version that were requested are printed already; so is the help of a command without its subcommand.
     if (thrown.exitCode === 0) return 0;
     if (thrown.code === 'commander.help') return 2;
-    return handleError(toUsageError(thrown, program, args), json, io);
+    return handleError(toUsageError(thrown, program, args), args, io);
   }
 }
 
@@ -47,8 +48,17 @@ function printError(error: DocketError, json: boolean, io: CommandIo, redact = (
   stderr.write(`${text}\n`);
 }
 
-function handleError(error: DocketError, json: boolean, io: CommandIo): number {
-  printError(error, json, io);
+async function handleError(error: DocketError, args: readonly string[], io: CommandIo): Promise<number> {
+  if (args[0] === 'start' && !logsAsText(io)) {
+    // Imported late: the log is loaded by few commands.
+    const { stderrLog } = await import('../base/log.ts');
+    const { redact } = createRedactor();
+    const log = stderrLog('error', { redact, ...(io.writeLog === undefined ? {} : { write: io.writeLog }) });
+    const stack = error.code === 'internal.defect' && error.cause instanceof Error ? error.cause.stack : undefined;
+    log.error('docket start ends with an error', { error: error.toJSON(), ...(stack && { why: stack }) });
+    return error.exitCode;
+  }
+  printError(error, args.includes('--json'), io);
   if (error.code === 'internal.defect' && error.cause instanceof Error) io.stderr.write(`${error.cause.stack ?? ''}\n`);
   // A signal stopped the command: its exit code says so already.
   const stopped = error.code === 'run.cancelled' || error.code === 'run.unfinished';

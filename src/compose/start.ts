@@ -2,7 +2,7 @@ import { createMetrics } from '../admin/metrics/process-metrics.ts';
 import type { AppContext } from '../base/context.ts';
 import { type DocketError, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { withScope } from '../base/scope.ts';
+import { createScope, withScope } from '../base/scope.ts';
 import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { watchDefinitions } from '../definitions/load/definition-source.ts';
 import { fingerprintDirectory } from '../definitions/load/directory-fingerprint.ts';
@@ -15,7 +15,7 @@ import { startReaderThread } from '../services/definitions/definition-threads.ts
 import { composeAdmin, expectedSeries, processInfo } from './admin.ts';
 import { withCheckedDefinitions } from './checked-definitions.ts';
 import { composeDocket, type Role } from './docket.ts';
-
+import { BUSY_MACHINE, REDIS_OUTAGE, retryStart } from './retry-start.ts';
 import { openTracing } from './tracing/tracing.ts';
 
 export interface StartOptions {
@@ -42,7 +42,7 @@ export interface StartEvents {
   readonly onReload: (listener: () => void) => () => void;
 }
 
-/** Runs the roles until `stop` aborts, then closes everything. */
+/** Runs the roles until `stop` aborts, then closes everything. Waits for Redis while it is down, also at the start. */
 export async function startDocket(plain: AppContext, options: StartOptions, events: StartEvents): Promise<void> {
   await withScope(async (scope) => {
     const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
@@ -56,9 +56,11 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     const pack = createReportPacker(unpack);
     // A folder that cannot be read is the loader's error.
     const seen = await fingerprintDirectory(config.DOCKET_JOBS).catch(() => undefined);
-    const { loaded, store } = await withCheckedDefinitions(context, unpack, (checked) =>
-      loadDefinitions(config.DOCKET_JOBS, { parser, pack, ...(checked === undefined ? {} : { checked }) }),
-    );
+    const load = () =>
+      withCheckedDefinitions(context, unpack, (checked) =>
+        loadDefinitions(config.DOCKET_JOBS, { parser, pack, ...(checked === undefined ? {} : { checked }) }),
+      );
+    const { loaded, store } = await retryStart(load, BUSY_MACHINE, context);
     // An invalid file stops the reports of its own organization only.
     for (const diagnostic of loaded.diagnostics)
       log.error(`Skipped: ${formatDiagnostic(diagnostic)}`, { path: diagnostic.file });
@@ -89,12 +91,26 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
       (remove) => remove(),
     );
     const settings = { jobs, observe, observeRequest, observeSlots, observeRepairs, observeStorage, ...options };
-    const running = scope.add(await composeDocket(context, settings));
-    await store(running.store.redis, loaded.orgs.keys());
-    const api = { api: roles.has('admin') };
-    const admin = scope.add(await composeAdmin(context, jobs, running, metrics, api));
+    const openRoles = async () => {
+      const opened = createScope();
+      try {
+        const running = opened.add(await composeDocket(context, settings));
+        await store(running.store.redis, loaded.orgs.keys());
+        const admin = opened.add(await composeAdmin(context, jobs, running, metrics, { api: roles.has('admin') }));
+        return { url: admin.url, close: opened.close };
+      } catch (error) {
+        await opened.close();
+        throw error;
+      }
+    };
+    const opened = await retryStart(openRoles, REDIS_OUTAGE, context, signal).catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
+    if (opened === undefined) return;
+    const { url } = scope.add(opened);
     const { size: count } = loaded.reports;
-    log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
+    log.info('Docket runs', { url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     log.info('Stopping: running runs may finish');
   });

@@ -97,8 +97,6 @@ async function aHouse() {
     DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
     DOCKET_ADMIN_TOKENS: join(root, 'tokens.yaml'),
     LOG_LEVEL: 'debug',
-    // The SDK of S3 warns of old versions of Node.js in lines that are none of the log's.
-    NODE_NO_WARNINGS: '1',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   };

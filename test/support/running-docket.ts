@@ -8,6 +8,7 @@ import { PLANTED_SECRETS } from './secret-scan.ts';
 
 const lineSchema = z.looseObject({
   msg: z.string(),
+  level: z.string().optional(),
   run: z.string().optional(),
   state: z.string().optional(),
   url: z.string().optional(),

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
+import { systemClock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { normalizeHost } from '../../base/net/private-address.ts';
 import type { Redact } from '../../base/secrets/redactor.ts';
@@ -50,6 +51,8 @@ export async function connectS3(
   const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
   if (refusal !== undefined)
     throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
+  // Its warning about old versions of Node.js: Docket's releases decide which versions are supported.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   // Lazy: loading the SDK takes longer than the rest of the start.
   const sdk = await import('@aws-sdk/client-s3');
   const credentials = credentialsOf(access, secrets);
@@ -99,7 +102,7 @@ function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
       accessKeyId: id.reveal(),
       secretAccessKey: secret.reveal(),
       ...(token === undefined ? {} : { sessionToken: token.reveal() }),
-      expiration: new Date(Date.now() + CREDENTIALS_TTL_MS),
+      expiration: new Date(systemClock.now() + CREDENTIALS_TTL_MS),
     };
   };
 }

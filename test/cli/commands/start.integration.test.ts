@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,8 +11,16 @@ import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { builtMain } from '../../support/built-main.ts';
+import { docket } from '../../support/docket.ts';
 import { freePort } from '../../support/free-port.ts';
+import { restartableRedis } from '../../support/restartable-redis.ts';
 import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
+import { startDocket } from '../../support/running-docket.ts';
+import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from '../../support/s3-keys.ts';
+import { s3Server } from '../../support/s3-server.ts';
+
+const parseLine = (line: string): unknown => JSON.parse(line);
 
 describe('docket start', () => {
   let sandbox: Sandbox;
@@ -106,28 +115,124 @@ describe('docket start', () => {
     expect(await worker.stop()).toMatchObject({ code: 0 });
   });
 
-  test('refuses a Redis that evicts, and an unreachable one, without printing its password', async () => {
+  test('refuses a Redis that evicts; the reason is a line of the log', async () => {
     const client = new Redis(redis.url);
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     const evicting = await runCommand(['start'], { env });
     await client.config('SET', 'maxmemory-policy', 'noeviction');
     await client.quit();
     expect(evicting.code).toBe(2);
-    expect(evicting.stderr).toContain('redis.unsuitable');
+    expect(evicting.stderr.trim().split('\n').map(parseLine).at(-1)).toMatchObject({
+      level: 'error',
+      error: { code: 'redis.unsuitable' },
+    });
+  });
 
+  test('waits for a Redis that is down, and stops at once when it is told to', async () => {
     const port = await freePort();
-    const gone = await runCommand(['start'], { env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` } });
-    expect(gone.code).toBe(1);
-    expect(gone.stderr).toContain(`127.0.0.1:${port}`);
-    expect(gone.stderr).toContain('redis.unreachable');
-    expect(gone.stderr).not.toContain('hunter2');
+    const waiting = startCommand([], {
+      env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` },
+      cwd: folder,
+    });
+    const { error } = await waiting.logged(({ level }) => level === 'error');
+    expect(error).toMatchObject({ code: 'redis.unreachable', message: expect.stringContaining(`127.0.0.1:${port}`) });
+    const ended = await waiting.stop();
+    expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('hunter2') });
+    expect(waiting.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  test('waits for a Redis that dies at any step of the start, and logs JSON only', async () => {
+    const own = await restartableRedis();
+    onTestFinished(() => own.close());
+    // Each connection ends when it first sends one of these, as if the master failed over at that moment.
+    const steps = [':identity', ':writable', ':versions', ':cursors'];
+    const proxy = createServer((client) => {
+      const upstream = connect(Number(new URL(own.url).port), '127.0.0.1');
+      client.on('data', (bytes) => {
+        const step = steps.findIndex((key) => bytes.includes(key));
+        if (step === -1) return void upstream.write(bytes);
+        steps.splice(step, 1);
+        client.destroy();
+      });
+      upstream.pipe(client);
+      for (const socket of [client, upstream]) {
+        socket.on('error', () => {});
+        socket.on('close', () => [client, upstream].forEach((each) => void each.destroy()));
+      }
+    });
+    await own.kill();
+    const port = await freePort();
+    const child = startDocket([], {
+      env: {
+        ...env,
+        REDIS_URL: `redis://127.0.0.1:${port}`,
+        DOCKET_ARCHIVE: pathToFileURL(join(folder, 'own')).href,
+      },
+      cwd: folder,
+    });
+    onTestFinished(() => child.kill());
+    await child.logged(({ level }) => level === 'error');
+    await own.start();
+    proxy.listen(port, '127.0.0.1');
+    onTestFinished(() => void proxy.close());
+    await child.logged(({ msg }) => msg === 'Docket runs');
+    expect(steps).toEqual([]);
+    expect(await child.stop()).toEqual([0, null]);
+  });
+
+  test('an archive in a bucket brings no lines of the SDK', async () => {
+    const bucket = await s3Server('archive');
+    onTestFinished(() => bucket.close());
+    const keys = 'access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET';
+    const { code, stderr } = await docket(['archive', 'verify'], {
+      env: {
+        DOCKET_ARCHIVE: `s3://archive/docket?endpoint=${bucket.url}&path_style=true&${keys}`,
+        ARCHIVE_ID: ACCESS_KEY_ID,
+        ARCHIVE_SECRET: SECRET_ACCESS_KEY,
+      },
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('a token file that the service may not read is named as that, with its user', async () => {
+    const tokens = join(folder, 'closed.yaml');
+    await writeFile(tokens, '[]', { mode: 0o600 });
+    await chown(tokens, 65_534, 65_534);
+    // A user without the power of root over files of others.
+    const limited = [
+      'setpriv',
+      '--bounding-set',
+      '-dac_override,-dac_read_search',
+      '--inh-caps',
+      '-dac_override,-dac_read_search',
+    ];
+    const child = startDocket(['--role', 'admin'], {
+      env: { ...env, DOCKET_ADMIN_TOKENS: tokens },
+      cwd: folder,
+      program: [...limited, process.execPath, builtMain()],
+    });
+    onTestFinished(() => child.kill());
+    const { error } = await child.logged(({ msg }) => msg === 'docket start ends with an error');
+    expect(error).toMatchObject({ code: 'config.invalid', where: tokens, next: expect.stringContaining('chown 0 ') });
+    expect(await child.stop()).toEqual([2, null]);
   });
 
   test('does not start without COMPLIANCE_API_URL', async () => {
     const { COMPLIANCE_API_URL: _, ...without } = env;
     const ended = await runCommand(['start'], { env: without });
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain('COMPLIANCE_API_URL');
+    expect(ended.stderr.trim().split('\n').map(parseLine).at(-1)).toMatchObject({
+      error: { code: 'config.invalid', message: expect.stringContaining('COMPLIANCE_API_URL') },
+    });
+  });
+
+  test.each([
+    ['config.invalid', [], { DOCKET_ADMIN_PORT: 'ninety', LOG_FORMAT: 'json' }],
+    ['usage.invalid', ['--role', 'boss'], { LOG_LEVEL: 'silent' }],
+  ])('ends with %s as a line of the log, whatever failed first', async (code, args, wrong) => {
+    const ended = await runCommand(['start', ...args], { env: { ...env, ...wrong } });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr.trim().split('\n').map(parseLine)).toMatchObject([{ level: 'error', error: { code } }]);
   });
 
   // The last one: this Redis belongs to another archive afterwards.
