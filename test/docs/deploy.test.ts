@@ -178,6 +178,7 @@ describe('deploy/kubernetes', () => {
   });
   const deploymentSchema = z.looseObject({
     kind: z.literal('Deployment'),
+    metadata: named,
     spec: z.looseObject({
       replicas: z.number(),
       selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
@@ -187,7 +188,9 @@ describe('deploy/kubernetes', () => {
           terminationGracePeriodSeconds: z.number(),
           securityContext: z.looseObject({ runAsNonRoot: z.literal(true), runAsUser: z.number().min(1) }),
           containers: z.tuple([containerSchema]),
-          volumes: z.array(z.looseObject({ name: z.string(), configMap: named.optional() })),
+          volumes: z.array(
+            z.looseObject({ name: z.string(), configMap: named.optional(), secret: z.looseObject({}).optional() }),
+          ),
         }),
       }),
     }),
@@ -258,15 +261,36 @@ describe('deploy/kubernetes', () => {
       ];
       expect([...configMaps.keys()]).toEqual(expect.arrayContaining(used.filter((name) => name !== undefined)));
     }
-    const service = z
-      .looseObject({ spec: z.looseObject({ selector: z.record(z.string(), z.string()) }) })
-      .parse(manifests.find(({ kind }) => kind === 'Service'));
-    const selected = deployments.filter(({ spec }) =>
-      Object.entries(service.spec.selector).every(([label, value]) => spec.template.metadata.labels[label] === value),
-    );
+    const serviceSchema = z.looseObject({
+      metadata: named,
+      spec: z.looseObject({ selector: z.record(z.string(), z.string()) }),
+    });
+    const selectedBy = (name: string) => {
+      const services = manifests.filter(({ kind }) => kind === 'Service').map((one) => serviceSchema.parse(one));
+      const { selector } = services.find(({ metadata }) => metadata.name === name)?.spec ?? {};
+      return deployments.filter(({ spec }) =>
+        Object.entries(selector ?? {}).every(([label, value]) => spec.template.metadata.labels[label] === value),
+      );
+    };
     expect(
-      selected.map(({ spec }) => parseStart(spec.template.spec.containers[0].args).roles.includes('admin')),
+      selectedBy('docket').map(({ spec }) => parseStart(spec.template.spec.containers[0].args).roles.includes('admin')),
     ).toEqual([true]);
+    // Prometheus scrapes every process.
+    expect(selectedBy('docket-metrics')).toEqual(deployments);
+  });
+
+  test('gives every process the tokens, without which its /metrics answers 401', () => {
+    for (const { metadata, spec } of deployments) {
+      const { containers, volumes } = spec.template.spec;
+      const [{ env, volumeMounts }] = containers;
+      const tokens = env.find(({ name }) => name === 'DOCKET_ADMIN_TOKENS')?.value ?? '';
+      const mount = volumeMounts.find(({ mountPath }) => mountPath === dirname(tokens));
+      const volume = volumes.find(({ name }) => name === mount?.name);
+      expect([metadata.name, volume?.secret]).toEqual([
+        metadata.name,
+        expect.objectContaining({ secretName: 'docket-access', defaultMode: 0o440 }),
+      ]);
+    }
   });
 
   test('runs every role at least twice, and gives each pod longer to stop than its runs', () => {
