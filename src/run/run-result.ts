@@ -74,8 +74,13 @@ export function incompleteError(
 /**
  * One error for all failed deliveries; undefined without any.
  * @param run id of a run that can be retried; undefined without a record
+ * @param willRetry whether the run is attempted again by itself: until it has ended, a person cannot retry it
  */
-export function undeliveredError(receipts: readonly Receipt[], run: string | undefined): DocketError | undefined {
+export function undeliveredError(
+  receipts: readonly Receipt[],
+  run: string | undefined,
+  willRetry = false,
+): DocketError | undefined {
   const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
   if (missing.length === 0) return undefined;
   const states = new Set(missing.map(({ state }) => state));
@@ -92,20 +97,24 @@ export function undeliveredError(receipts: readonly Receipt[], run: string | und
   return new DocketError(code, `Some deliveries failed: ${each.join('; ')}`, {
     expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
     got: `${receipts.filter(({ state }) => state === 'sent').length} sent`,
-    next: nextStep(states.has('unknown'), run),
+    next: willRetry ? RETRIED : nextStep(states.has('unknown'), run),
     // `sending`: another worker holds the row; the next attempt knows its outcome.
     retryable: states.has('pending') || states.has('sending'),
   });
 }
 
+const RETRIED = 'Docket retries these deliveries by itself. If the error lasts, fix what the target reports.';
+
 function nextStep(unknown: boolean, run: string | undefined): string {
   if (unknown) {
     const check = 'Check with the recipients of `unknown` deliveries; Docket does not resend them automatically';
-    return run === undefined ? `${check}.` : `${check}. Then run \`docket deliveries resolve --run ${run}\`.`;
+    return run === undefined
+      ? `${check}.`
+      : `${check}. Then run \`docket deliveries resolve --run ${run} --sent --reason …\` or \`--resend\`.`;
   }
   return run === undefined
     ? 'Fix the error that the target reports. A new run sends to all recipients again.'
-    : `Fix the error that the target reports, then run \`docket runs retry ${run}\`: it sends failed deliveries only.`;
+    : `Fix the error that the target reports, then run \`docket runs retry ${run} --reason …\`: it sends failed deliveries only.`;
 }
 
 export interface RunResult {

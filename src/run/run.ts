@@ -99,7 +99,8 @@ async function finalize(
         deliver({ ...ports, order, definition, settings, published, signal, lastAttempt, observe, confirmLock }),
       ),
   );
-  const undelivered = undeliveredError(receipts, context.unrecorded ? undefined : order.id);
+  const run = context.unrecorded ? undefined : order.id;
+  const undelivered = undeliveredError(receipts, run, retryable && !lastAttempt);
   if (undelivered === undefined) return done(toRunResult('done', published, receipts));
   // An aborted delivery says nothing about the targets.
   signal.throwIfAborted();

@@ -94,7 +94,8 @@ function nextSteps(
     'design it in Excel; keep the names of its tables, columns and cells',
     ...(template === null ? [`copy it beside ${relativePath(join(folder, 'org.yaml'), io)}`] : []),
     `add template: ${name} to the xlsx output of ${relativePath(join(folder, `${id}.yaml`), io)}`,
-    `docket check, then docket preview ${report} --sample`,
+    'docket check',
+    `docket preview ${report} --sample`,
   ];
 }
 

@@ -54,7 +54,7 @@ export function noDecisionNeededError(
     expected: `${open.join(' or ')}, to be ${as === 'sent' ? 'declared sent' : 'sent again'}`,
     got: row.state,
     next: {
-      pending: `It is retried automatically, or by \`docket runs retry ${row.run}\` once its run has ended.`,
+      pending: `It is retried automatically, or by \`docket runs retry ${row.run} --reason …\` once its run has ended.`,
       sending: 'It is being sent: check again in a minute.',
       sent: 'It has arrived; trigger the report again to send new files.',
       refused: 'The target refused it. Correct the reason it gives, then use --resend.',
@@ -66,9 +66,9 @@ export function noDecisionNeededError(
 export function notRetryableError({ id, state }: RunRecord): DocketError {
   const next =
     state === 'held'
-      ? `\`docket runs release ${id}\` sends its files unchanged.`
+      ? `\`docket runs release ${id} --reason …\` sends its files unchanged.`
       : state === 'awaiting_approval'
-        ? `It waits for approval: \`docket runs approve ${id}\`.`
+        ? `It waits for approval: \`docket runs approve ${id} --reason …\`.`
         : state === 'done'
           ? 'Everything was delivered; trigger the report again for new figures.'
           : 'It has not ended, and retries automatically.';

@@ -107,7 +107,7 @@ const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefi
     {
       expected: 'the end of the run before',
       ...(record === undefined ? {} : { got: `a run in state ${record.state}` }),
-      next: `The run continues. \`docket runs watch ${id}\` watches it again, \`docket runs cancel ${id}\` stops it.`,
+      next: `The run continues. \`docket runs watch ${id}\` watches it again, \`docket runs cancel ${id} --reason …\` stops it.`,
     },
   );
 
