@@ -129,8 +129,11 @@ function waitCommands({ org, report, id }: RunRecord, waitsFor: string | undefin
   }
 }
 
-const again = ({ org, report, period }: RunRecord): string =>
-  `docket run ${org}/${report} --period ${periodWord(period)} --queue`;
+const again = (record: RunRecord): string => `${runAgainCommand(record)} --queue`;
+
+/** A new run of the same report for the same period. */
+export const runAgainCommand = ({ org, report, period }: Pick<RunRecord, 'org' | 'report' | 'period'>): string =>
+  `docket run ${org}/${report} --period ${periodWord(period)}`;
 
 /** A period as `--period` takes it: a range of days has another label. */
 const periodWord = ({ label, from, to }: Period): string =>

@@ -8,9 +8,11 @@ import { createContext } from '../../context.ts';
 import { type CommandIo, relativePath, resolvePath } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
 import { deliveryLines } from '../../terminal/delivery-groups.ts';
+import type { NextCommand } from '../../terminal/next-commands.ts';
 import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { withRepeatConfirmation } from './confirm-repeat.ts';
+import { runAgainCommand } from './run-commands.ts';
 
 interface RunFlags {
   readonly period?: string;
@@ -59,11 +61,30 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   const print = createPrinter(io);
   if (json) print.printJson(runDocument(order, result));
   else print.printText(formatResult(order, result, relativePath(result.folder, io)));
-  // Only a run that delivers is recorded, and only in a Redis that is named.
-  if (!json && result.state !== 'done' && deliver && io.env.REDIS_URL?.trim()) {
-    print.printNext([{ command: `docket runs show ${order.id.slice(0, 8)}`, why: 'why, and what to do' }]);
+  if (!json && result.state !== 'done' && deliver) {
+    // Only a run that delivers is recorded, and only in a Redis that is named.
+    const recorded = Boolean(io.env.REDIS_URL?.trim());
+    print.printNext(undeliveredCommands(order, result, recorded), { always: result.state === 'partly_delivered' });
   }
   io.exitCode = result.state === 'done' ? 0 : 3;
+}
+
+/** What to do about deliveries that surely failed: no worker takes up the run by itself. */
+function undeliveredCommands(order: RunOrder, { receipts }: RunResult, recorded: boolean): readonly NextCommand[] {
+  const run = order.id.slice(0, 8);
+  const failed = receipts.some(({ state }) => state === 'pending' || state === 'refused');
+  if (recorded) {
+    const retry = `docket runs retry ${run} --reason "…"`;
+    return [
+      ...(failed
+        ? [{ command: retry, why: 'a worker sends the same files to those who surely did not get them' }]
+        : []),
+      { command: `docket runs show ${run}`, why: 'why, and what to do' },
+    ];
+  }
+  return failed
+    ? [{ command: `${runAgainCommand(order)} --again`, why: 'sends it to all again: without REDIS_URL no run is kept' }]
+    : [];
 }
 
 /** The JSON document. Snake case, as the API and the manifest. */
