@@ -63,6 +63,8 @@ Examples:
 On SIGTERM or Ctrl-C it accepts no new runs; running ones may finish within --grace. Unfinished runs are put back within three
 more seconds, and continue in another process or at the next start, without spending an attempt or repeating a call. The
 supervisor's timeout (terminationGracePeriodSeconds, stop_grace_period) must be longer.
+While Redis is down it waits, at the start as well. Its log is text on a terminal, else one JSON object per line, also for the
+error that ends it (LOG_FORMAT).
 Definitions are reloaded when their files change, and on SIGHUP; an invalid one keeps its last good version.
 
 Any number of processes of each role may share one Redis. A worker processes queued runs and delivers them; only workers need
@@ -95,11 +97,15 @@ Examples:
     .requiredOption('--to <period>', 'last period, e.g. 2026-09')
     .option('--deliver', 'deliver the runs; default: only archive them')
     .option('--again', 'new runs even for periods that were backfilled or delivered before')
+    .option('--yes', 'enqueue more than 20 runs without a prompt')
     .option('--by <name>', 'who requests it; default: the user of this shell')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Current counts that are not read every day have no history: they are undefined in these runs; the command lists their sections.
+
+It first prints the number of runs, of their calls, and the minutes that these take at the limit of the API key. Above 20 runs
+it prompts on a terminal; elsewhere, and with --json, it needs --yes.
 
 Enqueues one run per period of the report's own kind (previous_month: months) for the workers, at the lowest priority:
 on-demand and scheduled runs and their calls come first. It uses the current definition. Repeating a backfill finds its runs;
@@ -112,7 +118,7 @@ COMPLIANCE_API_URL and the organization's key, to find the sections with current
 
 Examples:
   docket backfill acme/board-pack --from 2026-01 --to 2026-09
-  docket backfill acme/weekly-kpi --from 2026-W01 --to 2026-W26 --deliver`)
+  docket backfill acme/weekly-kpi --from 2026-W01 --to 2026-W26 --deliver --yes`)
     .action(async (report, flags) => (await import('../commands/runs/backfill.ts')).backfill(report, flags, io));
 
   program

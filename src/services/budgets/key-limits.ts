@@ -75,6 +75,17 @@ export async function orgsSharingKey(
   return all.filter((_, index) => keys[index] === key);
 }
 
+/** The limits of an organization's API key; its own setting where this process cannot read the key. */
+export async function limitsOfKey(
+  settings: OrgSettings,
+  orgs: Iterable<OrgSettings>,
+  secrets: SecretSource,
+): Promise<BudgetLimits> {
+  const key = await fingerprintOf(settings, secrets);
+  const [first = settings, ...others] = key === undefined ? [] : await orgsSharingKey(key, orgs, secrets);
+  return lowestLimits([first, ...others]);
+}
+
 /** Undefined for a key that this process cannot read. */
 const fingerprintOf = ({ api_key }: OrgSettings, secrets: SecretSource): Promise<string | undefined> =>
   secrets(api_key).then(

@@ -75,14 +75,8 @@ export async function explainReport(
   periods: RunPeriods,
   { catalog, secrets, budgetOf, activeOrgs, clock }: ExplainReportPorts,
 ): Promise<ExplainDocument> {
-  const compiled = compilePlan({ definition, settings, ...periods, catalog });
-  const { readings, timezone } = settings;
-  const answered: ReadonlySet<string> =
-    readings === undefined
-      ? new Set()
-      : answeredSections(compiled, { settings: readings, timezone }, catalog, clock.now());
-  const plan = withoutAnswered(compiled, answered);
-  const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
+  const { plan, answered, tokens } = planRun({ definition, settings }, periods, catalog, clock.now());
+  const { timezone } = settings;
   const budget = budgetOf && (await inspectKeyBudget(settings, tokens, { secrets, budgetOf, activeOrgs, clock }));
   return explain(plan, {
     catalog,
@@ -97,6 +91,24 @@ export async function explainReport(
     timezone,
     answered,
   });
+}
+
+/**
+ * The plan of a run without the sections that readings answer, and the metrics calls of the key that it needs. Throws
+ * `plan.invalid`.
+ */
+export function planRun(
+  { definition, settings }: FrozenDefinition,
+  periods: RunPeriods,
+  catalog: Catalog,
+  now: number,
+) {
+  const compiled = compilePlan({ definition, settings, ...periods, catalog });
+  const { readings, timezone } = settings;
+  const answered: ReadonlySet<string> =
+    readings === undefined ? new Set() : answeredSections(compiled, { settings: readings, timezone }, catalog, now);
+  const plan = withoutAnswered(compiled, answered);
+  return { plan, answered, tokens: plan.calls.filter(({ kind }) => kind === 'report').length };
 }
 
 /** The current budget of the API key, and when `calls` further calls can have been dispatched. */

@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { type DeliveredJson, toDocketError } from '../../../base/error.ts';
+import { toDocketError } from '../../../base/error.ts';
 import { withScope } from '../../../base/scope.ts';
+import { secretSource } from '../../../base/secrets/secret.ts';
 import { findCatalog } from '../../../compose/catalogs.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
-import { parsePeriod } from '../../../definitions/periods/period.ts';
+import type { Catalog } from '../../../contract/catalog.ts';
+import { parsePeriod, runPeriodsOf } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
 import { type CurrentCountsSection, currentCountsSections } from '../../../plan/requests/section-requests.ts';
+import type { FrozenDefinition } from '../../../queue/definitions/definition-store.ts';
 import { backfillPeriods } from '../../../run/backfill-periods.ts';
+import { limitsOfKey } from '../../../services/budgets/key-limits.ts';
 import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { planRun } from '../../../services/definitions/explain-report.ts';
 import { requestRun } from '../../../services/runs/trigger-run.ts';
 import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
@@ -18,12 +23,14 @@ import { invalidOption } from '../../options/option-parsers.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { openProgressBars } from '../../terminal/progress-bar.ts';
 import { idCells, stateCell } from '../../terminal/table/cell.ts';
+import { confirmBackfill } from './confirm-backfill.ts';
 
 export interface BackfillFlags {
   readonly from: string;
   readonly to: string;
   readonly deliver?: boolean;
   readonly again?: boolean;
+  readonly yes?: boolean;
   readonly by?: string;
   readonly wide?: boolean;
   readonly json?: boolean;
@@ -32,7 +39,7 @@ export interface BackfillFlags {
 /** A period that another run has delivered before. */
 interface SkippedPeriod {
   readonly period: Extract<PeriodSpec, object>;
-  readonly delivered: DeliveredJson | undefined;
+  readonly delivered: object | undefined;
   /** One sentence. */
   readonly why: string;
 }
@@ -53,10 +60,13 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
   await withScope(async (scope) => {
     const { trigger, redis, prefix } = await openVerifiedStore(context, scope);
     const candidates = currentCountsSections(definition, undefined, settings.readings);
-    const catalog =
-      candidates.length === 0
-        ? undefined
-        : await findCatalog(context, { redis, prefix, orgs: () => definitions.orgs }, settings, scope);
+    const catalog = await findCatalog(context, { redis, prefix, orgs: () => definitions.orgs }, settings, scope);
+    const cost = {
+      runs: periods.length,
+      calls: catalog && countCalls({ definition, settings }, periods, catalog, context.clock.now()),
+      limits: await limitsOfKey(settings, definitions.orgs.values(), secretSource(context.env, context)),
+    };
+    await confirmBackfill(report, cost, flags, io);
     const counts = catalog === undefined ? candidates : currentCountsSections(definition, catalog, settings.readings);
     const known = catalog !== undefined || candidates.length === 0;
     if (counts.length > 0) print.printStatus(formatUndefinedCounts(counts, known));
@@ -112,6 +122,25 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
     const opened = runs.filter((run) => run.opened).length;
     print.printStatus(`${opened} of ${runs.length} runs are new; \`docket runs --org ${definition.org}\` lists them.`);
   });
+}
+
+/** Metrics calls of all runs; undefined where one of them cannot be planned, which fails for its own reason. */
+function countCalls(
+  frozen: FrozenDefinition,
+  periods: readonly SkippedPeriod['period'][],
+  catalog: Catalog,
+  now: number,
+): number | undefined {
+  try {
+    return periods
+      .map(
+        (period) => planRun(frozen, runPeriodsOf(frozen.definition, frozen.settings, now, period), catalog, now).tokens,
+      )
+      .reduce((sum, tokens) => sum + tokens, 0);
+  } catch (thrown) {
+    if (toDocketError(thrown).code === 'internal.defect') throw thrown;
+    return undefined;
+  }
 }
 
 /** @param known whether a catalog said which sections contain current counts */

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { openSandbox } from '../../../support/fetch-harness.ts';
@@ -169,6 +169,48 @@ deliveries:
     } finally {
       await sandbox.close();
     }
+  });
+
+  test('says what a long range costs, and opens nothing without a yes', async () => {
+    const sandbox = await openSandbox();
+    onTestFinished(() => sandbox.close());
+    const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+    const service = { ...env, COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key };
+    const args = ['backfill', 'acme/monthly', '--from', '2024-01', '--to', '2025-09'];
+    const count = async () => (await listed('--org', 'acme', '--limit', '500')).runs.length;
+    const before = await count();
+    const explained = await runCommand(['explain', 'acme/monthly', '--period', '2024-01', '--json'], { env: service });
+    const { tokens } = z.looseObject({ tokens: z.int().min(1) }).parse(JSON.parse(explained.stdout));
+    // At 30 calls a minute.
+    const cost = `21 runs, up to ${21 * tokens} calls, about ${Math.ceil((21 * tokens) / 30)} minute`;
+
+    for (const flags of [[], ['--json']]) {
+      const refused = await runCommand([...args, ...flags], { env: service, cwd: folder });
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('[usage.invalid]') });
+      expect(refused.stderr).toContain(cost);
+      expect(refused.stderr).toContain('--yes');
+    }
+    const answering = (keys: string) => {
+      let pressed = false;
+      const press = (screen: string) => {
+        if (pressed || !screen.includes('Enqueue 21 runs?')) return undefined;
+        pressed = true;
+        return keys;
+      };
+      return runCommand(args, { env: service, cwd: folder, terminal: { press } });
+    };
+    for (const keys of ['\r', 'n', '\u0003']) expect((await answering(keys)).code, JSON.stringify(keys)).not.toBe(0);
+    expect(await count()).toBe(before);
+
+    expect((await answering('y')).code).toBe(0);
+    expect(await count()).toBe(before + 21);
+    const again = await runCommand([...args, '--yes', '--json'], { env: service, cwd: folder });
+    expect(filledSchema.parse(JSON.parse(again.stdout)).runs.map(({ opened }) => opened)).toEqual(
+      Array(21).fill(false),
+    );
+    // Twenty runs need no question.
+    const short = await runCommand([...args.slice(0, -1), '2025-08'], { env: service, cwd: folder });
+    expect([short.code, short.stderr.includes('20 runs')]).toEqual([0, true]);
   });
 
   test('refuses invalid periods and recipients, and opens nothing', async () => {
