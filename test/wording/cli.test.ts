@@ -47,7 +47,9 @@ describe('the command line', () => {
       'archive verify --public-key nowhere.pem',
       'schedule acme/weekly',
     ]) {
-      const env = { DOCKET_JOBS: 'nowhere', DOCKET_ADMIN_TOKENS: line === 'tokens' ? undefined : 'nowhere.yaml' };
+      const tokens = line === 'tokens' ? undefined : 'nowhere.yaml';
+      // `docket start` says it as on a terminal.
+      const env = { DOCKET_JOBS: 'nowhere', DOCKET_ADMIN_TOKENS: tokens, LOG_FORMAT: 'pretty' };
       const { code, stdout, stderr } = await runCommand(line.split(' '), { env });
       expect({ line, code, stdout }).toEqual({ line, code: 2, stdout: '' });
       errors.push(`$ docket ${line}\n${stderr}`);

@@ -21,10 +21,11 @@ const http = (status: number) =>
     },
     0,
   );
-const undelivered = (state: 'unknown' | 'refused' | 'pending') =>
+const undelivered = (state: 'unknown' | 'refused' | 'pending', willRetry = false) =>
   undeliveredError(
     [{ id: 'd', target: '0-email', recipient: 'lead@acme.example', state, detail: '550 No such user', at: 0 } as never],
     'run-1',
+    willRetry,
   );
 
 const INCOMPLETE = { section: 'queue', code: 'rows.truncated', text: 'rows are missing' } as never;
@@ -46,7 +47,8 @@ const EXAMPLES: readonly unknown[] = [
     'ERR user_script:1: attempt to index a nil value script: 0123456789012345678901234567890123456789',
   ].map((message) => toRedisError(reply(message), { server: '127.0.0.1:6379' })),
   ...[301, 401, 403, 404, 408, 422, 429, 503].map(http),
-  ...(['unknown', 'refused', 'pending'] as const).map(undelivered),
+  ...(['unknown', 'refused', 'pending'] as const).map((state) => undelivered(state)),
+  undelivered('pending', true),
   incompleteError('run.incomplete', [INCOMPLETE]),
   incompleteError('run.held', [INCOMPLETE]),
   cancelledError({ by: 'ada', reason: 'wrong recipients', at: 0 }),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { localRedis } from '../../../../src/demo/local-redis.ts';
 import { startSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { folderFor } from '../../../support/delivery-case.ts';
@@ -83,4 +84,30 @@ test('without Redis the next step is a run that sends it to all again', async ()
   const [again = ''] = nextCommands(ended.stdout);
   expect(await runCommand(shellWords(again).slice(1), { env, cwd: folder })).toMatchObject({ code: 0 });
   expect([sentTo('lead'), sentTo('mlro')]).toEqual([2, 1]);
+});
+
+test('a run that waits for a deferred recipient advises nothing that is refused', async () => {
+  const { env, folder, state, sentTo } = await world();
+  const redis = await localRedis({ PATH: process.env.PATH });
+  onTestFinished(() => redis.close());
+  const options = { env: { ...env, REDIS_URL: redis.url }, cwd: folder };
+  const worker = startCommand(['--role', 'worker'], options);
+  onTestFinished(async () => void (await worker.stop()));
+  await worker.logged(({ msg }) => msg === 'Docket runs');
+  const queued = await runCommand(['run', 'acme/weekly', '--queue', '--json'], options);
+  const { id } = z.looseObject({ id: z.string() }).parse(JSON.parse(queued.stdout));
+  const recordSchema = z.looseObject({
+    record: z.looseObject({ state: z.string(), error: z.looseObject({ next: z.string() }).nullable() }),
+  });
+  const record = async () =>
+    recordSchema.parse(JSON.parse((await runCommand(['runs', 'show', id, '--json'], options)).stdout)).record;
+  await expect.poll(async () => (await record()).state).toBe('waiting');
+  const advised = [...((await record()).error?.next ?? '').matchAll(/`(docket [^`]+)`/g)].map(([, command]) => command);
+  for (const command of advised) {
+    const { stderr } = await runCommand(shellWords(command ?? '').slice(1), options);
+    expect([command, stderr]).toEqual([command, expect.not.stringContaining('run.conflict')]);
+  }
+  expect(JSON.stringify(advised)).not.toContain('runs retry');
+  state.greylists = false;
+  expect([sentTo('lead'), sentTo('mlro')]).toEqual([1, 0]);
 });
