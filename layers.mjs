@@ -82,6 +82,13 @@ for (const { file, value, where, target: path } of modulesOf('src', /\.tsx?$/)) 
   const others = LAYERS[folder].length === 0 ? 'no other folder' : `only ${LAYERS[folder].join(', ')}`;
   findings.add(`${where}: imports ${target}, but src/${folder}/ may import ${others} (layers.mjs).`);
 }
+// The clock is a parameter: tests and a machine whose clock steps depend on it.
+for (const entry of readdirSync('src', { recursive: true, encoding: 'utf8' })) {
+  if (!/\.tsx?$/.test(entry) || entry.startsWith('base/')) continue;
+  const text = readFileSync(join('src', entry), 'utf8');
+  for (const { index } of text.matchAll(/\bDate\.now\(|\bnew Date\(\)/g))
+    findings.add(`src/${entry}:${lineOf(text, index)}: only src/base/ may read the wall clock; take a Clock.`);
+}
 // What was built of a file that is gone stays in dist-modules/, where neither a bench nor its types would miss it.
 for (const { value, where, target } of modulesOf('bench', /\.mjs$/)) {
   if (!value.startsWith('.') || !target.startsWith('dist-modules/')) continue;

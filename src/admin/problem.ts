@@ -25,6 +25,15 @@ export const REQUEST_PROBLEMS = {
 /** A key of the table above. */
 export type ProblemCode = keyof typeof REQUEST_PROBLEMS;
 
+const deliveredSchema = z.object({
+  run: z.string().describe('The run that delivered.'),
+  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  at: z.string().describe('Its last delivery, ISO 8601.'),
+  people: z.int().describe('Mailboxes that have received it.'),
+  targets: z.int().describe('SFTP servers, buckets and webhooks that have received it.'),
+  uncertain: z.int().describe('Deliveries that may have arrived.'),
+});
+
 /** RFC 9457, extended by `code`, `expected`, `got`, `next`, `errors` and `delivered`. */
 export const problemSchema = z
   .object({
@@ -49,17 +58,7 @@ export const problemSchema = z
       .readonly()
       .optional()
       .describe('Each error of an invalid request, without the values.'),
-    delivered: z
-      .object({
-        run: z.string().describe('The run that delivered.'),
-        period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
-        at: z.string().describe('Its last delivery, ISO 8601.'),
-        people: z.int().describe('Mailboxes that have received it.'),
-        targets: z.int().describe('SFTP servers, buckets and webhooks that have received it.'),
-        uncertain: z.int().describe('Deliveries that may have arrived.'),
-      })
-      .optional()
-      .describe('Only for `already_delivered`: the earlier delivery.'),
+    delivered: deliveredSchema.optional().describe('Only for `already_delivered`: the earlier delivery.'),
   })
   .meta({ id: 'Problem', description: 'RFC 9457.' });
 
@@ -151,7 +150,7 @@ export function problemOf(error: DocketError): Response {
       status,
       code,
       ...(status < 500 ? { detail: message, ...detail, ...hint } : {}),
-      ...(delivered === undefined ? {} : { delivered }),
+      ...(delivered === undefined ? {} : { delivered: deliveredSchema.parse(delivered) }),
     },
     ERRORS[code].retryable ? { 'Retry-After': '5' } : {},
   );

@@ -113,23 +113,9 @@ export interface ErrorDetail {
   transient?: boolean;
   /** Of a 429: `Retry-After`, ms. */
   retryAfterMs?: number;
-  /** Of `already_delivered`: the earlier delivery. */
-  delivered?: DeliveredJson;
+  /** Facts for programs, as JSON. Of `already_delivered`: the earlier delivery. */
+  delivered?: object;
   cause?: unknown;
-}
-
-/** The earlier delivery of an `already_delivered` error. */
-export interface DeliveredJson {
-  run: string;
-  period: { from: string; to: string; timezone: string; label: string };
-  /** ISO 8601, UTC, of the last delivery. */
-  at: string;
-  /** Mailboxes that received it. */
-  people: number;
-  /** SFTP servers, buckets and webhooks that received it. */
-  targets: number;
-  /** Deliveries in the state `unknown`. */
-  uncertain: number;
 }
 
 /** Docket's only error class. Anything else that is thrown is a defect, shown as `internal.defect`. */
@@ -144,7 +130,7 @@ export class DocketError extends Error {
   readonly retryable: boolean;
   readonly transient: boolean | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly delivered: DeliveredJson | undefined;
+  readonly delivered: object | undefined;
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -194,7 +180,7 @@ export interface ErrorJson {
   where?: string;
   next?: string;
   correlation_id?: string;
-  delivered?: DeliveredJson;
+  delivered?: object;
 }
 
 /** Anything thrown as a `DocketError`: disk failures as `disk.unavailable`, unexpected errors as `internal.defect`. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
@@ -29,6 +29,7 @@ import { localRedis } from './local-redis.ts';
 import { createMailCatcher } from './mail-catcher.ts';
 import { runStates } from './run-states.ts';
 import { sampleReadings } from './sample-readings.ts';
+import { createStagingFolder } from './staging-folder.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
 const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-book'] as const;
@@ -51,10 +52,9 @@ export interface DemoOptions {
  */
 export async function runDemo({ out, ...options }: DemoOptions) {
   const target = resolve(out);
-  const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
+  const staging = await createStagingFolder(target);
   const scope = createScope();
   try {
-    await mkdir(staging, { recursive: true });
     const records = await runReports(staging, options, scope);
     // Closed before the folder is moved, because they write into it.
     await scope.close();

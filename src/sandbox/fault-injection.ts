@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { systemClock } from '../base/clock.ts';
 import { catalogSchema } from '../contract/catalog.ts';
 import { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts';
 
@@ -36,7 +37,7 @@ export async function respondWithFaults(
   const response = await (fault === undefined
     ? served()
     : faultResponse(headers, fault.kind, amount(fault), served, outgoing, stopping));
-  if (skewMs !== 0) response.headers.set('Date', new Date(Date.now() + skewMs).toUTCString());
+  if (skewMs !== 0) response.headers.set('Date', new Date(systemClock.now() + skewMs).toUTCString());
   return response;
 }
 

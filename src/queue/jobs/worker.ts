@@ -114,7 +114,7 @@ export function startWorker(options: WorkerOptions) {
     jobsByOrg.set(job.name, (jobsByOrg.get(job.name) ?? 0) + 1);
     try {
       if (await mustYield(job.name)) {
-        await job.moveToDelayed(Date.now() + YIELD_DELAY_MS, token);
+        await job.moveToDelayed(options.clock.now() + YIELD_DELAY_MS, token);
         throw new DelayedError();
       }
       await processJobRun(job, token);

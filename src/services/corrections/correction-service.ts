@@ -6,6 +6,7 @@ import { kindOfTarget } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { runId } from '../../run/run-order.ts';
@@ -202,6 +203,10 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
   };
 }
 
+/** Whether the recipients of the target are mailboxes, which the allow-list names. */
+const hasMailboxes = (target: string): boolean =>
+  TARGETS.some(({ kind, audience }) => kind === kindOfTarget(target) && audience?.people === true);
+
 async function viewOf(correction: Correction, edition: Edition, ports: CorrectionPorts): Promise<CorrectionView> {
   const { manifest, recipients, deliveredAt, run } = edition;
   const allowed = ports.settingsNow(run.org)?.recipients;
@@ -213,8 +218,7 @@ async function viewOf(correction: Correction, edition: Edition, ports: Correctio
     period: manifest.period,
     deliveredAt,
     recipients: recipients.map(({ target, recipient }) => {
-      const isMail = kindOfTarget(target) === 'email';
-      const refusal = isMail && allowed !== undefined ? recipientRefusal(recipient, allowed) : undefined;
+      const refusal = hasMailboxes(target) && allowed !== undefined ? recipientRefusal(recipient, allowed) : undefined;
       return {
         target,
         recipient,

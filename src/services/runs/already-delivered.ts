@@ -35,6 +35,20 @@ export interface EarlierDelivery {
   readonly uncertain: number;
 }
 
+/** The earlier delivery as JSON, in an `already_delivered` error. */
+export interface DeliveredJson {
+  run: string;
+  period: { from: string; to: string; timezone: string; label: string };
+  /** ISO 8601, UTC, of the last delivery. */
+  at: string;
+  /** Mailboxes that received it. */
+  people: number;
+  /** SFTP servers, buckets and webhooks that received it. */
+  targets: number;
+  /** Deliveries in the state `unknown`. */
+  uncertain: number;
+}
+
 /**
  * Finds the newest run that has delivered the report for the period, or may have; undefined without one. Throws
  * `redis.unreachable`, `archive.unreachable`.
@@ -216,7 +230,7 @@ function alreadyDeliveredError(
       people: count(true),
       targets: count(false),
       uncertain,
-    },
+    } satisfies DeliveredJson,
   });
 }
 

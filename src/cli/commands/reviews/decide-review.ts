@@ -43,7 +43,8 @@ export async function decideReview(
       const id = await requireRunId(text, runs);
       await assertSees(principal, id, runs);
       const access = reviewsAccess({ reviews, runs, audit: openAuditLog(redis, context) }, principal);
-      const content = flags.content ?? (await confirmContent(what, id, await access.review(id), io, flags.json));
+      const content =
+        flags.content ?? (await confirmContent(what, id, await access.review(id), context.clock.now(), io, flags.json));
       const view =
         what === 'approve'
           ? await withRepeatConfirmation({ again: flags.again ?? false, json: flags.json ?? false }, io, (again) =>
@@ -74,6 +75,7 @@ async function confirmContent(
   what: 'approve' | 'reject',
   id: string,
   view: ReviewView | null,
+  now: number,
   io: CommandIo,
   json = false,
 ): Promise<string> {
@@ -92,7 +94,7 @@ async function confirmContent(
     });
   }
   const print = createPrinter(io);
-  const times = timesFor(io, Date.now(), { wide: false });
+  const times = timesFor(io, now, { wide: false });
   for (const line of reviewLines(view, { wide: false, times })) print.printStatus(line);
   const { confirm, isCancel } = await import('@clack/prompts');
   const message = `${what === 'approve' ? 'Approve' : 'Reject'} content ${content.slice(0, 12)}?`;
