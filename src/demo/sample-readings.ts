@@ -53,7 +53,7 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
         taken.push(
           readingOf(
             { body, correlationId: null, receivedAt: window.at },
-            { org, serviceOrg, timezone, window, question },
+            { org, serviceOrg, timezone, window, question, catalog },
           ),
         );
       }

@@ -1,9 +1,13 @@
 import { DateTime } from 'luxon';
 import { DocketError, type ErrorDetail } from '../../base/error.ts';
+import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { ReportResponse } from '../../contract/report.ts';
 import { localDay, type ReadingWindow } from '../../definitions/schedules/reading-window.ts';
-import type { Reading, ReadingQuestion } from '../../plan/reading.ts';
+import { answerFindings } from '../../fetch/answer-checks/check-answers.ts';
+import { freshnessFindings } from '../../fetch/answer-checks/freshness.ts';
+import { incompleteNotes } from '../../fetch/notes.ts';
+import { type Reading, type ReadingQuestion, readingRequest } from '../../plan/reading.ts';
 
 export interface ReadingAnswer {
   readonly body: ReportResponse;
@@ -19,6 +23,7 @@ export interface ReadingOf {
   readonly timezone: string;
   readonly window: ReadingWindow;
   readonly question: ReadingQuestion;
+  readonly catalog: Catalog;
 }
 
 const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report it to the service.';
@@ -26,10 +31,12 @@ const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report i
 type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
 
 /**
- * The reading of a day from the service's answer. Throws where it belongs to another day or time, or lacks counts:
+ * The reading of a day from the service's answer. Throws where it belongs to another day or time, lacks counts, or fails
+ * the checks of answers:
  * `reading.wrong_day`, `reading.too_old`, `reading.late`, `reading.incomplete`.
  */
-export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of: ReadingOf): Reading {
+export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
+  const { body, correlationId, receivedAt } = answer;
   const { org, serviceOrg, timezone, window, question } = of;
   const { meta } = body;
   const where: Where = {
@@ -65,6 +72,8 @@ export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of
       next: `Remove "${question.dimension}" from "readings: by" of org.yaml.`,
     });
   }
+  const rows = rowsOf(body, question, where);
+  assertNoFindings(answer, of, where);
   return Object.freeze({
     version: 1,
     org,
@@ -78,7 +87,32 @@ export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of
     received_at: new Date(receivedAt).toISOString(),
     registry_version: meta.registry_version,
     correlation_id: correlationId,
-    rows: rowsOf(body, question, where),
+    rows,
+  });
+}
+
+/** The checks of a table's answers, with all that they found in one message: it is the reason of the gap. */
+function assertNoFindings(
+  { body: response, receivedAt: at }: ReadingAnswer,
+  { timezone, window, question, catalog }: ReadingOf,
+  where: Where,
+): void {
+  const request = readingRequest(question, timezone);
+  const answers = [{ request, response, at }];
+  const metrics = catalog.metrics.filter(({ id }) => question.metrics.includes(id));
+  const period = { from: window.day, to: window.day, timezone, label: window.day };
+  const notes = [
+    ...answerFindings(answers, { catalog, metrics, request, response, running: false }),
+    ...freshnessFindings(answers, { period, periodEnd: window.until, current: true }),
+  ];
+  const found = incompleteNotes({ tables: [{ id: question.id, notes }] });
+  if (found.length === 0) return;
+  const reasons = found.map(({ text }) => text).join(' ');
+  throw new DocketError('reading.incomplete', `The answer cannot be right. ${reasons}`, {
+    ...where,
+    expected: 'counts as the catalog describes them',
+    got: found.map(({ code }) => code).join(', '),
+    next: ASKED_AGAIN,
   });
 }
 

@@ -90,7 +90,8 @@ async function takeReadings(
   const questions = readingQuestions(readings, catalog.value);
   const ask = askService(settings, asked);
   for (const question of questions) {
-    await takeReading({ org, serviceOrg, timezone, window, question }, { archive, ask, clock, log, signal });
+    const of = { org, serviceOrg, timezone, window, question, catalog: catalog.value };
+    await takeReading(of, { archive, ask, clock, log, signal });
   }
   // Another process may have stored what this one waited for.
   const states = await archive.list(org, window.day);

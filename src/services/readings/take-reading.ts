@@ -42,8 +42,12 @@ export type TakeResult = 'stored' | 'waiting' | 'closed';
 export const CLAIM_TTL_MS = 3 * MINUTE_MS;
 /** After a failure: a minute, doubled each time. */
 const MAX_BACKOFF_MS = 5 * MINUTE_MS;
+/** The second request after a bad answer, before the hour ends, ms: the service may keep the same answer until then. */
+const LAST_CALL_BEFORE_END_MS = 5 * MINUTE_MS;
 /** Clocks of two machines differ by less. What is further in the future was written by a wrong clock. */
 const MAX_CLOCK_SKEW_MS = 2 * MINUTE_MS;
+
+const backoffMs = (number: number): number => Math.min(MAX_BACKOFF_MS, MINUTE_MS * 2 ** (number - 1));
 
 /** When the next call may be made, epoch ms; undefined: now. */
 function nextCallAt(last: AskedCall | undefined, now: number): number | undefined {
@@ -53,8 +57,25 @@ function nextCallAt(last: AskedCall | undefined, now: number): number | undefine
   if (Number.isNaN(askedAt) || askedAt > now + MAX_CLOCK_SKEW_MS) return undefined;
   if (end === undefined) return until > now ? until : undefined;
   if (end.code === 'api.throttled') return undefined;
-  const at = end.at + Math.min(MAX_BACKOFF_MS, MINUTE_MS * 2 ** (number - 1));
+  const at = end.nextAt ?? end.at + backoffMs(number);
   return end.at <= now + MAX_CLOCK_SKEW_MS && at > now ? at : undefined;
+}
+
+/**
+ * When the next request after a bad answer is made, epoch ms: once the service may have a new one, otherwise once before the hour ends.
+ * @param asked when the call was made
+ * @param retryAfter `meta.refresh_retry_after`: seconds or an instant
+ */
+function nextAfterBadAnswer(
+  { number, asked, at }: { readonly number: number; readonly asked: number; readonly at: number },
+  retryAfter: unknown,
+  { until }: ReadingOf['window'],
+): number {
+  const seconds = typeof retryAfter === 'number' || typeof retryAfter === 'string' ? Number(retryAfter) : Number.NaN;
+  const refreshed = Number.isNaN(seconds) ? Date.parse(`${retryAfter}`) : at + seconds * 1000;
+  if (Number.isFinite(refreshed)) return Math.min(until, Math.max(refreshed, at + backoffMs(number)));
+  const last = until - LAST_CALL_BEFORE_END_MS;
+  return asked < last ? last : until;
 }
 
 const withoutRetry = (error: DocketError): DocketError =>
@@ -71,7 +92,7 @@ class NotClaimed extends RequestNotMade {
 
 /**
  * Takes the reading of a question and a day, unless it is stored. Each call is claimed in the archive first, so that of
- * all processes one asks at a time; a call without an answer is repeated within the hour. Throws `archive.*`, `redis.*`.
+ * all processes one asks at a time; a call without an answer is repeated within the hour, one with a bad answer too. Throws `archive.*`, `redis.*`.
  */
 export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promise<TakeResult> {
   const { archive, ask, clock, log, signal } = ports;
@@ -86,7 +107,7 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
   if (!isOpen(clock.now())) return 'closed';
   if (nextCallAt(await archive.lastAsked(ref), clock.now()) !== undefined) return 'waiting';
 
-  let claimed: number | undefined;
+  let claimed: { readonly number: number; readonly asked: number } | undefined;
   const claim = async (): Promise<void> => {
     const last = await archive.lastAsked(ref);
     const now = clock.now();
@@ -95,18 +116,21 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
     const number = (last?.number ?? 0) + 1;
     const until = now + CLAIM_TTL_MS;
     if (!(await archive.claim(ref, { number, askedAt: now, until }))) throw new NotClaimed('waiting');
-    claimed = number;
+    claimed = { number, asked: now };
     // Stored since the first look, by the process of the claim before this one.
     if (await isStored()) throw new NotClaimed('stored');
     // A process that was frozen here would ask beside the one that took over.
     if (clock.now() - now > MINUTE_MS) throw new NotClaimed('waiting');
   };
-  const recordFailure = async (error: DocketError): Promise<void> => {
+  const recordFailure = async (error: DocketError, answer?: ReadingAnswer): Promise<void> => {
     log.warn('Reading failed; it is tried again within its hour', { ...fields, error: error.toJSON() });
     if (claimed === undefined) return;
     const { code, message } = error;
+    const at = clock.now();
+    const retryAfter = answer?.body.meta.refresh_retry_after;
+    const next = answer === undefined ? {} : { nextAt: nextAfterBadAnswer({ ...claimed, at }, retryAfter, window) };
     // Without the record the other processes wait for the end of the claim.
-    await archive.fail(ref, claimed, { at: clock.now(), code, message }).catch((thrown: unknown) => {
+    await archive.fail(ref, claimed.number, { at, code, message, ...next }).catch((thrown: unknown) => {
       log.error('Failed reading could not be recorded', { ...fields, error: toDocketError(thrown).toJSON() });
     });
   };
@@ -149,7 +173,10 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (!error.code.startsWith('reading.')) throw thrown;
-    await recordFailure(error);
+    const { body, receivedAt } = outcome.value;
+    // Figures of a day before ours: our clock may be ahead, which must not keep other processes from asking.
+    const ownClock = error.code === 'reading.wrong_day' && Date.parse(body.meta.as_of ?? '') < receivedAt;
+    await recordFailure(error, ownClock ? undefined : outcome.value);
     return clock.now() < window.until ? 'waiting' : 'closed';
   }
 }

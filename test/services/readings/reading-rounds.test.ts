@@ -25,8 +25,16 @@ const SETTINGS = {
 const catalogOf = (...ids: readonly string[]) =>
   ({
     registry_version: ids.length,
-    metrics: ids.map((id) => ({ id, time_field: 'now', dimensions: [] })),
+    metrics: ids.map((id) => ({
+      id,
+      label: id,
+      unit: 'count',
+      aggregation: 'count',
+      time_field: 'now',
+      dimensions: [],
+    })),
     dimensions: [],
+    limits: { max_rows: 5000 },
   }) as unknown as Catalog;
 
 /** A service with this catalog, and what asks it; each call takes until `answered`. */
@@ -43,7 +51,14 @@ function service(clock: ManualClock, catalog: () => Catalog, answered: Promise<v
         calls.reports += 1;
         await answered;
         const body = {
-          meta: { as_of: new Date(clock.now()).toISOString(), row_count: 1, truncated: false, registry_version: 2 },
+          meta: {
+            as_of: new Date(clock.now()).toISOString(),
+            cached: false,
+            timezone: ZONE,
+            row_count: 1,
+            truncated: false,
+            registry_version: 2,
+          },
           columns: [],
           rows: [Object.fromEntries(metrics.map((id) => [id, 3]))],
         } as unknown as ReportResponse;

@@ -9,11 +9,19 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { type AskService, CLAIM_TTL_MS, takeReading } from '../../../src/services/readings/take-reading.ts';
 import { folderFor } from '../../support/delivery-case.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+import { CATALOG } from '../../support/reports.ts';
 
 const [DAY, ZONE, MINUTE] = ['2026-10-31', 'Europe/Zurich', 60_000];
 const WINDOW = readingWindow(DAY, '22:30', ZONE)!;
 const QUESTION = { id: 'whole', metrics: ['alerts.open', 'rfis.open'], dimension: null };
-const OF = { org: 'acme', serviceOrg: 'current', timezone: ZONE, window: WINDOW, question: QUESTION } as const;
+const OF = {
+  org: 'acme',
+  serviceOrg: 'current',
+  timezone: ZONE,
+  window: WINDOW,
+  question: QUESTION,
+  catalog: CATALOG,
+} as const;
 const REF = { org: 'acme', day: DAY, question: 'whole' };
 
 let archive: ReadingArchive;
@@ -25,7 +33,7 @@ beforeEach(async () => {
   requests = 0;
 });
 
-const body = (asOf: string | null, row: Record<string, unknown> = { 'alerts.open': 4, 'rfis.open': null }) =>
+const body = (asOf: string | null, row: Record<string, unknown> = { 'alerts.open': 4, 'rfis.open': 0 }) =>
   ({
     meta: { as_of: asOf, cached: false, timezone: ZONE, row_count: 1, truncated: false, registry_version: 7 },
     columns: [],
@@ -66,7 +74,7 @@ describe('a reading is taken', () => {
       received_at: now(),
       registry_version: 7,
       correlation_id: 'c-1',
-      rows: [{ group: null, values: { 'alerts.open': 4, 'rfis.open': null } }],
+      rows: [{ group: null, values: { 'alerts.open': 4, 'rfis.open': 0 } }],
     });
     expect([await take(), requests]).toEqual(['stored', 1]);
   });
@@ -100,8 +108,74 @@ describe('a reading is taken', () => {
   });
 
   test('with a cached answer of up to an hour before', async () => {
-    expect(await take(answers(() => body(new Date(WINDOW.notBefore).toISOString())))).toBe('stored');
+    const cached = (): ReportResponse => {
+      const answer = body(new Date(WINDOW.notBefore).toISOString());
+      return { ...answer, meta: { ...answer.meta, cached: true } };
+    };
+    expect(await take(answers(cached))).toBe('stored');
   });
+});
+
+describe('after a bad answer the service gets a second request', () => {
+  const bad = (retryAfter?: unknown) =>
+    answers(() => {
+      const answer = body(now(), { 'alerts.open': null, 'rfis.open': 5 });
+      Object.assign(answer.meta, retryAfter === undefined ? {} : { refresh_retry_after: retryAfter });
+      return answer;
+    });
+  const asksAt = async (at: number, ask: AskService = bad()) => {
+    const before = requests;
+    clock.set(at);
+    const result = await take(ask);
+    return [result, requests - before];
+  };
+
+  test('once, five minutes before the hour ends', async () => {
+    const last = WINDOW.until - 5 * MINUTE;
+    expect(await asksAt(WINDOW.at)).toEqual(['waiting', 1]);
+    expect(await asksAt(last - 1)).toEqual(['waiting', 0]);
+    expect(
+      await asksAt(
+        last,
+        answers(() => body(now())),
+      ),
+    ).toEqual(['stored', 1]);
+  });
+
+  test('not a third time: the day is a gap with its reason', async () => {
+    await asksAt(WINDOW.at);
+    expect(await asksAt(WINDOW.until - 5 * MINUTE)).toEqual(['waiting', 1]);
+    expect(await asksAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
+    expect(await archive.get(REF)).toBeUndefined();
+    expect((await archive.lastAsked(REF))?.end?.code).toBe('reading.incomplete');
+  });
+
+  test.each([
+    ['seconds', 20 * 60],
+    ['seconds as a text', '1200'],
+    ['an instant', new Date(WINDOW.at + 20 * MINUTE).toISOString()],
+  ])('not before the service has a new one: %s', async (_, retryAfter) => {
+    expect(await asksAt(WINDOW.at, bad(retryAfter))).toEqual(['waiting', 1]);
+    expect(await asksAt(WINDOW.at + 20 * MINUTE - 1)).toEqual(['waiting', 0]);
+    expect(
+      await asksAt(
+        WINDOW.at + 20 * MINUTE,
+        answers(() => body(now())),
+      ),
+    ).toEqual(['stored', 1]);
+  });
+
+  test('not within the hour where the service has no new one by then', async () => {
+    expect(await asksAt(WINDOW.at, bad(3600))).toEqual(['waiting', 1]);
+    expect(await asksAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
+  });
+});
+
+test('a failure that an earlier version recorded is followed by a request after its minute', async () => {
+  await archive.claim(REF, { number: 1, askedAt: clock.now(), until: clock.now() + CLAIM_TTL_MS });
+  await archive.fail(REF, 1, { at: clock.now(), code: 'reading.incomplete', message: 'x' });
+  clock.advance(MINUTE);
+  expect(await take()).toBe('stored');
 });
 
 describe('nothing is stored', () => {
@@ -115,6 +189,7 @@ describe('nothing is stored', () => {
     ['of another day', '2026-10-30T21:31:00Z', 'reading.wrong_day'],
     ['of the next local day', '2026-10-31T23:00:00Z', 'reading.wrong_day'],
     ['of more than an hour before', '2026-10-31T20:29:59.999Z', 'reading.too_old'],
+    ['of later than its arrival', '2026-10-31T21:50:00Z', 'reading.incomplete'],
     ['without a time', null, 'reading.incomplete'],
   ])('of an answer %s', async (_, asOf, code) => {
     expect(await refused(answers(() => body(asOf)))).toEqual(['waiting', code]);
@@ -124,8 +199,26 @@ describe('nothing is stored', () => {
     ['lacks a metric', { 'alerts.open': 4 }],
     ['has a text for a count', { 'alerts.open': 4, 'rfis.open': '5' }],
     ['has a negative count', { 'alerts.open': -1, 'rfis.open': 5 }],
+    ['has a count of null', { 'alerts.open': null, 'rfis.open': 5 }],
+    ['has half a count', { 'alerts.open': 12.5, 'rfis.open': 5 }],
   ])('of an answer that %s', async (_, row) => {
     expect(await refused(answers(() => body(now(), row)))).toEqual(['waiting', 'reading.incomplete']);
+  });
+
+  test('of an answer in another unit or zone', async () => {
+    const other = (change: (answer: ReportResponse) => void) =>
+      answers(() => {
+        const answer = body(now());
+        change(answer);
+        return answer;
+      });
+    expect(await refused(other(({ meta }) => void Object.assign(meta, { timezone: 'UTC' })))).toEqual([
+      'waiting',
+      'reading.incomplete',
+    ]);
+    clock.set(WINDOW.until - MINUTE);
+    const column = { name: 'alerts.open', label: 'x', kind: 'metric', type: 'integer', unit: 'seconds' };
+    expect(await refused(other(({ columns }) => void columns.push(column)))).toEqual(['waiting', 'reading.incomplete']);
   });
 
   test('of an answer that lacks some of its rows', async () => {
@@ -133,16 +226,16 @@ describe('nothing is stored', () => {
       const answer = body(now());
       return { ...answer, meta: { ...answer.meta, row_count: 2 } };
     };
-    const by = { ...OF, question: { id: 'by-alert.type', metrics: ['alerts.open'], dimension: 'alert.type' } };
+    const by = { ...OF, question: { id: 'by-profile.type', metrics: ['alerts.open'], dimension: 'profile.type' } };
     const grouped = (rows: readonly string[]) => () => ({
       ...cut(),
-      rows: rows.map((type) => ({ 'alert.type': type, 'alerts.open': 1 })),
+      rows: rows.map((type) => ({ 'profile.type': type, 'alerts.open': 1 })),
     });
     const ports = { archive, clock, log: silentLog, signal: new AbortController().signal };
-    expect(await takeReading(by, { ...ports, ask: answers(grouped(['sanctions'])) })).toBe('waiting');
-    expect((await archive.lastAsked({ ...REF, question: 'by-alert.type' }))?.end?.code).toBe('reading.incomplete');
-    clock.advance(2 * MINUTE);
-    expect(await takeReading(by, { ...ports, ask: answers(grouped(['sanctions', 'pep'])) })).toBe('stored');
+    expect(await takeReading(by, { ...ports, ask: answers(grouped(['entity'])) })).toBe('waiting');
+    expect((await archive.lastAsked({ ...REF, question: 'by-profile.type' }))?.end?.code).toBe('reading.incomplete');
+    clock.set(WINDOW.until - 5 * MINUTE);
+    expect(await takeReading(by, { ...ports, ask: answers(grouped(['entity', 'individual'])) })).toBe('stored');
   });
 
   test('of an answer that arrives after the hour', async () => {

@@ -185,7 +185,10 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Compare the clocks. It is requested again within the hour.',
   ],
   'reading.late': ['The reading arrived after its hour.', 'The day stays a gap.'],
-  'reading.incomplete': ['The reading lacks rows or metrics.', 'It is requested again within the hour.'],
+  'reading.incomplete': [
+    'The answer lacks rows or metrics, or cannot be right.',
+    'It is requested again within the hour.',
+  ],
   'correction.not_found': ['There is no such correction.', 'List them with `docket corrections`.'],
   'correction.conflict': ['The correction was decided, or has changed.', 'Look at it again.'],
   'archive.locked': ['The store keeps the object (Object Lock).', 'Retention tries again each day.'],

@@ -17,7 +17,12 @@ const ASKED_FILE = /^asked\/([^/]+)\.(\d{3})(\.end)?\.json$/;
 
 const instantSchema = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 const claimSchema = z.looseObject({ by: z.string(), asked_at: instantSchema, until: instantSchema });
-const endSchema = z.looseObject({ at: instantSchema, code: z.string(), message: z.string() });
+const endSchema = z.looseObject({
+  at: instantSchema,
+  code: z.string(),
+  message: z.string(),
+  next_at: instantSchema.optional(),
+});
 
 /** A call for a question, of any process; its end is absent while it runs, and where its process died. */
 export interface AskedCall {
@@ -27,7 +32,13 @@ export interface AskedCall {
   readonly askedAt: number;
   /** Until then no other process asks; epoch ms. */
   readonly until: number;
-  readonly end?: { readonly at: number; readonly code: string; readonly message: string };
+  readonly end?: {
+    readonly at: number;
+    readonly code: string;
+    readonly message: string;
+    /** Of a bad answer: when the service is asked again, epoch ms. Earlier versions do not record it. */
+    readonly nextAt?: number | undefined;
+  };
 }
 
 /** A question of a day. */
@@ -141,7 +152,16 @@ export function readingArchive({ metadata, location }: Pick<ArchiveStorage, 'met
         number: asked,
         askedAt: Date.parse(claim?.asked_at ?? ''),
         until: Date.parse(claim?.until ?? ''),
-        ...(end === undefined ? {} : { end: { ...end, at: Date.parse(end.at) } }),
+        ...(end === undefined
+          ? {}
+          : {
+              end: {
+                at: Date.parse(end.at),
+                code: end.code,
+                message: end.message,
+                ...(end.next_at === undefined ? {} : { nextAt: Date.parse(end.next_at) }),
+              },
+            }),
       };
     },
     // The id tells two claims of the same moment apart, also after a lost reply of the store.
@@ -150,10 +170,11 @@ export function readingArchive({ metadata, location }: Pick<ArchiveStorage, 'met
         askedName(ref, number),
         `${JSON.stringify({ by: randomUUID(), asked_at: isoInstant(askedAt), until: isoInstant(until) })}\n`,
       ),
-    fail: async (ref, number, { at, code, message }) => {
+    fail: async (ref, number, { at, code, message, nextAt }) => {
+      const next = nextAt === undefined ? {} : { next_at: isoInstant(nextAt) };
       await metadata.putIfAbsent(
         askedName(ref, number, '.end'),
-        `${JSON.stringify({ at: isoInstant(at), code, message })}\n`,
+        `${JSON.stringify({ at: isoInstant(at), code, message, ...next })}\n`,
       );
     },
   };
