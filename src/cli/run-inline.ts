@@ -64,7 +64,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   // The recorded definition is the loaded one.
   const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
   const report = `${definition.org}/${definition.report}`;
-  if (request.deliver !== false) assertApprovable(request, request.deliver.by);
+  if (request.deliver !== false) assertApprovable(request, request.deliver);
   const order = createOrder(request, context);
   assertPeriodAllowed(order, { spec: request.period, unfinished: request.unfinished }, context.clock.now());
   const out = inlineArchive(request.out(order));

@@ -1,4 +1,6 @@
 import { sha256 } from '../base/sha256.ts';
+import { foldText } from '../base/text/fold.ts';
+import { accountKey } from './allow-lists/recipients.ts';
 import type { People } from './schema/review.ts';
 
 /** Who signed in, as `Principal` of the admin route has it. */
@@ -35,14 +37,14 @@ export interface Approver {
 export interface Involved {
   /** `RunOrder.by`: a name, which may be that of a token, an account or a user of the shell. Absent: a schedule. */
   readonly triggeredBy?: string | undefined;
+  /** `RunOrder.bySubject`. Absent: the run is of the shell or of an older version, and only the name is known. */
+  readonly triggeredBySubject?: string | undefined;
   readonly authors: readonly PersonRef[];
 }
 
 const TOKEN_PREFIX = 'token:';
 const SHELL_PREFIX = 'shell:';
 
-/** Addresses are compared without case, everything else as it is. */
-const canonical = (text: string): string => (text.includes('@') ? text.toLowerCase() : text);
 const personAt = (people: People | undefined, key: string): People[string] | undefined =>
   people !== undefined && Object.hasOwn(people, key) ? people[key] : undefined;
 const nameOf = (key: string, { name }: People[string]): string => name ?? key;
@@ -55,7 +57,7 @@ const accountId = (subject: string): string => subject.slice(subject.indexOf(' '
  * alone. An entry with "@" is never compared with a subject alone, which some providers let people choose.
  */
 const isAccount = (entry: string, { name, subject }: Pick<SignIn, 'name' | 'subject'>): boolean =>
-  entry === subject || (entry.includes('@') ? canonical(entry) === canonical(name) : entry === accountId(subject));
+  entry === subject || (entry.includes('@') ? accountKey(entry) === accountKey(name) : entry === accountId(subject));
 
 /** The person of `people` whom a token or an account belongs to. */
 function mappedPerson(people: People | undefined, signIn: SignIn): string | undefined {
@@ -76,6 +78,17 @@ export function personOf(signIn: SignIn, people: People | undefined): PersonRef 
     : { person: key, name: nameOf(key, found), principal: signIn.subject };
 }
 
+/** Who triggered a run, where they have signed in. */
+export function triggerPerson(
+  { by, bySubject: subject }: { readonly by?: string | undefined; readonly bySubject?: string | undefined },
+  people: People | undefined,
+): PersonRef | undefined {
+  return by === undefined || subject === undefined ? undefined : personWith(by, subject, people);
+}
+
+const personWith = (name: string, subject: string, people: People | undefined): PersonRef =>
+  personOf({ name, subject, kind: subject.startsWith(TOKEN_PREFIX) ? 'token' : 'account' }, people);
+
 /** A user of the shell, who may write and never approve. */
 export const shellPerson = (user: string): PersonRef => {
   const person = SHELL_PREFIX + user;
@@ -85,7 +98,7 @@ export const shellPerson = (user: string): PersonRef => {
 /** The key of the person whom an entry of `by` names: by key, by a token, or by an account. */
 export function keyOfEntry(entry: string, people: People | undefined): string | undefined {
   if (personAt(people, entry) !== undefined) return entry;
-  const same = (text: string) => canonical(text) === canonical(entry);
+  const same = (text: string) => accountKey(text) === accountKey(entry);
   return Object.entries(people ?? {}).find(
     ([, { tokens, accounts }]) => tokens.includes(entry) || accounts.some(same),
   )?.[0];
@@ -97,7 +110,7 @@ export function approvers(by: readonly string[], people: People | undefined): re
   for (const entry of by) {
     const key = keyOfEntry(entry, people);
     const person = key === undefined ? undefined : personAt(people, key);
-    const id = key ?? canonical(entry);
+    const id = key ?? accountKey(entry);
     if (found.has(id)) continue;
     const email = person === undefined ? addressIn([entry]) : (person.email ?? addressIn(person.accounts));
     found.set(id, {
@@ -129,37 +142,57 @@ export function approverOf(
   const names = (entry: string): boolean => {
     if (keyOfEntry(entry, people) !== undefined || principal.startsWith(SHELL_PREFIX)) return false;
     if (principal.startsWith(TOKEN_PREFIX)) return principal === TOKEN_PREFIX + entry;
-    return entry === principal || (isAddress(entry) && canonical(entry) === canonical(name));
+    return entry === principal || (isAddress(entry) && accountKey(entry) === accountKey(name));
   };
   const entry = by.find(names);
-  return entry === undefined ? undefined : canonical(entry);
+  return entry === undefined ? undefined : accountKey(entry);
 }
 
 /**
- * Whether `four_eyes` excludes a person. Names are compared without case with everything that the person is called, since who
- * triggered a run is known by name only: it excludes a person too many rather than one too few.
+ * Whether `four_eyes` excludes a person: who triggered the run, and the authors. Everybody is the person whom their sign-in is
+ * mapped to, else their subject. Names are compared with everything that the person is called as well: it excludes a person
+ * too many rather than one too few.
  */
-export function isInvolved(person: PersonRef, { triggeredBy, authors }: Involved, people: People | undefined): boolean {
+export function isInvolved(
+  person: PersonRef,
+  { triggeredBy, triggeredBySubject, authors }: Involved,
+  people: People | undefined,
+): boolean {
   const called = callNames(person, people);
   const isCalled = (text: string) => called.has(withoutPrefix(text)) || hasLabel(person, text, people);
-  return (
-    (triggeredBy !== undefined && isCalled(triggeredBy)) ||
-    authors.some(
-      (author) =>
-        author.person === person.person ||
-        isCalled(author.person) ||
-        // The printed name of a mapped person is not what they sign in with.
-        (personAt(people, author.person) === undefined && isCalled(author.name)),
-    )
-  );
+  const mayBeCalled = (text: string) => isCalled(text) || mayHaveAddress(person, withoutPrefix(text), people);
+  const trigger = triggerPerson({ by: triggeredBy, bySubject: triggeredBySubject }, people);
+  if (triggeredBy !== undefined && trigger === undefined && mayBeCalled(triggeredBy)) return true;
+  return [...(trigger === undefined ? [] : [trigger]), ...authors].some((author) => {
+    const { person: key, name, principal } = author;
+    if (key === person.person || isCalled(key)) return true;
+    // The printed name of a mapped person is not what they sign in with.
+    if (personAt(people, key) !== undefined) return false;
+    if (principal.startsWith(SHELL_PREFIX)) return mayBeCalled(name);
+    return isCalled(name) || personWith(name, principal, people).person === person.person;
+  });
 }
+
+/**
+ * Whether an address of somebody who is known by name only may be that of an account of the person that `people` maps by its
+ * subject, whose address nobody knows. Not if it is the account of another person.
+ */
+function mayHaveAddress({ person }: PersonRef, name: string, people: People | undefined): boolean {
+  const accounts = personAt(people, person)?.accounts ?? [];
+  if (!name.includes('@') || LABEL.test(name) || accounts.every(isAddress)) return false;
+  const owner = keyOfEntry(name, people);
+  return owner === undefined || owner === person;
+}
+
+/** The end of the name of an account without a verified address. */
+const LABEL = / \(([0-9a-f]{12})\)$/;
 
 /**
  * Whether a name may be that of an account of the person without a verified address: it ends with digits of the hash of issuer
  * and subject. Whose issuer is not known here, because the person has signed in with a token, may be the one.
  */
 function hasLabel({ person, principal }: PersonRef, text: string, people: People | undefined): boolean {
-  const digits = / \(([0-9a-f]{12})\)$/.exec(text)?.[1];
+  const digits = LABEL.exec(text)?.[1];
   if (digits === undefined) return false;
   const own =
     personAt(people, person)?.accounts.filter((account) => account.includes(' ') || !account.includes('@')) ?? [];
@@ -181,13 +214,15 @@ export const remainingApprovers = (
     ({ id, name, canSignIn }) => canSignIn && !isInvolved({ person: id, name, principal: id }, involved, people),
   );
 
+const nameKey = (text: string): string => (text.includes('@') ? accountKey(text) : foldText(text));
+
 const withoutPrefix = (text: string): string => {
-  const plain = text.trim().toLowerCase();
+  const plain = nameKey(text.trim());
   const prefix = [SHELL_PREFIX, TOKEN_PREFIX].find((each) => plain.startsWith(each));
   return prefix === undefined ? plain : plain.slice(prefix.length);
 };
 
-/** Everything that a person is called, in lower case. */
+/** Everything that a person is called, as `nameKey`. */
 function callNames({ person, name, principal }: PersonRef, people: People | undefined): ReadonlySet<string> {
   const mapped = personAt(people, person);
   const names = [person, name, principal, ...(mapped === undefined ? [] : namesIn(mapped))];

@@ -24,6 +24,8 @@ export interface RunOrderRequest {
   readonly deliver: boolean;
   /** The requesting actor; absent for scheduled runs. */
   readonly by?: string;
+  /** Absent for users of the shell. */
+  readonly bySubject?: string;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -38,6 +40,7 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
     slot: request.slot,
     trigger: request.trigger,
     ...(request.by === undefined ? {} : { by: request.by }),
+    ...(request.bySubject === undefined ? {} : { bySubject: request.bySubject }),
     priority: request.priority,
     ...runPeriodsOf(definition, settings, request.at, request.period),
     digest: definition.digest,

@@ -73,6 +73,8 @@ export interface RunOrder {
   readonly trigger: RunTrigger;
   /** The requesting actor: the name of a token or of the shell's user. Absent for scheduled runs and in older records. */
   readonly by?: string;
+  /** `Principal.subject` of who triggered it. Absent for the shell, whose users do not sign in, and in older records. */
+  readonly bySubject?: string;
   readonly priority: Priority;
   readonly period: Period;
   /** Of the sections with a period of their own, by section id. Absent without any, and in older records. */

@@ -4,6 +4,7 @@ import {
   approverOf,
   approvers,
   isInvolved,
+  keyOfEntry,
   type PersonRef,
   personOf,
   remainingApprovers,
@@ -126,6 +127,79 @@ describe('isInvolved', () => {
     expect(isInvolved(ann, { triggeredBy: 'bob', authors }, people)).toBe(false);
     expect(isInvolved(ann, { authors: [] }, people)).toBe(false);
   });
+});
+
+describe('who triggered a run, as they signed in', () => {
+  const triggered = (signIn: SignIn) => ({
+    triggeredBy: signIn.name,
+    triggeredBySubject: signIn.subject,
+    authors: [],
+  });
+
+  it('excludes an account mapped by its subject, whatever its address, and whatever the person signs in with then', () => {
+    const involved = triggered(account('a.keller@acme.example', '8f2c'));
+    for (const signIn of [token('ann-ci'), account('ann@acme.example', '1'), account('a.keller@acme.example', '8f2c')])
+      expect(isInvolved(personOf(signIn, people), involved, people)).toBe(true);
+    expect(remainingApprovers(['mlro', 'head'], people, involved).map(({ id }) => id)).toEqual(['head']);
+  });
+
+  it('excludes an account without a person by its subject: its address may have changed since', () => {
+    const involved = triggered(account('dora@acme.example', '77'));
+    expect(isInvolved(personOf(account('d.meyer@acme.example', '77'), people), involved, people)).toBe(true);
+    expect(remainingApprovers([`${ISSUER} 77`, 'head'], people, involved).map(({ id }) => id)).toEqual(['head']);
+  });
+
+  it('excludes an author whom people name only since', () => {
+    const author: PersonRef = { person: `${ISSUER} 8f2c`, name: 'x (0123)', principal: `${ISSUER} 8f2c` };
+    expect(isInvolved(ann, { authors: [author] }, people)).toBe(true);
+  });
+
+  it('excludes nobody else', () => {
+    const others = [account('a.keller@acme.example', '9'), account('bob@acme.example', '2'), token('carl')];
+    for (const signIn of others) expect(isInvolved(ann, triggered(signIn), people)).toBe(false);
+  });
+});
+
+describe('who triggered a run, known by name only', () => {
+  const excludes = (person: PersonRef, triggeredBy: string) => isInvolved(person, { triggeredBy, authors: [] }, people);
+
+  it('excludes whoever has an account mapped by its subject: an unknown address may be its', () => {
+    const signIns = [token('ann-cli'), account('a.keller@acme.example', '8f2c')];
+    for (const signIn of signIns) expect(excludes(personOf(signIn, people), 'a.keller@acme.example')).toBe(true);
+    // A user of the shell may call himself anything.
+    expect(isInvolved(ann, { authors: [shellPerson('a.keller@acme.example')] }, people)).toBe(true);
+  });
+
+  it("excludes nobody for another person's account, and nobody whose accounts are all known by address", () => {
+    expect(excludes(ann, 'bob@acme.example')).toBe(false);
+    expect(excludes(ann, 'carl')).toBe(false);
+    expect(excludes({ person: 'head', name: 'head', principal: 'token:x' }, 'a.keller@acme.example')).toBe(false);
+  });
+});
+
+describe('look-alikes', () => {
+  const KELVIN = '\u212A';
+  const kim = peopleSchema.parse({ kim: { accounts: ['kim@kern.example', 'j\u00f6rg@z\u00fcrich.example'] } });
+  const kimRef = (name: string, sub = '5') => personOf(account(name, sub), kim);
+
+  it.each([`${KELVIN}im@kern.example`, `kim@${KELVIN}ern.example`, 'kim@kern.exampl\uff45'])(
+    '%j is another person',
+    (name) => {
+      const other = kimRef(name);
+      expect(other.person).toBe(`${ISSUER} 5`);
+      expect(approverOf(other, ['kim@kern.example'], undefined)).toBeUndefined();
+      expect(keyOfEntry(name, kim)).toBeUndefined();
+      const involved = { triggeredBy: name, triggeredBySubject: other.principal, authors: [other] };
+      expect(isInvolved(kimRef('kim@kern.example', '6'), involved, kim)).toBe(false);
+    },
+  );
+
+  it.each(['KIM@Kern.example', 'jo\u0308rg@Z\u00fcrich.example', 'j\u00f6rg@xn--zrich-kva.example'])(
+    '%j is the same account',
+    (name) => {
+      expect(kimRef(name).person).toBe('kim');
+    },
+  );
 });
 
 describe('remainingApprovers', () => {

@@ -42,7 +42,8 @@ export function correctionsAccess(
     sendCorrection: async (id, reason) => {
       const found = await requireOne(id);
       assertOperator(principal);
-      const { correction, record } = await sendCorrection(found, auditActor(principal, reason), ports);
+      const actor = { ...auditActor(principal, reason), subject: principal.subject };
+      const { correction, record } = await sendCorrection(found, actor, ports);
       return { correction, run: record.id };
     },
     dismissCorrection: async (id, reason) => {

@@ -57,6 +57,7 @@ export function runsAccess(
         again,
         unfinished,
         by: principal.name,
+        bySubject: principal.subject,
       };
       return requestRun(request, ports, { from: principal.from });
     },

@@ -1,4 +1,5 @@
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
+import { asciiLowerCase, foldText } from '../../base/text/fold.ts';
 
 /** `recipients` of an org.yaml. */
 export interface RecipientAllowList {
@@ -16,7 +17,10 @@ const MAX_LOCAL_LENGTH = 64;
 const MAX_DOMAIN_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
-/** A domain in canonical form: lower case, IDN as ASCII. Undefined for anything else, including IP addresses. */
+/**
+ * A domain in canonical form: lower case, IDN as ASCII. Undefined for anything else, including IP addresses, and letters that
+ * only look like those of another domain (`domainToASCII` turns the Kelvin sign into `k`).
+ */
 export function canonicalDomain(domain: string): string | undefined {
   // `domainToASCII` parses URLs: it would accept a port, a path or a percent escape.
   if (!UNICODE_DOMAIN.test(domain)) return undefined;
@@ -25,8 +29,20 @@ export function canonicalDomain(domain: string): string | undefined {
   const last = labels.at(-1);
   if (ascii.length > MAX_DOMAIN_LENGTH || labels.length < 2 || last === undefined || /^\d+$/.test(last))
     return undefined;
-  return labels.every((label) => label.length <= MAX_LABEL_LENGTH && LABEL.test(label)) ? ascii : undefined;
+  if (!labels.every((label) => label.length <= MAX_LABEL_LENGTH && LABEL.test(label))) return undefined;
+  return domain.split('.').every((label, index) => isSpellingOf(label, labels[index] ?? '')) ? ascii : undefined;
 }
+
+/** Whether a label differs from its canonical form in nothing but case and the encoding of accents. */
+const isSpellingOf = (label: string, ascii: string): boolean =>
+  /^\p{ASCII}*$/u.test(label) || lowerCaseOf(foldText(label)) === domainToUnicode(ascii);
+
+/** Lower case without letters that become ASCII. */
+const lowerCaseOf = (text: string): string =>
+  text.replace(/\P{ASCII}/gu, (letter) => {
+    const lower = letter.toLowerCase();
+    return /\p{ASCII}/u.test(lower) ? letter : lower;
+  });
 
 /**
  * An address in canonical form: the ASCII local part as written, and a canonical domain. Undefined for anything else, so
@@ -41,7 +57,21 @@ export function canonicalAddress(address: string): string | undefined {
 }
 
 /** The same for all spellings of a mailbox: servers in use ignore case. */
-export const addressKey = (address: string): string | undefined => canonicalAddress(address)?.toLowerCase();
+export function addressKey(address: string): string | undefined {
+  const canonical = canonicalAddress(address);
+  return canonical === undefined ? undefined : asciiLowerCase(canonical);
+}
+
+/**
+ * The same for all spellings of an account: what has an "@" is compared as an address, which may have letters that no
+ * recipient may have; everything else as it is.
+ */
+export function accountKey(account: string): string {
+  const at = account.lastIndexOf('@');
+  if (at < 0) return account;
+  const domain = account.slice(at + 1);
+  return `${foldText(account.slice(0, at))}@${canonicalDomain(domain) ?? foldText(domain)}`;
+}
 
 /**
  * Why this address may not get the organization's reports, as the end of a sentence; undefined when it may.

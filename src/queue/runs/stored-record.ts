@@ -24,6 +24,7 @@ const orderSchema = z.object({
   slot: z.string(),
   trigger: z.enum(TRIGGERS),
   by: z.string().exactOptional(),
+  bySubject: z.string().exactOptional(),
   priority: z.enum(PRIORITIES),
   period: periodSchema,
   sectionPeriods: z.record(z.string(), periodSchema).exactOptional(),

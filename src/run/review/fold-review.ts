@@ -139,9 +139,10 @@ function mayApprove(
 }
 
 /** Whether `four_eyes` excludes somebody: who triggered the run, and the authors of what is printed. */
-function isExcluded({ authors }: Progress, { approval, people, triggered_by }: ReviewInputs, by: ReviewActor): boolean {
+function isExcluded({ authors }: Progress, inputs: ReviewInputs, by: ReviewActor): boolean {
+  const { approval, people, triggered_by: triggeredBy, triggered_by_subject: triggeredBySubject } = inputs;
   if (approval?.four_eyes !== true) return false;
-  return isInvolved(by, { triggeredBy: triggered_by, authors: [...authors.values()].flat() }, people);
+  return isInvolved(by, { triggeredBy, triggeredBySubject, authors: [...authors.values()].flat() }, people);
 }
 
 /** Those of the approvers whom `four_eyes` excludes, and the authors of what is printed. */

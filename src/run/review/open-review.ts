@@ -44,6 +44,7 @@ export const orderOf = (order: RunOrder): RunOrder => ({
   slot: order.slot,
   trigger: order.trigger,
   ...(order.by === undefined ? {} : { by: order.by }),
+  ...(order.bySubject === undefined ? {} : { bySubject: order.bySubject }),
   priority: order.priority,
   period: order.period,
   ...(order.sectionPeriods === undefined ? {} : { sectionPeriods: order.sectionPeriods }),

@@ -25,6 +25,8 @@ export const reviewInputsSchema = z.object({
   people: peopleSchema.default({}),
   /** `RunOrder.by`; absent for scheduled runs. */
   triggered_by: z.string().optional(),
+  /** `RunOrder.bySubject`; absent also in what an older version has stored. */
+  triggered_by_subject: z.string().optional(),
 });
 
 export type ReviewInputs = Readonly<z.infer<typeof reviewInputsSchema>>;
@@ -38,7 +40,7 @@ export const isReviewed = (
 /** What the review of these figures depends on. @param dataset judged */
 export function createReviewInputs(
   dataset: Dataset,
-  order: Pick<RunOrder, 'by'>,
+  order: Pick<RunOrder, 'by' | 'bySubject'>,
   definition: Definition,
   settings: Pick<OrgSettings, 'people'>,
   { conditions }: ConditionResults,
@@ -62,6 +64,7 @@ export function createReviewInputs(
     ...(approval === undefined ? {} : { approval }),
     people: settings.people ?? {},
     ...(order.by === undefined ? {} : { triggered_by: order.by }),
+    ...(order.bySubject === undefined ? {} : { triggered_by_subject: order.bySubject }),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent, AuditLog } from '../audit-log.ts';
 import type { Correction } from './correction.ts';
-import type { CorrectionService } from './correction-service.ts';
+import type { CorrectionService, Sender } from './correction-service.ts';
 
 interface Ports {
   readonly corrections: Pick<CorrectionService, 'send' | 'dismiss'>;
@@ -19,11 +19,11 @@ const record = (
 /** Sends a corrected edition, and records the decision in the audit log. Throws `correction.conflict`. */
 export async function sendCorrection(
   correction: Correction,
-  actor: AuditActor,
+  actor: AuditActor & Pick<Sender, 'subject'>,
   ports: Ports,
 ): Promise<{ readonly correction: Correction; readonly record: RunRecord }> {
-  const { by, reason } = actor;
-  const sent = await ports.corrections.send(correction, { by, reason });
+  const { by, subject, reason } = actor;
+  const sent = await ports.corrections.send(correction, { by, subject, reason });
   // Somebody may have sent it before, or at the same time: that decision stands, and is in the log.
   const { decision } = sent.correction;
   if (correction.state === 'open' && decision?.by === by && decision.reason === reason)

@@ -46,6 +46,9 @@ export interface CorrectionView extends Correction {
   }[];
 }
 
+/** Who sends a corrected edition. `subject`: of the sign-in; absent for the shell and Docket. */
+export type Sender = DecisionAuthor & { readonly subject?: string | undefined };
+
 /** Corrections, and decisions about them. Ids may be prefixes: `83b1c195-1`. Throws `redis.unreachable`, `archive.*`. */
 export interface CorrectionService {
   /** Newest first. @param orgs `*`: of all organizations */
@@ -56,10 +59,7 @@ export interface CorrectionService {
    * Sends a corrected edition: opens its run, once. The same decision may be repeated. Throws `correction.conflict` where it
    * was dismissed, withdrawn or replaced, and `approval.unreachable` where too few people could approve what this person sends.
    */
-  send(
-    correction: Correction,
-    by: DecisionAuthor,
-  ): Promise<{ readonly correction: Correction; readonly record: RunRecord }>;
+  send(correction: Correction, by: Sender): Promise<{ readonly correction: Correction; readonly record: RunRecord }>;
   /** Throws `correction.conflict` where it was decided otherwise. */
   dismiss(correction: Correction, by: DecisionAuthor): Promise<Correction>;
   /** Opens the run of a correction that was decided to be sent, where its record is missing. */
@@ -112,14 +112,17 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
   };
 
   /** Before the decision, which cannot be taken back: a run without an approver would wait forever. */
-  const assertSendable = async ({ run, number }: Correction, by: string): Promise<void> => {
+  const assertSendable = async (
+    { run, number }: Correction,
+    { by, subject }: Omit<Sender, 'reason'>,
+  ): Promise<void> => {
     const now = (await ofRun(run)).find((one) => one.number === number);
     if (by === DOCKET || now?.state !== 'open') return;
     const figures = await loadFigures(await requireEdition(run), corrections);
-    assertApprovable(await frozenOfEdition(figures, definitions, settingsNow(run.org)), by);
+    assertApprovable(await frozenOfEdition(figures, definitions, settingsNow(run.org)), { by, bySubject: subject });
   };
 
-  const openRun = async (correction: Correction, by: string): Promise<RunRecord> => {
+  const openRun = async (correction: Correction, { by, subject }: Omit<Sender, 'reason'>): Promise<RunRecord> => {
     const { run } = correction;
     const edition = await requireEdition(run);
     const figures = await loadFigures(edition, corrections);
@@ -132,6 +135,7 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
       slot,
       trigger: 'on_demand',
       by,
+      ...(subject === undefined ? {} : { bySubject: subject }),
       priority: by === DOCKET ? 'scheduled' : 'on_demand',
       period: edition.manifest.period,
       ...(edition.manifest.section_periods === undefined ? {} : { sectionPeriods: edition.manifest.section_periods }),
@@ -174,8 +178,8 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
       return viewOf(correction, await requireEdition(correction.run), ports);
     },
 
-    send: async (correction, { by, reason }) => {
-      await assertSendable(correction, by);
+    send: async (correction, { by, subject, reason }) => {
+      await assertSendable(correction, { by, subject });
       const decided = await decide(
         correction,
         (seq) => ({
@@ -184,12 +188,13 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
           type: 'sent',
           correction: correction.number,
           by,
+          ...(subject === undefined ? {} : { subject }),
           reason,
           run: runId(correction.run.org, correction.run.report, correctionSlot(correction)),
         }),
         ({ state }) => state === 'sent',
       );
-      return { correction: decided, record: await openRun(decided, decided.decision?.by ?? by) };
+      return { correction: decided, record: await openRun(decided, decided.decision ?? { by, subject }) };
     },
 
     dismiss: async (correction, { by, reason }) =>
@@ -199,7 +204,7 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
         (now) => now.state === 'dismissed' && now.decision?.by === by && now.decision.reason === reason,
       ),
 
-    reopen: (correction) => openRun(correction, correction.decision?.by ?? DOCKET),
+    reopen: (correction) => openRun(correction, correction.decision ?? { by: DOCKET }),
   };
 }
 

@@ -32,6 +32,8 @@ export interface Correction {
   readonly decision: {
     readonly at: number;
     readonly by: string;
+    /** Of the sign-in of who sent it; absent for the shell, Docket, and in older events. */
+    readonly subject?: string;
     readonly reason: string;
     /** The run that sends the corrected edition. */
     readonly run: string | null;
@@ -87,5 +89,7 @@ function changedBy(
   if (state !== 'open') return {};
   if (event.type === 'withdrawn') return { state: 'withdrawn' };
   const { at, by, reason } = event;
-  return { state: event.type, decision: { at, by, reason, run: event.type === 'sent' ? event.run : null } };
+  if (event.type === 'dismissed') return { state: 'dismissed', decision: { at, by, reason, run: null } };
+  const { run, subject } = event;
+  return { state: 'sent', decision: { at, by, ...(subject === undefined ? {} : { subject }), reason, run } };
 }

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import { approverOf, approvers, remainingApprovers } from '../../definitions/people.ts';
+import { approverOf, approvers, remainingApprovers, triggerPerson } from '../../definitions/people.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { ReviewNews } from '../../deliver/notices/review-notice.ts';
@@ -24,7 +24,7 @@ export interface DueNotice {
 }
 
 export interface NoticeScope {
-  readonly order: Pick<RunOrder, 'by'>;
+  readonly order: Pick<RunOrder, 'by' | 'bySubject'>;
   readonly definition: Pick<Definition, 'owner' | 'approval'>;
   readonly settings: Pick<OrgSettings, 'people'>;
   readonly events: readonly ReviewEvent[];
@@ -83,7 +83,7 @@ function toApprovers(
   const { people } = settings;
   const { content, approvals, need } = state;
   const given = new Set(approvals.map(({ by }) => approverOf(by, approval.by, people)));
-  const involved = { triggeredBy: order.by, authors: authorsOf(events) };
+  const involved = { triggeredBy: order.by, triggeredBySubject: order.bySubject, authors: authorsOf(events) };
   const asked = approval.four_eyes
     ? remainingApprovers(approval.by, people, involved)
     : approvers(approval.by, people).filter(({ canSignIn }) => canSignIn);
@@ -104,10 +104,12 @@ function toApprovers(
   });
 }
 
-/** The owner, and who triggered the run where that name has an address. */
+/** The owner, and who triggered the run where an address of theirs is known. */
 function authors({ order, settings }: NoticeScope, owner: string): readonly string[] {
-  const [trigger] = order.by === undefined ? [] : approvers([order.by], settings.people);
-  const address = trigger?.email === undefined ? undefined : canonicalAddress(trigger.email);
+  const { people } = settings;
+  const names = [triggerPerson(order, people)?.person, order.by].flatMap((name) => name ?? []);
+  const email = approvers(names, people).find((each) => each.email !== undefined)?.email;
+  const address = email === undefined ? undefined : canonicalAddress(email);
   return [...new Set([owner, ...(address === undefined ? [] : [address])])];
 }
 

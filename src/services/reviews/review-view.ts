@@ -42,7 +42,8 @@ export function reviewersOf(review: LoadedReview, at: number): readonly string[]
   const approval = inputs?.approval;
   if (inputs === undefined || approval === undefined) return [];
   const { by, four_eyes: fourEyes } = approval;
-  const involved = fourEyes ? { triggeredBy: inputs.triggered_by, authors: authorsOf(events) } : { authors: [] };
+  const { triggered_by: triggeredBy, triggered_by_subject: triggeredBySubject } = inputs;
+  const involved = fourEyes ? { triggeredBy, triggeredBySubject, authors: authorsOf(events) } : { authors: [] };
   const given = new Set(state.approvals.map((each) => approverOf(each.by, by, inputs.people)));
   return remainingApprovers(by, inputs.people, involved)
     .filter(({ id, name }) => !given.has(id) && wouldCount(review, { person: id, name, principal: id }, at))

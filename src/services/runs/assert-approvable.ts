@@ -2,22 +2,31 @@ import { DocketError } from '../../base/error.ts';
 import { remainingApprovers } from '../../definitions/people.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+
+/** Who triggers a run: neither field for a schedule, `by` alone for a user of the shell. */
+export interface Requester {
+  readonly by?: RunOrder['by'] | undefined;
+  readonly bySubject?: RunOrder['bySubject'] | undefined;
+}
 
 /**
  * Under `four_eyes` who triggers a run cannot approve it. Throws `approval.unreachable` where too few people remain: the run
  * would wait forever.
- *
- * @param by name of who triggers it; undefined: a schedule
  */
 export function assertApprovable(
   {
     definition: { approval },
     settings: { people },
   }: { readonly definition: Definition; readonly settings: OrgSettings },
-  by: string | undefined,
+  { by, bySubject }: Requester,
 ): void {
   if (approval?.four_eyes !== true) return;
-  const remaining = remainingApprovers(approval.by, people, { triggeredBy: by, authors: [] });
+  const remaining = remainingApprovers(approval.by, people, {
+    triggeredBy: by,
+    triggeredBySubject: bySubject,
+    authors: [],
+  });
   if (remaining.length >= approval.need) return;
   throw new DocketError('approval.unreachable', 'If you trigger this run, too few people can approve it.', {
     expected: `${approval.need} of approval.by who did not trigger it (four_eyes)`,

@@ -38,6 +38,8 @@ export interface TriggerRequest {
   readonly delayMs?: number;
   /** Name of the token or of the shell's user. */
   readonly by?: string;
+  /** Subject of the sign-in of who triggers it; absent for the shell's user. */
+  readonly bySubject?: string;
   /** Called if this request has opened the run, while it is enqueued: also where that then fails. */
   readonly onOpened?: (record: RunRecord) => Promise<void>;
 }
@@ -81,7 +83,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   const { definition, settings, slot } = request;
   if (request.deliver && request.trigger !== 'schedule') {
     assertRecipientsAllowed(definition, settings);
-    assertApprovable(request, request.by);
+    assertApprovable(request, request);
   }
   const now = ports.clock.now();
   const scheduled = 'scheduled' in slot;
@@ -97,6 +99,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       ...(request.period === undefined ? {} : { period: request.period }),
       deliver: request.deliver,
       ...(request.by === undefined ? {} : { by: request.by }),
+      ...(request.bySubject === undefined ? {} : { bySubject: request.bySubject }),
       now,
     }),
     ...(scheduled ? {} : { asked: requestFingerprint(request) }),

@@ -120,6 +120,7 @@ describe('an Idempotency-Key', () => {
   it('is refused with another priority, and is another run of another report', async () => {
     const first = await post({ priority: 'backfill' });
     expect(first.status).toBe(202);
+    expect(await bench.runs.get(first.id ?? '')).toMatchObject({ by: 'ops', bySubject: 'token:ops' });
     expect(await post({ priority: 'backfill' })).toEqual(first);
     expect(await post({ priority: 'on_demand' })).toMatchObject({ status: 409, code: 'run.conflict' });
     expect(await post({})).toMatchObject({ status: 409 });

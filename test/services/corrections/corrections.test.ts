@@ -78,11 +78,16 @@ describe('the watch of a delivered edition', () => {
     ]);
     expect(await service.find(found?.id ?? '', ['other'])).toBeUndefined();
 
-    const sent = await service.send(found!, { by: 'anna', reason: 'the register was late' });
+    const sent = await service.send(found!, {
+      by: 'anna',
+      subject: 'https://id.example 7',
+      reason: 'the register was late',
+    });
     expect(sent.record).toMatchObject({
       corrects: first.id,
       slot: `correction:${first.id}:1`,
       by: 'anna',
+      bySubject: 'https://id.example 7',
       state: 'queued',
     });
     expect((await service.send(found!, { by: 'eva', reason: 'again' })).record.id).toBe(sent.record.id);

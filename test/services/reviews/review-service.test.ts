@@ -95,6 +95,25 @@ test('four eyes: who triggered it cannot approve, whatever they sign in with; wi
   expect((await free.service.approve(RUN.id, free.content, 'x', MIA)).state.phase).toBe('ready');
 });
 
+test('four eyes: an account that people maps by its subject is its person, whatever address it has', async () => {
+  const people = { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['8f2c'] } };
+  const mia = { name: 'm.lro@acme.example', kind: 'account', subject: 'https://id.example 8f2c' } as const;
+  const notAllowed = { code: 'review.not_allowed' };
+  const inputs = { ...REVIEW_INPUTS, people, triggered_by: mia.name };
+  // An older version has stored the name alone: it may be hers.
+  for (const frozen of [inputs, { ...inputs, triggered_by_subject: mia.subject }]) {
+    const { service, content } = await opened(frozen);
+    for (const signIn of [mia, MIA])
+      await expect(service.approve(RUN.id, content, 'x', signIn)).rejects.toMatchObject(notAllowed);
+    expect((await service.view(RUN.id, CFO))?.reviewers).toEqual(['cfo@acme.example']);
+    expect((await service.approve(RUN.id, content, 'x', CFO)).state.phase).toBe('ready');
+  }
+  // Of two accounts the other one has triggered it.
+  const other = { ...inputs, triggered_by_subject: 'https://id.example 77' };
+  const { service, content } = await opened(other);
+  expect((await service.approve(RUN.id, content, 'x', MIA)).state.phase).toBe('ready');
+});
+
 test('what another run has delivered meanwhile is told, and approved only by a reviewer who insists', async () => {
   const sent: EarlierDelivery[] = [];
   const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { assertApprovable } from '../../../src/services/runs/assert-approvable.ts';
 import { definitionOf, settingsOf } from '../../support/reports.ts';
 
-const people = { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['mia@acme.example'] } };
+const people = { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['mia@acme.example', '8f2c'] } };
 const report = (need: number, fourEyes = true) => ({
   definition: definitionOf([{ id: 'kpis', metrics: ['profiles.created'] }], {
     approval: { by: ['mlro', 'cfo'], need, four_eyes: fourEyes, otherwise: 'hold' },
   }),
   settings: settingsOf({ people }),
 });
-const codeOf = (of: ReturnType<typeof report>, by: string | undefined) => {
+const codeOf = (of: ReturnType<typeof report>, by: string | undefined, bySubject?: string) => {
   try {
-    assertApprovable(of, by);
+    assertApprovable(of, { by, bySubject });
     return null;
   } catch (thrown) {
     return (thrown as { code?: string }).code;
@@ -29,4 +29,6 @@ test('a run that too few others could approve is not triggered', () => {
     null,
   ]);
   expect(codeOf(report(2, false), 'mia')).toBeNull();
+  // An account that people maps by its subject, whatever its address.
+  expect(codeOf(report(2), 'm.lro@acme.example', 'https://id.example 8f2c')).toBe(unreachable);
 });

@@ -170,7 +170,12 @@ export const correctionBody = ({ id, run, state, foundAt, material, total, chang
     status_before: statusBefore ?? null,
     status_after: statusAfter ?? null,
   })),
-  decision: decision && { ...decision, at: isoInstant(decision.at) },
+  decision: decision && {
+    at: isoInstant(decision.at),
+    by: decision.by,
+    reason: decision.reason,
+    run: decision.run,
+  },
 });
 
 export const correctionViewBody = (view: CorrectionView) => ({

@@ -44,8 +44,8 @@ export const correctionEventSchema = z.discriminatedUnion('type', [
   z.object({ ...decision, type: z.literal('dismissed') }),
   /** The owner of the report was notified, or cannot be. */
   z.object({ ...base, type: z.literal('notified') }),
-  /** A corrected edition is sent by this run. */
-  z.object({ ...decision, type: z.literal('sent'), run: z.string() }),
+  /** A corrected edition is sent by this run. `subject`: of the sign-in; absent for the shell, Docket, and older versions. */
+  z.object({ ...decision, type: z.literal('sent'), run: z.string(), subject: z.string().exactOptional() }),
   /** That run has ended, and nobody received the corrected edition: it is not opened again. */
   z.object({ ...base, type: z.literal('ended') }),
 ]);
