@@ -18,6 +18,7 @@ import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
+import { asciiLowerCase } from '../base/text/fold.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import { type Definitions, summariesOf } from '../definitions/load/load-definitions.ts';
@@ -117,7 +118,7 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
     loginThrottle: createLoginThrottle({ clock, log }),
     limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
-    names: [host.toLowerCase(), ...names, ...(callback === undefined ? [] : [new URL(callback).hostname])],
+    names: [asciiLowerCase(host), ...names, ...(callback === undefined ? [] : [new URL(callback).hostname])],
   };
 }
 

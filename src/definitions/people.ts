@@ -175,7 +175,7 @@ export function isInvolved(
 
 /**
  * Whether an address of somebody who is known by name only may be that of an account of the person that `people` maps by its
- * subject, whose address nobody knows. Not if it is the account of another person.
+ * subject, whose address is not known. Not if it is the account of another person.
  */
 function mayHaveAddress({ person }: PersonRef, name: string, people: People | undefined): boolean {
   const accounts = personAt(people, person)?.accounts ?? [];

@@ -163,7 +163,7 @@ describe('who triggered a run, as they signed in', () => {
 describe('who triggered a run, known by name only', () => {
   const excludes = (person: PersonRef, triggeredBy: string) => isInvolved(person, { triggeredBy, authors: [] }, people);
 
-  it('excludes whoever has an account mapped by its subject: an unknown address may be its', () => {
+  it('excludes everyone who has an account mapped by its subject: an unknown address may be its', () => {
     const signIns = [token('ann-cli'), account('a.keller@acme.example', '8f2c')];
     for (const signIn of signIns) expect(excludes(personOf(signIn, people), 'a.keller@acme.example')).toBe(true);
     // A user of the shell may call himself anything.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { asciiLowerCase } from '../text/fold.ts';
 import { senderAddress } from './mail-sender.ts';
 
 const token = (what: string) => z.string().regex(/^[^\s\p{Cc}]{1,320}$/u, { error: what });
@@ -33,7 +34,7 @@ export const smtpVariables = {
 
 /** Whether a signature of the domain is DKIM-aligned with this sender: the same domain or a parent. */
 export function signsFor(domain: string, sender: string): boolean {
-  const host = sender.slice(sender.lastIndexOf('@') + 1).toLowerCase();
+  const host = asciiLowerCase(sender.slice(sender.lastIndexOf('@') + 1));
   return host === domain || host.endsWith(`.${domain}`);
 }
 

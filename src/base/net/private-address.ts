@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { asciiLowerCase } from '../text/fold.ts';
 
 /**
  * IANA's special-purpose registries (RFC 6890 and later additions): loopback, private networks, link-local, cloud metadata,
@@ -138,5 +139,5 @@ export const isPrivateHost = (host: string): boolean =>
 export function normalizeHost(host: string): string {
   const plain = host.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const url = isIP(plain) === 6 ? `http://[${stripZoneId(plain)}]` : `http://${plain}`;
-  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : plain.toLowerCase();
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : asciiLowerCase(plain);
 }

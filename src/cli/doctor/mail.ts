@@ -4,6 +4,7 @@ import { signsFor } from '../../base/config/smtp-variables.ts';
 import type { AppContext } from '../../base/context.ts';
 import { isErrno } from '../../base/errno.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { targetOf } from '../../definitions/schema/kinds.ts';
@@ -93,7 +94,7 @@ export async function checkMailServers(jobs: Definitions, context: AppContext): 
   if (orgs.some(({ id, smtp }) => mailing.has(id) && smtp?.from === undefined)) {
     const from = config.MAIL_FROM === undefined ? undefined : senderAddress(config.MAIL_FROM);
     const domain =
-      from === undefined ? undefined : await lookUpDomain(from.slice(from.lastIndexOf('@') + 1).toLowerCase());
+      from === undefined ? undefined : await lookUpDomain(asciiLowerCase(from.slice(from.lastIndexOf('@') + 1)));
     findings.push({ what: 'Sender (MAIL_FROM)', ...evaluateSender(from, domain, dkim?.domain) });
   }
   const dkimCheck = (what: string, { key, domain }: NonNullable<typeof dkim>, where: string) =>

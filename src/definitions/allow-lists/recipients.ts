@@ -73,6 +73,10 @@ export function accountKey(account: string): string {
   return `${foldText(account.slice(0, at))}@${canonicalDomain(domain) ?? foldText(domain)}`;
 }
 
+/** What recipients are searched by for a text that somebody typed: their domains are stored as ASCII. */
+export const recipientSearchText = (text: string): string =>
+  text.includes('@') ? accountKey(text) : /^\p{ASCII}*$/u.test(text) ? text : (canonicalDomain(text) ?? text);
+
 /**
  * Why this address may not get the organization's reports, as the end of a sentence; undefined when it may.
  * A domain of the list allows exactly that domain: `acme.example` allows neither `sub.acme.example` nor

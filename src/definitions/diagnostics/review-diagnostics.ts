@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../base/time.ts';
+import { accountKey } from '../allow-lists/recipients.ts';
 import { approvers, keyOfEntry } from '../people.ts';
 import type { OrgFile, OrgSettings } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
@@ -155,7 +156,7 @@ export function peopleDiagnostics(source: SourceFile, { people = {} }: Pick<OrgF
   const owners = new Map<string, string>();
   const found: Diagnostic[] = [];
   const claim = (kind: string, text: string, key: string, path: readonly (string | number)[]): void => {
-    const canonical = `${kind} ${text.toLowerCase()}`;
+    const canonical = `${kind} ${kind === 'account' ? accountKey(text) : text.toLowerCase()}`;
     const owner = owners.get(canonical);
     if (owner === undefined) owners.set(canonical, key);
     else if (owner !== key) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '../../base/sha256.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
 import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
 
 /**
@@ -144,7 +145,7 @@ export const hashTagOfDelivery = (id: string): string => id.slice(0, -ID_HALF_LE
 
 /** The id of a notice to an owner. A held run gets a second notice after its release, which is a delivery of its own. */
 export function noticeId(run: string, owner: string, held: boolean): string {
-  const mailbox = owner.toLowerCase();
+  const mailbox = asciiLowerCase(owner);
   return deliveryId(run, NOTICE_TARGET, held ? `held ${mailbox}` : mailbox);
 }
 

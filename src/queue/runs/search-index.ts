@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
@@ -141,7 +142,7 @@ export function redisSearchIndex(
       return count;
     }),
     findRecipients: mapped(async (text, orgs) => {
-      const part = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+      const part = asciiLowerCase(text);
       const visible = orgs === '*' ? undefined : new Set(orgs);
       const found = new Map<string, IndexedRecipient>();
       let cursor = '0';

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { toSingleLine } from '../../base/text/bidi.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
@@ -73,7 +74,7 @@ export const createCorrectionNotifier =
     const { run, number, foundAt } = correction;
     const { definition, settings } = frozen;
     const recipient = canonicalAddress(definition.owner) ?? definition.owner;
-    const id = deliveryId(run.id, NOTICE_TARGET, `correction ${number} ${recipient.toLowerCase()}`);
+    const id = deliveryId(run.id, NOTICE_TARGET, `correction ${number} ${asciiLowerCase(recipient)}`);
     const { state } = await sendNotice(
       { id, run: run.id, org: run.org, report: run.report, target: NOTICE_TARGET, recipient },
       () => buildCorrectionNotice(correction, edition, settings, runPageUrl(publicUrl, run.id)),

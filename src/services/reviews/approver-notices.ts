@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { AttemptRecord } from '../../deliver/archive/attempt-log.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
@@ -63,7 +64,7 @@ export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
   const sendOne = async (review: NoticeReview, { key, recipient, at, news }: DueNotice): Promise<boolean> => {
     const { order, definition, settings } = review;
     const { id: run, org, report } = order;
-    const id = deliveryId(run, NOTICE_TARGET, `${key} ${recipient.toLowerCase()}`);
+    const id = deliveryId(run, NOTICE_TARGET, `${key} ${asciiLowerCase(recipient)}`);
     const known = await ledger.find(id);
     if (known !== undefined && known.state !== 'pending' && known.state !== 'sending') return true;
     const archived = known === undefined ? await archivedState(reviews, order, id) : undefined;

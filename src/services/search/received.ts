@@ -1,5 +1,6 @@
 import { DocketError, toDocketError } from '../../base/error.ts';
-import { addressKey } from '../../definitions/allow-lists/recipients.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
+import { addressKey, recipientSearchText } from '../../definitions/allow-lists/recipients.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
@@ -82,7 +83,8 @@ export async function findNames(
   orgs: readonly string[] | '*',
   index: Pick<SearchIndex, 'findRecipients'>,
 ): Promise<readonly string[]> {
-  const found = exactOr(text.trim(), await index.findRecipients(text.trim(), orgs));
+  const wanted = recipientSearchText(text.trim());
+  const found = exactOr(wanted, await index.findRecipients(wanted, orgs));
   if (found.length <= MAX_RECIPIENTS) return found.map(({ name }) => name);
   throw new DocketError('usage.invalid', 'Too many recipients match.', {
     expected: `a text that at most ${MAX_RECIPIENTS} recipients contain`,
@@ -155,6 +157,3 @@ export function recipientTerm(recipient: string): string {
   }
   return kept.replace(/\/+$/, '') || text;
 }
-
-/** As Redis does it. */
-const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -1,12 +1,13 @@
 import { DocketError, toDocketError } from '../../base/error.ts';
+import { foldText } from '../../base/text/fold.ts';
 import { parsePeriod, resolvePeriod } from '../../definitions/periods/period.ts';
 import type { DayRange } from '../../run/run-record.ts';
 
 /** What somebody typed into the search box. */
 export interface SearchQuery {
-  /** Lower case, without the words that name a period. */
+  /** As `foldText`, without the words that name a period. */
   readonly words: readonly string[];
-  /** All words, lower case: a report may be called after a month. */
+  /** All words: a report may be called after a month. */
   readonly allWords: readonly string[];
   /** The days that the text names; runs match whose period begins on one of them. */
   readonly period: (DayRange & { readonly label: string }) | null;
@@ -34,7 +35,7 @@ const MIN_MONTH_LETTERS = 3;
 
 /** @param now epoch ms; a month, week or quarter without a year is the last one that has begun, by days in UTC */
 export function parseSearch(text: string, now: number): SearchQuery {
-  const allWords = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const allWords = foldText(text).split(/\s+/).filter(Boolean);
   const [only] = allWords;
   const isId = allWords.length === 1 && only !== undefined && only.length <= 32 && /^[0-9a-f]+$/.test(only);
   const idPrefix = isId && only.length >= MIN_ID_DIGITS ? only : null;
@@ -78,7 +79,8 @@ function periodOfWord(word: string, year: string | undefined, now: number): Sear
 }
 
 /** 1 to 12; undefined for other words. */
-function monthOf(word: string): number | undefined {
+function monthOf(typed: string): number | undefined {
+  const word = typed.toLowerCase();
   if (word.length < MIN_MONTH_LETTERS) return undefined;
   const index = MONTHS.findIndex((names) =>
     names.some((name) => name === word || (word.length === MIN_MONTH_LETTERS && name.startsWith(word))),

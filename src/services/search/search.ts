@@ -1,3 +1,4 @@
+import { recipientSearchText } from '../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { newestFirst } from '../../queue/runs/run-index.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
@@ -133,9 +134,10 @@ async function searchRecipients(
   orgs: readonly string[] | '*',
   ports: SearchPorts,
 ): Promise<SearchGroup<FoundRecipient>> {
-  const longest = [...words].sort((one, other) => other.length - one.length)[0] ?? '';
+  const parts = words.map(recipientSearchText);
+  const longest = [...parts].sort((one, other) => other.length - one.length)[0] ?? '';
   if (longest.length < MIN_RECIPIENT_LETTERS) return none;
-  const others = words.filter((word) => word !== longest);
+  const others = parts.filter((part) => part !== longest);
   const containing = (await ports.searchIndex.findRecipients(longest, orgs)).filter(({ name }) =>
     others.every((word) => name.includes(word)),
   );

@@ -5,6 +5,7 @@ import {
   canonicalAddress,
   canonicalDomain,
   recipientRefusal,
+  recipientSearchText,
 } from '../../../src/definitions/allow-lists/recipients.ts';
 import { cases } from '../../support/fuzz.ts';
 
@@ -65,6 +66,24 @@ test.each([
     'not a plain e-mail',
   );
 });
+
+test.each(['acme\u212Dex.example', '\u212Aern.example', '\u017Ftart.example', '\uff41cme.example', '\u0130x.example'])(
+  '%j only looks like a domain',
+  (domain) => {
+    expect(canonicalDomain(domain)).toBeUndefined();
+    const allowed = { domains: ['kern.example', 'start.example', 'acme.example', 'i\u0307x.example'], addresses: [] };
+    expect(recipientRefusal(`lead@${domain}`, allowed)).toContain('not a plain e-mail');
+  },
+);
+
+test.each(['Z\u00fcrich.example', 'Z\u00dcRICH.example', 'zu\u0308rich.example', 'XN--ZRICH-KVA.example'])(
+  '%j is one domain in all spellings, and found by each',
+  (domain) => {
+    expect(canonicalDomain(domain)).toBe('xn--zrich-kva.example');
+    expect(recipientSearchText(`Lead@${domain}`)).toBe('lead@xn--zrich-kva.example');
+    expect(recipientSearchText(`@${domain}`)).toBe('@xn--zrich-kva.example');
+  },
+);
 
 test.each([
   'lead@acme.example',

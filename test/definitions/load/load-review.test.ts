@@ -114,7 +114,12 @@ describe('reviews in definitions', () => {
   test.each([
     ['a token of two people', 'a: { tokens: [x] }\n  b: { tokens: [y, x] }', 'people.b.tokens.1'],
     [
-      'an account in other letters',
+      'an account in other letters, but not a look-alike',
+      'a: { accounts: [\u212Aim@x.example, \u00fc@x.example] }\n  b: { accounts: [kim@x.example, u\u0308@X.example] }',
+      'people.b.accounts.1',
+    ],
+    [
+      'an account of two people, in another case',
       'a: { accounts: [a@x.example] }\n  b: { accounts: [A@x.example] }',
       'people.b.accounts.0',
     ],

@@ -10,6 +10,7 @@ describe('what somebody typed', () => {
     ['October board@', ['board@'], '2026-10-01', '2026-10-31'],
     ['board@ oct 2025', ['board@'], '2025-10-01', '2025-10-31'],
     ['board@ Dezember', ['board@'], '2025-12-01', '2025-12-31'],
+    ['\u212Aim@acme.example M\u00c4RZ', ['\u212Aim@acme.example'], '2026-03-01', '2026-03-31'],
     ['board@ 2026-10', ['board@'], '2026-10-01', '2026-10-31'],
     ['weekly w46', ['weekly'], '2026-11-09', '2026-11-15'],
     ['weekly 2026-w46', ['weekly'], '2026-11-09', '2026-11-15'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accountKey } from '../../../definitions/allow-lists/recipients.ts';
 import { TOKEN_ROLES, type TokenRole } from '../tokens.ts';
 import type { AccountClaims } from './claims.ts';
 
@@ -37,7 +38,7 @@ function parseGrant(value: string): AccountAccess | undefined {
 function applies(rule: AccountRule, { subject, email, emailVerified, groups }: AccountClaims): boolean {
   if ('subject' in rule) return rule.subject === subject;
   if ('group' in rule) return groups.includes(rule.group);
-  return emailVerified && email !== undefined && email.toLowerCase() === rule.email.toLowerCase();
+  return emailVerified && email !== undefined && accountKey(email) === accountKey(rule.email);
 }
 
 /**

@@ -4,6 +4,7 @@ import { readTokens } from '../../../admin/auth/token-file.ts';
 import { hasExpired, type TokenEntry } from '../../../admin/auth/tokens.ts';
 import { oidcSettings } from '../../../base/config/oidc-variables.ts';
 import type { AppContext } from '../../../base/context.ts';
+import { accountKey } from '../../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { type Approver, approvers } from '../../../definitions/people.ts';
 import type { ApprovalSpec, People } from '../../../definitions/schema/review.ts';
@@ -96,7 +97,7 @@ function canSignIn(
     (token) => own.tokens.includes(token.name) && sees(token.orgs) && !hasExpired(token, now),
   );
   if (hasToken || accounts === undefined) return hasToken;
-  const isOwn = (text: string) => own.accounts.some((account) => account.toLowerCase() === text.toLowerCase());
+  const isOwn = (text: string) => own.accounts.some((account) => accountKey(account) === accountKey(text));
   const named = accounts.rules.some((rule) => {
     if (!sees(rule.orgs)) return false;
     if ('group' in rule) return true;

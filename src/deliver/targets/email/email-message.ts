@@ -3,6 +3,7 @@ import { DocketError } from '../../../base/error.ts';
 import { sha256 } from '../../../base/sha256.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import { headerText } from '../../../base/text/email-subject.ts';
+import { asciiLowerCase } from '../../../base/text/fold.ts';
 import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts';
 import type { InlineImage } from '../../../render/artifact.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
@@ -88,7 +89,7 @@ const atom = (id: string): string => id.replace(NO_ATOM, '-').slice(0, 60) || '-
  * report, notices included.
  */
 export function listIdOf({ org, report }: EmailParts['list'], from: string): string {
-  const domain = from.slice(from.lastIndexOf('@') + 1).toLowerCase();
+  const domain = asciiLowerCase(from.slice(from.lastIndexOf('@') + 1));
   return `<${atom(report)}.${atom(org)}.${domain}>`;
 }
 

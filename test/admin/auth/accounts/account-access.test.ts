@@ -27,6 +27,13 @@ const access = (rules: readonly AccountRule[], claims = ada, claimGrants = false
   accountAccess(claims, { rules, claimGrants });
 
 describe('the access of an account', () => {
+  it('is not that of a look-alike, and that of another spelling', () => {
+    const rule: AccountRule = { email: 'kim@z\u00fcrich.example', role: 'operator', orgs: '*' };
+    const of = (email: string) => access([rule], { ...ada, email });
+    expect(of('\u212Aim@z\u00fcrich.example')).toBeUndefined();
+    expect(of('KIM@xn--zrich-kva.example')).toEqual({ role: 'operator', orgs: '*' });
+  });
+
   it('is none without an entry that means it', () => {
     expect(access([])).toBeUndefined();
     expect(access([{ subject: 'u2', role: 'viewer', orgs: '*' }])).toBeUndefined();
