@@ -133,6 +133,42 @@ export const encodeBase64 = (bytes: Uint8Array): Buffer => {
 const placeholderOf = (boundary: string, index: number): Buffer =>
   Buffer.from(sha256(`${boundary} ${index}`).slice(0, (LINE_LENGTH / 4) * 3));
 
+/** The longest encoded word of a header; RFC 2047 allows 75 characters. */
+const WORD_LENGTH = 52;
+
+/** A text of a header that readers would take for an encoded word (RFC 2047) and show as another one. */
+interface HeaderWord {
+  readonly placeholder: string;
+  readonly text: string;
+}
+
+/**
+ * Replaces a text that looks like an encoded word with a placeholder, for which `withHeaderWords` writes encoded words:
+ * nodemailer leaves it as it is.
+ */
+const headerWord = (text: string, boundary: string, header: string): HeaderWord | undefined =>
+  text.includes('=?') ? { placeholder: sha256(`${boundary} ${header}`).slice(0, WORD_LENGTH), text } : undefined;
+
+/** The message with encoded words in the places of their placeholders, one a line. */
+function withHeaderWords(
+  built: Buffer,
+  words: readonly HeaderWord[],
+  encodeWord: (text: string, encoding: 'B', length: number) => string,
+): Buffer {
+  let message = built;
+  for (const { placeholder, text } of words) {
+    const at = message.indexOf(placeholder, 0, 'latin1');
+    if (at < 0) throw new Error('A text has no place in the headers of its message.');
+    const encoded = encodeWord(text, 'B', WORD_LENGTH).replaceAll('?= =?', '?=\r\n =?');
+    message = Buffer.concat([
+      message.subarray(0, at),
+      Buffer.from(encoded, 'latin1'),
+      message.subarray(at + placeholder.length),
+    ]);
+  }
+  return message;
+}
+
 /** The message with the encoded files in the places of their placeholders. */
 function withFiles(built: Buffer, boundary: string, files: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [];
@@ -171,12 +207,16 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const boundary = mimeBoundary(parts);
   // Loaded on first use: most commands send nothing.
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+  const { encodeWord } = await import('nodemailer/lib/mime-funcs');
   const name = displayName(parts.fromName);
+  const subject = oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH);
+  const nameWord = name === undefined ? undefined : headerWord(name, boundary, 'from');
+  const subjectWord = headerWord(subject, boundary, 'subject');
   const message = new MailComposer({
-    from: name === undefined ? from : { name, address: from },
+    from: name === undefined ? from : { name: nameWord?.placeholder ?? name, address: from },
     to: toHeader,
     ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
-    subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
+    subject: subjectWord?.placeholder ?? subject,
     messageId,
     date: parts.date,
     headers: {
@@ -212,7 +252,9 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
     ...pictures.map(({ bytes }) => encode(bytes)),
     ...parts.attachments.map((each) => encode(each.content)),
   ];
-  const built = withFiles(await message.compile().build(), boundary, files);
+  const words = [nameWord, subjectWord].flatMap((word) => word ?? []);
+  const headed = withHeaderWords(await message.compile().build(), words, encodeWord);
+  const built = withFiles(headed, boundary, files);
   const raw = parts.dkim === undefined ? built : await signMessage(built, parts.dkim);
   return Object.freeze({ messageId, envelope: Object.freeze({ from, to }), raw, boundary });
 }

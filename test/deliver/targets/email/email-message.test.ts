@@ -52,6 +52,23 @@ test('building a message is deterministic', async () => {
   expect(one.envelope).toEqual({ from: 'reports@docket.example', to: 'lead@acme.example' });
 });
 
+test.each([
+  '=?utf-8?q?Paid=21?=',
+  'KPIs =?utf-8?B?UGFpZA==?= of Zürich',
+  'KPIs =?utf-8?q?a?= =?utf-8?q?b?= now',
+  'a=?utf-8*en?q?b?=c',
+  '"=?utf-8?q?a b?="',
+  '=?',
+  `=?utf-8?q?${'x'.repeat(60)}?= ${'ü'.repeat(20)}😀`,
+])('what is typed as an encoded word reaches readers as typed: %s', async (typed) => {
+  const { raw } = await buildEmail({ ...PARTS, subject: typed, fromName: typed });
+  const mail = await PostalMime.parse(raw);
+  expect([mail.subject, mail.from?.name, mail.from?.address]).toEqual([typed, typed, PARTS.from]);
+  expect(headerNames(raw).sort()).toEqual(HEADERS.filter((name) => name !== 'reply-to'));
+  const lines = Buffer.from(raw).toString('latin1').split('\r\n\r\n')[0]?.split('\r\n') ?? [];
+  expect(lines.filter((line) => line.length > 78 && line.startsWith(' =?'))).toEqual([]);
+});
+
 test('a message contains its parts', async () => {
   const mail = await PostalMime.parse((await buildEmail(PARTS)).raw);
   expect(mail).toMatchObject({
