@@ -77,6 +77,7 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
       incomplete: 'Unvollständig',
       headline: 'Das Wichtigste',
       still_running: 'läuft noch',
+      cut_off: 'angeschnitten',
       no_rows: 'Keine Zeilen: Der Dienst hat nichts für diesen Abschnitt.',
       files: 'Dateien',
       attached: 'angehängt',

@@ -64,6 +64,8 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
 
     schema: {
       running: 'Läuft noch',
+      clipped: 'Angeschnitten',
+      clippedMeans: 'Ob die Zeile nur die Tage ihrer Woche oder ihres Monats umfasst, die im Berichtszeitraum liegen.',
       runningMeans: 'Ob die Zeile einen Zeitraum betrifft, der noch läuft; ihre Zahlen ändern sich noch.',
       previous: (kind) => (kind === 'previous_year' ? 'Der Wert des Vorjahres' : 'Der Wert der Vorperiode'),
       toDate: (unit, from) => `Der Wert ${TO_DATE_UNITS[unit]} (ab ${to.day(from)})`,

@@ -83,6 +83,7 @@ export const mail = (to: LocaleFormatters) => {
       incomplete: 'Incomplete',
       headline: 'Headline',
       still_running: 'still running',
+      cut_off: 'cut off',
       no_rows: 'No rows: the service has nothing for this section.',
       files: 'Files',
       attached: 'attached',

@@ -80,6 +80,8 @@ export const table = (to: LocaleFormatters) => ({
   /** Descriptions of columns in a Table Schema; sentences without their full stop. */
   schema: {
     running: 'Still running',
+    clipped: 'Cut off',
+    clippedMeans: 'Whether the row counts only the days of its week or month that lie in the period.',
     runningMeans: 'Whether the row is of a time that is still running: its figures will grow.',
     previous: (kind: ComparedWith) => `The figure of the ${COMPARED_WITH[kind]}`,
     toDate: (unit: ToDateUnit, from: string) => `The figure of the ${TO_DATE_UNITS[unit]}, from ${from}`,

@@ -9,6 +9,7 @@ import type { ViewColumn } from '../figures/columns.ts';
 import { formatBucket, formatIsoWeek } from '../figures/format-date.ts';
 import { UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
+import { isClipped } from '../figures/whole-period.ts';
 
 /** Maximum number of series that readers can distinguish. */
 export const MAX_SERIES = 8;
@@ -96,6 +97,8 @@ function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one
 
 export interface ChartContent {
   readonly categories: readonly string[];
+  /** By category: its time is cut off or has not ended. */
+  readonly partial: readonly boolean[];
   readonly series: readonly Series[];
   readonly omitted: readonly string[];
 }
@@ -111,6 +114,16 @@ function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale:
     const row = rows[index];
     return row === undefined ? name : `${name} [${keyText(row)}]`;
   });
+}
+
+/** Whether the time of a row is cut off or has not ended; rows without a bucket have no time of their own. */
+function partialReader(table: Table, bucket: ViewColumn | undefined): (row: Row) => boolean {
+  const { granularity } = table;
+  if (bucket === undefined || granularity === null) return () => false;
+  return (row) => {
+    const day = bucket.read(row);
+    return row.partial || (typeof day === 'string' && isClipped(table, day, granularity));
+  };
 }
 
 /** One category per row, one series per metric; the first comparison of the table only beside a single metric. */
@@ -162,7 +175,7 @@ export function byMetric(
     ...(gaps.length > 0 ? [chart.onlyAlike(gaps)] : []),
   ];
   const categories = bucket === undefined ? groupNames(labels, rows, locale) : rows.map(groupReader(labels, locale));
-  return { categories, series, omitted };
+  return { categories, partial: rows.map(partialReader(table, bucket)), series, omitted };
 }
 
 /** One category per bucket, one series per group, for the first metric. */
@@ -175,10 +188,15 @@ export function byGroup(
 ): ChartContent {
   const metrics = figures.filter((column) => column.role === 'value');
   const [metric] = metrics;
-  if (metric === undefined) return { categories: [], series: [], omitted: [] };
+  if (metric === undefined) return { categories: [], partial: [], series: [], omitted: [] };
   const words = messagesFor(locale).chart;
   const textOf = categoryReader(bucket, locale);
-  const buckets = new Map(sortedByTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
+  const isPartial = partialReader(table, bucket);
+  const buckets = new Map<Value, { readonly text: string; readonly partial: boolean }>();
+  for (const row of sortedByTime(table.rows, bucket)) {
+    const at = bucket.read(row);
+    buckets.set(at, { text: textOf(row), partial: isPartial(row) || buckets.get(at)?.partial === true });
+  }
   const byKey = new Map<string, { readonly first: Row; readonly values: Map<Value, number | null> }>();
   for (const row of iterateRows(table.rows)) {
     const key = JSON.stringify(groupKey(groups, row));
@@ -204,7 +222,8 @@ export function byGroup(
     previous: false,
   }));
   return {
-    categories: [...buckets.values()],
+    categories: [...buckets.values()].map(({ text }) => text),
+    partial: [...buckets.values()].map(({ partial }) => partial),
     series,
     omitted: [
       ...(metrics.length > 1 ? [words.onlyDrawn(isolateBidi(metric.source.label))] : []),

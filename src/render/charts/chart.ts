@@ -29,7 +29,7 @@ export interface Chart {
   readonly categories: readonly string[];
   /** True: the categories are times in order. False: groups. */
   readonly overTime: boolean;
-  /** By category: whether its time is cut off or has not ended, so that its columns are hatched. Absent: not shown. */
+  /** By category: whether its time is cut off or has not ended: its columns are hatched, its points hollow. Absent: none. */
   readonly partial?: readonly boolean[];
   readonly axes: readonly Axis[];
   /** What the chart leaves out, as parts of a sentence. */
@@ -137,6 +137,7 @@ export function buildChart(
     ),
     categories: content.categories,
     overTime: bucket !== undefined,
+    ...(content.partial.includes(true) ? { partial: content.partial } : {}),
     axes,
     omitted: [
       ...content.omitted,

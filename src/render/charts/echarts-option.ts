@@ -116,12 +116,16 @@ function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: numbe
   };
   // Columns of two units invite comparison, so the second unit is a line.
   if (chart.kind === 'line' || axis > 0) {
+    const marked = !series.previous && chart.categories.length <= MAX_MARKERS;
+    const hollow = { symbolSize: 8, itemStyle: { color: '#ffffff', borderColor: colour, borderWidth: 2 } };
+    const isHollow = (at: number) => !series.previous && chart.partial?.[at] === true;
     return {
       ...shared,
+      data: data.map((value, at) => (value !== null && isHollow(at) ? { value, ...hollow } : value)),
       type: 'line',
       symbol: SYMBOLS[index % SYMBOLS.length],
-      symbolSize: 7,
-      showSymbol: !series.previous && chart.categories.length <= MAX_MARKERS,
+      symbolSize: marked ? 7 : 0,
+      showSymbol: marked || data.some((_, at) => isHollow(at)),
       // Groups have no order, so no line connects them.
       lineStyle: { color: colour, width: chart.overTime ? 2.5 : 0, type: series.previous ? 'dashed' : 'solid' },
     };

@@ -115,7 +115,8 @@ export function trendTable({ panels, granularity }: SectionOf<'trend'>, locale: 
           },
           { ...textCell(description), chart: { points: own, alt: description, ...PANEL } },
         ],
-        partial: point?.partial ?? false,
+        partial: point?.running ?? false,
+        clipped: point?.clipped ?? false,
         heading: false,
       };
     }),

@@ -29,6 +29,8 @@ export interface SummaryRow {
   readonly cells: readonly SummaryCell[];
   /** Still running. */
   readonly partial: boolean;
+  /** Its time is cut off by the period. Absent: not told. */
+  readonly clipped?: boolean;
   /** A subheading: its only cell is above the rows that follow. */
   readonly heading: boolean;
 }

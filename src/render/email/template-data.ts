@@ -121,7 +121,11 @@ function sectionData(section: SummarySection, { pictures, budget, location, rest
     comments: section.comments.map((comment) => commentData(comment, rest, words)),
     facts: [...covers, ...filters, ...sums],
     headers,
-    rows: shown.map(({ cells, ...row }) => ({ ...row, cells: cells.map((cell) => cellData(cell, pictures)) })),
+    rows: shown.map(({ cells, clipped = false, ...row }) => ({
+      ...row,
+      clipped,
+      cells: cells.map((cell) => cellData(cell, pictures)),
+    })),
     totals: totals.map((cell) => cellData(cell, pictures)),
     more: section.empty ?? (table === undefined ? '' : omissionText(table, count, location, words)),
     notes: shown.length === 0 ? notes : [...rowNotes, ...notes],

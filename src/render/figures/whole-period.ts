@@ -1,7 +1,10 @@
+import type { Granularity } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { civilDate } from '../../definitions/periods/period.ts';
 import { WEEKDAYS } from '../../definitions/schedules/civil-day.ts';
 import type { TargetPeriod } from '../../definitions/schema/targets.ts';
+import type { Table } from '../../fetch/dataset.ts';
+import { lastDayOfBucket } from '../../plan/buckets.ts';
 
 interface Days {
   readonly from: string;
@@ -22,4 +25,14 @@ export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar
   const startsAt = (month: number, day: number): boolean =>
     first.day === day && (((first.month - month) % months) + months) % months === 0;
   return startsAt(1, 1) || (period !== 'month' && fiscal !== undefined && startsAt(fiscal.month, fiscal.day));
+}
+
+/**
+ * Whether a bucket counts only its days inside the range. A reading counts no days, it is of the last day, and is never cut
+ * off.
+ */
+export function isClipped({ range, readings }: Pick<Table, 'range' | 'readings'>, bucket: string, by: Granularity) {
+  if (readings !== undefined || range === null) return false;
+  const last = lastDayOfBucket(bucket, by);
+  return (bucket < range.from && last >= range.from) || (bucket <= range.to && last > range.to);
 }

@@ -55,6 +55,10 @@ export interface TrendPoint {
   readonly text: string;
   /** The bucket is cut off or has not ended. */
   readonly partial: boolean;
+  /** It has not ended. */
+  readonly running: boolean;
+  /** It counts only its days inside the period. */
+  readonly clipped: boolean;
 }
 
 export interface ScorecardRow {

@@ -80,6 +80,7 @@ function sectionHead(
       ...(shows.targets ?? targetNotes(dataset, table, columns, words, locale)),
     ],
     legend: [
+      ...(chart?.partial === undefined ? [] : [context.words.pack.hatchedMeans]),
       ...(table.columns.length === 0 ? [] : legendNotes(table, locale, shows.totals, columns)),
       ...(table.rows.length === 0 ? [] : toneLegend(columns, context)),
     ],

@@ -6,6 +6,7 @@ import { viewColumns } from '../../figures/columns.ts';
 import { valueFormatter } from '../../figures/format-value.ts';
 import type { Quantity } from '../../figures/quantity.ts';
 import { isRawFigure, type RawColumn, rawColumns } from '../../figures/raw-columns.ts';
+import { isClipped } from '../../figures/whole-period.ts';
 import { writeChunks } from '../format.ts';
 import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
 import type { CsvOptions } from './csv-schema.ts';
@@ -46,6 +47,8 @@ export interface CsvColumn {
   readonly header: string;
   /** Null for columns that describe the row or the totals: why they must not be compared, `Still running`, and statuses. */
   readonly view: RawColumn | null;
+  /** Says whether the row's bucket is cut off. */
+  readonly clipped?: true;
   /** The comparison whose obstacle the column shows. */
   readonly unlike?: ComparisonKind;
   /** Its field in the schema, where that does not follow from `view`. */
@@ -122,7 +125,17 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
     field: (row) => text(row.partial),
     total: text(table.running),
   };
-  return [...columns, running, ...unlike];
+  const { granularity } = table;
+  if (granularity === null || granularity === 'day') return [...columns, running, ...unlike];
+  const clipped: CsvColumn = {
+    header: words.clipped,
+    view: null,
+    clipped: true,
+    field: ({ values: { bucket } }) => text(typeof bucket === 'string' && isClipped(table, bucket, granularity)),
+    total: text(false),
+  };
+  // The last one, so that the others stay in their place.
+  return [...columns, running, ...unlike, clipped];
 }
 
 /** A report's `labels` may call a column as Docket calls one of its own, which is then numbered: readers go by name. */

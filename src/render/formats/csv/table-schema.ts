@@ -120,7 +120,7 @@ export function tableSchema(
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
   const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);
-  const fields = columns.map(({ header, view, unlike, described }): SchemaField => {
+  const fields = columns.map(({ header, view, unlike, clipped, described }): SchemaField => {
     if (described !== undefined) return described;
     const contents = view === null ? undefined : contentsOf.get(view);
     if (view === null || contents === undefined) {
@@ -128,7 +128,8 @@ export function tableSchema(
         const description = schema.unlikeMeans(unlike, emptyText);
         return { name: header, title: schema.unlike(unlike), type: 'string', comparison: unlike, description };
       }
-      const { running: title, runningMeans: description } = schema;
+      const [title, description] =
+        clipped === true ? [schema.clipped, schema.clippedMeans] : [schema.running, schema.runningMeans];
       return { name: header, title, type: formatted ? 'string' : 'boolean', description };
     }
     const { source } = view;

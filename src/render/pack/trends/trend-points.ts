@@ -1,14 +1,15 @@
 import type { Granularity } from '../../../contract/report.ts';
 import type { Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
-import { type Bucket, bucketsOf, lastDayOfBucket } from '../../../plan/buckets.ts';
+import { type Bucket, bucketsOf } from '../../../plan/buckets.ts';
 import { shortBucketFormatter } from '../../charts/chart-data.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { parseCivilDate, type Quantity } from '../../figures/quantity.ts';
+import { isClipped } from '../../figures/whole-period.ts';
 import type { TrendPoint } from '../pack.ts';
 import type { PackContext } from '../pack-context.ts';
 
-type RawPoint = Pick<TrendPoint, 'bucket' | 'value' | 'partial'>;
+type RawPoint = Pick<TrendPoint, 'bucket' | 'value' | 'partial' | 'running' | 'clipped'>;
 
 /** Adds the texts of points. */
 export function labelPoints(
@@ -36,19 +37,22 @@ export function scorecardTrend({ trend }: Table, view: ViewColumn, context: Pack
     bucket: label,
     value: values[index] ?? null,
     partial,
+    running: partial,
+    clipped: false,
   }));
   return labelPoints(points, view.quantity, trend.granularity, context);
 }
 
 /** The points of each metric of a table with a row for each bucket, in order of time. */
 export interface TableBuckets {
-  readonly buckets: readonly { readonly bucket: string; readonly partial: boolean }[];
+  readonly buckets: readonly Pick<TrendPoint, 'bucket' | 'partial' | 'running' | 'clipped'>[];
   /** One value per bucket. */
   readonly valuesOf: (metric: string) => (number | null)[];
 }
 
 /** Buckets of the range without a row are there, with null: a gap is not left out. */
-export function tableBuckets({ rows, range, readings }: Table, granularity: Granularity): TableBuckets {
+export function tableBuckets(table: Table, granularity: Granularity): TableBuckets {
+  const { rows, range } = table;
   const byBucket = new Map(
     [...iterateRows(rows)].flatMap((row) =>
       typeof row.values.bucket === 'string' ? [[row.values.bucket, row] as const] : [],
@@ -56,13 +60,12 @@ export function tableBuckets({ rows, range, readings }: Table, granularity: Gran
   );
   const expected = range === null ? [] : bucketsOf(range, granularity).map(({ label }: Bucket) => label);
   const labels = [...new Set([...expected, ...byBucket.keys()])].sort();
-  // A reading is of the bucket's last day inside the range: it counts no days, so it is never cut off.
-  const isClipped = (bucket: string) =>
-    readings === undefined &&
-    range !== null &&
-    (bucket < range.from || lastDayOfBucket(bucket, granularity) > range.to);
   return {
-    buckets: labels.map((bucket) => ({ bucket, partial: byBucket.get(bucket)?.partial === true || isClipped(bucket) })),
+    buckets: labels.map((bucket) => {
+      const running = byBucket.get(bucket)?.partial === true;
+      const clipped = isClipped(table, bucket, granularity);
+      return { bucket, partial: running || clipped, running, clipped };
+    }),
     valuesOf: (metric) =>
       labels.map((bucket) => {
         const value = byBucket.get(bucket)?.values[metric];

@@ -54,3 +54,7 @@ export const chartSpace = (
   '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
   '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
   `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr></c:chartSpace>`;
+
+/** A column of a bucket that is cut off or has not ended. */
+export const hatchedPoint = (index: number, colour: string): string =>
+  `<c:dPt><c:idx val="${index}"/><c:invertIfNegative val="0"/><c:bubble3D val="0"/><c:spPr><a:pattFill prst="wdUpDiag"><a:fgClr><a:srgbClr val="${colour}"/></a:fgClr><a:bgClr><a:srgbClr val="FFFFFF"/></a:bgClr></a:pattFill>${lineXml(colour, 9525)}</c:spPr></c:dPt>`;

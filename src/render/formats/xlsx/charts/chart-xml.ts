@@ -11,6 +11,7 @@ import { categoryAxis, cellUnit, hiddenAxes, valueAxis } from './chart-axes.ts';
 import {
   type ChartRange,
   chartSpace,
+  hatchedPoint,
   lineXml,
   pointsXml,
   rangeReference,
@@ -18,6 +19,10 @@ import {
   stringsXml,
   TEXT_SIZE,
 } from './chart-elements.ts';
+
+/** A point of a line in a bucket that is cut off or has not ended. */
+const hollowPoint = (index: number, marker: string, colour: string): string =>
+  `<c:dPt><c:idx val="${index}"/><c:marker><c:symbol val="${marker}"/><c:size val="7"/><c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill>${lineXml(colour, 19_050)}</c:spPr></c:marker><c:bubble3D val="0"/></c:dPt>`;
 
 const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'x', 'star', 'plus', 'dash'];
 
@@ -73,10 +78,14 @@ function seriesXml(
     : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR);
   const marker = MARKERS[index % MARKERS.length] ?? 'circle';
   const bare = series.previous || small;
+  const unfinished = bare
+    ? []
+    : series.values.flatMap((value, at) => (value !== null && chart.partial?.[at] === true ? [at] : []));
+  const points = unfinished.map((at) => (asLine ? hollowPoint(at, marker, colour) : hatchedPoint(at, colour))).join('');
   const shape = asLine
     ? `<c:spPr>${lineXml(colour, small ? 19_050 : 28_575, series.previous ? '<a:prstDash val="dash"/>' : '')}</c:spPr>` +
-      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>${bare ? loneDots(series, colour) : ''}`
-    : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>`;
+      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>${bare ? loneDots(series, colour) : points}`
+    : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>${points}`;
   return (
     `<c:ser><c:idx val="${column - 1}"/><c:order val="${column - 1}"/>` +
     `<c:tx>${stringsXml(rangeReference(range, column, 0, 0), [series.name])}</c:tx>${shape}${small ? lastValueLabel(series, locale) : ''}` +

@@ -7,6 +7,7 @@ import { axisFormat, cellUnit } from './chart-axes.ts';
 import {
   type ChartRange,
   chartSpace,
+  hatchedPoint,
   lineXml,
   pointsXml,
   rangeReference,
@@ -37,9 +38,6 @@ const MAX_LABELS = 4;
 /** Grid lines that Excel chooses for a small chart, at most. */
 const MAX_GRID_LINES = 8;
 
-const hatchedPoint = (index: number): string =>
-  `<c:dPt><c:idx val="${index}"/><c:invertIfNegative val="0"/><c:bubble3D val="0"/><c:spPr><a:pattFill prst="wdUpDiag"><a:fgClr><a:srgbClr val="${COLOUR}"/></a:fgClr><a:bgClr><a:srgbClr val="FFFFFF"/></a:bgClr></a:pattFill>${lineXml(COLOUR, 9525)}</c:spPr></c:dPt>`;
-
 /** Labels the last figure: the others are read off the axis. */
 function lastLabel({ values, quantity }: Panel, locale: string): string {
   const last = values.findLastIndex((value) => value !== null);
@@ -67,7 +65,7 @@ export function panelXml(panel: Panel, range: ChartRange, locale: string): strin
   const name = (of: number, text: string) => `<c:tx>${stringsXml(rangeReference(range, of, 0, 0), [text])}</c:tx>`;
   const category = `<c:cat>${stringsXml(rangeReference(range, 0, 1, categories.length), categories)}</c:cat>`;
   const hatched = partial
-    .flatMap((each, index) => (each && values[index] != null ? [hatchedPoint(index)] : []))
+    .flatMap((each, index) => (each && values[index] != null ? [hatchedPoint(index, COLOUR)] : []))
     .join('');
   const columns =
     '<c:barChart><c:barDir val="col"/><c:grouping val="clustered"/><c:varyColors val="0"/>' +

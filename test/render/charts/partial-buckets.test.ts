@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { buildChart } from '../../../src/render/charts/chart.ts';
+import { echartsOption } from '../../../src/render/charts/echarts-option.ts';
+import { csvColumns } from '../../../src/render/formats/csv/section-csv.ts';
+import { tableSchema } from '../../../src/render/formats/csv/table-schema.ts';
+import { chartData } from '../../../src/render/formats/pdf/data/chart-data.ts';
+import { chartXml } from '../../../src/render/formats/xlsx/charts/chart-xml.ts';
+import { dataset, table } from '../../support/dataset.ts';
+
+const column = (name: string, kind: 'time' | 'metric' | 'dimension') =>
+  ({ name, label: name, kind, type: 'x', unit: kind === 'metric' ? 'count' : null }) as const;
+
+/** October: its first and its last week are cut off; `runningFrom` has not ended. */
+const october = (kind: 'column' | 'line' | 'stacked_column', runningFrom = '9', grouped = false) =>
+  table({
+    id: 'weeks',
+    granularity: 'week',
+    range: { from: '2026-10-01', to: '2026-10-31' },
+    chart: kind,
+    columns: [column('bucket', 'time'), ...(grouped ? [column('risk', 'dimension')] : []), column('created', 'metric')],
+    rows: ['2026-09-28', '2026-10-05', '2026-10-12', '2026-10-19', '2026-10-26'].flatMap((bucket) =>
+      (grouped ? ['low', 'high'] : ['']).map((risk) => ({
+        values: { bucket, ...(grouped ? { risk } : {}), created: 5 },
+        partial: bucket >= runningFrom,
+      })),
+    ),
+  });
+
+test.each([false, true])(
+  'a chart marks the weeks that are cut off, and those that have not ended; by group: %s',
+  (grouped) => {
+    expect(buildChart(october('column', '9', grouped))?.partial).toEqual([true, false, false, false, true]);
+    expect(buildChart(october('column', '2026-10-19', grouped))?.partial).toEqual([true, false, false, true, true]);
+  },
+);
+
+test.each(['column', 'line', 'stacked_column'] as const)('as %s in mail, PDF and workbook', (kind) => {
+  const chart = buildChart(october(kind));
+  if (chart === undefined) throw new Error('expected a chart');
+  expect(chartData(chart, 'en').partial).toEqual([true, false, false, false, true]);
+  const xml = chartXml(chart, { sheet: 'x', row: 1 }, 'en', true);
+  expect([...xml.matchAll(/<c:dPt><c:idx val="(\d)"/g)].map(([, index]) => Number(index))).toEqual([0, 4]);
+  const { series } = echartsOption(chart, 'en').option as { series: { data: unknown[] }[] };
+  const marked = series[0]?.data.map((each) => typeof each === 'object' && each !== null && 'itemStyle' in each);
+  expect(marked).toEqual([true, false, false, false, true]);
+});
+
+test('a raw CSV file says which weeks are cut off, apart from those that run', () => {
+  const weeks = october('column', '2026-10-26');
+  const columns = csvColumns(weeks, { values: 'raw' });
+  const [running, cut] = columns.slice(-2);
+  const rows = 'path' in weeks.rows ? [] : weeks.rows;
+  expect(rows.map((row) => running?.field(row))).toEqual(['false', 'false', 'false', 'false', 'true']);
+  expect(rows.map((row) => cut?.field(row))).toEqual(['true', 'false', 'false', 'false', 'true']);
+  const fields = tableSchema(dataset([weeks]), weeks, columns, { values: 'raw' }).fields;
+  expect(fields.at(-1)).toMatchObject({ name: cut?.header, type: 'boolean' });
+  expect(fields.at(-1)?.description).not.toBe(fields.at(-2)?.description);
+});
