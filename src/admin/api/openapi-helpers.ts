@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
+import { stripInvisible } from '../../base/text/bidi.ts';
 import { parsePeriod } from '../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
@@ -163,6 +164,7 @@ export function nextLink(url: string, next: string | null): Record<string, strin
 /** Why somebody decides so. */
 export const reasonSchema = z
   .string()
+  .overwrite(stripInvisible)
   .trim()
   .min(1)
   .max(500)

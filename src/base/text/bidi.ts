@@ -2,8 +2,8 @@
 const RTL_CHARACTERS =
   /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
-/** Direction controls and marks, and zero-width characters that no script needs. */
-const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+/** Direction controls and marks, and characters without a shape that no script needs: joiners and emoji stay whole. */
+const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 const POP_EMBEDDING = '\u202c';
 const POP_ISOLATE = '\u2069';
 const isIsolate = (control: string): boolean => control >= '\u2066';
@@ -33,7 +33,10 @@ export function balanceBidiControls(text: string): string {
   return text.replace(BIDI_CONTROLS, (control: string, index: number) => (paired.has(index) ? control : ''));
 }
 
-/** Removes direction controls, marks and zero-width characters. */
+/**
+ * Removes direction controls, marks and invisible characters: the one rule for what people type and others read. Readers see
+ * the characters in the order in which they are stored.
+ */
 export const stripInvisible = (text: string): string => text.replace(INVISIBLE, '');
 
 /** Untrusted text for a single line: without line breaks, control characters and unpaired direction controls. */

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { stripInvisible } from '../../base/text/bidi.ts';
 import type { DecisionAuthor } from '../../run/run-record.ts';
 import { invalidOption } from './option-parsers.ts';
 
@@ -24,7 +25,7 @@ export const parseReason = (reason: string): string => parseSingleLine('--reason
 export const readActorName = (by: string = shellUser()): string => parseSingleLine('--by', by, MAX_NAME_LENGTH);
 
 function parseSingleLine(option: string, text: string, maxLength: number): string {
-  const trimmed = text.trim();
+  const trimmed = stripInvisible(text).trim();
   if (trimmed !== '' && trimmed.length <= maxLength && !/\p{Cc}/u.test(trimmed)) return trimmed;
   throw invalidOption(option, text, `one line of 1 to ${maxLength} characters`);
 }

@@ -1,3 +1,5 @@
+import { stripInvisible } from '../../base/text/bidi.ts';
+
 /** A piece of a line. It is plain text: whatever looks like markup, a formula or a link in it is data. */
 export interface CommentSpan {
   readonly text: string;
@@ -36,7 +38,7 @@ interface OpenBlock {
  * The blocks of a comment: paragraphs (a blank line ends one), lists (`- ` or `1. `, `2. `, …), `*em*` and `**strong**`.
  * Everything else is text: no links, HTML, headings or nesting, and `*` that is no pair stays. Line breaks in a paragraph are
  * spaces. Numbers of a list begin at 1 and follow each other, so that they are printed as they were typed: `3. November` is
- * text. Control characters and halves of characters are removed. Pure.
+ * text. Control characters, halves of characters and what `stripInvisible` removes are left out. Pure.
  */
 export function parseComment(text: string): readonly CommentBlock[] {
   const blocks: OpenBlock[] = [];
@@ -58,7 +60,7 @@ export function parseComment(text: string): readonly CommentBlock[] {
 
 const linesOf = (text: string): readonly string[] =>
   text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) =>
-    line
+    stripInvisible(line)
       .replace(/\t/g, ' ')
       .replace(/\p{Cc}|\p{Cs}|[\ufffe\uffff]/gu, '')
       .trim(),

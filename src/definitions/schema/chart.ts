@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lineSchema } from './values/primitives.ts';
+import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
 const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
 const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;
@@ -10,7 +10,7 @@ const metricIds = z
   .array(lineSchema(200))
   .min(1)
   .refine((ids) => new Set(ids).size === ids.length, 'each metric once');
-const titleSchema = lineSchema(80);
+const titleSchema = printedLineSchema(80);
 
 /** `chart: line`, or a mapping with kind, series and titles. */
 export const chartSchema = z

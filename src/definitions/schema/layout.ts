@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lineSchema } from './values/primitives.ts';
+import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
 export const LAYOUTS = ['table', 'scorecard', 'trend', 'exceptions', 'text'] as const;
 /** How a section is laid out in the workbook, the PDF and the e-mail. */
@@ -20,7 +20,7 @@ export const layoutFields = {
       'table: rows and columns, the default; scorecard: a row for each metric; trend: a small chart for each metric; exceptions: the breached or worst rows only; text: the description, or the headlines if there is no description, without figures of its own.',
     ),
   groups: z
-    .array(z.strictObject({ title: lineSchema(80), metrics: z.array(lineSchema(200)).min(1) }))
+    .array(z.strictObject({ title: printedLineSchema(80), metrics: z.array(lineSchema(200)).min(1) }))
     .min(1)
     .max(MAX_GROUPS)
     .optional()

@@ -8,7 +8,7 @@ import { calendarSchema } from '../schedules/calendar.ts';
 import { readingsSchema } from './readings.ts';
 import { peopleSchema } from './review.ts';
 import { targetListSchema } from './targets.ts';
-import { lineSchema, localeSchema, zoneSchema } from './values/primitives.ts';
+import { lineSchema, localeSchema, printedLineSchema, zoneSchema } from './values/primitives.ts';
 
 const addressSchema = z
   .string()
@@ -17,7 +17,7 @@ const domainSchema = z
   .string()
   .refine((text) => canonicalDomain(text) !== undefined, 'a domain such as acme.example (no "@", no wildcard)');
 
-export const classificationSchema = lineSchema(40).describe(
+export const classificationSchema = printedLineSchema(40).describe(
   'Shown on the first page, on each printed page and in e-mails, e.g. Confidential.',
 );
 
@@ -79,7 +79,7 @@ const smtpSchema = z
 /** `jobs/<org>/org.yaml`: the organization at the API, a reference to its key, and the allowed recipients. */
 export const orgFileSchema = z.strictObject({
   version: z.literal(1).default(1),
-  name: lineSchema(200).optional().describe('Display name in reports; defaults to the folder.'),
+  name: printedLineSchema(200).optional().describe('Display name in reports; defaults to the folder.'),
   logo: lineSchema(1000)
     .optional()
     .describe('A PNG or JPEG beside this file, for the first page of packs and for e-mails; up to 512 KB.'),

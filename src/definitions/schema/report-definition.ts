@@ -11,7 +11,7 @@ import { approvalSchema, correctionsSchema } from './review.ts';
 import { sectionSchema } from './section.ts';
 import { MAX_HEADLINES, targetListSchema } from './targets.ts';
 import { deadlineSchema, maxAgeSchema } from './values/durations.ts';
-import { lineSchema, localeSchema, textSchema, zoneSchema } from './values/primitives.ts';
+import { lineSchema, localeSchema, printedLineSchema, printedTextSchema, zoneSchema } from './values/primitives.ts';
 import { labelsSchema, unitsSchema } from './values/units.ts';
 
 export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
@@ -25,8 +25,8 @@ export function createReportSchema(kinds: DefinitionKinds) {
   return z
     .strictObject({
       version: z.literal(1),
-      title: lineSchema(200),
-      description: textSchema(2000).optional(),
+      title: printedLineSchema(200),
+      description: printedTextSchema(2000).optional(),
       owner: z.email('an e-mail address').describe('Notified once when a run has failed permanently.'),
       classification: classificationSchema.optional(),
       schedule: schedulesSchema,

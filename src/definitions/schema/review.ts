@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { durationSchema } from './values/durations.ts';
-import { lineSchema } from './values/primitives.ts';
+import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
 /** Names a person: a key of `people` in org.yaml, the name of a token, or an account of the sign-in. */
 const reviewerSchema = lineSchema(200);
@@ -106,7 +106,7 @@ export const peopleSchema = z
   .record(
     z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'a short name such as mlro'),
     z.strictObject({
-      name: lineSchema(200).optional().describe('Printed in packs; defaults to the key.'),
+      name: printedLineSchema(200).optional().describe('Printed in packs; defaults to the key.'),
       email: z.email('an e-mail address').optional().describe('Where notices go.'),
       tokens: z.array(lineSchema(200)).max(20).default([]).describe('Names of tokens.'),
       accounts: z

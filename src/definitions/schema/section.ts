@@ -6,7 +6,7 @@ import { chartIssues, chartSchema } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
 import { layoutFields, layoutIssues, sectionMetrics, withGroupMetrics } from './layout.ts';
 import { commentarySchema } from './review.ts';
-import { idSchema, lineSchema, textSchema } from './values/primitives.ts';
+import { idSchema, lineSchema, printedLineSchema, printedTextSchema } from './values/primitives.ts';
 
 /** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
 const MAX_METRICS = 100;
@@ -77,8 +77,8 @@ const NOT_OF_TEXT = [
 
 const fieldsSchema = z.strictObject({
   id: idSchema.describe('Names the section in files and errors; unique in the report.'),
-  title: lineSchema(200).optional().describe('Defaults to the id.'),
-  description: textSchema(2000).optional(),
+  title: printedLineSchema(200).optional().describe('Defaults to the id.'),
+  description: printedTextSchema(2000).optional(),
   ...layoutFields,
   metrics: z
     .array(metricId)

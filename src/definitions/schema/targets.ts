@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseAmount } from './values/amount.ts';
-import { lineSchema } from './values/primitives.ts';
+import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
 export const BETTER = ['higher', 'lower'] as const;
 export type Better = (typeof BETTER)[number];
@@ -49,8 +49,8 @@ const fieldsSchema = z.strictObject({
     .describe(
       "First day on which the entry applies: the latest entry by the period's last day is used. Absent: from the beginning.",
     ),
-  owner: lineSchema(320).optional().describe('Who answers for it.'),
-  note: lineSchema(500).optional().describe('Where it was decided.'),
+  owner: printedLineSchema(320).optional().describe('Who answers for it.'),
+  note: printedLineSchema(500).optional().describe('Where it was decided.'),
 });
 
 /** One target of a metric, as written. */

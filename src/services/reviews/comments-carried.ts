@@ -1,3 +1,4 @@
+import { stripInvisible } from '../../base/text/bidi.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { loadReview, type Reviews } from '../../run/review/load-review.ts';
 import type { ReviewComment } from '../../run/review/review-state.ts';
@@ -41,7 +42,15 @@ export async function carriedComments(
     return carried.flatMap(({ id }): CarriedComment[] => {
       const comment = state.comments.find(({ section }) => section === id);
       if (comment === undefined) return [];
-      return [{ section: id, text: comment.text, author: comment.by.name, period: each.period.label, run: each.id }];
+      return [
+        {
+          section: id,
+          text: stripInvisible(comment.text),
+          author: comment.by.name,
+          period: each.period.label,
+          run: each.id,
+        },
+      ];
     });
   }
   return [];

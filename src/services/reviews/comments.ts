@@ -1,4 +1,5 @@
 import { DocketError } from '../../base/error.ts';
+import { stripInvisible } from '../../base/text/bidi.ts';
 import { commentLength, commentProblem, MAX_COMMENT_LENGTH } from '../../definitions/commentary/comment-text.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { contradictions } from '../../render/figures/comments/contradictions.ts';
@@ -7,9 +8,9 @@ import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { FrozenReport } from './frozen-report.ts';
 import type { CommentWarning, ReviewView } from './review-service.ts';
 
-/** A comment as it is stored: line breaks as `\n`, without control characters and space around it. Throws `review.comment_invalid`. */
+/** A comment as it is stored: line breaks as `\n`, without control and invisible characters and space around it. Throws `review.comment_invalid`. */
 export function normalizeComment(typed: string): string {
-  const text = typed
+  const text = stripInvisible(typed)
     .replace(/\p{Cs}/gu, '\ufffd')
     .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
     .replace(/\t/g, ' ')

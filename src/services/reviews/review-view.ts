@@ -1,3 +1,4 @@
+import { stripInvisible } from '../../base/text/bidi.ts';
 import { approverOf, approvers, remainingApprovers } from '../../definitions/people.ts';
 import { reviewState } from '../../run/review/fold-review.ts';
 import type { LoadedReview } from '../../run/review/load-review.ts';
@@ -98,5 +99,7 @@ const namesOf = ({ approval, people }: ReviewInputs): readonly string[] =>
 /** All versions of all comments, oldest first. */
 export const historyOf = (events: readonly ReviewEvent[]): ReviewView['history'] =>
   events.flatMap((event) =>
-    event.type === 'comment' ? [{ section: event.section, text: event.text, by: event.by.name, at: event.at }] : [],
+    event.type === 'comment'
+      ? [{ section: event.section, text: event.text && stripInvisible(event.text), by: event.by.name, at: event.at }]
+      : [],
   );

@@ -16,6 +16,11 @@ const list = (ordered: boolean, ...items: string[]) => ({
 });
 
 describe('parseComment', () => {
+  it('removes direction controls and invisible characters, which an older version has stored', () => {
+    const text = '\u202e**000,1**\u202c cases\u200f\n\u2067- one\u00ad\u2069';
+    expect(plainCommentText(parseComment(text))).toBe('000,1 cases\n- one');
+  });
+
   it('reads paragraphs, lists and emphasis', () => {
     expect(
       parseComment(

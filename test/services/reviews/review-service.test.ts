@@ -150,7 +150,7 @@ test('a comment voids approvals and changes the content', async () => {
   const review = await opened({ ...REVIEW_INPUTS, approval: { ...APPROVAL, need: 2 } });
   const { service, content } = review;
   await service.approve(RUN.id, content, 'checked', MIA);
-  const { view } = await service.comment(RUN.id, 'onboarding', 'Up,\r\nas planned. ', ANNA);
+  const { view } = await service.comment(RUN.id, 'onboarding', 'Up,\r\n\u202eas \u200bplanned.\u202c ', ANNA);
   expect(view.state).toMatchObject({ approvals: [], comments: [{ text: 'Up,\nas planned.', version: 1 }] });
   expect(view.state.content).not.toBe(content);
   await expect(service.approve(RUN.id, content, 'x', MIA)).rejects.toMatchObject({ code: 'review.content_changed' });

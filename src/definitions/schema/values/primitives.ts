@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { memoize } from '../../../base/memoize.ts';
+import { stripInvisible } from '../../../base/text/bidi.ts';
 import { LANGUAGES } from '../../../i18n/messages.ts';
 
 /** Ids of organizations, reports and sections: they are names of folders, files and sheets on every system. */
@@ -11,9 +12,13 @@ export const idSchema = z.string().regex(ID_PATTERN, ID_DESCRIPTION);
 const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /** One line of text. A line break in a subject or a file name would let a value pass for something else. */
-export const lineSchema = (max: number) =>
-  z
-    .string()
+export const lineSchema = (max: number) => singleLine(z.string(), max);
+
+/** A line that readers of reports see: without direction controls and invisible characters. */
+export const printedLineSchema = (max: number) => singleLine(z.string().overwrite(stripInvisible), max);
+
+const singleLine = (text: z.ZodString, max: number) =>
+  text
     .min(1, 'a text that is not empty')
     .max(max, `at most ${max} characters`)
     .refine((text) => !CONTROL_CHARACTER.test(text), 'a text on one line, without control characters');
@@ -29,9 +34,9 @@ export const urlSchema = (schemes: readonly string[]) =>
     `a URL, ${schemes.map((scheme) => `${scheme}//…`).join(' or ')}, without user and password`,
   );
 
-/** A text that may have several lines. */
-export const textSchema = (max: number) =>
-  z.string().min(1, 'a text that is not empty').max(max, `at most ${max} characters`);
+/** A text that may have several lines; readers of reports see it, as `printedLineSchema`. */
+export const printedTextSchema = (max: number) =>
+  z.string().overwrite(stripInvisible).min(1, 'a text that is not empty').max(max, `at most ${max} characters`);
 
 /** Letters first: `+01:00` is an offset, which knows no summer time and which the API refuses as a zone. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;

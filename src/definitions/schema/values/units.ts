@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lineSchema } from './primitives.ts';
+import { lineSchema, printedLineSchema } from './primitives.ts';
 
 /** The units that durations are shown in, with their seconds. */
 export const DURATION_UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
@@ -45,7 +45,7 @@ export const unitsSchema = z
 
 /** Names by the id of what they rename. */
 export const labelsSchema = z
-  .record(lineSchema(200), lineSchema(200))
+  .record(lineSchema(200), printedLineSchema(200))
   .refine((labels) => Object.keys(labels).length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} labels`)
   .describe(
     'Other names in this report, by id: of metrics (`profiles.created`), dimensions (`profile.risk`), fields of a list (`review_status`) and codes (`AP`).',

@@ -55,8 +55,9 @@ const YEAR = /^(?:19|20)\d\d$/;
 /** The numbers in a text, in order. Dates, times, years, ordinals and names with digits are none. */
 export function typedNumbers(text: string, locale: string): readonly TypedNumber[] {
   const months = monthNames(locale);
+  const seen = asRead(text);
   // Spaces and apostrophes that group digits; plain spaces do not.
-  const grouped = text.replace(/(?<=\d)['\u00a0\u2009\u202f](?=\d{3}(?!\d))/g, '’');
+  const grouped = seen.replace(/(?<=\d)['\u00a0\u2009\u202f](?=\d{3}(?!\d))/g, '’');
   return grouped.split(/(?<=[.!?])\s+(?=\p{Lu})|\n/u).flatMap((sentence) => {
     const words = sentence.split(/\s+/).filter((word) => word !== '');
     const plain = words.map((word) => word.replace(QUOTES_BEFORE, '').replace(MARKS_BEHIND, ''));
@@ -68,6 +69,28 @@ export function typedNumbers(text: string, locale: string): readonly TypedNumber
       return number === undefined ? [] : [{ ...number, sentence: sentence.toLowerCase() }];
     });
   });
+}
+
+/** Characters without a shape, joiners included: between digits they join nothing. */
+const SHAPELESS = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+/** Wide characters without a shape. Hangul fillers are among `SHAPELESS` as well. */
+const BLANKS = /[\u115f\u1160\u2800\u3164\uffa0]/g;
+const FULL_WIDTH_OFFSET = 0xfee0;
+
+/** The text as readers see its numbers: without invisible characters, in ASCII digits and marks. */
+const asRead = (text: string): string =>
+  text
+    .replace(BLANKS, ' ')
+    .replace(SHAPELESS, '')
+    .replace(/[\uff01-\uff5e]/g, (character) => String.fromCharCode(character.charCodeAt(0) - FULL_WIDTH_OFFSET))
+    .replace(/(?!\d)\p{Nd}/gu, asciiDigit);
+
+/** Digits of a script follow each other from zero, and sets of digits begin where others end. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let zero = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  return String((code - zero) % 10);
 }
 
 function readNumber(word: string, behind: string): Omit<TypedNumber, 'sentence'> | undefined {

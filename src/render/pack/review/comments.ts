@@ -1,4 +1,4 @@
-import { isolateBidi, toSingleLine } from '../../../base/text/bidi.ts';
+import { isolateBidi, stripInvisible, toSingleLine } from '../../../base/text/bidi.ts';
 import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
 import type { Comment } from '../../../fetch/dataset.ts';
 import { formatDayOf } from '../../figures/format-date.ts';
@@ -8,9 +8,11 @@ import type { PackComment } from './review.ts';
 /** Characters of a person's name. */
 const MAX_NAME_LENGTH = 80;
 
+const authorName = (name: string): string => stripInvisible(toSingleLine(name)).trim();
+
 /** The name of a person as part of a line: it cannot add one, or turn the direction of what follows. */
 const personName = (name: string): string => {
-  const line = toSingleLine(name).trim();
+  const line = authorName(name);
   return isolateBidi(line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH).trimEnd()}…`);
 };
 
@@ -41,7 +43,7 @@ export function packComments(context: Pick<PackContext, 'dataset' | 'locale' | '
   return (dataset.comments ?? []).map(({ section, author, at, blocks }: Comment) => ({
     section: section !== null && sections.has(section) ? section : null,
     heading: words.review.comment(personName(author), dayText(at, context)),
-    author: toSingleLine(author).trim(),
+    author: authorName(author),
     at,
     blocks: cleanBlocks(blocks),
   }));
