@@ -135,8 +135,15 @@ export function zeroOf(id: string, { metrics }: Pick<Catalog, 'metrics'>): numbe
 const NON_ADDITIVE_AGGREGATION = /^p\d+$|distinct/i;
 
 /** Whether the metric can be a sum at all (specification §2.4): a count that is neither a percentile nor distinct. */
-const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boolean =>
+export const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boolean =>
   unit === 'count' && !NON_ADDITIVE_AGGREGATION.test(aggregation);
+
+/**
+ * Whether values of groups may be summed: of plain counts and of current counts, which the catalog calls additive over time
+ * or not. Another count that is not additive over time counts distinct things.
+ */
+export const isAddableOverGroups = (metric: Additivity & Pick<Metric, 'time_field'>): boolean =>
+  isSum(metric) && (metric.additive_over_time || isCurrentCount(metric));
 
 type Additivity = Pick<Metric, 'additive_over_time' | 'unit' | 'aggregation'>;
 

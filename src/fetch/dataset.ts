@@ -30,6 +30,8 @@ export interface Column {
   readonly replacedBy?: string | null;
   /** Its figures of past periods still change, as those of cohorts ("so far"): it shows no change. */
   readonly provisional?: boolean;
+  /** Groups may overlap, so that their values must not be added up. Absent: unit and aggregation tell. */
+  readonly addable?: false;
   /** The unit that readers see a duration in, the same in all tables of a report. Absent: fits the table's figures. */
   readonly shownIn?: DurationUnit;
   /** Enum values with their labels, in the catalog's order. */

@@ -25,6 +25,10 @@ export const chart = (to: LocaleFormatters) => ({
   durations: { minutes: 'Minutes', hours: 'Hours', days: 'Days' },
 
   firstGroups: (shown: number, all: number) => `the first ${to.number(shown)} of ${to.number(all)} groups are drawn`,
+  largestGroups: (shown: number, all: number) =>
+    `the ${to.number(shown)} largest of ${to.number(all)} groups are drawn`,
+  /** @param count of groups that are drawn as one */
+  others: (count: number) => `Other (${to.number(count)})`,
   onlyDrawn: (label: string) => `only ${label} is drawn`,
   /** @param names of compared figures */
   onlyAlike: (names: readonly string[]) => `${names.join(', ').toLowerCase()} is drawn only where it can be compared`,

@@ -3,13 +3,14 @@ import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import type { Granularity } from '../../contract/report.ts';
 import type { ChartKind } from '../../definitions/schema/report-definition.ts';
 import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
-import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import { iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { ViewColumn } from '../figures/columns.ts';
 import { formatBucket, formatIsoWeek } from '../figures/format-date.ts';
 import { UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
 import { isClipped } from '../figures/whole-period.ts';
+import { isAddable, largestRows, numberOrNull, sizeOf, sumsOf } from './chart-groups.ts';
 
 /** Maximum number of series that readers can distinguish. */
 export const MAX_SERIES = 8;
@@ -26,8 +27,6 @@ export interface Series {
   /** These are the targets of the figures: a dashed line. */
   readonly target?: true;
 }
-
-const numberOrNull = (value: Value): number | null => (typeof value === 'number' ? value : null);
 
 /** Formats a bucket's first day along an axis: `16 Nov`, `2026-W47`, `Nov 2026`. */
 export function shortBucketFormatter(granularity: Granularity, locale: string): (date: Date) => string {
@@ -100,6 +99,8 @@ export interface ChartContent {
   /** By category: its time is cut off or has not ended. */
   readonly partial: readonly boolean[];
   readonly series: readonly Series[];
+  /** Its groups cannot be added up, so they stand side by side. */
+  readonly unstacked?: true;
   readonly omitted: readonly string[];
 }
 
@@ -137,7 +138,7 @@ export function byMetric(
 ): ChartContent {
   const { table: words, chart } = messagesFor(locale);
   const bucket = labels.find((column) => column.role === 'bucket');
-  const rows = bucket === undefined ? firstRows(table.rows, maxGroups) : sortedByTime(table.rows, bucket);
+  const rows = bucket === undefined ? largestRows(table, figures[0], maxGroups) : sortedByTime(table.rows, bucket);
   // A stacked chart would add the previous period to the current one. Each sparkline has a chart of its own.
   const single = figures.filter((column) => column.role === 'value').length === 1;
   const compared = kind === 'sparkline' || (single && kind !== 'stacked_column');
@@ -171,7 +172,9 @@ export function byMetric(
     .map(({ unlike: _, ...each }) => each);
   const gaps = [...new Set(all.filter(({ unlike }) => unlike).map(({ name }) => name))];
   const omitted = [
-    ...(rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : []),
+    ...(rows.length < table.rows.length
+      ? [chart[table.ordered ? 'firstGroups' : 'largestGroups'](rows.length, table.rows.length)]
+      : []),
     ...(gaps.length > 0 ? [chart.onlyAlike(gaps)] : []),
   ];
   const categories = bucket === undefined ? groupNames(labels, rows, locale) : rows.map(groupReader(labels, locale));
@@ -184,6 +187,7 @@ export function byGroup(
   bucket: ViewColumn,
   groups: readonly ViewColumn[],
   figures: readonly ViewColumn[],
+  kind: ChartKind,
   locale: string,
 ): ChartContent {
   const metrics = figures.filter((column) => column.role === 'value');
@@ -211,13 +215,26 @@ export function byGroup(
     received.map(({ first }) => first),
   );
   const inOrder = table.ordered ? received : received.sort((one, other) => compare(one.first, other.first));
-  const shown = inOrder.slice(0, MAX_SERIES);
+  const stacked = kind === 'stacked_column' && isAddable(metric.source);
+  const tooMany = inOrder.length > MAX_SERIES;
+  const bySize = tooMany ? inOrder.toSorted((one, other) => sizeOf(other.values) - sizeOf(one.values)) : inOrder;
+  const largest = bySize.slice(0, tooMany && stacked ? MAX_SERIES - 1 : MAX_SERIES);
+  const shown = table.ordered ? inOrder.filter((group) => largest.includes(group)) : largest;
+  const others = tooMany && stacked ? bySize.slice(largest.length) : [];
   const firstRowsOf = shown.map(({ first }) => first);
-  const names = groupNames(groups, firstRowsOf, locale);
-  const series = shown.map(({ values }, index) => ({
+  const named = groupNames(groups, firstRowsOf, locale);
+  const names = disambiguateNames(
+    others.length === 0 ? named : [...named, words.others(others.length)],
+    (name) => name,
+  );
+  const valuesAt = (values: ReadonlyMap<Value, number | null>) =>
+    [...buckets.keys()].map((at) => values.get(at) ?? null);
+  const lines = shown.map(({ values }) => valuesAt(values));
+  if (others.length > 0) lines.push(sumsOf(others.map(({ values }) => valuesAt(values))));
+  const series = lines.map((values, index) => ({
     name: names[index] ?? '',
     metric: metric.source.name,
-    values: [...buckets.keys()].map((at) => values.get(at) ?? null),
+    values,
     quantity: metric.quantity,
     previous: false,
   }));
@@ -225,9 +242,10 @@ export function byGroup(
     categories: [...buckets.values()].map(({ text }) => text),
     partial: [...buckets.values()].map(({ partial }) => partial),
     series,
+    ...(kind === 'stacked_column' && !stacked ? { unstacked: true } : {}),
     omitted: [
       ...(metrics.length > 1 ? [words.onlyDrawn(isolateBidi(metric.source.label))] : []),
-      ...(shown.length < byKey.size ? [words.firstGroups(shown.length, byKey.size)] : []),
+      ...(tooMany && others.length === 0 ? [words.largestGroups(shown.length, byKey.size)] : []),
     ],
   };
 }

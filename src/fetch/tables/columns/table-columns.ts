@@ -1,4 +1,4 @@
-import { type Catalog, isProvisional } from '../../../contract/catalog.ts';
+import { type Catalog, isAddableOverGroups, isProvisional, isSum } from '../../../contract/catalog.ts';
 import type { ReportResponse } from '../../../contract/report.ts';
 import type { Section } from '../../../definitions/schema/report-definition.ts';
 import type { FilterDescription } from '../../../i18n/note.ts';
@@ -40,6 +40,7 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
         : {
             ...(known.description === '' ? {} : { description: known.description }),
             ...(known.aggregation === '' ? {} : { aggregation: known.aggregation }),
+            ...(isSum(known) && !isAddableOverGroups(known) ? { addable: false as const } : {}),
             counts: known.time_field,
             ...(known.data_available?.from == null ? {} : { availableFrom: known.data_available.from }),
             ...(isProvisional(known) ? { provisional: true } : {}),
