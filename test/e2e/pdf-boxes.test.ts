@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Dataset } from '../../src/fetch/dataset.ts';
+import { packData } from '../../src/render/formats/pdf/data/pack-data.ts';
+import type { TableData } from '../../src/render/formats/pdf/data/table-data.ts';
+import { type PdfOptions, writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
+import { buildPack } from '../../src/render/pack/build-pack.ts';
+import { countColumn, dataset, groupColumn, MADE_AT, row, table } from '../support/dataset.ts';
+import { program } from '../support/debian.ts';
+
+const run = promisify(execFile);
+const LARGE = { maxBuffer: 64 * 1024 * 1024 };
+const RUN = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT };
+/** Of `templates/pack`, points. */
+const [LEFT, PAGE_WIDTH, RIGHT] = [40, 841.89, 801.89];
+const PADDING = 5;
+/** Rounding of poppler. */
+const TOLERANCE = 0.5;
+/** Typst lets the hyphen at the end of a line hang over, here into the padding. */
+const HYPHEN = 3;
+
+const HASH = '0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'; // 66 characters
+const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7'; // 42 characters
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-pdf-'));
+  await program('pdfinfo', 'poppler-utils');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Box {
+  readonly page: number;
+  readonly xMin: number;
+  readonly xMax: number;
+  readonly yMin: number;
+  readonly yMax: number;
+  readonly text: string;
+}
+
+async function wordsOf(data: Dataset, options: Partial<PdfOptions> = {}): Promise<Box[]> {
+  const path = join(folder, 'pack.pdf');
+  await rm(path, { force: true });
+  await writePdf(path, data, { ...RUN, signal: new AbortController().signal, ...options });
+  const { stdout } = await run('pdftotext', ['-bbox', path, '-'], LARGE);
+  return stdout.split('<page ').flatMap((text, page) =>
+    [...text.matchAll(/<word xMin="([\d.-]+)" yMin="([\d.-]+)" xMax="([\d.-]+)" yMax="([\d.-]+)">(.*?)<\/word>/g)].map(
+      ([, xMin, yMin, xMax, yMax, word = '']) => ({
+        page,
+        xMin: Number(xMin),
+        yMin: Number(yMin),
+        xMax: Number(xMax),
+        yMax: Number(yMax),
+        text: word,
+      }),
+    ),
+  );
+}
+
+/** Words that leave the page, or the margins left and right. */
+const outside = (words: readonly Box[]): readonly Box[] =>
+  words.filter(({ xMin, xMax }) => xMin < LEFT - TOLERANCE || xMax > RIGHT + TOLERANCE);
+
+/** Words that are printed over another one. */
+const overprinted = (words: readonly Box[]): readonly (readonly [Box, Box])[] =>
+  words.flatMap((one, index) =>
+    words.slice(index + 1).flatMap((other): (readonly [Box, Box])[] => {
+      const wide = Math.min(one.xMax, other.xMax) - Math.max(one.xMin, other.xMin);
+      const middle = (box: Box) => (box.yMin + box.yMax) / 2;
+      const sameLine = one.page === other.page && Math.abs(middle(one) - middle(other)) < 4;
+      return sameLine && wide > TOLERANCE ? [[one, other]] : [];
+    }),
+  );
+
+/** Where the columns of a table stand that begins at the left margin. */
+const columnsOf = ({ widths }: TableData): readonly (readonly [number, number])[] =>
+  widths.map((width, index) => {
+    const from = LEFT + widths.slice(0, index).reduce((sum, each) => sum + each, 0);
+    return [from, from + width] as const;
+  });
+
+/** The words that stand between two others, top to bottom, and in no column with its padding. */
+function outsideCells(words: readonly Box[], data: TableData, top: Box, bottom: Box): readonly Box[] {
+  const columns = columnsOf(data);
+  return words
+    .filter(({ page, yMin }) => page === top.page && yMin > top.yMax && yMin <= bottom.yMax)
+    .filter(
+      ({ xMin, xMax, text }) =>
+        !columns.some(
+          ([from, to]) =>
+            xMin >= from + PADDING - TOLERANCE && xMax <= to - PADDING + (text.endsWith('\u00ad') ? HYPHEN : TOLERANCE),
+        ),
+    );
+}
+
+const tableOf = (data: Dataset, id: string): TableData => {
+  const pack = packData(buildPack(data, { locale: 'en-GB' }), data, { ...RUN, formats: [] });
+  const found = pack.sections.find((section) => section.id === id)?.tables[0];
+  if (found === undefined) throw new Error(`no table ${id}`);
+  return found;
+};
+
+const metrics = (count: number, label: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => ({ ...countColumn, name: `metric.${index}`, label: label(index) }));
+
+const figures = (columns: readonly { readonly name: string }[], value: number) =>
+  Object.fromEntries(columns.map(({ name }) => [name, value]));
+
+describe('a long word in the PDF', () => {
+  test.each([
+    ['a hash beside one figure', HASH, 1, 'Count'],
+    ['an address beside nine metrics', WALLET, 9, 'Addresses screened'],
+    ['an address beside nine metrics with long headers', WALLET, 9, 'Sanktionslistentrefferquote'],
+    ['a name of 20 capitals beside nine metrics', 'WWWWWWWWWWWWWWWWWWWW', 9, 'Screened'],
+    ['a word in another script beside nine metrics', 'Ω'.repeat(66), 9, 'Screened'],
+  ])('stays in its cell: %s', async (_, word, count, label) => {
+    const columns = metrics(count, (index) => `${label} ${index}`);
+    const rows = [word, `Other ${word}`].map((group) =>
+      row({ 'profile.group': group, ...figures(columns, 1_234_567_890) }),
+    );
+    const data = dataset([
+      table({ id: 'wide', title: 'Topmost', columns: [groupColumn, ...columns], rows, notes: [] }),
+    ]);
+    const words = await wordsOf(data);
+    expect(outside(words)).toEqual([]);
+    expect(overprinted(words)).toEqual([]);
+    const top = words.find(({ text }) => text === 'Topmost');
+    const bottom = words.findLast(({ text, page }) => text.startsWith('1,234,567,890') && page === top?.page);
+    if (top === undefined || bottom === undefined) throw new Error('the table is not on one page');
+    expect(outsideCells(words, tableOf(data, 'wide'), top, bottom)).toEqual([]);
+    // Figures are whole.
+    expect(words.filter(({ text }) => text === '1,234,567,890').length).toBeGreaterThanOrEqual(2 * count);
+    expect(words.map(({ text }) => text).join('')).toContain(word);
+  });
+
+  test('stays on the page as title, description, organization, label, definition, chart and comment', async () => {
+    const columns = metrics(3, (index) => `${HASH}${index}`);
+    const group = { ...groupColumn, label: HASH };
+    const rows = [HASH, WALLET, 'Third'].map((name, index) =>
+      row({ 'profile.group': name, ...figures(columns, index + 1) }),
+    );
+    const data = dataset(
+      (['column', 'bar', 'line'] as const).map((chart) =>
+        table({ id: chart, title: HASH, description: HASH, chart, columns: [group, ...columns], rows }),
+      ),
+      { title: HASH, description: HASH, organization: HASH },
+    );
+    const words = await wordsOf(data, { classification: HASH.slice(0, 40) });
+    expect(words.filter(({ xMin, xMax }) => xMin < 0 || xMax > PAGE_WIDTH)).toEqual([]);
+    expect(outside(words)).toEqual([]);
+    expect(overprinted(words)).toEqual([]);
+  });
+});
