@@ -9,7 +9,17 @@ import { packData } from '../../src/render/formats/pdf/data/pack-data.ts';
 import type { TableData } from '../../src/render/formats/pdf/data/table-data.ts';
 import { type PdfOptions, writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
 import { buildPack } from '../../src/render/pack/build-pack.ts';
-import { countColumn, dataset, groupColumn, MADE_AT, row, table } from '../support/dataset.ts';
+import { judged, kpis, october, SEPTEMBER, target } from '../render/pack/fixtures.ts';
+import {
+  countColumn,
+  dataset,
+  durationColumn,
+  groupColumn,
+  MADE_AT,
+  ratioColumn,
+  row,
+  table,
+} from '../support/dataset.ts';
 import { program } from '../support/debian.ts';
 
 const run = promisify(execFile);
@@ -151,6 +161,36 @@ describe('a long word in the PDF', () => {
     );
     const words = await wordsOf(data, { classification: HASH.slice(0, 40) });
     expect(words.filter(({ xMin, xMax }) => xMin < 0 || xMax > PAGE_WIDTH)).toEqual([]);
+    expect(outside(words)).toEqual([]);
+    expect(overprinted(words)).toEqual([]);
+  });
+
+  test.each([HASH, WALLET, 'W'.repeat(20)])('stays in its column of a scorecard with everything: %s', async (word) => {
+    const columns = [countColumn, ratioColumn, durationColumn].map((column) => ({
+      ...column,
+      label: word,
+      unit: 'count',
+    }));
+    const own = kpis({
+      title: word,
+      columns,
+      comparisons: [
+        { kind: 'previous_period', range: SEPTEMBER },
+        { kind: 'previous_year', range: { from: '2025-10-01', to: '2025-10-31' } },
+      ],
+      rows: [
+        row(figures(columns, 1_234_567_890), {
+          compare: {
+            previous_period: { values: figures(columns, 234_567_890) },
+            previous_year: { values: figures(columns, 1_234_567_890) },
+          },
+          toDate: figures(columns, 12_345_678_901),
+        }),
+      ],
+    });
+    const targets = columns.map(({ name }) => target({ metric: name, better: 'lower', value: 1_000_000_000 }));
+    const words = await wordsOf(judged(october([own]), targets));
+    expect(words.map(({ text }) => text)).toContain('12,345,678,901');
     expect(outside(words)).toEqual([]);
     expect(overprinted(words)).toEqual([]);
   });
