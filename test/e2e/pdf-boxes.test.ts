@@ -188,7 +188,7 @@ describe('a long word in the PDF', () => {
         }),
       ],
     });
-    const targets = columns.map(({ name }) => target({ metric: name, better: 'lower', value: 1_000_000_000 }));
+    const targets = columns.map(({ name }) => target({ metric: name, better: 'lower', target: 1_000_000_000 }));
     const words = await wordsOf(judged(october([own]), targets));
     expect(words.map(({ text }) => text)).toContain('12,345,678,901');
     expect(outside(words)).toEqual([]);

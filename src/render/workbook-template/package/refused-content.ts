@@ -10,6 +10,9 @@ import { findRemotePictures } from './refused/remote-pictures.ts';
 import type { TemplatePackage } from './template-package.ts';
 import { findWorkbookPart } from './workbook-part.ts';
 
+/** Parts besides sheets, tables and the workbook that have formulas: charts, drawings, form controls. */
+const FORMULA_TYPES = /(?:\.chart|\.drawing|chartex|controlproperties)\+xml$/i;
+
 /** Characters at the end of a chunk that are searched again with the next one. */
 const OVERLAP = 16;
 
@@ -29,6 +32,7 @@ export async function findRefusedContent(pack: TemplatePackage): Promise<Templat
     workbookPart,
     ...workbook.sheets.map(({ part }) => part),
     ...workbook.tables.map(({ part }) => part),
+    ...pack.parts.filter((part) => FORMULA_TYPES.test(pack.contentType(part) ?? '')),
   ]);
   for (const part of pack.parts) {
     const sheet = sheets.get(part);
@@ -37,7 +41,18 @@ export async function findRefusedContent(pack: TemplatePackage): Promise<Templat
     );
   }
   for (const link of links) if (unreported.has(link.number)) problems.push(linkProblem(link.what, undefined));
-  return problems;
+  return eachFileOnce(problems);
+}
+
+/** A file that many formulas, links and pictures name is one problem, at the first place with a cell. */
+function eachFileOnce(problems: readonly TemplateProblem[]): TemplateProblem[] {
+  const first = new Map<string, TemplateProblem>();
+  for (const problem of problems) {
+    const key = problem.code === 'workbook.external' ? `${problem.severity} ${problem.got}` : `${first.size}`;
+    const before = first.get(key);
+    if (before === undefined || (before.at === undefined && problem.at !== undefined)) first.set(key, problem);
+  }
+  return [...first.values()];
 }
 
 async function partProblems(

@@ -33,8 +33,7 @@ const onSheet = (...each: readonly string[]): Parts => ({
 
 describe('a template', () => {
   test('without anything from outside has no problems', async () => {
-    const fine =
-      '"a|b"&amp;IMAGE_1&amp;\'x|y\'!A1&amp;intake[[#This Row],[a|b]]&amp;intake[1]&amp;MYIMAGE(1)&amp;"IMAGE(1)"&amp;CONCATENATE("[1]x!",1)';
+    const fine = `"a|b"&amp;IMAGE_1&amp;'x|y'!A1&amp;intake[[#This Row],[a|b]]&amp;intake[1]&amp;MYIMAGE(1)&amp;"IMAGE(1)"&amp;CONCATENATE("[1]x!",1,"'C:\\\\[x]S'!A1")&amp;[0]!own&amp;'Jan:Dec'!A1&amp;CUBE_1&amp;MYCUBEVALUE(1)&amp;intake[[a]:[b]]&amp;'My ''own'' S'!A1`;
     expect(
       await problemsOf({
         ...sheetWith(fine),
@@ -54,6 +53,64 @@ describe('a template', () => {
     ['a function behind an instruction', sheetWith('IM<?a b?>AGE("x")'), { sheet: 'Board', cell: 'C7' }],
     ['a web service', sheetWith('1+webservice ("https://example.com")'), { sheet: 'Board', cell: 'C7' }],
     ['real-time data', sheetWith('RTD("a",,"b")'), { sheet: 'Board', cell: 'C7' }],
+    ['a history of prices', sheetWith('_xlfn.STOCKHISTORY("MSFT",A1)'), { sheet: 'Board', cell: 'C7' }],
+    ['a cube', sheetWith('CUBEVALUE("Sales","[Measures].[x]")'), { sheet: 'Board', cell: 'C7' }],
+    ['the members of a cube', sheetWith('CUBERANKEDMEMBER("Sales","x",1)'), { sheet: 'Board', cell: 'C7' }],
+    ['a query', sheetWith('SQL.REQUEST("DSN=x",,2,"select 1")'), { sheet: 'Board', cell: 'C7' }],
+    ['a translation', sheetWith('_xlfn.TRANSLATE("a","en","de")'), { sheet: 'Board', cell: 'C7' }],
+    ['Python', sheetWith('_xlfn._xlws.PY(0,1,A1)'), { sheet: 'Board', cell: 'C7' }],
+    ['a data type', sheetWith('_xlfn.FIELDVALUE(A1,"Price")'), { sheet: 'Board', cell: 'C7' }],
+    ['a workbook of a server', sheetWith("'\\\\host\\share\\[x.xlsx]My data'!$A$1"), { sheet: 'Board', cell: 'C7' }],
+    ['a workbook of the web', sheetWith("SUM('https://example.com/[x.xlsx]S'!A1:A9)"), { sheet: 'Board', cell: 'C7' }],
+    ['a workbook by its name', sheetWith('1+[x.xlsx]Data!A1'), { sheet: 'Board', cell: 'C7' }],
+    ['a name of another workbook', sheetWith("'C:\\x.xlsx'!rate*2"), { sheet: 'Board', cell: 'C7' }],
+    [
+      'a workbook of a server in a conditional format',
+      {
+        'xl/worksheets/sheet1.xml':
+          '<worksheet><sheetData/><conditionalFormatting sqref="A1"><cfRule type="expression"><formula>\'\\\\h\\[x.xlsx]S\'!A1&gt;1</formula></cfRule></conditionalFormatting></worksheet>',
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a workbook of a server as the limit of an icon',
+      {
+        'xl/worksheets/sheet1.xml':
+          '<worksheet><sheetData/><cfRule><iconSet><cfvo type="formula" val="[x.xlsx]S!$A$1"/></iconSet></cfRule></worksheet>',
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a workbook of a server in a validation',
+      {
+        'xl/worksheets/sheet1.xml':
+          "<worksheet><sheetData/><dataValidations><dataValidation><formula1>'\\\\h\\[x.xlsx]S'!$A$1:$A$9</formula1></dataValidation></dataValidations></worksheet>",
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a workbook of a server in a chart',
+      {
+        ...types(
+          ['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml'],
+          ['xl/charts/chart1.xml', 'application/vnd.openxmlformats-officedocument.drawingml.chart+xml'],
+        ),
+        ...onSheet(relationship('rId2', 'drawing', '../drawings/drawing1.xml')),
+        'xl/drawings/drawing1.xml': '<x:wsDr/>',
+        'xl/drawings/_rels/drawing1.xml.rels': relationships(relationship('rId1', 'chart', '../charts/chart1.xml')),
+        'xl/charts/chart1.xml': "<c:chartSpace><c:f>'\\\\h\\[x.xlsx]S'!$A$1:$A$9</c:f></c:chartSpace>",
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a workbook of a server in a shape',
+      {
+        ...types(['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml']),
+        ...onSheet(relationship('rId2', 'drawing', '../drawings/drawing1.xml')),
+        'xl/drawings/drawing1.xml': '<x:wsDr><x:sp textlink="[x.xlsx]S!$A$1"/></x:wsDr>',
+      },
+      { sheet: 'Board' },
+    ],
     [
       'DDE in a name',
       { 'xl/workbook.xml': minimalParts()['xl/workbook.xml']!.replace('board!$B$2', "cmd|'/c calc'!A0") },
@@ -123,6 +180,35 @@ describe('a template', () => {
     const problems = await problemsOf(parts);
     expect(problems).toEqual([expect.objectContaining({ severity: 'error', code: 'workbook.external' })]);
     expect(problems[0]?.at).toEqual(at);
+  });
+
+  test('names each file outside of it once, with the first cell', async () => {
+    const cells = ['B2', 'B3', 'B4'].map((at) => `<c r="${at}"><f>'\\\\host\\[x.xlsx]S'!A1+[1]S!A1</f></c>`);
+    const problems = await problemsOf({
+      ...workbookWith(
+        ...[1, 2, 3].map((nth) =>
+          relationship(`rId${nth + 8}`, 'externalLink', `externalLinks/externalLink${nth}.xml`),
+        ),
+      ),
+      ...Object.fromEntries(
+        [1, 2, 3].flatMap((nth) => [
+          [`xl/externalLinks/externalLink${nth}.xml`, '<externalLink><externalBook r:id="rId1"/></externalLink>'],
+          [
+            `xl/externalLinks/_rels/externalLink${nth}.xml.rels`,
+            relationships(relationship('rId1', 'externalLinkPath', 'file:///C:/figures.xlsx', true)),
+          ],
+        ]),
+      ),
+      ...onSheet(
+        ...[1, 2, 3].map((nth) => relationship(`rId${nth + 1}`, 'image', 'https://example.com/logo.png', true)),
+      ),
+      'xl/worksheets/sheet1.xml': `<worksheet><sheetData><row r="2">${cells.join('')}</row></sheetData></worksheet>`,
+    });
+    expect(problems.map(({ got, at }) => [got, at?.cell])).toEqual([
+      [expect.stringContaining('https://example.com/logo.png'), undefined],
+      [expect.stringContaining('\\\\host\\x.xlsx'), 'B2'],
+      [expect.stringContaining('file:///C:/figures.xlsx'), 'B2'],
+    ]);
   });
 
   test.each<[string, Parts]>([

@@ -2,7 +2,7 @@ import type { TemplateProblem } from '../../template-problem.ts';
 import { clipText } from '../invalid-template.ts';
 import type { TemplatePackage } from '../template-package.ts';
 import { tokenizeXmlStream } from '../tokenize-xml.ts';
-import { attributeOf } from '../xml-tokens.ts';
+import { attributeOf, type XmlOpen } from '../xml-tokens.ts';
 import { type ExternalLink, linkProblem } from './refused-links.ts';
 
 /** Elements whose text is a formula, in sheets, tables and the workbook. */
@@ -16,12 +16,33 @@ const FORMULAS: ReadonlySet<string> = new Set([
   'totalsRowFormula',
 ]);
 
-/** Functions that load something, or run code, when the workbook is opened. */
-const REMOTE_FUNCTION = /(?:^|[^\w.])(?:_xlfn\.)?(?:_xlws\.)?(IMAGE|WEBSERVICE|RTD|CALL|REGISTER(?:\.ID)?)\s*\(/i;
-/** Bytes without any of these hold no refused formula. A NUL is another encoding; comments may divide a name. */
-export const SUSPICIOUS = /[|\0]|&#|<!|<\?(?!xml\s)|IMAGE|WEBSERVICE|RTD|CALL|REGISTER|\[\d+\]/i;
-/** `[1]Sheet1!A1`, `'[1]My sheet'!A1`, `[1]!name`. */
-const OTHER_WORKBOOK = /(?:^|[^\w.\]])'?\[(\d+)\][^'!"]*'?!/g;
+/** Attributes with a formula: limits of icons and bars, texts of shapes, cells of form controls, areas of camera pictures. */
+const FORMULA_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'textlink',
+  'fmlaLink',
+  'fmlaRange',
+  'fmlaGroup',
+  'fmlaTxbx',
+  'cellRange',
+  'macro',
+]);
+
+/** Functions that load something, run code, or send cells to a service, when the workbook is opened or calculated. */
+const REMOTE_NAMES =
+  'IMAGE|WEBSERVICE|RTD|CALL|REGISTER(?:\\.ID)?|STOCKHISTORY|FIELDVALUE|CUBE[A-Z]+|SQL\\.REQUEST|TRANSLATE|DETECTLANGUAGE|COPILOT|PY';
+const REMOTE_FUNCTION = new RegExp(`(?:^|[^\\w.])(?:_xlfn\\.)?(?:_xlws\\.)?(${REMOTE_NAMES})\\s*\\(`, 'i');
+/**
+ * Bytes without any of these hold no refused formula: other workbooks have brackets or a path, or are names in quotation
+ * marks. A NUL is another encoding; comments may divide a name.
+ */
+export const SUSPICIOUS = new RegExp(`[|\\0\\\\[]|'!|&#|&apos;|<!|<\\?(?!xml\\s)|${REMOTE_NAMES}`, 'i');
+/**
+ * A text, which is skipped, or the prefix of a reference: in quotation marks, or with a workbook in brackets. `[1]Sheet1!A1`,
+ * `'[1]My sheet'!A1`, `[1]!name`, `'\\\\host\\[x.xlsx]S'!A1`, `'C:\\x.xlsx'!name`.
+ */
+const PREFIX = /"(?:[^"]|"")*"|(?<!\|)'((?:[^']|'')*)'!|(?<![\w.\]\p{L}])(\[[^[\]'"]+\][\p{L}\p{N}_.\\]*)!/gu;
+/** No name of a sheet has these. */
+const NO_SHEET = /[[\]\\/]/;
 
 /**
  * Formulas of a part that reach outside of the workbook, with their cells.
@@ -43,18 +64,27 @@ export async function findRefusedFormulas(
         if (token.local === 'c') cell = attributeOf(token, 'r');
         if (token.local === 'sheetData') cell = undefined;
         if (FORMULAS.has(token.local)) formula = '';
+        for (const text of formulasOf(token))
+          problems.push(...problemsOf(text, placeOf(sheet, cell), links, unreported));
       } else if (token.kind === 'text' && formula !== undefined) formula += token.text;
       else if (token.kind === 'close') {
         if (token.local === 'c') cell = undefined;
         if (!FORMULAS.has(token.local) || formula === undefined) continue;
-        const at = sheet === undefined ? undefined : { sheet, ...(cell === undefined ? {} : { cell }) };
-        problems.push(...problemsOf(formula, at, links, unreported));
+        problems.push(...problemsOf(formula, placeOf(sheet, cell), links, unreported));
         formula = undefined;
       }
     }
   }
   return problems;
 }
+
+const placeOf = (sheet: string | undefined, cell: string | undefined): TemplateProblem['at'] =>
+  sheet === undefined ? undefined : { sheet, ...(cell === undefined ? {} : { cell }) };
+
+const formulasOf = ({ local, attributes }: XmlOpen): readonly string[] =>
+  Object.entries(attributes)
+    .filter(([name]) => FORMULA_ATTRIBUTES.has(name) || (local === 'cfvo' && name === 'val'))
+    .map(([, value]) => value);
 
 function problemsOf(
   formula: string,
@@ -63,7 +93,11 @@ function problemsOf(
   unreported: Set<number>,
 ): readonly TemplateProblem[] {
   const problems: TemplateProblem[] = [];
-  for (const [, digits] of formula.matchAll(OTHER_WORKBOOK)) {
+  for (const [, quoted, bracketed] of formula.matchAll(PREFIX)) {
+    const prefix = quoted?.replaceAll("''", "'") ?? bracketed;
+    if (prefix === undefined || !NO_SHEET.test(prefix)) continue;
+    const [, digits] = /^\[(\d+)\]/.exec(prefix) ?? [];
+    if (digits === undefined) problems.push(linkProblem(`a link to ${clipText(fileOf(prefix))}`, at));
     const link = links.find(({ number }) => number === Number(digits));
     // A link that many formulas use is named once, with the first.
     if (link !== undefined && unreported.delete(link.number)) problems.push(linkProblem(link.what, at));
@@ -83,6 +117,9 @@ function problemsOf(
   }
   return problems;
 }
+
+/** `\\\\host\\[x.xlsx]S` → `\\\\host\\x.xlsx`. */
+const fileOf = (prefix: string): string => prefix.replace(/\].*$/s, '').replaceAll('[', '');
 
 /** A formula without its texts, the names of sheets in quotation marks, and the columns of tables. */
 function withoutTexts(formula: string): string {
