@@ -6,6 +6,8 @@ export type DiagnosticCode =
   | 'definition.over_limit'
   | 'yaml.syntax'
   | 'yaml.tab'
+  /** A no-break space, or a character without a shape, where YAML needs a plain space or none. */
+  | 'yaml.invisible_character'
   | 'yaml.indentation'
   | 'yaml.unquoted_template'
   | 'yaml.unquoted_colon'
@@ -107,9 +109,10 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   const message = diagnostic.message === undefined ? '' : `${diagnostic.message}: `;
   const code = diagnostic.code === 'definition.over_limit' ? ` [${diagnostic.code}]` : '';
   const line = `${formatPosition(diagnostic)}: ${message}expected ${diagnostic.expected}, got ${diagnostic.got}; do: ${diagnostic.next}${code}`;
-  // File and field names may contain anything: line breaks must not forge lines, nor open bidi controls reorder text.
+  // File and field names may contain anything: line breaks must not forge lines, nor open bidi controls reorder text. Spaces
+  // that are not plain ones and characters without a shape would be taken for nothing.
   return line.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    /(?! )[\p{Cc}\p{Z}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

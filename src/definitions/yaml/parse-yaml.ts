@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { comparePositions, type Diagnostic, type DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { checkSchema, type PartialValue, type StandIns } from './check-schema.ts';
+import { correctInvisible } from './invisible-characters.ts';
 import { locate, type ParsedYaml, parseYamlDocument, type SourceFile, type ValuePath } from './source-file.ts';
 import { checkStructure, hasSyntaxErrors, repairSyntax, stopDiagnostic } from './yaml-diagnostics.ts';
 
@@ -19,6 +20,25 @@ export function parseYaml<Schema extends z.ZodType>(
   text: string,
   schema: Schema,
   standIns: StandIns = () => undefined,
+): ParsedSource<z.output<Schema>> {
+  const parse = (each: string) => parseText(file, each, schema, standIns);
+  const found = parse(text);
+  const corrected = found.diagnostics.length === 0 ? undefined : correctInvisible(file, text, found, parse);
+  if (corrected === undefined) return found;
+  const { source, value, partial, diagnostics } = corrected.parsed;
+  const rest = partial ?? (value === undefined ? undefined : { value, source, lost: [] });
+  return {
+    source,
+    diagnostics: [...corrected.diagnostics, ...diagnostics].sort(comparePositions),
+    ...(rest === undefined ? {} : { partial: rest }),
+  };
+}
+
+function parseText<Schema extends z.ZodType>(
+  file: string,
+  text: string,
+  schema: Schema,
+  standIns: StandIns,
 ): ParsedSource<z.output<Schema>> {
   const { yaml, diagnostics: syntax, lostLines, complete } = readYaml(file, text);
   const { source } = yaml;
