@@ -52,6 +52,8 @@ export interface ComparedFigures {
   readonly values: MetricValues;
   /** Why the change is not shown; absent if it is. */
   readonly unlike?: UnlikeReason;
+  /** Metrics without a change, because one of the two figures cannot be right. Absent without any. */
+  readonly wrong?: readonly string[];
 }
 
 export type Comparisons = { readonly [Kind in ComparisonKind]?: ComparedFigures };
@@ -83,7 +85,14 @@ export interface Sums {
   readonly totals: readonly string[];
 }
 
-/** `undefined`: the figure has a target, but no value. */
+/** A figure that cannot be right: shown as it came, and not judged. */
+export interface WrongFigure {
+  readonly metric: string;
+  /** `column`: the totals and every row. A row is identified by its bucket and the values of its dimensions, in their order. */
+  readonly at: 'column' | 'totals' | { readonly bucket: string | null; readonly group: readonly (string | null)[] };
+}
+
+/** `undefined`: the figure has a target, but no value, or one that cannot be right. */
 export const STATUSES = ['on_target', 'watch', 'breached', 'undefined'] as const;
 export type Status = (typeof STATUSES)[number];
 
@@ -123,6 +132,8 @@ export interface Judgement {
   readonly status: Status;
   /** Index in `Dataset.targets`. */
   readonly target: number;
+  /** The figure cannot be right, so its status is `undefined`. */
+  readonly wrong?: true | undefined;
 }
 
 /** The reading that values of a table are of, or the gap in its place. */
@@ -223,6 +234,8 @@ export interface Table {
   readonly ranked?: boolean;
   readonly filters: readonly FilterDescription[];
   readonly notes: readonly TableNote[];
+  /** Absent without any. */
+  readonly wrong?: readonly WrongFigure[];
 }
 
 /** A call and its response, for the manifest and the run sheet. */
@@ -239,6 +252,8 @@ export interface CallRecord {
   readonly saved: boolean;
   /** The other run that made the request, if any, and when its response was received (ISO, UTC). */
   readonly shared?: { readonly run: string; readonly at: string } | undefined;
+  /** Labels of columns that differ from the catalog's, by column. Nobody but the run record shows them. Absent without any. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Dataset {

@@ -8,6 +8,8 @@ import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type Sectio
 import { readingGap } from '../plan/reading.ts';
 import { followedMetrics } from '../plan/replacements.ts';
 import { wantedComparisons, wantedToDate } from '../plan/requests/section-requests.ts';
+import { type AnsweredTable, contradictions } from './answer-checks/across-answers.ts';
+import { otherLabels } from './answer-checks/column-checks.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord, Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -15,6 +17,7 @@ import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
 import { fetchReport } from './fetch-report.ts';
 import { createFinishEstimator } from './finish-estimate.ts';
 import { mapOutcomes } from './map-outcomes.ts';
+import type { TableNote } from './notes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
 import { byMetric, renamedCatalog, renamedResponse } from './tables/columns/display-names.ts';
@@ -27,6 +30,7 @@ import { listTable } from './tables/list-table.ts';
 import { type ReadingsSource, readingsTable } from './tables/readings/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
 import { readTrend } from './tables/table-trend.ts';
+import { withWrongFigures } from './tables/wrong-figures.ts';
 
 export interface FetchInput extends FetchContext {
   readonly plan: Plan;
@@ -72,7 +76,11 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
   const read = await readingsTables(input);
   const trends = await readTrends(input);
   const plan = withoutAnswered(input.plan, new Set(read.keys()));
-  const results = await mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner({ ...input, plan }));
+  const results = await mapOutcomes(
+    plan.calls,
+    MAX_CONCURRENT_CALLS,
+    createCallRunner({ ...input, published: asked.catalog, plan }),
+  );
   if (results.kind !== 'done') return results;
   const byCall = new Map(
     results.value.map((result): [string, CallResult] => [
@@ -80,11 +88,22 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
       result.kind === 'list' ? result : { ...result, response: renamedResponse(result.response, names) },
     ]),
   );
+  const published = asked.catalog;
+  const answered = plan.sections.map((section): AnsweredTable => {
+    const { id, metrics = [] } = section.section;
+    const table = read.get(id);
+    const { catalog } = input;
+    const known = catalog.metrics.filter((metric) => metrics.includes(metric.id));
+    if (table !== undefined) return { table, answers: [], metrics: known };
+    return { ...tableOf(section, byCall, { ...input, published }), metrics: known };
+  });
+  const said = contradictions(answered);
   const tables = withDisplayUnits(
-    plan.sections.map((section) => {
-      const { id } = section.section;
-      const table = read.get(id) ?? tableOf(section, byCall, input);
-      return laidOut(table, section.section, trends.get(id));
+    plan.sections.map(({ section }, index) => {
+      const { table } = answered[index] ?? missingTable(section.id);
+      const { notes, wrong } = said[index] ?? missingTable(section.id);
+      const marked = withWrongFigures(withFindings(table, notes), wrong, input.catalog);
+      return laidOut(marked, section, trends.get(section.id));
     }),
     byMetric(units, plan.sections),
   );
@@ -144,20 +163,36 @@ async function readTrends({ plan, catalog, readings, clock }: FetchInput): Promi
   return trends;
 }
 
+/** Findings come first: they are the most severe notes. */
+const withFindings = (table: Table, notes: readonly TableNote[]): Table => {
+  if (notes.length === 0) return table;
+  const all = [...table.notes, ...notes];
+  return { ...table, notes: [...all.filter((note) => note.incomplete), ...all.filter((note) => !note.incomplete)] };
+};
+
+function missingTable(id: string): never {
+  throw new Error(`no table for ${id}`);
+}
+
 function missingCall(call: string, { section }: SectionPlan): never {
   throw new Error(`the plan has no call ${call} for ${section.id}`);
 }
 
-function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResult>, input: FetchInput): Table {
+function tableOf(
+  sectionPlan: SectionPlan,
+  byCall: ReadonlyMap<string, CallResult>,
+  input: FetchInput & { readonly published: Catalog },
+): Pick<AnsweredTable, 'table' | 'answers'> {
+  const without = (table: Table) => ({ table, answers: [] });
   const { section, period, comparisons, join, replaced } = sectionPlan;
   const { plan, catalog, counts, calendar } = input;
-  if (sectionPlan.call === undefined) return textTable(section, period);
+  if (sectionPlan.call === undefined) return without(textTable(section, period));
   if (counts !== undefined && isCurrentSection(section, catalog)) {
     const isLate = callsOf(sectionPlan).some((call) => {
       const result = byCall.get(call);
       return result?.kind !== 'report' || result.at > counts.until;
     });
-    if (isLate) return undefinedCountsTable({ section, catalog, period, replaced }, counts);
+    if (isLate) return without(undefinedCountsTable({ section, catalog, period, replaced }, counts));
   }
   const resultsOf = (one: Pick<SectionPlan, 'call' | 'join'>) =>
     callsOf(one).map((call) => byCall.get(call) ?? missingCall(call, sectionPlan));
@@ -171,33 +206,60 @@ function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResul
     return [first, ...more];
   };
   const [result] = resultsOf(sectionPlan);
-  if (result?.kind === 'list') return listTable(section, result.list, period);
+  if (result?.kind === 'list') return without(listTable(section, result.list, period));
   const parts = answersOf(sectionPlan);
   const partners = sectionPlan.partners.map(({ kind, of, range, request, call, join: partnerJoin }): PartnerAnswer => {
     const one = { call, ...(partnerJoin === undefined ? {} : { join: partnerJoin }) };
     const answers = answersOf(one);
-    return { kind, of, range, request, answers, response: tableResponse(partnerJoin, answers, catalog) };
+    const undefinedTotals = partnerJoin?.undefinedTotals?.metrics;
+    return {
+      kind,
+      of,
+      range,
+      request,
+      answers,
+      undefinedTotals,
+      response: tableResponse(partnerJoin, answers, catalog),
+    };
   });
   const [first] = parts;
-  return reportTable({
+  const request = join?.request ?? first.request;
+  const response = tableResponse(join, parts, catalog);
+  const asOfs = (answers: readonly IdentifiedAnswer[] | PartnerAnswer['answers']) =>
+    answers.map((answer) => answer.response.meta.as_of);
+  const table = reportTable({
     section,
     catalog,
+    published: input.published,
     period,
     at: first.at,
     comparisons,
     partners,
     toDate: wantedToDate(section, plan.definition),
     calendar,
-    request: join?.request ?? first.request,
-    response: tableResponse(join, parts, catalog),
+    request,
+    response,
     parts,
     ...(join?.undefinedTotals === undefined ? {} : { undefinedTotals: join.undefinedTotals }),
     ...(replaced === undefined ? {} : { replaced }),
   });
+  const answers = [
+    {
+      kind: 'own' as const,
+      request,
+      response,
+      asOf: asOfs(parts),
+      undefinedTotals: join?.undefinedTotals?.metrics,
+    },
+    ...partners.map((partner) => ({ ...partner, asOf: asOfs(partner.answers) })),
+  ];
+  return { table, answers };
 }
 
-function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
-  const { plan, catalog, signal, observe, client, budget, reads, clock, run, folder } = input;
+function createCallRunner(
+  input: FetchInput & { readonly published: Catalog },
+): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
+  const { plan, catalog, published, signal, observe, client, budget, reads, clock, run, folder } = input;
   const store = storeUntilFull(input);
   const { responses } = store;
   const progress = createFinishEstimator({
@@ -240,6 +302,7 @@ function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) =>
       if (fetched.kind !== 'done') return fetched;
       const { body: response, at, correlationId, askedBy, tokens, ms } = fetched.value;
       reportFetched(call, { saved: tokens === null, tokens, correlationId }, ms);
+      const labels = otherLabels(response, published);
       const record: CallRecord = {
         id: call.id,
         method: 'POST',
@@ -250,6 +313,7 @@ function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) =>
         correlationId,
         rows: response.rows.length,
         saved: tokens === null,
+        ...(labels === undefined ? {} : { labels }),
         ...(askedBy === run ? {} : { shared: { run: askedBy, at: new Date(at).toISOString() } }),
       };
       return done({ kind: 'report', call, response, at, record });

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate } from 'node:timers/promises';
-import type { Row, RowFile, Rows, Value } from './dataset.ts';
+import type { Row, RowFile, Rows, Table, Value, WrongFigure } from './dataset.ts';
 
 const READ_CHUNK_BYTES = 256 * 1024;
 
@@ -111,5 +111,27 @@ export async function writeRows(path: string): Promise<RowWriter> {
       return { path, length, columns };
     },
     close,
+  };
+}
+
+/** Whether a figure of a table cannot be right: one of its totals, or of a row. */
+export interface WrongFigures {
+  readonly inTotals: (metric: string) => boolean;
+  readonly inRow: (metric: string, values: Row['values']) => boolean;
+}
+
+export function wrongFigures({ columns, wrong = [] }: Pick<Table, 'columns' | 'wrong'>): WrongFigures {
+  const keyOf = ({ metric, at }: WrongFigure): string =>
+    JSON.stringify(typeof at === 'string' ? [metric, at] : [metric, at.bucket, ...at.group]);
+  const keys = new Set(wrong.map(keyOf));
+  const dimensions = columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
+  const text = (value: Value | undefined): string | null => (typeof value === 'string' ? value : null);
+  const has = (figure: WrongFigure): boolean => keys.size > 0 && keys.has(keyOf(figure));
+  const inColumn = (metric: string): boolean => has({ metric, at: 'column' });
+  return {
+    inTotals: (metric) => inColumn(metric) || has({ metric, at: 'totals' }),
+    inRow: (metric, values) =>
+      inColumn(metric) ||
+      has({ metric, at: { bucket: text(values.bucket), group: dimensions.map((name) => text(values[name])) } }),
   };
 }

@@ -70,6 +70,15 @@ interface Range {
   readonly to: string;
 }
 
+interface AnswerConflict extends Range {
+  readonly figures: number;
+  readonly label: string;
+  readonly one: number | null;
+  readonly other: number | null;
+  readonly at: readonly [string, string] | null;
+  readonly timezone: string;
+}
+
 /** Every note with the parameters of its sentence. Days are civil dates, instants ISO 8601. */
 export interface NoteParams {
   readonly cut_piece: undefined;
@@ -88,11 +97,26 @@ export interface NoteParams {
   readonly unit_mismatch: {
     readonly columns: readonly { readonly label: string; readonly expected: string; readonly got: string }[];
   };
+  /** Columns that are described otherwise than in the catalog: `got` is the label, kind, type or unit. */
+  readonly column_mismatch: {
+    readonly columns: readonly {
+      readonly label: string;
+      readonly of: 'label' | 'kind' | 'type' | 'unit';
+      readonly got: string;
+    }[];
+  };
   /** The number of impossible figures and the first one; `bucket` is null for totals and without granularity. */
   readonly invalid_value: {
     readonly figures: number;
     readonly label: string;
     readonly value: number;
+    readonly bucket: string | null;
+  };
+  /** Medians above the 90th percentile of the same thing, which is `other`; the first one. */
+  readonly median_above_p90: {
+    readonly figures: number;
+    readonly label: string;
+    readonly other: string;
     readonly bucket: string | null;
   };
   readonly null_count: { readonly figures: number; readonly label: string; readonly bucket: string | null };
@@ -111,6 +135,27 @@ export interface NoteParams {
       readonly sum: number;
       readonly previous: boolean;
     }[];
+  };
+  /** Totals that their rows rule out. Null: undefined. */
+  readonly total_outside: {
+    readonly totals: readonly {
+      readonly label: string;
+      readonly total: number | null;
+      readonly low: number | null;
+      readonly high: number | null;
+      readonly previous: boolean;
+    }[];
+  };
+  /** One figure in two answers; the first of `figures`. `at` has when both were computed, where that may be the reason. */
+  readonly answers_differ: AnswerConflict;
+  /** A figure to date (`other`) is less than that of days within it. */
+  readonly to_date_below: AnswerConflict;
+  /** The figures of these metrics are the same as those that they are compared with. */
+  readonly figures_repeated: {
+    readonly labels: readonly string[];
+    readonly kind: ComparedWith;
+    readonly at: readonly [string, string] | null;
+    readonly timezone: string;
   };
   readonly not_additive: { readonly labels: readonly string[] };
   readonly computed_unknown: { readonly cached: boolean };

@@ -5,7 +5,7 @@ import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-f
 import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { CorrectedEdition, Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
-import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
+import { rowBatches, wrongFigures, type YieldToEventLoop } from '../fetch/rows.ts';
 import { currentJudgements, statusesByFigure } from '../render/figures/current-statuses.ts';
 import { hashFigures } from '../render/hash-figures.ts';
 
@@ -57,6 +57,14 @@ async function* comparedFigures(
   }
 }
 
+/** Whether a value that a comparison applies to cannot be right. */
+function hasWrongFigure(table: Table, { section, metric }: CompareCondition): boolean {
+  if (section !== undefined && table.id !== section) return false;
+  const name = successorIn(table, metric);
+  if (table.totals !== undefined) return wrongFigures(table).inTotals(name);
+  return (table.wrong ?? []).some((figure) => figure.metric === name && figure.at !== 'totals');
+}
+
 type ConditionResult = Pick<SendDecision, 'send' | 'reason'>;
 
 const conditionResult = (send: boolean, reason: string): ConditionResult => ({ send, reason });
@@ -72,6 +80,9 @@ async function evaluateComparison(
     const met = figures.find((figure) => meetsComparison(figure, op, value));
     if (met !== undefined) return conditionResult(true, `${metric} is ${met}, which is ${op} ${value}.`);
     seen += figures.length;
+  }
+  if (dataset.tables.some((table) => hasWrongFigure(table, condition))) {
+    return conditionResult(true, `A figure of ${metric} cannot be right.`);
   }
   return conditionResult(false, `None of ${seen} ${seen === 1 ? 'figure' : 'figures'} of ${metric} is ${op} ${value}.`);
 }
@@ -94,12 +105,20 @@ async function evaluateChanged(
     : conditionResult(true, `The figures differ from ${when}.`);
 }
 
-/** Whether a present figure is breached, or for `watch` on watch or breached. */
+/** A judged figure that cannot be right may be breached, whatever it says; undefined without one. */
+function wrongFigure(judgements: readonly Judgement[]): ConditionResult | undefined {
+  const found = currentJudgements(judgements).find(({ wrong }) => wrong === true);
+  return found && conditionResult(true, `A figure cannot be right: ${found.metric} is ${found.figure}.`);
+}
+
+/** Whether a present figure is breached, or for `watch` on watch or breached, or may be. */
 function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgement[]): ConditionResult {
   const wanted: readonly Status[] = kind === 'watch' ? ['watch', 'breached'] : ['breached'];
   const current = currentJudgements(judgements);
   const found = current.find(({ status }) => wanted.includes(status));
   if (found !== undefined) return conditionResult(true, `${found.metric} is ${found.figure}: ${found.status}.`);
+  const wrong = wrongFigure(judgements);
+  if (wrong !== undefined) return wrong;
   const of = `${current.length} ${current.length === 1 ? 'figure' : 'figures'} with a target`;
   return conditionResult(false, `None of ${of} is ${wanted.join(' or ')}.`);
 }
@@ -171,6 +190,7 @@ export async function evaluateConditions(
   if (conditional.length === 0) return { conditions: [] };
   const figures = known ?? (await hashFigures(dataset, yieldToEventLoop));
   const statuses = statusesByFigure(dataset.judgements ?? []);
+  const wrong = wrongFigure(dataset.judgements ?? []);
   const conditions: SendDecision[] = [];
   for (const { target, recipients, send_if, condition } of conditional) {
     const shared = await evaluateShared(dataset, condition, yieldToEventLoop);
@@ -179,7 +199,7 @@ export async function evaluateConditions(
       const result =
         shared ??
         (condition.kind === 'status_changed'
-          ? await evaluateStatusChanged(statuses, destination, sent)
+          ? (wrong ?? (await evaluateStatusChanged(statuses, destination, sent)))
           : await evaluateChanged(figures, destination, sent));
       conditions.push({ target, recipient, send_if, ...result });
     }

@@ -1,8 +1,26 @@
 import type { Manifest } from '../deliver/archive/archive.ts';
-import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
+import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import { sendDecisionFor } from '../deliver/send-decision.ts';
+import type { Judgement, Status } from '../fetch/dataset.ts';
 import { statusesByFigure } from '../render/figures/current-statuses.ts';
+
+/**
+ * The statuses that later runs compare with. A figure that cannot be right has the one that was sent before: it is neither
+ * a recovery nor, when the figure is right again, a new crossing.
+ */
+async function lastingStatuses(
+  judgements: readonly Judgement[],
+  destination: FiguresDestination,
+  sentFigures: LastSentFigures,
+): Promise<Readonly<Record<string, Status>>> {
+  const statuses = statusesByFigure(judgements.filter(({ wrong }) => wrong !== true));
+  const wrong = Object.keys(statusesByFigure(judgements)).filter((figure) => statuses[figure] === undefined);
+  if (wrong.length === 0) return statuses;
+  const before = (await sentFigures.last(destination)).sent?.statuses ?? {};
+  const kept = wrong.flatMap((figure) => (before[figure] === undefined ? [] : [[figure, before[figure]] as const]));
+  return { ...statuses, ...Object.fromEntries(kept) };
+}
 
 export interface PreviousFiguresPorts {
   readonly sentFigures?: LastSentFigures | undefined;
@@ -29,14 +47,18 @@ export async function deliverAndRecordFigures<T>(
       return [decision, { org, report, target, recipient }] as const;
     }),
   );
-  const statuses = statusesByFigure(judgements);
-  for (const destination of destinations.values()) await sentFigures.recordStart(destination, run, clock.now());
+  const known = new Map<FiguresDestination, Readonly<Record<string, Status>>>();
+  for (const destination of destinations.values()) {
+    known.set(destination, await lastingStatuses(judgements, destination, sentFigures));
+    await sentFigures.recordStart(destination, run, clock.now());
+  }
   const recordOutcomes = async (): Promise<void> => {
     for (const row of await ledger.list(run)) {
       const decision = sendDecisionFor({ conditions }, row);
       const destination = decision === undefined ? undefined : destinations.get(decision);
       if (destination === undefined) continue;
       const { state, at, decisions } = row;
+      const statuses = known.get(destination) ?? {};
       if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at, statuses });
       // After a decision to resend the earlier message may have arrived as well.
       else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(destination, run, at);

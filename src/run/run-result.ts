@@ -72,6 +72,28 @@ export function incompleteError(
 }
 
 /**
+ * What the owner is told of a delivered run whose judged figures cannot all be right; undefined if they can.
+ */
+export function wrongFiguresError({
+  judgements = [],
+  incomplete,
+}: Pick<Manifest, 'judgements' | 'incomplete'>): DocketError | undefined {
+  const wrong = judgements.filter((judgement) => judgement.wrong === true);
+  if (wrong.length === 0) return undefined;
+  const sections = new Set(wrong.map(({ section }) => section));
+  const notes = incomplete.filter(({ section }) => sections.has(section));
+  return new DocketError(
+    'run.incomplete',
+    `A figure cannot be right: ${notes.map(({ section, text }) => `${section}: ${text}`).join('; ')}`,
+    {
+      expected: 'figures that the answers of the service do not contradict',
+      got: wrong.map(({ metric, figure }) => `${metric} ${figure}`).join(', '),
+      next: 'Report it to the service with the correlation ids of the run. The figures are marked and have no status; run the report again once the service is right.',
+    },
+  );
+}
+
+/**
  * One error for all failed deliveries; undefined without any.
  * @param run id of a run that can be retried; undefined without a record
  * @param willRetry whether the run is attempted again by itself: until it has ended, a person cannot retry it

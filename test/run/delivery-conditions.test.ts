@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { DeliverySpec } from '../../src/definitions/schema/report-definition.ts';
+import type { Manifest } from '../../src/deliver/archive/manifest.ts';
 import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
 import type { Column, Judgement, Row, Status, Table } from '../../src/fetch/dataset.ts';
 import { statusesByFigure } from '../../src/render/figures/current-statuses.ts';
 import { hashFigures } from '../../src/render/hash-figures.ts';
 import { evaluateConditions } from '../../src/run/delivery-conditions.ts';
+import { deliverAndRecordFigures } from '../../src/run/previous-figures.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-conditions-${process.pid}:`;
@@ -378,4 +380,61 @@ test('status_changed sends once per crossing, by what this recipient got last', 
   expect(await runWith(judged('watch'))).toBe(true);
   await sent.recordSent(place, { figures: 'f', run: 'old', at: 20_000 });
   expect(await runWith(judged('watch'))).toBe(true);
+});
+
+describe('a figure that cannot be right', () => {
+  const wrong = judged('undefined', { figure: -5, wrong: true });
+
+  test.each([['breached'], ['watch'], ['status_changed']])('meets %s, and is the reason', async (send_if) => {
+    const { conditions } = await evaluateConditions({ ...QUEUE, judgements: [wrong] }, report(to(send_if)), undefined);
+    expect(conditions[0]).toMatchObject({ send: true, reason: 'A figure cannot be right: alerts.open is -5.' });
+  });
+
+  test('meets a comparison that it might meet, of its own section and metric', async () => {
+    const rows = [row({ team: 'a', 'alerts.open': -5 })];
+    const of = dataset(
+      table('queue', rows, { wrong: [{ metric: 'alerts.open', at: { bucket: null, group: ['a'] } }] }),
+      table('other', [row({ team: 'a', 'alerts.open': 1 })]),
+    );
+    expect(await decided(of, 'queue:alerts.open > 10')).toMatchObject({ send: true });
+    expect(await decided(of, 'other:alerts.open > 10')).toMatchObject({ send: false });
+  });
+
+  /** Delivers runs with these figures, one after the other, and gives the decisions. */
+  async function decisions(name: string, ...runs: (readonly Judgement[])[]): Promise<(boolean | undefined)[]> {
+    const sent = redisLastSentFigures(redis, { prefix: `${prefix}${name}:` });
+    const found: (boolean | undefined)[] = [];
+    for (const [index, judgements] of runs.entries()) {
+      const run = `r${index}`;
+      const { conditions, figures } = await evaluateConditions(
+        { ...QUEUE, judgements },
+        report(to('status_changed')),
+        sent,
+      );
+      const rows = [{ target: '0-email', recipient: 'a@acme.example', state: 'sent', at: index + 1, decisions: [] }];
+      const manifest = { run, org: 'acme', report: 'weekly', figures, conditions, judgements } as unknown as Manifest;
+      const ledger = { list: async () => rows as never };
+      await deliverAndRecordFigures(
+        manifest,
+        { sentFigures: sent, ledger, clock: { now: () => index + 1 } },
+        async () => {},
+      );
+      found.push(conditions[0]?.send);
+    }
+    return found;
+  }
+
+  test('is no recovery, and no second crossing when the figure is right again', async () => {
+    const breached = [judged('breached')];
+    expect(await decisions('again', breached, [wrong], breached, [judged('on_target')])).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  test('that was never sent before crosses when it is right and breached', async () => {
+    expect(await decisions('first', [wrong], [judged('on_target')], [judged('breached')])).toEqual([true, false, true]);
+  });
 });

@@ -4,6 +4,7 @@ import type { NoteMessage, NoteParams } from '../../src/i18n/note.ts';
 const AT = '2026-11-15T22:00:00Z';
 const timezone = 'Europe/Zurich';
 const METRIC = { label: 'Profiles created', id: 'profiles.created' };
+const CONFLICT = { label: METRIC.label, from: '2026-11-01', to: '2026-11-30', one: 1_240, other: 999, timezone };
 
 /** Every note there is, in a way or two. A new one is missing here until the compiler is content. */
 const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
@@ -45,6 +46,43 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
     { expected: { from: '2026-11-02', to: '2026-11-08' }, got: { from: '2026-11-01', to: '2026-11-07' } },
   ],
   unit_mismatch: [{ columns: [{ label: METRIC.label, expected: 'count', got: 'seconds' }] }],
+  column_mismatch: [
+    { columns: [{ label: METRIC.label, of: 'label', got: 'Screening hits' }] },
+    {
+      columns: [
+        { label: METRIC.label, of: 'label', got: ' ' },
+        { label: 'Risk', of: 'kind', got: 'metric' },
+        { label: METRIC.label, of: 'type', got: 'date' },
+        { label: 'Risk', of: 'unit', got: 'count' },
+      ],
+    },
+  ],
+  median_above_p90: [
+    { figures: 1, label: 'Median time', other: '90th percentile', bucket: null },
+    { figures: 2, label: 'Median time', other: '90th percentile', bucket: '2026-11-09' },
+  ],
+  total_outside: [
+    { totals: [{ label: 'Approval rate', total: 0.95, low: 0.4, high: 0.6, previous: false }] },
+    {
+      totals: [
+        { label: 'Approval rate', total: null, low: 0.4, high: 0.4, previous: true },
+        { label: 'Median time', total: 86_400, low: null, high: null, previous: false },
+      ],
+    },
+  ],
+  answers_differ: [
+    { ...CONFLICT, figures: 1, at: null },
+    { ...CONFLICT, figures: 2, other: null, at: [AT, '2026-11-15T23:00:00Z'] },
+    { ...CONFLICT, figures: 1200, at: null },
+  ],
+  to_date_below: [
+    { ...CONFLICT, figures: 1, at: null },
+    { ...CONFLICT, figures: 1, at: [AT, '2026-11-15T23:00:00Z'] },
+  ],
+  figures_repeated: [
+    { labels: [METRIC.label], kind: 'previous_year', at: null, timezone },
+    { labels: [METRIC.label, 'RFIs sent'], kind: 'previous_period', at: [AT, '2026-11-15T23:00:00Z'], timezone },
+  ],
   invalid_value: [
     { figures: 1, label: METRIC.label, value: -1.25, bucket: '2026-11-09' },
     { figures: 1200, label: METRIC.label, value: -1, bucket: null },

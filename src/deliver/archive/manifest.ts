@@ -67,6 +67,8 @@ const judgementSchema = z.object({
   figure: z.number().nullable(),
   status: z.enum(STATUSES),
   target: z.int().nonnegative(),
+  /** Absent where the figure can be right, and in older manifests. */
+  wrong: z.literal(true).optional(),
 });
 
 const readingSchema = z.object({
@@ -133,6 +135,8 @@ const knownFieldsSchema = z.object({
       rows: z.number(),
       saved: z.boolean(),
       shared: z.object({ run: z.string(), at: z.string() }).optional(),
+      /** Labels of columns that differ from the catalog's. Absent without any, and in older manifests. */
+      labels: z.record(z.string(), z.string()).optional(),
     }),
     MAX_CALLS,
   ),

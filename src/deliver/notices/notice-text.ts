@@ -16,26 +16,33 @@ export interface NoticeContent {
   readonly organization?: string | undefined;
   /** The page of the run; absent without a public URL. */
   readonly pageUrl?: string | undefined;
-  /** Why the run failed; null when it was delivered partially. */
+  /** Why the run failed, or what is wrong with its figures; null when it was delivered partially. */
   readonly error: ErrorJson | null;
   readonly receipts: readonly Receipt[];
 }
 
-export type NoticeKind = 'failed' | 'held' | 'partial';
+export type NoticeKind = 'failed' | 'held' | 'partial' | 'wrong_figures';
 
-export const noticeKind = (error: ErrorJson | null): NoticeKind =>
-  error === null ? 'partial' : isHeld(error) ? 'held' : 'failed';
+export function noticeKind({ error, receipts }: Pick<NoticeContent, 'error' | 'receipts'>): NoticeKind {
+  if (error === null) return 'partial';
+  if (isHeld(error)) return 'held';
+  // A run that fails because of its figures is not delivered.
+  return error.code === 'run.incomplete' && receipts.length > 0 ? 'wrong_figures' : 'failed';
+}
 
 const isHeld = ({ code }: ErrorJson): boolean => code === 'run.held' || code === 'run.comments_missing';
 
 const HEADLINES: Readonly<Record<NoticeKind, { readonly subject: string; readonly text: string }>> = {
   failed: { subject: 'Failed', text: 'failed. It is not retried automatically.' },
   held: { subject: 'Held', text: 'was made and is held. Nothing was sent.' },
+  wrong_figures: { subject: 'Wrong figures', text: 'has figures that cannot be right. It was not stopped.' },
   partial: { subject: 'Partially delivered', text: 'was made, but not delivered to everyone.' },
 };
 
-export const noticeSubject = ({ order, definition, error }: NoticeContent): string =>
-  `${HEADLINES[noticeKind(error)].subject}: ${definition.title} ${order.period.label}`;
+export function noticeSubject(content: NoticeContent): string {
+  const { order, definition } = content;
+  return `${HEADLINES[noticeKind(content)].subject}: ${definition.title} ${order.period.label}`;
+}
 
 /** A line of a notice: an entry of a list, a sentence, or a command to type. Texts from outside may have several lines. */
 export type NoticeLine =
@@ -91,7 +98,7 @@ function deliveryGroup(
 /** What the notice says, for both of its bodies. */
 export function buildNotice(content: NoticeContent): Notice {
   const { order, definition, organization = order.org, pageUrl, error, receipts } = content;
-  const kind = noticeKind(error);
+  const kind = noticeKind(content);
   const retry = (of?: 'text') => command(`runs retry ${order.id} --reason "..."`, of);
   return {
     subject: noticeSubject(content),

@@ -16,8 +16,8 @@ export interface NoticeInput extends NoticeContent, NoticePorts {
 }
 
 /**
- * Notifies the definition's owner that a run has failed, is held or was delivered partially, with the reason, the
- * recipients and the next step. Call it when no further attempt of the run follows. Repeated calls send it once.
+ * Notifies the definition's owner that a run has failed, is held, was delivered partially or has figures that cannot be
+ * right, with the reason, the recipients and the next step. Call it when no further attempt of the run follows. Repeated calls send it once.
  *
  * The owner need not be in the organization's allow-list: a notice must arrive when the recipients are the problem. It has
  * one plain address.
@@ -25,7 +25,7 @@ export interface NoticeInput extends NoticeContent, NoticePorts {
 export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const { order, definition, published, archive } = input;
   const recipient = canonicalAddress(definition.owner) ?? definition.owner;
-  const id = noticeId(order.id, recipient, noticeKind(input.error) === 'held');
+  const id = noticeId(order.id, recipient, noticeKind(input) === 'held');
   const { org, report } = order;
   const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
   const recorded = published && {

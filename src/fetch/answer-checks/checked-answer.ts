@@ -16,6 +16,8 @@ export interface CallAnswer {
 /** What responses are checked against, besides their requests. */
 export interface CheckContext {
   readonly catalog: Catalog;
+  /** The catalog without a report's own names. */
+  readonly published: Catalog;
   /** The metrics of the table. A call shared by several sections has other metrics as well. */
   readonly metrics: readonly Metric[];
   /** Request and response of the whole table: of its only call, or joined. */
@@ -23,6 +25,8 @@ export interface CheckContext {
   readonly response: ReportResponse;
   /** Its range had not ended when it was computed. */
   readonly running: boolean;
+  /** Metrics whose totals neither a call nor a sum of calls gives. */
+  readonly undefinedTotals?: readonly string[] | undefined;
 }
 
 /** A note on a violation of the specification, which makes the table incomplete. */
@@ -73,3 +77,13 @@ export function toCheckedAnswer(
 /** The bucket of a row; null without granularity, undefined if the row has none. */
 export const bucketOf = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
   granularity === undefined ? null : (row.bucket ?? undefined);
+
+/** The values of a row's dimensions; null for none. */
+export const groupOf = (
+  row: Readonly<Record<string, unknown>>,
+  dimensions: readonly string[] = [],
+): readonly (string | null)[] =>
+  dimensions.map((id) => {
+    const value = row[id];
+    return typeof value === 'string' ? value : null;
+  });

@@ -1,7 +1,8 @@
 import { isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import { truncateId } from '../client/untrusted-input.ts';
+import type { WrongFigure } from '../dataset.ts';
 import type { TableNote } from '../notes.ts';
-import { bucketOf, type CallAnswer, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
+import { bucketOf, type CallAnswer, type CheckedAnswer, groupOf, incompleteNote } from './checked-answer.ts';
 
 /** A column whose unit is not the catalog's. */
 export interface UnitMismatch {
@@ -37,13 +38,15 @@ interface CheckedFigure {
   readonly metric: Metric;
   readonly value: unknown;
   readonly bucket: string | null;
+  /** Absent for values of the previous period. */
+  readonly at?: Exclude<WrongFigure['at'], 'column'>;
   /** Null is valid: there may be nothing to compare with. */
   readonly mayBeNull: boolean;
 }
 
 /** Every value of the table's metrics in a response: of rows and totals, of both periods. */
 function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
-  const { response, metrics, buckets, previous } = checked;
+  const { request, response, metrics, buckets, previous } = checked;
   const indexByLabel = new Map(buckets.map((label, index) => [label, index]));
   const { totals } = response;
   for (const metric of metrics) {
@@ -51,23 +54,24 @@ function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
     const current = isCurrentCount(metric);
     for (const row of response.rows) {
       const bucket = bucketOf(checked, row) ?? null;
-      yield { metric, value: row[metric.id], bucket, mayBeNull: false };
+      const at = { bucket, group: groupOf(row, request.dimensions) };
+      yield { metric, value: row[metric.id], bucket, at, mayBeNull: false };
       if (row.compare == null) continue;
       // The previous period may have fewer buckets: the last ones then have no counterpart.
       const unmatched = (indexByLabel.get(bucket) ?? 0) >= (previous?.buckets ?? 0);
       yield { metric, value: row.compare[metric.id], bucket, mayBeNull: current || unmatched };
     }
-    yield { metric, value: totals?.[metric.id], bucket: null, mayBeNull: false };
+    yield { metric, value: totals?.[metric.id], bucket: null, at: 'totals', mayBeNull: false };
     yield { metric, value: totals?.compare?.[metric.id], bucket: null, mayBeNull: current };
   }
 }
 
 /** A count of events. A median of counts, in contrast, may be undefined or fractional. */
-const isCounted = ({ unit, aggregation }: Metric): boolean =>
+export const isCounted = ({ unit, aggregation }: Metric): boolean =>
   unit === 'count' && !/^p\d+$|median|mean|average|avg/i.test(aggregation);
 
 /** Whether a value is valid for its unit (specification §2.4 and §2.8, rule 3); true for unknown units. */
-function isPlausible(value: number, metric: Metric): boolean {
+export function isPossible(value: number, metric: Metric): boolean {
   switch (metric.unit) {
     case 'count':
       return value >= 0 && (Number.isSafeInteger(value) || !isCounted(metric));
@@ -79,6 +83,15 @@ function isPlausible(value: number, metric: Metric): boolean {
       return true;
   }
 }
+
+/** The figures of these responses that are invalid, or counts without a value; not those of the previous period. */
+export const invalidFigures = (answers: readonly CheckedAnswer[]): WrongFigure[] =>
+  answers.flatMap((answer) =>
+    [...figuresToCheck(answer)].flatMap(({ metric, value, at }): WrongFigure[] => {
+      const isInvalid = typeof value === 'number' ? !isPossible(value, metric) : value === null && isCounted(metric);
+      return at !== undefined && isInvalid ? [{ metric: metric.id, at }] : [];
+    }),
+  );
 
 /**
  * Invalid values: a rate outside 0–1, a negative or fractional count, a negative duration; and null counts, because only
@@ -92,7 +105,7 @@ export function figureFindings(answers: readonly CheckedAnswer[]): TableNote[] {
   for (const answer of answers) {
     for (const { metric, value, bucket, mayBeNull } of figuresToCheck(answer)) {
       const { label } = metric;
-      if (typeof value === 'number' && !isPlausible(value, metric)) {
+      if (typeof value === 'number' && !isPossible(value, metric)) {
         invalid += 1;
         firstInvalid ??= { label, value, bucket };
       } else if (value === null && isCounted(metric) && !mayBeNull) {

@@ -1,45 +1,74 @@
-import { isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
+import { DIMENSION_IDS, isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
 import type { NoteParams } from '../../i18n/note.ts';
+import { bucketsOf } from '../../plan/buckets.ts';
 import type { TableNote } from '../notes.ts';
-import { type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
+import { dataStartsAfter } from '../tables/data-start.ts';
+import { bucketOf, type CheckContext, type CheckedAnswer, groupOf, incompleteNote } from './checked-answer.ts';
+import { isCounted } from './figure-checks.ts';
 
-type WrongTotal = NoteParams['total_mismatch']['totals'][number];
+type Values = Readonly<Record<string, unknown>>;
+
+/** A total that its rows rule out. */
+export type WrongTotal = { readonly metric: string; readonly previous: boolean } & (
+  | { readonly kind: 'sum'; readonly of: NoteParams['total_mismatch']['totals'][number] }
+  | { readonly kind: 'range'; readonly of: NoteParams['total_outside']['totals'][number] }
+);
 
 /**
- * Totals of additive counts that are not the sum of their rows, if all rows are present: of each call, and of the joined
- * table, whose totals may come from a separate call. Not while the range is running: the service may count rows and totals
- * at different times.
+ * Totals that their rows rule out, if all rows are present: of each call, and of the joined table, whose totals may come
+ * from a separate call. Not while the range is running: the service may count rows and totals at different times.
  */
-export function totalFindings(answers: readonly CheckedAnswer[], joined: CheckedAnswer | undefined): TableNote[] {
-  const ofCalls = answers.flatMap(wrongTotals);
-  const totals = ofCalls.length > 0 || joined === undefined ? ofCalls : wrongTotals(comparable(joined));
-  return totals.length === 0 ? [] : [incompleteNote('total_mismatch', { id: 'total_mismatch', of: { totals } })];
+export function wrongTotals(
+  answers: readonly CheckedAnswer[],
+  joined: CheckedAnswer | undefined,
+  undefinedTotals: readonly string[] = [],
+): WrongTotal[] {
+  const ofCalls = answers.flatMap(totalsOf);
+  return ofCalls.length > 0 || joined === undefined ? ofCalls : totalsOf(comparable(joined, undefinedTotals));
 }
 
-/** Without current counts, which may differ between calls. */
-const comparable = (joined: CheckedAnswer): CheckedAnswer => ({
+export function totalFindings(wrong: readonly WrongTotal[]): TableNote[] {
+  const sums = wrong.flatMap((each) => (each.kind === 'sum' ? each.of : []));
+  const ranges = wrong.flatMap((each) => (each.kind === 'range' ? each.of : []));
+  return [
+    ...(sums.length === 0 ? [] : [incompleteNote('total_mismatch', { id: 'total_mismatch', of: { totals: sums } })]),
+    ...(ranges.length === 0 ? [] : [incompleteNote('total_mismatch', { id: 'total_outside', of: { totals: ranges } })]),
+  ];
+}
+
+/** Without current counts, which may differ between calls, and without totals that no call gives. */
+const comparable = (joined: CheckedAnswer, undefinedTotals: readonly string[]): CheckedAnswer => ({
   ...joined,
-  metrics: joined.metrics.filter((metric) => !isCurrentCount(metric)),
+  metrics: joined.metrics.filter((metric) => !isCurrentCount(metric) && !undefinedTotals.includes(metric.id)),
 });
 
-function wrongTotals({ request, response, metrics, buckets, previous }: CheckedAnswer): WrongTotal[] {
+function totalsOf(checked: CheckedAnswer): WrongTotal[] {
+  const { request, response, metrics, buckets, previous } = checked;
   const { totals, rows, meta } = response;
   if (totals == null || meta.truncated) return [];
-  const additive = metrics.filter(isAdditive);
-  const now = additive.flatMap((metric) => wrongTotal(metric, totals, rows, false));
+  const complete = isPartition(checked);
+  const check = (values: Values, of: readonly Values[], isPrevious: boolean): WrongTotal[] =>
+    metrics.flatMap((metric) =>
+      isAdditive(metric)
+        ? wrongSum(metric, values, of, isPrevious)
+        : complete
+          ? totalOutside(metric, values, rowsWithData(metric, of, checked, isPrevious), isPrevious)
+          : [],
+    );
+  const now = check(totals, rows, false);
   // Only if each bucket of the previous period has a row. Groups of the previous period alone may have none.
   const matched = (request.dimensions ?? []).length === 0 && previous?.buckets === buckets.length;
   const compared = totals.compare;
   if (!matched || compared == null) return now;
   const before = rows.map(({ compare }) => compare ?? {});
-  return [...now, ...additive.flatMap((metric) => wrongTotal(metric, compared, before, true))];
+  return [...now, ...check(compared, before, true)];
 }
 
-function wrongTotal(
+function wrongSum(
   { id, label }: Metric,
-  totals: Readonly<Record<string, unknown>>,
-  rows: readonly (ReportRow | Readonly<Record<string, unknown>>)[],
+  totals: Values,
+  rows: readonly (ReportRow | Values)[],
   previous: boolean,
 ): WrongTotal[] {
   const total = totals[id];
@@ -50,7 +79,86 @@ function wrongTotal(
     if (typeof value !== 'number') return [];
     sum += value;
   }
-  return typeof total !== 'number' || total === sum ? [] : [{ label, total, sum, previous }];
+  if (typeof total !== 'number' || total === sum) return [];
+  return [{ metric: id, previous, kind: 'sum', of: { label, total, sum, previous } }];
+}
+
+/** Dimensions of which every event has one value (specification §2.5). Others may count an event in several groups. */
+const PARTITIONS: ReadonlySet<string> = new Set(DIMENSION_IDS);
+
+/** Whether every bucket and group has exactly one row, and each event is in one of them. */
+function isPartition(checked: CheckedAnswer): boolean {
+  const { request, response, buckets } = checked;
+  const { dimensions = [] } = request;
+  if (!dimensions.every((id) => PARTITIONS.has(id))) return false;
+  const rows = new Set<string>();
+  const groups = new Set<string>(dimensions.length === 0 ? ['[]'] : []);
+  for (const row of response.rows) {
+    const group = JSON.stringify(groupOf(row, dimensions));
+    groups.add(group);
+    rows.add(`${bucketOf(checked, row)} ${group}`);
+  }
+  return rows.size === response.rows.length && rows.size === groups.size * buckets.length && rows.size > 0;
+}
+
+/** Without rows before the metric's first day with data: these are 0, and not part of the total. */
+function rowsWithData(
+  metric: Metric,
+  rows: readonly Values[],
+  { range, granularity, response, previous }: CheckedAnswer,
+  ofPrevious: boolean,
+): readonly Values[] {
+  const days = ofPrevious ? previous?.range : range;
+  const first = days && dataStartsAfter(metric, days.from);
+  if (days === undefined || first === undefined) return rows;
+  if (ofPrevious) return [];
+  const ends = new Map(bucketsOf(days, granularity).map(({ label, to }) => [label, to]));
+  return rows.filter((_, index) => (ends.get(response.rows[index]?.bucket ?? '') ?? days.to) >= first);
+}
+
+/** Sums of floating-point numbers may differ in their last digits. */
+const SLACK = 1e-9;
+
+/**
+ * A total outside the values that its rows leave possible: a share or a median lies between those of its parts, a distinct
+ * count between the largest and the sum; that of a single row is its row. A 90th percentile may lie anywhere.
+ */
+function totalOutside(metric: Metric, totals: Values, rows: readonly Values[], previous: boolean): WrongTotal[] {
+  const { id, label } = metric;
+  const total = totals[id];
+  const values = rows.map((row) => row[id]);
+  if ((typeof total !== 'number' && total !== null) || values.length === 0) return [];
+  const numbers = values.filter((value) => typeof value === 'number');
+  // Missing values are reported elsewhere, null counts too.
+  if (values.some((value) => value === undefined)) return [];
+  const bounds = boundsOf(metric, numbers, values.length === 1);
+  if (bounds === undefined) return [];
+  const { low, high } = bounds;
+  const isOutside =
+    total === null || low === null || high === null
+      ? total !== low
+      : total < low - SLACK * Math.abs(low) || total > high + SLACK * Math.abs(high);
+  if (!isOutside) return [];
+  return [{ metric: id, previous, kind: 'range', of: { label, total, low, high, previous } }];
+}
+
+interface Bounds {
+  /** Null: the total is undefined. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** @param values of the rows that have one */
+function boundsOf(metric: Metric, values: readonly number[], single: boolean): Bounds | undefined {
+  const low = values.reduce<number | null>((least, value) => (least === null || value < least ? value : least), null);
+  const high = values.reduce<number | null>((most, value) => (most === null || value > most ? value : most), null);
+  if (single) return { low, high };
+  if (isCounted(metric)) {
+    const sum = values.reduce((all, value) => all + value, 0);
+    return high === null ? undefined : { low: high, high: sum };
+  }
+  const isShare = metric.unit === 'ratio' && !/^p\d+$/i.test(metric.aggregation);
+  return isShare || /^(?:p50|median)$/i.test(metric.aggregation) ? { low, high } : undefined;
 }
 
 /** Metrics that are additive in the catalog but cannot be. */

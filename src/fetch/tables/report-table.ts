@@ -7,6 +7,7 @@ import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { MissingData } from '../../i18n/note.ts';
 import { bucketsOf, endOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
+import { checkAnswers } from '../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
 import { withRunningRows } from '../answer-checks/running-check.ts';
@@ -21,12 +22,15 @@ import { missingData } from './missing-data.ts';
 import { sectionFields } from './section-fields.ts';
 import { collectTableNotes } from './table-notes.ts';
 import { answeredTrend } from './table-trend.ts';
+import { withWrongFigures } from './wrong-figures.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
   readonly request: ReportRequest;
   readonly response: ReportResponse;
   readonly catalog: Catalog;
+  /** The catalog without a report's own names; absent: it has none. */
+  readonly published?: Catalog;
   readonly period: Period;
   /** Epoch ms at which the response was received. */
   readonly at: number;
@@ -48,7 +52,7 @@ export interface ReportTableInput {
 export function reportTable(given: ReportTableInput): Table {
   const answers = given.parts ?? [given];
   const input = given.parts === undefined ? { ...given, response: withRunningRows(given) } : given;
-  const { section, request, response, catalog, period, partners = [], calendar } = input;
+  const { section, request, response, catalog, published = catalog, period, partners = [], calendar } = input;
   const { meta } = response;
   const requestedIds = new Set(section.metrics ?? []);
   const metrics = [...requestedIds].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
@@ -91,7 +95,10 @@ export function reportTable(given: ReportTableInput): Table {
     };
   });
   const totals = section.totals ? totalsOf(response, names, withData, comparers, toDate) : undefined;
-  return {
+  const undefinedTotals = input.undefinedTotals?.metrics;
+  const asked = { catalog, published, metrics, request, response, running, undefinedTotals };
+  const findings = checkAnswers(answers, asked);
+  const table: Table = {
     ...sectionFields(section, period),
     current,
     range: current || meta.range == null ? null : { from: meta.range.from, to: meta.range.to },
@@ -113,6 +120,8 @@ export function reportTable(given: ReportTableInput): Table {
       undefinedTotals: input.undefinedTotals,
       replaced: input.replaced ?? [],
       catalog,
+      published,
+      findings: findings.notes,
       period,
       metrics,
       columns,
@@ -134,6 +143,9 @@ export function reportTable(given: ReportTableInput): Table {
       running,
     }),
   };
+  // Of two possible units, one of which an answer for other days has, the right one is unknown as well.
+  const wrong = [...findings.wrong, ...[...unitless].map((metric) => ({ metric, at: 'column' as const }))];
+  return withWrongFigures(table, wrong, catalog);
 }
 
 /** Replaces figures of days before a metric's first day with data by null. */

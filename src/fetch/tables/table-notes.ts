@@ -5,7 +5,7 @@ import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { MissingData, NoteMessage } from '../../i18n/note.ts';
 import { startOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
-import { answerFindings } from '../answer-checks/check-answers.ts';
+import { checkAnswers } from '../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../answer-checks/freshness.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
@@ -28,6 +28,10 @@ export interface NoteContext {
   readonly undefinedTotals: UndefinedTotals | undefined;
   readonly replaced: readonly Replacement[];
   readonly catalog: Catalog;
+  /** The catalog without a report's own names. */
+  readonly published: Catalog;
+  /** Of the table's own answers. */
+  readonly findings: readonly TableNote[];
   readonly period: Period;
   /** The section's metrics from the catalog. */
   readonly metrics: readonly Metric[];
@@ -96,17 +100,13 @@ const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boo
 
 /** Of the table's responses, and of those with figures of other days; each once. */
 function findings(context: NoteContext): TableNote[] {
-  const { answers, partners, catalog, metrics, running } = context;
-  const ofPartners = partners.flatMap(({ kind, request, response, answers: partnerAnswers }) =>
-    answerFindings(partnerAnswers, {
-      catalog,
-      metrics,
-      request,
-      response,
-      running: running && kind !== 'previous_year',
-    }),
-  );
-  const found = [...answerFindings(answers, context), ...ofPartners];
+  const { partners, catalog, published, metrics, running } = context;
+  const ofPartners = partners.flatMap(({ kind, request, response, answers, undefinedTotals: without }) => {
+    const isRunning = running && kind !== 'previous_year';
+    const asked = { catalog, published, metrics, request, response, running: isRunning, undefinedTotals: without };
+    return checkAnswers(answers, asked).notes;
+  });
+  const found = [...context.findings, ...ofPartners];
   return [...new Map(found.map((finding) => [JSON.stringify(finding.message), finding])).values()];
 }
 

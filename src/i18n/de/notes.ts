@@ -32,6 +32,13 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
   const placeOf = ({ bucket, group }: RowKey): string =>
     [...(bucket === null ? [] : [day(bucket)]), ...group].join(', ');
   const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${day(bucket)})`);
+  const figure = (value: number | null): string => (value === null ? 'nicht definiert' : exactNumber(value));
+  const computed = (at: readonly [string, string] | null, timezone: string): string =>
+    at === null
+      ? ''
+      : ` Der erste wurde am ${instant(at[0], timezone)} berechnet, der zweite am ${instant(at[1], timezone)}.`;
+  const more = (figures: number): string =>
+    figures === 1 ? '' : figures === 2 ? ' Ein weiterer Wert ebenso.' : ` ${number(figures - 1)} weitere Werte ebenso.`;
   return {
     cut_piece: () =>
       'Der Dienst hat eine der Antworten gekürzt, aus denen diese Tabelle zusammengesetzt ist: Es gibt weitere Zeilen.',
@@ -60,6 +67,16 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `Der Dienst hat in einer anderen Einheit geantwortet, als sein Katalog angibt: ${columns
         .map(({ label, expected, got }) => `${label} in ${quoted(got)} statt ${quoted(expected)}`)
         .join('; ')}. Gezeigt werden die Zahlen ohne Einheit.`,
+    column_mismatch: ({ columns }) =>
+      `Der Dienst beschreibt Spalten anders als sein Katalog: ${columns
+        .map(({ label, of, got }) => {
+          if (of === 'label') return got.trim() === '' ? `${label} hat keinen Namen` : `${label} heisst ${quoted(got)}`;
+          if (of === 'kind') return `${label} ist eine Spalte der Art ${quoted(got)}`;
+          return of === 'type' ? `${label} hat den Typ ${quoted(got)}` : `${label} ist in ${quoted(got)}`;
+        })
+        .join('; ')}. Diese Werte sind vielleicht andere.`,
+    median_above_p90: ({ figures, label, other, bucket }) =>
+      `${figures === 1 ? '1 Wert kann' : `${number(figures)} Werte können`} nicht stimmen: ${label} liegt über ${other}${inBucket(bucket)}.`,
     invalid_value: ({ figures, label, value, bucket }) =>
       `${number(figures)} ${figures === 1 ? 'Zahl kann' : 'Zahlen können'} nicht stimmen, zum Beispiel ${exactNumber(value)} bei ${label}${inBucket(bucket)}.`,
     null_count: ({ figures, label, bucket }) =>
@@ -84,6 +101,19 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
             `${label}${previous ? ' in der Vorperiode' : ''} ${exactNumber(total)} statt ${exactNumber(sum)}`,
         )
         .join('; ')}.`,
+    total_outside: ({ totals }) =>
+      `Ein Gesamtwert kann nicht zu seinen Zeilen gehören: ${totals
+        .map(({ label, total, low, high, previous }) => {
+          const rows = low === null || high === null ? 'nicht definiert' : `${figure(low)} bis ${figure(high)}`;
+          return `${label}${previous ? ' der Vorperiode' : ''} ist ${figure(total)}, die Zeilen sind ${low === high ? figure(low) : rows}`;
+        })
+        .join('; ')}.`,
+    answers_differ: ({ figures, label, from, to: last, one, other, at, timezone }) =>
+      `Zwei Antworten widersprechen sich: ${label}, ${days(from, last)}, ist in der einen ${figure(one)} und in der anderen ${figure(other)}.${more(figures)}${computed(at, timezone)}`,
+    to_date_below: ({ label, from, to: last, one, other, at, timezone }) =>
+      `${label}, ${days(from, last)}, ist ${figure(one)}, und seit Beginn einschliesslich dieser Tage nur ${figure(other)}.${computed(at, timezone)}`,
+    figures_repeated: ({ labels, kind, at, timezone }) =>
+      `${to.all(labels)}: Jede Zeile hat dieselben Werte wie im Vergleich (${COMPARED_WITH[kind]}), was nicht sein kann.${computed(at, timezone)}`,
     not_additive: ({ labels }) =>
       `Der Katalog nennt ${labels.join(', ')} addierbar, was nur bei einer Anzahl geht: Nichts davon wurde addiert.`,
     computed_in_future: ({ at, timezone }) =>

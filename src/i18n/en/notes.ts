@@ -22,6 +22,12 @@ const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` ($
 
 export const notes = (to: LocaleFormatters): NoteFormatters => {
   const counted = englishCounter(to);
+  const figure = (value: number | null): string => (value === null ? 'undefined' : to.exactNumber(value));
+  const computed = (at: readonly [string, string] | null, timezone: string): string =>
+    at === null
+      ? ''
+      : ` The first was computed ${to.instant(at[0], timezone)}, the second ${to.instant(at[1], timezone)}.`;
+  const more = (figures: number): string => (figures === 1 ? '' : ` So do ${counted(figures - 1, 'other figure')}.`);
   return {
     cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
     cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,
@@ -42,6 +48,16 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `The service answered in another unit than its catalog says: ${columns
         .map(({ label, expected, got }) => `${label} in "${got}", not "${expected}"`)
         .join('; ')}. Shown as plain numbers.`,
+    column_mismatch: ({ columns }) =>
+      `The service describes columns otherwise than its catalog: ${columns
+        .map(({ label, of, got }) => {
+          if (of === 'label') return got.trim() === '' ? `${label} has no label` : `${label} is called "${got}"`;
+          if (of === 'kind') return `${label} is a column of the kind "${got}"`;
+          return of === 'type' ? `${label} is of the type "${got}"` : `${label} is in "${got}"`;
+        })
+        .join('; ')}. These figures may be others.`,
+    median_above_p90: ({ figures, label, other, bucket }) =>
+      `${counted(figures, 'figure')} cannot be right: ${label} is above ${other}${inBucket(bucket)}.`,
     invalid_value: ({ figures, label, value, bucket }) =>
       `${counted(figures, 'figure')} cannot be right, for example ${to.exactNumber(value)} for ${label}${inBucket(bucket)}.`,
     null_count: ({ figures, label, bucket }) =>
@@ -66,6 +82,19 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
             `${label}${previous ? ' of the previous period' : ''} ${to.exactNumber(total)}, not ${to.exactNumber(sum)}`,
         )
         .join('; ')}.`,
+    total_outside: ({ totals }) =>
+      `A total cannot be that of its rows: ${totals
+        .map(({ label, total, low, high, previous }) => {
+          const rows = low === null || high === null ? 'undefined' : `${figure(low)} to ${figure(high)}`;
+          return `${label}${previous ? ' of the previous period' : ''} is ${figure(total)}, its rows ${low === high ? figure(low) : rows}`;
+        })
+        .join('; ')}.`,
+    answers_differ: ({ figures, label, from, to: last, one, other, at, timezone }) =>
+      `Two answers differ: ${label} from ${from} to ${last} is ${figure(one)} in one and ${figure(other)} in the other.${more(figures)}${computed(at, timezone)}`,
+    to_date_below: ({ label, from, to: last, one, other, at, timezone }) =>
+      `${label} is ${figure(one)} from ${from} to ${last}, and only ${figure(other)} to date, which includes these days.${computed(at, timezone)}`,
+    figures_repeated: ({ labels, kind, at, timezone }) =>
+      `${to.all(labels)}: every row has the figures of the ${COMPARED_WITH[kind]}, which cannot all be the same.${computed(at, timezone)}`,
     not_additive: ({ labels }) =>
       `The catalog calls ${labels.join(', ')} additive, which only counts are: nothing of it was added up.`,
     computed_in_future: ({ at }) => `Computed at ${at}, the service says, which is later than its answer came.`,

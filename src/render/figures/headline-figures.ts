@@ -25,6 +25,7 @@ function comparisonOf(table: Table, metric: string, calendar: FiscalCalendar): H
   const like =
     !running &&
     before?.unlike === undefined &&
+    before?.wrong?.includes(metric) !== true &&
     range !== null &&
     days !== null &&
     unlikeness(range, days, calendar) === undefined;

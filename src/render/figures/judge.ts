@@ -12,7 +12,7 @@ import {
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
 import type { Column, Dataset, GroupKey, Judgement, Status, Table, TargetRecord } from '../../fetch/dataset.ts';
 import type { TableNote } from '../../fetch/notes.ts';
-import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import { firstRows, iterateRows, wrongFigures } from '../../fetch/rows.ts';
 import { lastDayOfBucket } from '../../plan/buckets.ts';
 import { isWholePeriod } from './whole-period.ts';
 
@@ -38,6 +38,8 @@ interface Figure {
   readonly bucket: string | null;
   readonly group: GroupKey | null;
   readonly value: number | null;
+  /** It cannot be right. */
+  readonly wrong: boolean;
   /** The day whose targets hold. */
   readonly day: string;
   /** Its days, if it is of ended days. */
@@ -89,10 +91,14 @@ function* figuresOf(
     only === where.dimension &&
     (filters ?? []).every(({ dimension }) => dimension === where.dimension);
   const ended = running ? null : range;
+  const { inTotals, inRow } = wrongFigures(table);
   if (ofScope) {
     const single = dimensions.length === 0 && granularity === null;
     const figures = table.totals ?? (single ? (firstRows(table.rows, 1)[0] ?? { values: {} }) : undefined);
-    if (figures !== undefined) yield { bucket: null, group: null, value: numberOf(figures.values[metric]), day, ended };
+    if (figures !== undefined) {
+      const wrong = table.totals === undefined ? inRow(metric, figures.values) : inTotals(metric);
+      yield { bucket: null, group: null, value: numberOf(figures.values[metric]), wrong, day, ended };
+    }
   }
   // Buckets are judged only by a target that names their length.
   if (granularity === null ? !ofRows : !per || !(ofRows || (ofScope && dimensions.length === 0))) return;
@@ -100,12 +106,13 @@ function* figuresOf(
     if (ofRows && values[where.dimension] !== where.value) continue;
     const group = ofRows ? where : null;
     const value = numberOf(values[metric]);
-    if (granularity === null) yield { bucket: null, group, value, day, ended: partial ? null : range };
+    const wrong = inRow(metric, values);
+    if (granularity === null) yield { bucket: null, group, value, wrong, day, ended: partial ? null : range };
     else if (typeof values.bucket === 'string') {
       const bucket = values.bucket;
       const days = { from: bucket, to: lastDayOfBucket(bucket, granularity) };
       const whole = range !== null && days.from >= range.from && days.to <= range.to;
-      yield { bucket, group, value, day: days.to, ended: whole && !partial ? days : null };
+      yield { bucket, group, value, wrong, day: days.to, ended: whole && !partial ? days : null };
     }
   }
 }
@@ -124,6 +131,12 @@ function amountsOf(
 ): Pick<TargetRecord, 'target' | 'watch'> | undefined {
   const [to, from] = [target, watch].map((written) => (written === undefined ? undefined : parseAmount(written)));
   if ((to !== undefined && !fitsUnit(to, unit)) || (from !== undefined && !fitsUnit(from, unit))) return undefined;
+  return { target: to?.value ?? null, ...(from === undefined ? {} : { watch: from.value }) };
+}
+
+/** The numbers as they are written: of a figure in an unknown unit, which they cannot be held against. */
+function writtenAmounts({ target, watch }: SourcedTarget): Pick<TargetRecord, 'target' | 'watch'> {
+  const [to, from] = [target, watch].map((written) => (written === undefined ? undefined : parseAmount(written)));
   return { target: to?.value ?? null, ...(from === undefined ? {} : { watch: from.value }) };
 }
 
@@ -174,16 +187,19 @@ function judgeTable(
         if (per !== undefined && !isWhole(figure, per, column, calendar)) continue;
         const key = JSON.stringify([figure.bucket, figure.group]);
         if (judged.has(key)) continue;
-        const amounts = amountsOf(target, column);
+        const { bucket, group, value, wrong } = figure;
+        const amounts = amountsOf(target, column) ?? (wrong ? writtenAmounts(target) : undefined);
         if (amounts === undefined || amounts.target === null) {
           refused.add(target);
           continue;
         }
         judged.add(key);
         held.add(target);
-        const { bucket, group, value } = figure;
-        const status = statusOf(value, { better: target.better, ...amounts, target: amounts.target });
-        judgements.push({ section: table.id, metric, bucket, group, figure: value, status, target });
+        const status = wrong
+          ? 'undefined'
+          : statusOf(value, { better: target.better, ...amounts, target: amounts.target });
+        const judgement = { section: table.id, metric, bucket, group, figure: value, status, target } as const;
+        judgements.push(wrong ? { ...judgement, wrong } : judgement);
       }
     }
     for (const { target } of refused) {
@@ -194,7 +210,7 @@ function judgeTable(
   return { judgements, held: [...held], notes };
 }
 
-function toRecord(entry: SourcedTarget, column: Column): TargetRecord {
+function toRecord(entry: SourcedTarget, column: Column, wrong: boolean): TargetRecord {
   const { metric, per, better, from, owner, note, source } = entry;
   const where = whereOf(entry);
   return {
@@ -202,7 +218,7 @@ function toRecord(entry: SourcedTarget, column: Column): TargetRecord {
     ...(where === undefined ? {} : { where }),
     ...(per === undefined ? {} : { per }),
     better,
-    ...(amountsOf(entry, column) ?? { target: null }),
+    ...(amountsOf(entry, column) ?? (wrong ? writtenAmounts(entry) : { target: null })),
     ...(from === undefined ? {} : { from }),
     ...(owner === undefined ? {} : { owner }),
     ...(note === undefined ? {} : { note }),
@@ -223,6 +239,7 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
   const columns = new Map(
     dataset.tables.flatMap((table) => table.columns.map((column) => [column.name, column] as const)),
   );
+  const wrong = new Set(dataset.tables.flatMap((table) => (table.wrong ?? []).map(({ metric }) => metric)));
   const used = new Set(judged.flatMap(({ held }) => held));
   const inOrder = targets.filter((target) => used.has(target));
   return {
@@ -233,7 +250,7 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
     }),
     targets: inOrder.flatMap((target) => {
       const column = columns.get(target.metric);
-      return column === undefined ? [] : toRecord(target, column);
+      return column === undefined ? [] : toRecord(target, column, wrong.has(target.metric));
     }),
     judgements: judged.flatMap(({ judgements }) =>
       judgements.map((judgement) => ({ ...judgement, target: inOrder.indexOf(judgement.target) })),

@@ -266,7 +266,11 @@ export function changeIn(
   values: Row['values'],
   compared: ComparedFigures | undefined,
 ): Change {
-  const isComparable = compared !== undefined && compared.unlike === undefined && provisional !== true;
+  const isComparable =
+    compared !== undefined &&
+    compared.unlike === undefined &&
+    compared.wrong?.includes(name) !== true &&
+    provisional !== true;
   return changeOf(unit, values[name], isComparable ? compared.values[name] : null);
 }
 

@@ -13,9 +13,12 @@ import type { FrozenDefinition } from '../../queue/definitions/definition-store.
 import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import type { RunEvent } from '../../run/run-events.ts';
 import { type RunOrder, type RunRecord, type RunState, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
-import { incompleteError } from '../../run/run-result.ts';
+import { incompleteError, wrongFiguresError } from '../../run/run-result.ts';
 
-/** Final states without a notice, even if an earlier attempt has enqueued one. */
+/**
+ * Final states without a notice, even if an earlier attempt has enqueued one; of a run that is done only with figures that
+ * can be right.
+ */
 const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'awaiting_approval', 'cancelled', 'skipped']);
 const ATTEMPT_TIMEOUT_MS = 60_000;
 /** A notice that could not be sent for this long is dropped, with an error in the log. */
@@ -98,10 +101,18 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
     return true;
   };
 
+  /** What the owner is told of a run that is done; undefined: nothing. */
+  const wrongFiguresOf = async (record: RunRecord): Promise<ErrorJson | undefined> => {
+    if (!record.deliver) return undefined;
+    const published = await archive.peek(record).catch(() => undefined);
+    return published && wrongFiguresError(published.manifest)?.toJSON();
+  };
+
   /** The error of the record, if it has one: the enqueued one may belong to an earlier attempt. */
   const reasonOf = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
     if (record.state === 'failed') return record.error ?? pendingError;
     if (record.state === 'partly_delivered') return null;
+    if (record.state === 'done') return (await wrongFiguresOf(record)) ?? pendingError;
     const published = await archive.peek(record).catch(() => undefined);
     return incompleteError('run.held', published?.manifest.incomplete ?? [])?.toJSON() ?? pendingError;
   };
@@ -117,7 +128,11 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
         const record = await runs.get(run);
         // Not ended, or reopened: the notice depends on the final state.
         if (record !== undefined && !TERMINAL_STATES.has(record.state)) continue;
-        if (record !== undefined && SILENT_STATES.has(record.state)) {
+        const isSilent =
+          record !== undefined &&
+          SILENT_STATES.has(record.state) &&
+          (record.state !== 'done' || (await wrongFiguresOf(record)) === undefined);
+        if (isSilent) {
           if (await isSettled(run)) await noticeOutbox.delete(run);
           continue;
         }

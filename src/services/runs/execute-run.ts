@@ -11,7 +11,7 @@ import type { Reviews } from '../../run/review/load-review.ts';
 import { run } from '../../run/run.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { RunOrder } from '../../run/run-record.ts';
-import { incompleteError, type RunResult } from '../../run/run-result.ts';
+import { incompleteError, type RunResult, wrongFiguresError } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { OwnerNotices } from '../deliveries/owner-notices.ts';
 import { adoptReview } from './adopt-review.ts';
@@ -109,7 +109,9 @@ async function notifyOwner(
     await notices.enqueue(order, outcome.error.toJSON());
   }
   if (outcome.kind !== 'done') return;
-  const { state, incomplete, review } = outcome.value;
+  const { state, incomplete, review, receipts } = outcome.value;
+  const wrong = state === 'done' && receipts.length > 0 ? wrongFiguresError(outcome.value) : undefined;
+  if (wrong !== undefined) await notices.send(order, wrong.toJSON());
   if (state === 'partly_delivered') await notices.send(order, null);
   // Of a review the sweep tells: its notices are recorded in the archive, since the run is not published yet.
   if (state === 'held' && review === undefined) {

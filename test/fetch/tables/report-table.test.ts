@@ -94,13 +94,13 @@ test('a table without a flaw has no notes', () => {
   expect(tableOf().notes).toEqual([]);
 });
 
-test('columns come in the section’s order, with the answer’s labels and the catalog’s knowledge', () => {
+test('columns come in the section’s order, with the catalog’s labels, whatever the answer calls them', () => {
   const { columns } = tableOf();
   expect(columns.map(({ name, label, kind, type, unit }) => [name, label, kind, type, unit])).toEqual([
     ['bucket', 'Week', 'time', 'date', null],
-    ['profile.type', 'Type', 'dimension', 'enum', null],
-    ['profiles.created', 'New profiles', 'metric', 'integer', 'count'],
-    ['profiles.approval_rate', 'Approved', 'metric', 'number', 'ratio'],
+    ['profile.type', 'Profile type', 'dimension', 'enum', null],
+    ['profiles.created', 'profiles.created', 'metric', 'integer', 'count'],
+    ['profiles.approval_rate', 'profiles.approval_rate', 'metric', 'number', 'ratio'],
   ]);
   expect(columns[1]?.values?.map(({ label }) => label)).toEqual(['Individual (KYC)', 'Entity (KYB)']);
   expect(columns[3]).toMatchObject({ aggregation: 'share', counts: 'created', availableFrom: '2024-01-01' });
@@ -334,8 +334,8 @@ test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
 
 test('undefined figures are explained', () => {
   const rows = [{ ...ROWS[0], 'profiles.approval_rate': null }];
-  expect(notes({ rows })).toEqual([
-    { code: 'undefined', text: expect.stringMatching(/not 0: Approved\.$/), incomplete: false },
+  expect(notes({ rows, totals: { ...TOTALS, 'profiles.approval_rate': null } })).toEqual([
+    { code: 'undefined', text: expect.stringMatching(/not 0: profiles\.approval_rate\.$/), incomplete: false },
   ]);
 });
 

@@ -36,8 +36,10 @@ export function renamedCatalog(catalog: Catalog, names: DisplayNames): Catalog {
   };
 }
 
-/** A response with a report's names of its columns. */
+/** A response with a report's name of its bucket. The other columns are named by the catalog. */
 export function renamedResponse(response: ReportResponse, names: DisplayNames): ReportResponse {
-  if (names.size === 0) return response;
-  return { ...response, columns: response.columns.map((column) => renamed(column, column.name, names)) };
+  if (!names.has('bucket')) return response;
+  const rename = (column: ReportResponse['columns'][number]) =>
+    column.name === 'bucket' ? renamed(column, column.name, names) : column;
+  return { ...response, columns: response.columns.map(rename) };
 }

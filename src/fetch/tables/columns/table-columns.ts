@@ -2,22 +2,34 @@ import { type Catalog, isAddableOverGroups, isProvisional, isSum } from '../../.
 import type { ReportResponse } from '../../../contract/report.ts';
 import type { Section } from '../../../definitions/schema/report-definition.ts';
 import type { FilterDescription } from '../../../i18n/note.ts';
+import { excludesKind, isReadableLabel } from '../../answer-checks/column-checks.ts';
 import type { Column } from '../../dataset.ts';
 
-/** Bucket, dimensions and metrics of the section, described by the response and the catalog. */
+/**
+ * Bucket, dimensions and metrics of the section, described by the catalog. The response describes what the catalog does
+ * not have: the bucket, and metrics that it does not list.
+ */
 export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
   const described = new Map(response.columns.map((column) => [column.name, column]));
+  const labelOf = (name: string): string => {
+    const label = described.get(name)?.label;
+    return label !== undefined && isReadableLabel(label) ? label : name;
+  };
+  const typeOf = (name: string, kind: 'dimension' | 'metric'): string | undefined => {
+    const type = described.get(name)?.type;
+    return type === undefined || excludesKind(kind, type) ? undefined : type;
+  };
   const time: Column[] =
     section.granularity === undefined
       ? []
-      : [{ name: 'bucket', label: described.get('bucket')?.label ?? 'bucket', kind: 'time', type: 'date', unit: null }];
+      : [{ name: 'bucket', label: labelOf('bucket'), kind: 'time', type: 'date', unit: null }];
   const dimensions = (section.dimensions ?? []).map((id): Column => {
     const known = catalog.dimensions.find((dimension) => dimension.id === id);
     return {
       name: id,
-      label: described.get(id)?.label ?? known?.label ?? id,
+      label: known?.label ?? labelOf(id),
       kind: 'dimension',
-      type: described.get(id)?.type ?? known?.type ?? 'enum',
+      type: typeOf(id, 'dimension') ?? known?.type ?? 'enum',
       unit: null,
       ...(known === undefined
         ? {}
@@ -31,9 +43,9 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
     const known = catalog.metrics.find((metric) => metric.id === id);
     return {
       name: id,
-      label: described.get(id)?.label ?? known?.label ?? id,
+      label: known?.label ?? labelOf(id),
       kind: 'metric',
-      type: described.get(id)?.type ?? known?.type ?? 'number',
+      type: typeOf(id, 'metric') ?? known?.type ?? 'number',
       unit: described.get(id)?.unit ?? known?.unit ?? null,
       ...(known === undefined
         ? {}

@@ -18,6 +18,8 @@ export interface IdentifiedAnswer extends CallAnswer {
 export interface PartnerAnswer extends Pick<PartnerPlan, 'kind' | 'of' | 'range' | 'request'> {
   readonly response: ReportResponse;
   readonly answers: readonly CallAnswer[];
+  /** Metrics whose totals neither a call nor a sum of calls gives. */
+  readonly undefinedTotals?: readonly string[] | undefined;
 }
 
 /** The response to the request for a whole table: of its only call, or joined. Its rows are running by date. */

@@ -29,17 +29,15 @@ test('labels rename metrics, dimensions and codes, and nothing else', () => {
   expect(renamedCatalog(CATALOG, new Map())).toBe(CATALOG);
 });
 
-test('the name of a report comes before the one in the response', () => {
-  const column = {
-    name: 'profiles.created',
-    label: 'Profiles created',
-    kind: 'metric',
-    type: 'integer',
-    unit: 'count',
-  };
-  const response = { columns: [column], rows: [] } as unknown as Parameters<typeof renamedResponse>[0];
-  expect(renamedResponse(response, new Map([['profiles.created', 'New']])).columns[0]).toEqual({
-    ...column,
-    label: 'New',
-  });
+test('a response keeps the names of its columns, but for the bucket', () => {
+  const column = (name: string) => ({ name, label: 'As sent', kind: 'metric', type: 'integer', unit: 'count' });
+  const response = { columns: [column('bucket'), column('profiles.created')], rows: [] };
+  const renamed = renamedResponse(
+    response as unknown as Parameters<typeof renamedResponse>[0],
+    new Map([
+      ['bucket', 'Month'],
+      ['profiles.created', 'New'],
+    ]),
+  );
+  expect(renamed.columns.map(({ label }) => label)).toEqual(['Month', 'As sent']);
 });

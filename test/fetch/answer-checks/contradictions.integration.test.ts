@@ -1,0 +1,385 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { ReportRequest } from '../../../src/contract/report.ts';
+import type { Period } from '../../../src/definitions/periods/period.ts';
+import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
+import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import type { NoteCode } from '../../../src/fetch/notes.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import type { CallLimits } from '../../../src/plan/requests/call.ts';
+import { judgeDataset } from '../../../src/render/figures/judge.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { notesIn } from '../../support/notes.ts';
+import { type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { rowsOf } from '../../support/rows.ts';
+import {
+  type ReportBody,
+  type Tampering,
+  type TamperingService,
+  tamperingService,
+} from '../../support/tampering-service.ts';
+
+let sandbox: Sandbox;
+let service: TamperingService;
+beforeAll(async () => {
+  sandbox = await openSandbox();
+  service = await tamperingService(sandbox.url);
+});
+afterEach(() => service.tell({}));
+afterAll(async () => {
+  await service.close();
+  await sandbox.close();
+});
+
+const OCTOBER: Period = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
+const CREATED = 'profiles.created';
+const RATE = 'profiles.approval_rate';
+const P50 = 'profiles.time_to_decision_p50';
+const P90 = 'profiles.time_to_decision_p90';
+const METRICS = [CREATED, RATE, P50, P90];
+
+/** Every figure of these metrics meets its target, unless it cannot be right. */
+const TARGETS: readonly SourcedTarget[] = METRICS.map((metric) => ({
+  metric,
+  better: metric === RATE || metric === CREATED ? 'higher' : 'lower',
+  target: metric === RATE || metric === CREATED ? 0 : 1e9,
+  source: 'organization',
+}));
+
+const TABLES = {
+  weeks: { id: 'a', metrics: METRICS, granularity: 'week', totals: true },
+  groups: { id: 'a', metrics: METRICS, dimensions: ['profile.risk'], totals: true },
+  single: { id: 'a', metrics: METRICS, totals: true },
+  scorecard: { id: 'a', layout: 'scorecard', metrics: METRICS, trend: 6, totals: true },
+} as const satisfies Record<string, SectionInput>;
+type Shape = keyof typeof TABLES;
+
+/** How many calls the table is put together from. */
+const WAYS = {
+  'one call': {},
+  'joined by metrics': { max_metrics: 2 },
+  'joined by range': { max_range_days: 14 },
+  'joined by groups': { max_rows: 3 },
+} as const satisfies Record<string, Partial<CallLimits>>;
+type Way = keyof typeof WAYS;
+
+interface Asked extends Omit<DefinitionInput, 'period'> {
+  readonly period?: Period;
+  readonly limits?: Partial<CallLimits>;
+  readonly others?: readonly SectionInput[];
+}
+
+async function fetched(
+  section: SectionInput,
+  { period = OCTOBER, limits = {}, others = [], ...definition }: Asked = {},
+) {
+  const clock = manualClock(NOW);
+  const budget = memoryBudget({ calls: 1000, windowMs: 1, clock });
+  const context = fetchingFrom(service.url, keyOf(sandbox, 'acme'), { clock, budget });
+  const catalog = await context.client.catalog('current', context.signal);
+  const asked = definitionOf([section, ...others], definition);
+  const plan = compilePlan({ definition: asked, settings: settingsOf(), period, catalog, limits });
+  return doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' }));
+}
+const tableOf = ({ tables }: Dataset, id = 'a'): Table => {
+  const table = tables.find((one) => one.id === id);
+  if (table === undefined) throw new Error(`no table ${id}`);
+  return table;
+};
+const judgedAs = (dataset: Dataset, metric: string) =>
+  judgeDataset(dataset, TARGETS, { sections: [{ id: 'a', filters: [] }] }).judgements?.filter(
+    (each) => each.section === 'a' && each.metric === metric,
+  );
+const incomplete = (dataset: Dataset, id = 'a') => notesIn(tableOf(dataset, id)).filter((note) => note.incomplete);
+
+const isOwn = ({ time }: ReportRequest): boolean => time?.to === OCTOBER.to && (time.from ?? '') >= OCTOBER.from;
+const isToDate = ({ time }: ReportRequest): boolean => time?.from === '2026-01-01' && time.granularity === undefined;
+const isTrend = ({ time }: ReportRequest): boolean => time?.granularity === 'month';
+
+const column =
+  (name: string, change: Record<string, unknown>): Tampering['report'] =>
+  ({ columns }) => {
+    for (const each of columns) if (each.name === name) Object.assign(each, change);
+  };
+/** Tells it of one metric, in the answers to these requests. */
+const told =
+  (metric: string, lie: (body: ReportBody) => void, of: (request: ReportRequest) => boolean = () => true) =>
+  (body: ReportBody, request: ReportRequest): void => {
+    if (request.metrics.includes(metric) && of(request)) lie(body);
+  };
+const inTotals = (metric: string, value: unknown): Tampering['report'] =>
+  told(metric, ({ totals }) => void Object.assign(totals ?? {}, { [metric]: value }));
+const inRows = (metric: string, value: unknown): Tampering['report'] =>
+  told(metric, ({ rows }) => {
+    for (const row of rows) row[metric] = value;
+  });
+/** In the rows of a folded answer, which are its totals, too. */
+const everywhere = (metric: string, value: unknown): Tampering['report'] =>
+  told(metric, ({ rows, totals }) => {
+    for (const row of rows) row[metric] = value;
+    if (totals !== undefined) totals[metric] = value;
+  });
+
+interface Lie {
+  readonly name: string;
+  readonly metric: string;
+  readonly code: NoteCode;
+  readonly report: Tampering['report'];
+  readonly shapes?: readonly Shape[];
+  readonly ways?: readonly Way[];
+  readonly asked?: Asked;
+}
+
+const LIES: readonly Lie[] = [
+  {
+    name: 'a rate above 1',
+    metric: RATE,
+    code: 'invalid_value',
+    report: everywhere(RATE, 1.7),
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'a negative count',
+    metric: CREATED,
+    code: 'invalid_value',
+    report: everywhere(CREATED, -5),
+    ways: ['one call', 'joined by metrics', 'joined by range'],
+  },
+  { name: 'a rate in another unit', metric: RATE, code: 'unit_mismatch', report: column(RATE, { unit: 'seconds' }) },
+  {
+    name: 'the label of another metric',
+    metric: CREATED,
+    code: 'unit_mismatch',
+    report: column(CREATED, { label: 'Screening hits' }),
+  },
+  { name: 'the label of a dimension', metric: RATE, code: 'unit_mismatch', report: column(RATE, { label: 'Risk' }) },
+  { name: 'an empty label', metric: CREATED, code: 'unit_mismatch', report: column(CREATED, { label: ' ' }) },
+  {
+    name: 'a label with a control character',
+    metric: CREATED,
+    code: 'unit_mismatch',
+    report: column(CREATED, { label: 'Profiles\u0007' }),
+  },
+  {
+    name: 'a metric that is said to be a dimension',
+    metric: P50,
+    code: 'unit_mismatch',
+    report: column(P50, { kind: 'dimension' }),
+  },
+  {
+    name: 'a metric that is said to be a date',
+    metric: P50,
+    code: 'unit_mismatch',
+    report: column(P50, { type: 'date' }),
+  },
+  {
+    name: 'a metric that is said to be an enum',
+    metric: CREATED,
+    code: 'unit_mismatch',
+    report: column(CREATED, { type: 'enum' }),
+  },
+  {
+    name: 'swapped labels',
+    metric: P90,
+    code: 'unit_mismatch',
+    report: ({ columns }) => {
+      const [one, other] = [P50, P90].map((id) => columns.find(({ name }) => name === id));
+      if (one !== undefined && other !== undefined) [one.label, other.label] = [other.label, one.label];
+    },
+    ways: ['one call'],
+  },
+
+  {
+    name: 'a rate above that of every row',
+    metric: RATE,
+    code: 'total_mismatch',
+    report: inTotals(RATE, 0.999),
+    shapes: ['weeks', 'groups', 'single', 'scorecard'],
+    ways: ['one call', 'joined by metrics', 'joined by groups'],
+  },
+  {
+    name: 'a rate below that of every row',
+    metric: RATE,
+    code: 'total_mismatch',
+    report: inTotals(RATE, 0.001),
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'a median below that of every row',
+    metric: P50,
+    code: 'total_mismatch',
+    report: inTotals(P50, 1),
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'an undefined rate of defined rows',
+    metric: RATE,
+    code: 'total_mismatch',
+    report: inTotals(RATE, null),
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'a rate of undefined rows',
+    metric: RATE,
+    code: 'total_mismatch',
+    report: inRows(RATE, null),
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'a 90th percentile that is not that of the only row',
+    metric: P90,
+    code: 'total_mismatch',
+    report: inTotals(P90, 1e8),
+    shapes: ['single', 'scorecard'],
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'a median above the 90th percentile',
+    metric: P50,
+    code: 'invalid_value',
+    report: everywhere(P50, 9e8),
+    ways: ['one call', 'joined by metrics'],
+  },
+
+  {
+    name: 'a year to date below the period',
+    metric: CREATED,
+    code: 'total_mismatch',
+    report: told(CREATED, (body) => everywhere(CREATED, 1)?.(body, { metrics: [CREATED] }), isToDate),
+    shapes: ['single', 'scorecard', 'groups'],
+    ways: ['one call', 'joined by metrics'],
+    asked: { to_date: 'year' },
+  },
+  {
+    name: 'a period above the year to date',
+    metric: CREATED,
+    code: 'total_mismatch',
+    report: told(CREATED, (body) => everywhere(CREATED, 1e6)?.(body, { metrics: [CREATED] }), isOwn),
+    shapes: ['single', 'scorecard'],
+    ways: ['one call', 'joined by metrics'],
+    asked: { to_date: 'year' },
+  },
+  {
+    name: 'a point of the trend that differs from the period',
+    metric: RATE,
+    code: 'total_mismatch',
+    report: told(RATE, ({ rows }) => void Object.assign(rows.at(-1) ?? {}, { [RATE]: 0.123 }), isTrend),
+    shapes: ['scorecard'],
+    ways: ['one call', 'joined by metrics'],
+  },
+  {
+    name: 'a period that differs from the point of the trend',
+    metric: CREATED,
+    code: 'total_mismatch',
+    report: told(
+      CREATED,
+      (body) => everywhere(CREATED, 7)?.(body, { metrics: [CREATED] }),
+      ({ time }) => time?.granularity === undefined && time?.from === OCTOBER.from,
+    ),
+    shapes: ['scorecard'],
+    ways: ['one call', 'joined by metrics'],
+  },
+];
+
+describe('a figure that cannot be right is marked, and has no status', () => {
+  const cases = LIES.flatMap((lie) =>
+    (lie.shapes ?? (Object.keys(TABLES) as Shape[])).flatMap((shape) =>
+      (lie.ways ?? (['one call', 'joined by metrics'] as const)).flatMap((way) =>
+        // Only groups can be split, and only between weeks can a range be that has rates.
+        (way === 'joined by groups' && shape !== 'groups') || (way === 'joined by range' && shape !== 'weeks')
+          ? []
+          : [{ ...lie, shape, way }],
+      ),
+    ),
+  );
+  test.each(cases)('$name, $shape, $way', async ({ metric, code, report, shape, way, asked = {} }) => {
+    const truth = await fetched(TABLES[shape], { ...asked, limits: WAYS[way] });
+    expect(incomplete(truth)).toEqual([]);
+    expect(judgedAs(truth, metric)?.map(({ status }) => status)).toEqual(['on_target']);
+    service.tell({ report });
+    const dataset = await fetched(TABLES[shape], { ...asked, limits: WAYS[way] });
+    expect(incomplete(dataset).map((note) => note.code)).toContain(code);
+    expect(judgedAs(dataset, metric)).toMatchObject([{ status: 'undefined', wrong: true }]);
+  });
+});
+
+test("a label of the service's own is no finding: the catalog's is shown, and the run record keeps it", async () => {
+  service.tell({ report: column(CREATED, { label: 'Profiles made' }) });
+  const dataset = await fetched(TABLES.weeks);
+  expect(incomplete(dataset)).toEqual([]);
+  expect(tableOf(dataset).columns.find(({ name }) => name === CREATED)?.label).toBe('Profiles created');
+  expect(dataset.calls.map(({ labels }) => labels)).toEqual([{ [CREATED]: 'Profiles made' }]);
+  expect(judgedAs(dataset, CREATED)).toMatchObject([{ status: 'on_target' }]);
+});
+
+test('a swapped label is never shown, also where the report has its own', async () => {
+  service.tell({ report: column(CREATED, { label: 'Screening hits' }) });
+  const labelled = await fetched(TABLES.single, { labels: { [CREATED]: 'Screening hits' } });
+  expect(incomplete(labelled).map(({ code }) => code)).toEqual(['unit_mismatch']);
+  expect(tableOf(labelled).columns.map(({ label }) => label)).toContain('Screening hits');
+  const plain = await fetched(TABLES.single);
+  expect(tableOf(plain).columns[0]?.label).toBe('Profiles created');
+});
+
+describe('answers that were computed at different times', () => {
+  const earlier =
+    (of: (request: ReportRequest) => boolean, minutes: number, lie: Tampering['report']) =>
+    (body: ReportBody, request: ReportRequest): void => {
+      if (!of(request)) return;
+      lie?.(body, request);
+      Object.assign(body.meta, { as_of: new Date(NOW - minutes * 60_000).toISOString(), cached: true });
+    };
+  const point = (value: number) =>
+    told(CREATED, ({ rows }) => void Object.assign(rows.at(-1) ?? {}, { [CREATED]: value }));
+
+  test.each<[string, Asked, Tampering['report']]>([
+    ['a point of the trend', {}, earlier(isTrend, 52, point(7))],
+    ['a year to date', { to_date: 'year' }, earlier(isToDate, 52, everywhere(CREATED, 1))],
+  ])('%s that differs is noted with both, and the figure keeps its status', async (_, asked, report) => {
+    service.tell({ report });
+    const dataset = await fetched(TABLES.scorecard, asked);
+    expect(incomplete(dataset)).toEqual([]);
+    const [note] = tableOf(dataset).notes.filter(({ code }) => code === 'total_mismatch');
+    expect(note?.message).toMatchObject({
+      of: { at: expect.arrayContaining([new Date(NOW - 52 * 60_000).toISOString(), new Date(NOW).toISOString()]) },
+    });
+    expect(judgedAs(dataset, CREATED)).toMatchObject([{ status: 'on_target' }]);
+  });
+
+  test('and agree are no note', async () => {
+    service.tell({ report: earlier(isTrend, 52, undefined) });
+    expect(tableOf(await fetched(TABLES.scorecard)).notes.filter(({ code }) => code === 'total_mismatch')).toEqual([]);
+  });
+});
+
+describe('figures that are the same as those they are compared with', () => {
+  const months: SectionInput = { id: 'a', metrics: [CREATED], granularity: 'month', totals: true };
+  const QUARTERS: Period = { ...OCTOBER, from: '2026-04-01', to: '2026-09-30', label: 'x' };
+  const isBefore = ({ time }: ReportRequest): boolean => time?.from === '2025-04-01';
+  const THIS_YEAR = [400, 410, 420, 430, 440, 450];
+  const withRows = (values: readonly number[]) =>
+    told(CREATED, ({ rows, totals }) => {
+      for (const [index, row] of rows.entries()) row[CREATED] = values[index];
+      if (totals !== undefined) totals[CREATED] = values.reduce((sum, value) => sum + value, 0);
+    });
+
+  test.each([
+    ['in every row above 100', THIS_YEAR, true],
+    ['in all rows but one', [...THIS_YEAR.slice(0, 5), 451], false],
+    ['in two rows above 100', [400, 410, 1, 2, 3, 4], false],
+  ])('%s: marked %s', async (_, before, marked) => {
+    const large = marked || before.length !== 6 || before[2] !== 1 ? THIS_YEAR : before;
+    service.tell({
+      report: (body, request) => withRows(isBefore(request) ? before : large)(body, request),
+    });
+    const dataset = await fetched(months, { compare: 'previous_year', period: QUARTERS });
+    expect(incomplete(dataset).map(({ code }) => code)).toEqual(marked ? ['total_mismatch'] : []);
+    expect(judgedAs(dataset, CREATED)?.map(({ status }) => status)).toEqual([marked ? 'undefined' : 'on_target']);
+    expect(rowsOf(tableOf(dataset)).every(({ compare }) => (compare?.previous_year?.wrong ?? []).length > 0)).toBe(
+      marked,
+    );
+  });
+});
