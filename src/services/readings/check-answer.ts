@@ -4,7 +4,7 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { ReportResponse } from '../../contract/report.ts';
 import { localDay, type ReadingWindow } from '../../definitions/schedules/reading-window.ts';
-import { answerFindings } from '../../fetch/answer-checks/check-answers.ts';
+import { checkAnswers } from '../../fetch/answer-checks/check-answers.ts';
 import { freshnessFindings } from '../../fetch/answer-checks/freshness.ts';
 import { incompleteNotes } from '../../fetch/notes.ts';
 import { type Reading, type ReadingQuestion, readingRequest } from '../../plan/reading.ts';
@@ -102,7 +102,7 @@ function assertNoFindings(
   const metrics = catalog.metrics.filter(({ id }) => question.metrics.includes(id));
   const period = { from: window.day, to: window.day, timezone, label: window.day };
   const notes = [
-    ...answerFindings(answers, { catalog, metrics, request, response, running: false }),
+    ...checkAnswers(answers, { catalog, published: catalog, metrics, request, response, running: false }).notes,
     ...freshnessFindings(answers, { period, periodEnd: window.until, current: true }),
   ];
   const found = incompleteNotes({ tables: [{ id: question.id, notes }] });
