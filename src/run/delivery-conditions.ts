@@ -105,7 +105,7 @@ async function evaluateChanged(
     : conditionResult(true, `The figures differ from ${when}.`);
 }
 
-/** A judged figure that cannot be right may be breached, whatever it says; undefined without one. */
+/** A judged figure that cannot be right may be a breached one; undefined without one. */
 function wrongFigure(judgements: readonly Judgement[]): ConditionResult | undefined {
   const found = currentJudgements(judgements).find(({ wrong }) => wrong === true);
   return found && conditionResult(true, `A figure cannot be right: ${found.metric} is ${found.figure}.`);

@@ -43,7 +43,7 @@ interface Fact extends DateRange {
   readonly value: number | null;
   /** Filters and groups; empty for everything. */
   readonly scope: string;
-  /** Where it stands in the table, if it is the table's own. */
+  /** Its place in the table, if it is the table's own. */
   readonly at: WrongFigure['at'] | undefined;
   /** Undefined where its calls were computed at different times. */
   readonly asOf: string | null | undefined;
