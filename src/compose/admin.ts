@@ -135,7 +135,7 @@ function openAccessPorts(
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const { archive, storage, signing } = openArchive(context, scope, identity);
-  const reviews = openReviews(storage);
+  const reviews = openReviews(storage, signing);
   const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
   const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
@@ -163,6 +163,7 @@ function openAccessPorts(
       noticeOutbox: redisNoticeOutbox(redis, { prefix }),
       archive,
       storage,
+      signing,
       definitions,
       clock,
       log,
@@ -178,7 +179,7 @@ function openAccessPorts(
     pauses,
     correctionIndex: redisWatchIndex(redis, { prefix }),
     corrections: createCorrectionService({
-      corrections: correctionArchive(storage),
+      corrections: correctionArchive(storage, signing?.events),
       archive,
       ledger,
       definitions,

@@ -2,6 +2,7 @@ import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import type { RunChain } from '../deliver/archive/chain/run-chain.ts';
 import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
@@ -35,17 +36,22 @@ import { openRunStores } from './store.ts';
 /** The decision service over parts that the process has opened. */
 export const composeDecisionService = (
   ports: Omit<DecisionServicePorts, 'archive' | 'reviews'> &
-    DecisionArchivePorts & { readonly storage: Pick<ArchiveStorage, 'metadata' | 'location'> },
+    DecisionArchivePorts & {
+      readonly storage: Pick<ArchiveStorage, 'metadata' | 'location'>;
+      readonly signing?: Pick<RunChain, 'events'> | undefined;
+    },
 ): DecisionService =>
   createDecisionService({
     ...ports,
     archive: createDecisionArchive(ports),
-    reviews: openReviews(ports.storage),
+    reviews: openReviews(ports.storage, ports.signing),
   });
 
-/** The reviews of an archive. */
-export const openReviews = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): Reviews =>
-  createReviewArchive(storage, reviewEventSchema);
+/** The reviews of an archive. @param signing absent without a signing key */
+export const openReviews = (
+  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  signing?: Pick<RunChain, 'events'>,
+): Reviews => createReviewArchive(storage, reviewEventSchema, signing?.events);
 
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
@@ -86,17 +92,17 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const queue = scope.add(runQueue(redis, { prefix }));
   const identity = openIdentity(context, { redis, prefix, runs, writes: true }, scope);
   if (decides) await identity.id();
-  const { archive, storage } = openArchive(context, scope, identity);
+  const { archive, storage, signing } = openArchive(context, scope, identity);
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
-  const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
+  const ports = { runs, queue, ledger, noticeOutbox, archive, storage, signing, definitions, clock, log };
   const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
-  const reviewArchive = openReviews(storage);
+  const reviewArchive = openReviews(storage, signing);
   const reviews = createReviewService({
     ...ports,
     reviews: reviewArchive,
     findDelivered: composeFindDelivered(context, { runs, ledger }, scope),
   });
-  const corrections = correctionArchive(storage);
+  const corrections = correctionArchive(storage, signing?.events);
   const correctionsWith: DecisionContext['correctionsWith'] = (settingsNow) =>
     createCorrectionService({ ...ports, corrections, settingsNow });
   return { decisions: composeDecisionService(ports), correctionsWith, reviews, reviewArchive, ...stores };

@@ -80,8 +80,8 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   const identity = openIdentity(app, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
   const opened = openArchive(app, scope, identity);
   const archive = mirroredArchive(opened.archive, out);
-  const reviews = createReviewArchive(opened.storage, reviewEventSchema);
-  const corrections = correctionArchive(opened.storage);
+  const reviews = createReviewArchive(opened.storage, reviewEventSchema, opened.signing?.events);
+  const corrections = correctionArchive(opened.storage, opened.signing?.events);
   const editions = createEditionStore({ corrections, archive: opened.archive, ledger });
   const ports = {
     runs,

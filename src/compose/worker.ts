@@ -19,6 +19,7 @@ import { redisResponseStore, responseStoreScript } from '../fetch/cache/redis-re
 import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { startWorker } from '../queue/jobs/worker.ts';
+import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
@@ -52,6 +53,7 @@ import { rebuildSummaries, updateSummary } from '../services/readings/summarize-
 import { createReviewNotices } from '../services/reviews/approver-notices.ts';
 import { createReviewContinuer } from '../services/reviews/continue-review.ts';
 import { createReviewSweep } from '../services/reviews/review-sweep.ts';
+import { createEventCutOver } from '../services/reviews/sign-events.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { checkBucket, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';
@@ -103,8 +105,8 @@ export async function openWorker(
   const { archive, storage, signing } = openArchive(context, scope, identity);
   await signing?.ready();
   await checkBucket({ storage, signing }, log);
-  const reviews = createReviewArchive(storage, reviewEventSchema);
-  const corrections = correctionArchive(storage);
+  const reviews = createReviewArchive(storage, reviewEventSchema, signing?.events);
+  const corrections = correctionArchive(storage, signing?.events);
   const mailOf = createMailRoutes(context, scope);
   const reportScope = createReportScope(context, () => jobs.current().orgs);
   const logScope = (current: Definitions): void =>
@@ -169,7 +171,21 @@ export async function openWorker(
     clock,
     log,
   });
-  const reviewTasks = scope.add(startPeriodicTasks({ steps: [sweepReviews], clock, log }));
+  const signEvents =
+    signing === undefined
+      ? []
+      : [
+          createEventCutOver({
+            signing: signing.events,
+            storage,
+            reviews,
+            processes: redisProcessRegistry(redis, { prefix, self: 'reader' }),
+            orgs: () => jobs.current().orgs.keys(),
+            clock,
+            log,
+          }),
+        ];
+  const reviewTasks = scope.add(startPeriodicTasks({ steps: [...signEvents, sweepReviews], clock, log }));
   const shared = { jobs, definitions, runs, archive, reviews, clock, log };
   const execute = createRunExecutor({ ...shared, portsOf, notices, pauses, keyOf, trace });
   const worker = scope.use(

@@ -6,6 +6,8 @@ import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
 /** A process without a heartbeat for this long, ms, counts as stopped. */
 const PROCESS_TTL_MS = 90 * SECOND_MS;
+/** Ends the names of processes that sign the events of reviews and corrections; older versions have another end. */
+const SIGNS_EVENTS = ':signs-events';
 /** Two heartbeats may be lost. */
 export const PROCESS_HEARTBEAT_INTERVAL_MS = 25 * SECOND_MS;
 
@@ -27,7 +29,7 @@ export function redisProcessRegistry(
   return {
     /** Registers this process with these roles for 90 seconds. */
     heartbeat: mapped(async (roles: readonly string[]) => {
-      const members = roles.map((role) => `${role} ${self}`);
+      const members = roles.map((role) => `${role} ${self}${SIGNS_EVENTS}`);
       const dropped = registered.filter((member) => !members.includes(member));
       registered = members;
       if (dropped.length > 0) await redis.zrem(present, ...dropped);
@@ -37,6 +39,11 @@ export function redisProcessRegistry(
     leave: mapped(async () => {
       if (registered.length > 0) await redis.zrem(present, ...registered);
       registered = [];
+    }),
+    /** Whether a process of a version runs that does not sign the events of reviews. */
+    hasOlder: mapped(async (): Promise<boolean> => {
+      const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
+      return Array.isArray(members) && members.some((member) => !String(member).endsWith(SIGNS_EVENTS));
     }),
     /** Number of processes per role; a role without one is absent. */
     countByRole: mapped(async (): Promise<ReadonlyMap<string, number>> => {

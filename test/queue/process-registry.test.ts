@@ -41,6 +41,19 @@ test('a process that went without a word is forgotten after ninety seconds', asy
   expect(await bench.producer.zrangebyscore(redisKeys(prefix).present, '-inf', '+inf')).not.toContain('worker gone:1');
 });
 
+test('an older version is noticed while it runs', async () => {
+  const prefix = randomPrefix();
+  const registry = redisProcessRegistry(bench.producer, { prefix, self: 'one:1' });
+  await registry.heartbeat(['worker', 'admin']);
+  expect(await registry.hasOlder()).toBe(false);
+  const [seconds] = await bench.producer.time();
+  // As version 0.2.0 names itself.
+  await bench.producer.zadd(redisKeys(prefix).present, Number(seconds) * 1000, 'worker host:17:0a1b2c3d');
+  expect(await registry.hasOlder()).toBe(true);
+  await bench.producer.zadd(redisKeys(prefix).present, (Number(seconds) - 100) * 1000, 'worker host:17:0a1b2c3d');
+  expect(await registry.hasOlder()).toBe(false);
+});
+
 test('the last look at the due slots is known to all, with the slot that could not be opened', async () => {
   const looks = redisSchedulerHeartbeats(bench.producer, { prefix: randomPrefix() });
   expect(await looks.last()).toBeNull();

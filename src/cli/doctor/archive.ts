@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { KEYS_FOLDER } from '../../deliver/archive/chain/chain.ts';
 import { stagingProbe } from '../../services/deployment/storage-health.ts';
 import { type CheckResult, type Finding, fail, formatByteSize, formatSome, ok, runCheck, warn } from './finding.ts';
 
@@ -49,6 +50,16 @@ export async function checkArchive(context: AppContext, jobs: Pick<Definitions, 
     folder: resolve(context.workingDirectory ?? '', 'archive'),
   };
   const folder = location.kind === 'directory' ? location.folder : location.staging;
+  const unsigned = await runCheck('Signing key', () =>
+    withArchive(context, async ({ storage, signing }) => {
+      const keys = signing === undefined ? await storage.metadata.list(KEYS_FOLDER) : [];
+      if (keys.length === 0) return ok('set, or not needed');
+      return fail(
+        'the archive is signed, and DOCKET_SIGNING_KEY is not set here: this process can neither decide reviews and corrections nor sign runs',
+        'Set DOCKET_SIGNING_KEY for each worker, each admin process and commands that decide.',
+      );
+    }),
+  );
   const archive = await runCheck('Archive', () =>
     withArchive(context, async ({ archive: runs, storage, signing }) => {
       await signing?.ready();
@@ -58,9 +69,10 @@ export async function checkArchive(context: AppContext, jobs: Pick<Definitions, 
       return evaluateArchiveProbe(await storage.probe(), needs);
     }),
   );
-  if (archive.state === 'fail') return [archive];
+  const signing = unsigned.state === 'ok' ? [] : [unsigned];
+  if (archive.state === 'fail') return [archive, ...signing];
   const disk = await runCheck('Disk of the archive', async () => evaluateDiskUsage(await readDiskUsage(folder)));
-  return [archive, disk];
+  return [archive, ...signing, disk];
 }
 
 async function readDiskUsage(folder: string) {

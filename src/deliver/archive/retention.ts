@@ -20,7 +20,9 @@ export const LAST_SWEEP_FILE = '.swept';
 export interface RetentionPorts {
   readonly storage: ArchiveStorage;
   /** Records each removal first; absent where no signing key is configured. */
-  readonly signing?: Pick<RunChain, 'recordMissing' | 'isDeletionBlocked' | 'recordRemoval' | 'checkpoint'> | undefined;
+  readonly signing?:
+    | Pick<RunChain, 'recordMissing' | 'isDeletionBlocked' | 'recordRemoval' | 'checkpoint' | 'events'>
+    | undefined;
   /** Retention of an organization in days; undefined: no limit. */
   readonly daysOf: (org: string) => number | undefined;
   readonly ledger: Ledger;
@@ -88,15 +90,13 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
       error: toDocketError(thrown).toJSON(),
     });
   });
-  await deleteExpiredReviews(storage, retainedSince, (path, thrown) => {
-    log.error('Expired review could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
-  });
-  await deleteExpiredCorrections(storage, retainedSince, ports.isOpen, (path, thrown) => {
-    log.error('Expired corrections could not be deleted from the archive', {
-      path,
-      error: toDocketError(thrown).toJSON(),
-    });
-  });
+  const logFailure = (message: string) => (path: string, thrown: unknown) => {
+    log.error(message, { path, error: toDocketError(thrown).toJSON() });
+  };
+  const reviewFailure = logFailure('Expired review could not be deleted from the archive');
+  await deleteExpiredReviews(storage, retainedSince, reviewFailure, signing?.events);
+  const correctionFailure = logFailure('Expired corrections could not be deleted from the archive');
+  await deleteExpiredCorrections(storage, retainedSince, ports.isOpen, correctionFailure, signing?.events);
   for (const org of signing === undefined ? [] : await storage.listOrgs()) await signCheckpoint(org, ports);
   await storage.metadata.put(LAST_SWEEP_FILE, String(now));
   return removed;

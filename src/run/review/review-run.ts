@@ -41,7 +41,7 @@ export async function reviewRun(
   const { reviews } = ports;
   if (reviews === undefined) throw notReviewableError(order);
   // Before any call: a store that loses approvals cannot be used.
-  await reviews.assertUsable();
+  await reviews.assertUsable(order);
   for (let step = 0; step < MAX_STEPS; step += 1) {
     context.signal.throwIfAborted();
     const review = await loadReview(reviews, order);

@@ -1,3 +1,4 @@
+import { subjectsOf } from '../events/event-record.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { lastSequence, readEntries, sequenceRange } from './chain.ts';
 import { entrySchema, unverifiedClaim } from './signed-document.ts';
@@ -13,6 +14,9 @@ interface Index {
   from: number;
   to: number;
   readonly runs: Map<string, { readonly published: number[]; readonly all: number[] }>;
+  /** Entries about the events of reviews and corrections, by their folder. */
+  readonly events: Map<string, number[]>;
+  readonly cutOvers: number[];
   /** Serializes reads. */
   lastRead: Promise<unknown>;
 }
@@ -26,9 +30,13 @@ const NONE: IndexedRun = { published: [], all: [] };
 export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
   const indexes = new Map<string, Index>();
 
-  const add = ({ runs }: Index, org: string, sequence: number, text: string): void => {
+  const add = ({ runs, events, cutOvers }: Index, org: string, sequence: number, text: string): void => {
     const { success, data } = entrySchema.safeParse(unverifiedClaim(text)?.body);
-    if (!success || data.run === undefined || data.org !== org || data.sequence !== sequence) return;
+    if (!success || data.org !== org || data.sequence !== sequence) return;
+    const subjects = subjectsOf(data);
+    if (subjects === 'cutOver') cutOvers.push(sequence);
+    else for (const folder of subjects) events.set(folder, [...(events.get(folder) ?? []), sequence]);
+    if (data.run === undefined) return;
     const name = `${data.report}/${data.run}`;
     const known = runs.get(name) ?? { published: [], all: [] };
     known.all.push(sequence);
@@ -57,18 +65,34 @@ export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
     });
   };
 
+  const read = async (org: string, from: number): Promise<Index> => {
+    const index = indexes.get(org) ?? {
+      from,
+      to: from - 1,
+      runs: new Map(),
+      events: new Map(),
+      cutOvers: [],
+      lastRead: Promise.resolve(),
+    };
+    indexes.set(org, index);
+    const work = () => extend(index, org, from);
+    const reading = index.lastRead.then(work, work);
+    index.lastRead = reading;
+    await reading;
+    return index;
+  };
+  const sorted = (numbers: readonly number[] = []) => [...numbers].sort((one, other) => one - other);
+
   return {
     /** The entries of a run from `from` on, and possibly earlier ones. */
     find: async ({ id, org, report }: RunRef, from: number): Promise<IndexedRun> => {
-      const index = indexes.get(org) ?? { from, to: from - 1, runs: new Map(), lastRead: Promise.resolve() };
-      indexes.set(org, index);
-      const work = () => extend(index, org, from);
-      const read = index.lastRead.then(work, work);
-      index.lastRead = read;
-      await read;
-      const { published, all } = index.runs.get(`${report}/${id}`) ?? NONE;
-      const sorted = (numbers: readonly number[]) => [...numbers].sort((one, other) => one - other);
+      const { published, all } = (await read(org, from)).runs.get(`${report}/${id}`) ?? NONE;
       return { published: sorted(published), all: sorted(all) };
+    },
+    /** The cut-over entries, and the entries about the events of a folder, from `from` on and possibly earlier ones. */
+    findEvents: async (org: string, folder: string, from: number) => {
+      const { events, cutOvers } = await read(org, from);
+      return { cutOvers: sorted(cutOvers), appended: sorted(events.get(folder)) };
     },
   };
 }

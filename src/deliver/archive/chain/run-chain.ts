@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../base/clock.ts';
 import { sha256 } from '../../../base/sha256.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
+import { eventSigning } from '../events/event-signing.ts';
 import { readManifest, readMetadataFile, sha256OfRunFile } from '../run-folder/run-metadata.ts';
 import {
   type ArchiveStorage,
@@ -167,6 +168,8 @@ export function runChain(
       await chain.append(run.org, { kind, ...runFields(run), files: [], why });
     },
     checkpoint: chain.checkpoint,
+    /** The events of reviews and corrections. */
+    events: eventSigning(storage, chain, index),
   };
 }
 export type RunChain = ReturnType<typeof runChain>;

@@ -1,9 +1,11 @@
 import { sha256 } from '../../../base/sha256.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
+import { eventLog } from '../events/event-log.ts';
+import { eventPath } from '../events/event-record.ts';
+import type { EventSigning } from '../events/event-signing.ts';
 import { requirePathName } from '../path-names.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
-import { requireConditionalWrites } from '../storage/conditional-writes.ts';
 import { type CorrectionEvent, correctionEventSchema } from './correction-event.ts';
 
 /**
@@ -40,7 +42,8 @@ export interface CorrectionArchive {
   /** All events of a run, in order. */
   events(run: RunRef): Promise<readonly CorrectionEvent[]>;
   /**
-   * Appends an event under number `seq`, the last number + 1. Of several processes one succeeds.
+   * Appends an event under number `seq`, the last number + 1; where events are signed it may get a higher one. Of several
+   * processes one succeeds.
    * @returns false when another event has this number
    */
   append(run: RunRef, event: CorrectionEvent): Promise<boolean>;
@@ -50,7 +53,7 @@ export interface CorrectionArchive {
   delete(run: RunRef): Promise<void>;
 }
 
-const folderOf = ({ org, report, id }: RunRef): string =>
+export const correctionFolder = ({ org, report, id }: RunRef): string =>
   [
     CORRECTIONS_FOLDER,
     requirePathName(org, 'organization'),
@@ -58,21 +61,23 @@ const folderOf = ({ org, report, id }: RunRef): string =>
     requirePathName(id, 'run'),
   ].join('/');
 
-const eventName = (seq: number): string => `events/${String(seq).padStart(6, '0')}.json`;
-
-export function correctionArchive(storage: Pick<ArchiveStorage, 'metadata' | 'location'>): CorrectionArchive {
+/** @param signing absent without a signing key */
+export function correctionArchive(
+  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  signing?: EventSigning,
+): CorrectionArchive {
   const { metadata, location } = storage;
-  const assertUsable = () => requireConditionalWrites(storage, 'A correction');
+  const log = eventLog(storage, 'A correction', signing);
   return {
     putFigures: async (run, text) => {
       // Of a run that nobody could correct.
-      await assertUsable();
+      await log.assertUsable(run.org);
       const hash = sha256(text);
-      await metadata.putIfAbsent(`${folderOf(run)}/figures/${hash}.json`, text);
+      await metadata.putIfAbsent(`${correctionFolder(run)}/figures/${hash}.json`, text);
       return hash;
     },
     getFigures: async (run, hash) => {
-      const name = `${folderOf(run)}/figures/${hash}.json`;
+      const name = `${correctionFolder(run)}/figures/${hash}.json`;
       const bytes = await metadata.get(name);
       if (bytes === undefined) return undefined;
       const got = sha256(bytes);
@@ -81,31 +86,25 @@ export function correctionArchive(storage: Pick<ArchiveStorage, 'metadata' | 'lo
     },
     putFile: async (run, bytes) => {
       const hash = sha256(bytes);
-      await metadata.put(`${folderOf(run)}/files/${hash}`, bytes);
+      await metadata.put(`${correctionFolder(run)}/files/${hash}`, bytes);
       return hash;
     },
     getFile: async (run, hash) => {
-      const name = `${folderOf(run)}/files/${hash}`;
+      const name = `${correctionFolder(run)}/files/${hash}`;
       const bytes = await metadata.get(name);
       if (bytes === undefined) throw archiveCorrupt(location, `${name} is missing`);
       const got = sha256(bytes);
       if (got !== hash) throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${hash}`, got });
       return bytes;
     },
-    events: async (run) => {
-      const folder = folderOf(run);
-      const names = (await metadata.list(`${folder}/events`)).filter((name) => EVENT_FILE.test(`events/${name}`));
-      return Promise.all(
-        names.map(async (name) => {
-          const bytes = await metadata.get(`${folder}/events/${name}`);
-          if (bytes === undefined) throw archiveCorrupt(location, `${folder}/events/${name} is missing`);
-          return parseMetadata(location, `${folder}/events/${name}`, bytes, correctionEventSchema);
-        }),
-      );
-    },
+    events: async (run) =>
+      (await log.events(run.org, correctionFolder(run))).map(({ seq, bytes }) =>
+        parseMetadata(location, eventPath(correctionFolder(run), seq), bytes, correctionEventSchema),
+      ),
     append: async (run, event) => {
-      await assertUsable();
-      return metadata.putIfAbsent(`${folderOf(run)}/${eventName(event.seq)}`, `${JSON.stringify(event)}\n`);
+      await log.assertUsable(run.org);
+      const textOf = (seq: number) => `${JSON.stringify({ ...event, seq })}\n`;
+      return log.append(run.org, correctionFolder(run), event.seq - 1, textOf);
     },
     list: async () => {
       const runs = new Map<string, { run: RunRef; figures: string[]; lastEvent: number }>();
@@ -122,6 +121,6 @@ export function correctionArchive(storage: Pick<ArchiveStorage, 'metadata' | 'lo
       }
       return [...runs.values()];
     },
-    delete: (run) => metadata.deleteAll(folderOf(run)),
+    delete: (run) => metadata.deleteAll(correctionFolder(run)),
   };
 }

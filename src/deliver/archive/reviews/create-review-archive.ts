@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { batchesOf, mapWithConcurrency } from '../../../base/concurrency.ts';
 import { DocketError } from '../../../base/error.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
+import { eventLog, type StoredEvent } from '../events/event-log.ts';
+import type { EventSigning } from '../events/event-signing.ts';
 import { requireArtifactName, requirePathName } from '../path-names.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
-import { requireConditionalWrites } from '../storage/conditional-writes.ts';
 import { REVIEWS_FOLDER, type ReviewArchive } from './review-archive.ts';
 
 /** Folder of the open reviews, beside those of the organizations: its dot keeps it apart from them. */
 export const OPEN_FOLDER = `${REVIEWS_FOLDER}/.open`;
 const OPEN_FILE = 'order.json';
-const EVENT_FILE = /^(\d{6})\.json$/;
 const MAX_EVENTS = 999_999;
 const CONCURRENCY = 8;
 
@@ -24,6 +24,23 @@ export const reviewFolder = ({ org, report, id }: RunRef): string =>
 
 const openFolder = (run: string): string => `${OPEN_FOLDER}/${requirePathName(run, 'run')}`;
 const eventFile = (seq: number): string => `${String(seq).padStart(6, '0')}.json`;
+
+const isMark = ({ bytes }: StoredEvent): boolean => {
+  try {
+    return z.object({ type: z.literal('signed') }).safeParse(JSON.parse(bytes.toString('utf8'))).success;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * An event before the first signed one, which is none for people. A version that does not know signed events cannot read it:
+ * it takes nothing of this review for approved.
+ */
+const markAt = (at: number) => ({
+  textOf: (seq: number): string => `${JSON.stringify({ seq, at, type: 'signed', id: randomUUID() })}\n`,
+  isMark,
+});
 
 /** The path of a file of a review, without leaving its folder. Throws `archive.unwritable`. */
 function fileName(run: RunRef, name: string): string {
@@ -38,39 +55,36 @@ function fileName(run: RunRef, name: string): string {
  * The reviews of an archive.
  *
  * @param eventSchema reads a stored event; it has `seq`
+ * @param signing absent without a signing key
  */
-export function createReviewArchive<Event extends { readonly seq: number }>(
+export function createReviewArchive<Event extends { readonly seq: number; readonly at: number }>(
   storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
   eventSchema: z.ZodType<Event>,
+  signing?: EventSigning,
 ): ReviewArchive<Event> {
   const { metadata, location } = storage;
-  const assertUsable = () => requireConditionalWrites(storage, 'A review');
-  const readEvent = async (run: RunRef, seq: number): Promise<Event> => {
+  const log = eventLog(storage, 'A review', signing);
+  const assertUsable = ({ org }: RunRef) => log.assertUsable(org);
+  const parseEvent = (run: RunRef, { seq, bytes }: StoredEvent): Event => {
     const name = `${reviewFolder(run)}/events/${eventFile(seq)}`;
-    const bytes = await metadata.get(name);
-    if (bytes === undefined) throw archiveCorrupt(location, `${name} is missing`);
     const event = parseMetadata(location, name, bytes, eventSchema);
     if (event.seq === seq) return event;
     throw archiveCorrupt(location, `${name} is another event`, { expected: `number ${seq}`, got: String(event.seq) });
   };
   return {
     assertUsable,
-    events: async (run) => {
-      const names = await metadata.list(`${reviewFolder(run)}/events`);
-      const last = Math.max(0, ...names.map((name) => Number(EVENT_FILE.exec(name)?.[1] ?? 0)));
-      return mapWithConcurrency(
-        Array.from({ length: last }, (_, index) => index + 1),
-        CONCURRENCY,
-        (seq) => readEvent(run, seq),
-      );
-    },
+    events: async (run) =>
+      (await log.events(run.org, reviewFolder(run)))
+        .filter((event) => !isMark(event))
+        .map((event) => parseEvent(run, event)),
     append: async (run, seq, event) => {
       if (event.seq !== seq || !Number.isInteger(seq) || seq < 1 || seq > MAX_EVENTS)
         throw new DocketError('internal.defect', `An event of a review has the number ${event.seq}, not ${seq}.`);
-      await assertUsable();
+      await assertUsable(run);
       // The id tells two equal events apart, also after a lost reply of the store.
-      const text = `${JSON.stringify({ ...event, id: randomUUID() })}\n`;
-      return metadata.putIfAbsent(`${reviewFolder(run)}/events/${eventFile(seq)}`, text);
+      const id = randomUUID();
+      const textOf = (number: number) => `${JSON.stringify({ ...event, seq: number, id })}\n`;
+      return log.append(run.org, reviewFolder(run), seq - 1, textOf, markAt(event.at));
     },
     put: async (run, name, bytes) => metadata.put(fileName(run, name), bytes),
     get: async (run, name) => metadata.get(fileName(run, name)),
@@ -82,7 +96,7 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
           .join('/')}`,
       ),
     open: async (run, order) => {
-      await assertUsable();
+      await assertUsable(run);
       await metadata.put(
         `${openFolder(run.id)}/${OPEN_FILE}`,
         `${JSON.stringify({ org: run.org, report: run.report, run: run.id, order })}\n`,
@@ -110,6 +124,7 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
       // At the end: one that is unreadable must not stop the others.
       if (unreadable.length > 0) throw unreadable[0];
     },
+    markSigned: (run, at) => log.putMark(run.org, reviewFolder(run), markAt(at)),
     close: async (run) => metadata.deleteAll(openFolder(run.id)),
   };
 }

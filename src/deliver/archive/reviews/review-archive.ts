@@ -10,12 +10,16 @@ export const REVIEWS_FOLDER = '.reviews';
  * Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  */
 export interface ReviewArchive<Event> {
-  /** Throws `archive.unconditional` where the store would lose one of two events that are appended at once. */
-  assertUsable(): Promise<void>;
+  /**
+   * Throws `archive.unconditional` where the store would lose one of two events that are appended at once, and
+   * `archive.key_unknown` where the reviews of the organization are signed and this process has no key.
+   */
+  assertUsable(run: RunRef): Promise<void>;
   /** All events of a run, in order; empty where the run has no review. */
   events(run: RunRef): Promise<readonly Event[]>;
   /**
    * Appends an event under number `seq`, the last number + 1. Atomic: of several processes one succeeds.
+   * Where events are signed it may get a higher number.
    * @returns false when another event has this number; read the events again and decide again
    */
   append(run: RunRef, seq: number, event: Event): Promise<boolean>;
@@ -28,6 +32,8 @@ export interface ReviewArchive<Event> {
   open(run: RunRef, order: string): Promise<void>;
   /** The open reviews with what `open` stored. Few: a listing of one folder. Throws after the others for an unreadable one. */
   listOpen(): AsyncIterable<{ readonly run: RunRef; readonly order: string }>;
+  /** Marks a review whose events are signed, so that a version that does not verify them refuses it. @param at epoch ms */
+  markSigned(run: RunRef, at: number): Promise<void>;
   /** The review has ended: its run is published, rejected or cancelled. */
   close(run: RunRef): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EventSigning } from '../events/event-signing.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { OPEN_FOLDER, reviewFolder } from './create-review-archive.ts';
@@ -19,12 +20,14 @@ interface FoundReview {
  * archive. Safe to interrupt and to run twice at once.
  *
  * @param retainedSince epoch ms; undefined: no limit
+ * @param signing records each deletion first
  * @returns the number of deleted reviews
  */
 export async function deleteExpiredReviews(
   storage: Pick<ArchiveStorage, 'metadata' | 'runFiles' | 'location'>,
   retainedSince: (org: string) => number | undefined,
   onFailure: (folder: string, error: unknown) => void,
+  signing?: Pick<EventSigning, 'recordDeletion'>,
 ): Promise<number> {
   const { metadata } = storage;
   const names = await metadata.list(REVIEWS_FOLDER);
@@ -38,6 +41,7 @@ export async function deleteExpiredReviews(
     try {
       if ((await storage.runFiles(run).get('manifest.json')) !== undefined) continue;
       if (lastEvent > 0 && (await timeOf(folder, lastEvent, storage)) >= since) continue;
+      await signing?.recordDeletion(run.org, folder);
       await metadata.deleteAll(folder);
       deleted += 1;
     } catch (error) {

@@ -4,6 +4,7 @@ import { KEYS_FOLDER } from '../chain/chain.ts';
 import { CHAIN_POINTER } from '../chain/run-chain.ts';
 import type { ChainEntry } from '../chain/signed-document.ts';
 import type { PublicKeys } from '../chain/signing-key.ts';
+import type { EventRecord } from '../events/event-record.ts';
 import { readManifest, sha256OfRunFile } from '../run-folder/run-metadata.ts';
 import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '../storage/archive-storage.ts';
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
@@ -60,7 +61,8 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
     const chain = await chainOf(run.org);
     const findings = await verifyRun(run, chain, input.now);
     yield { kind: 'run', run, signed: chain.run(run.report, run.id) !== undefined, findings };
-    const records = await verifyRecords(storage, await recordsOf(run), { run });
+    const readEvents = () => extendedEvents(new Map([[run.org, chain]]));
+    const records = await verifyRecords(storage, await recordsOf(run), { run }, readEvents);
     yield { kind: 'archive', findings: [...keys.findings, ...chain.findings(), ...records] };
     return;
   }
@@ -88,8 +90,14 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
   }
   if (input.org === undefined) findings.push(...unusedKeys(keys, chains));
   findings.push(...(await verifyReadings(storage, input.org)));
-  findings.push(...(await verifyRecords(storage, expected, { org: input.org })));
+  findings.push(...(await verifyRecords(storage, expected, { org: input.org }, () => extendedEvents(chains))));
   yield { kind: 'archive', findings };
+}
+
+/** The events in the chains, with those that were appended since they were read. */
+async function extendedEvents(chains: ReadonlyMap<string, VerifiedChain>): Promise<Map<string, EventRecord>> {
+  for (const chain of chains.values()) await chain.extend();
+  return new Map([...chains].map(([org, { events }]) => [org, events]));
 }
 
 /** What the manifest says about figures and review, if it can be read and says so. */

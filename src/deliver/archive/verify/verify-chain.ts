@@ -7,6 +7,7 @@ import {
   type SignedDocument,
   verifyDocument,
 } from '../chain/signed-document.ts';
+import { createEventRecord } from '../events/event-record.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import type { VerifyKeys } from './verify-keys.ts';
 import { type ArchiveFinding, errorFinding } from './verify-run.ts';
@@ -42,6 +43,7 @@ export async function verifyChain(
   const findings: ArchiveFinding[] = [];
   const runs = new Map<string, ChainedRunEntries>();
   const signers = new Set<string>();
+  const events = createEventRecord();
   const nameOf = (sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
   let begins: string | undefined;
   let previous: { readonly sequence: number; readonly sha256: string | undefined } = { sequence: 0, sha256: undefined };
@@ -80,6 +82,7 @@ export async function verifyChain(
     }
     checkpoints.delete(sequence);
     if (body.kind === 'checkpoint') for (const file of body.files) recordedCheckpoints.set(file.name, file.sha256);
+    events.add(body);
     if (body.run !== undefined && body.report !== undefined) addEntry(runs, body, body.run, body.report);
   };
   const readRange = async (sequences: readonly number[]): Promise<void> => {
@@ -122,6 +125,8 @@ export async function verifyChain(
     },
     run: (report: string, id: string) => runs.get(`${report}/${id}`),
     runs: () => runs.values(),
+    /** The events of reviews and corrections. */
+    events,
     /** The entries of a run, in order. */
     entriesOf: async (run: ChainedRunEntries): Promise<readonly ChainEntry[]> => {
       const found: ChainEntry[] = [];

@@ -4,6 +4,7 @@ import { sha256 } from '../../../base/sha256.ts';
 import { problemOf } from '../archive-errors.ts';
 import { CORRECTIONS_FOLDER } from '../corrections/correction-archive.ts';
 import { correctionEventSchema } from '../corrections/correction-event.ts';
+import { type EventRecord, eventPath } from '../events/event-record.ts';
 import type { Manifest } from '../manifest.ts';
 import { REVIEWS_FOLDER } from '../reviews/review-archive.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
@@ -35,31 +36,44 @@ const reviewEventSchema = z.looseObject({
 const fileListSchema = z.object({ files: z.array(z.object({ name: z.string(), sha256: z.string() })) });
 
 /**
- * Figures, events of corrections and events of reviews that were changed or are missing. They are in no signed chain: their
- * hashes and numbers show accidents, and the manifests that were read what is gone.
+ * Figures, events of corrections and events of reviews that were changed or are missing. After the cut-over of an
+ * organization, its chain says which events there are. Before, their hashes and numbers show accidents, and the manifests
+ * that were read what is gone.
  *
  * @param expected of the published runs, read before
  * @param only this organization, or this run
+ * @param readEvents the events in the chains, by organization; called once their files are listed
  */
 export async function verifyRecords(
   storage: Storage,
   expected: readonly ExpectedRecords[],
   only: { readonly org?: string | undefined; readonly run?: RunRef | undefined },
+  readEvents: () => Promise<ReadonlyMap<string, EventRecord>> = async () => new Map(),
 ): Promise<readonly ArchiveFinding[]> {
   const findings: ArchiveFinding[] = [];
   const corrections = await filesByRun(CORRECTIONS_FOLDER, storage, only);
-  for (const [folder, files] of corrections) {
-    await eventsOf(`${CORRECTIONS_FOLDER}/${folder}`, files, 'correction', correctionEventSchema, storage, findings);
+  const reviews = await filesByRun(REVIEWS_FOLDER, storage, only);
+  const records = await readEvents();
+  if (only.run === undefined) for (const record of records.values()) addDeleted(record, { corrections, reviews });
+  /** Only the events that count; the others are findings. */
+  const signedEvents = async (path: string, files: readonly string[], kind: EventKind): Promise<readonly string[]> => {
+    const record = records.get(path.split('/')[1] ?? '');
+    return record?.isCutOver === true ? compareEvents(path, files, kind, record, storage, findings) : files;
+  };
+  for (const [folder, all] of corrections) {
+    const path = `${CORRECTIONS_FOLDER}/${folder}`;
+    const files = await signedEvents(path, all, 'correction');
+    await eventsOf(path, files, 'correction', correctionEventSchema, storage, findings, files !== all);
     for (const [name, hash] of matching(files, EDITION)) {
       const path = `${CORRECTIONS_FOLDER}/${folder}/${name}`;
       await compareHash(path, hash, 'correction.figures_changed', storage, findings);
     }
   }
-  const reviews = await filesByRun(REVIEWS_FOLDER, storage, only);
   const sealed = new Map<string, readonly string[]>();
-  for (const [folder, files] of reviews) {
+  for (const [folder, all] of reviews) {
     const path = `${REVIEWS_FOLDER}/${folder}`;
-    const events = await eventsOf(path, files, 'review', reviewEventSchema, storage, findings);
+    const files = await signedEvents(path, all, 'review');
+    const events = await eventsOf(path, files, 'review', reviewEventSchema, storage, findings, files !== all);
     sealed.set(
       folder,
       events.flatMap(({ type, content = '' }) => (type === 'seal' ? [content] : [])),
@@ -90,17 +104,59 @@ export async function verifyRecords(
   return findings;
 }
 
+type EventKind = 'correction' | 'review';
+
+/** Adds the folders that the chain knows and nobody can list any more. */
+function addDeleted(
+  record: EventRecord,
+  { corrections, reviews }: Readonly<Record<'corrections' | 'reviews', Map<string, readonly string[]>>>,
+): void {
+  for (const path of record.folders()) {
+    for (const [root, found] of [
+      [CORRECTIONS_FOLDER, corrections],
+      [REVIEWS_FOLDER, reviews],
+    ] as const) {
+      const folder = path.slice(root.length + 1);
+      if (path.startsWith(`${root}/`) && !found.has(folder)) found.set(folder, []);
+    }
+  }
+}
+
+/** @returns the files without the events that the chain does not record */
+async function compareEvents(
+  path: string,
+  files: readonly string[],
+  kind: EventKind,
+  record: EventRecord,
+  storage: Storage,
+  findings: ArchiveFinding[],
+): Promise<readonly string[]> {
+  const recorded = new Map(record.of(path).map(({ seq, sha256: hash }) => [eventPath(path, seq), hash]));
+  for (const name of files) {
+    if (!EVENT.test(name) || recorded.has(`${path}/${name}`)) continue;
+    const problem = 'is not in the chain: it counts as absent';
+    findings.push(errorFinding(`${kind}.event_unsigned`, `${path}/${name}`, problem));
+  }
+  const unchanged = new Set<string>();
+  for (const [name, hash] of recorded) {
+    if ((await compareHash(name, hash, `${kind}.event_changed`, storage, findings)) !== undefined) unchanged.add(name);
+    else if ((await storage.metadata.get(name)) === undefined)
+      findings.push(errorFinding(`${kind}.event_missing`, name, 'is missing, although the chain records it'));
+  }
+  return files.filter((name) => !EVENT.test(name) || unchanged.has(`${path}/${name}`));
+}
+
 /** Names of the files by `<org>/<report>/<run>`. */
 async function filesByRun(
   root: string,
   { metadata }: Storage,
   { org, run }: { readonly org?: string | undefined; readonly run?: RunRef | undefined },
-): Promise<ReadonlyMap<string, readonly string[]>> {
+): Promise<Map<string, readonly string[]>> {
   if (run !== undefined) {
     const folder = `${run.org}/${run.report}/${run.id}`;
     return new Map([[folder, await metadata.list(`${root}/${folder}`)]]);
   }
-  const found = new Map<string, string[]>();
+  const found = new Map<string, readonly string[]>();
   for (const name of await metadata.list(root)) {
     const [, folder, file] = RECORD.exec(name) ?? [];
     if (folder === undefined || file === undefined) continue;
@@ -123,16 +179,17 @@ const matching = (files: readonly string[], pattern: RegExp): readonly (readonly
 async function eventsOf<Event extends { readonly seq: number }>(
   folder: string,
   files: readonly string[],
-  kind: 'correction' | 'review',
+  kind: EventKind,
   schema: z.ZodType<Event>,
   { metadata, location }: Storage,
   findings: ArchiveFinding[],
+  isCompared: boolean,
 ): Promise<readonly Event[]> {
   const events: Event[] = [];
   let last = 0;
   for (const [name, digits] of matching(files, EVENT)) {
     const seq = Number(digits);
-    for (last += 1; last < seq; last += 1) {
+    for (last += 1; last < seq && !isCompared; last += 1) {
       const path = `${folder}/events/${String(last).padStart(6, '0')}.json`;
       findings.push(errorFinding(`${kind}.event_missing`, path, 'is missing, and later events are there'));
     }

@@ -147,7 +147,7 @@ describe.each([
       const approve = { seq: 1, at: 1, by: BY, type: 'approve', content: 'c'.repeat(64), reason: '' } as const;
       const results = await Promise.allSettled(reviews.map((each) => each.append(RUN, 1, approve)));
       for (const each of results) expect(each).toMatchObject({ status: 'rejected', reason: refused });
-      for (const each of reviews) await expect(each.assertUsable()).rejects.toMatchObject(refused);
+      for (const each of reviews) await expect(each.assertUsable(RUN)).rejects.toMatchObject(refused);
       for (const each of reviews) await expect(each.open(RUN, '{}')).rejects.toMatchObject(refused);
     });
   });

@@ -1,0 +1,76 @@
+import type { openChain } from '../chain/chain.ts';
+import type { chainIndex } from '../chain/chain-index.ts';
+import type { ChainFile } from '../chain/signed-document.ts';
+import { requirePathName } from '../path-names.ts';
+import type { ArchiveStorage } from '../storage/archive-storage.ts';
+import {
+  appendedEntry,
+  createEventRecord,
+  cutOverEntry,
+  deletedEntry,
+  type EventRecord,
+  type RecordedEvent,
+} from './event-record.ts';
+
+/** Tells processes without a key that the events of an organization are signed. */
+export const cutOverHint = (org: string): string => `.reviews/.signed/${requirePathName(org, 'organization')}.json`;
+
+/** The events of reviews and corrections in the signed chain of their organization. */
+export interface EventSigning {
+  /** The events of a folder that count; undefined before the cut-over, when all do. */
+  recorded(org: string, folder: string): Promise<readonly RecordedEvent[] | undefined>;
+  /** Records an event that was just written. @param after number of the event that it follows */
+  record(org: string, file: ChainFile, after: number): Promise<void>;
+  /** Records that all events of a folder are deleted; nothing before the cut-over. */
+  recordDeletion(org: string, folder: string): Promise<void>;
+  isCutOver(org: string): Promise<boolean>;
+  /** Records the events before it; from here on an event without an entry is absent. */
+  cutOver(org: string, files: readonly ChainFile[]): Promise<void>;
+}
+
+export function eventSigning(
+  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  chain: Pick<ReturnType<typeof openChain>, 'append' | 'entries'>,
+  index: Pick<ReturnType<typeof chainIndex>, 'findEvents'>,
+): EventSigning {
+  /** The verified cut-over entries, which may be large. */
+  const cutOvers = new Map<string, { readonly sequence: number; readonly files: readonly ChainFile[] }>();
+
+  const firstCutOver = async (org: string, folder: string) => {
+    const known = cutOvers.get(org);
+    if (known !== undefined) return { known, appended: (await index.findEvents(org, folder, known.sequence)).appended };
+    // From the beginning: only the first one counts.
+    const { cutOvers: sequences, appended } = await index.findEvents(org, folder, 1);
+    for await (const { sequence, files } of chain.entries(org, sequences)) {
+      cutOvers.set(org, { sequence, files });
+      return { known: { sequence, files }, appended };
+    }
+    return undefined;
+  };
+  const recordOf = async (org: string, folder: string): Promise<EventRecord> => {
+    const record = createEventRecord();
+    const found = await firstCutOver(org, folder);
+    if (found === undefined) return record;
+    record.add(cutOverEntry(found.known.files.filter(({ name }) => name.startsWith(`${folder}/`))));
+    const later = found.appended.filter((sequence) => sequence > found.known.sequence);
+    for await (const entry of chain.entries(org, later)) record.add(entry);
+    return record;
+  };
+  return {
+    recorded: async (org, folder) => {
+      const record = await recordOf(org, folder);
+      return record.isCutOver ? record.of(folder) : undefined;
+    },
+    record: async (org, file, after) => {
+      await chain.append(org, appendedEntry(file, after));
+    },
+    recordDeletion: async (org, folder) => {
+      if ((await recordOf(org, folder)).isCutOver) await chain.append(org, deletedEntry(folder));
+    },
+    isCutOver: async (org) => (await firstCutOver(org, '')) !== undefined,
+    cutOver: async (org, files) => {
+      const sequence = await chain.append(org, cutOverEntry(files));
+      await metadata.put(cutOverHint(org), `${JSON.stringify({ sequence })}\n`);
+    },
+  };
+}
