@@ -30,6 +30,8 @@ export type DiagnosticCode =
   | 'template.invalid'
   | 'report.invalid'
   | 'budget.conflict'
+  /** Figures of a protected workbook are sent in the clear. */
+  | 'delivery.unprotected'
   /** Fewer people can approve than an approval needs. */
   | 'approval.unreachable'
   /** The organization's catalog does not have it. */

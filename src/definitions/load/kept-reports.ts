@@ -125,7 +125,7 @@ const MAX_INTERNED = 1_000;
 
 /** The kinds of deliveries, as packed summaries have them. */
 export const kindsOnly = (deliveries: readonly DeliverySpec[]): DeliverySpec[] =>
-  deliveries.map(({ send_if: _, ...kinds }) =>
+  deliveries.map(({ send_if: _, unprotected: __, ...kinds }) =>
     Object.fromEntries(Object.entries(kinds).flatMap(([kind, spec]) => (spec === undefined ? [] : [[kind, true]]))),
   );
 

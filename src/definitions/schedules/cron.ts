@@ -80,7 +80,8 @@ export function parseCron(cron: string): ParsedCron {
   };
 }
 
-const cronFields = (cron: string): readonly string[] => {
+/** The five fields, those of an alias included. */
+export const cronFields = (cron: string): readonly string[] => {
   const text = cron.trim();
   return (expandAlias(text) ?? text).split(/\s+/);
 };

@@ -6,6 +6,8 @@ import type { ValuePath } from '../yaml/source-file.ts';
 /** One entry of `deliveries`: the field named after a kind of target holds what its schema made of it. */
 export interface DeliverySpec {
   readonly send_if?: string | undefined;
+  /** Figures of a protected workbook may be sent in the clear. */
+  readonly unprotected?: boolean | undefined;
   readonly [kind: string]: unknown;
 }
 
@@ -41,6 +43,10 @@ export interface TargetDescription {
   readonly mailboxes?: readonly { readonly address: string; readonly path: ValuePath }[];
   /** The formats of the files that the message carries; absent where it carries none ever. */
   readonly attach?: readonly string[];
+  /** What receivers read without a password: files of these formats, and parts of the message, for people. Absent: no figures. */
+  readonly shows?: { readonly formats: readonly string[] | 'all'; readonly parts: readonly string[] };
+  /** Where it writes files: a template of paths, and whether a file with other content is replaced. Absent: nowhere. */
+  readonly writes?: { readonly template: string; readonly overwrite: boolean };
   /** The name of the e-mail body that the message shows; absent where it is no e-mail. */
   readonly body?: string;
   readonly destinations?: readonly Destination[];

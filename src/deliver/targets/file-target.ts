@@ -1,9 +1,56 @@
 import { randomBytes } from 'node:crypto';
-import type { Artifact } from '../../render/artifact.ts';
+import { z } from 'zod';
+import { DocketError } from '../../base/error.ts';
+import { type Artifact, individualFiles } from '../../render/artifact.ts';
 
 /** Describes the field `overwrite` of targets that write files. */
 export const OVERWRITE_DESCRIPTION =
   'true: replaces a file of that name with other content; otherwise the delivery is refused.';
+
+const COMPANIONS = ['totals', 'schema'] as const;
+
+/** The field `files` of targets that write files. @param formats that `outputs` may have */
+export const filesSchema = (formats: readonly string[]) =>
+  z
+    .array(z.enum([...formats, ...COMPANIONS]))
+    .min(1)
+    .max(formats.length + COMPANIONS.length)
+    .optional()
+    .describe(
+      'Which files are written: formats of the outputs, `totals` (the .totals.csv files) and `schema` (the .schema.json files). Default: all.',
+    );
+
+/** The files of a run that a target with `files` writes. */
+export const chosenFiles = (
+  artifacts: readonly Artifact[],
+  { files }: { readonly files?: readonly string[] | undefined },
+): readonly Artifact[] => individualFiles(artifacts).filter((artifact) => files?.includes(kindOf(artifact)) ?? true);
+
+/** The same, for a delivery. Throws `deliver.target_refused` where the run made none of them. */
+export function requireFiles(
+  artifacts: readonly Artifact[],
+  spec: { readonly files?: readonly string[] | undefined },
+): readonly Artifact[] {
+  const chosen = chosenFiles(artifacts, spec);
+  if (chosen.length > 0 || spec.files === undefined) return chosen;
+  throw new DocketError('deliver.target_refused', 'The run made none of the files to write.', {
+    expected: `one of ${spec.files.join(', ')}`,
+    got: artifacts.map(({ name }) => name).join(', ') || 'no files',
+    next: 'Correct "files" of the delivery.',
+  });
+}
+
+/** What `files` calls a file. */
+const kindOf = (artifact: Artifact): string =>
+  artifact.part === undefined && artifact.name.endsWith('.totals.csv') ? 'totals' : artifact.format;
+
+/** For `describe`: the formats of these files; totals and schemas are those of CSV. */
+export const shownFormats = ({
+  files,
+}: {
+  readonly files?: readonly string[] | undefined;
+}): readonly string[] | 'all' =>
+  files === undefined ? 'all' : files.map((kind) => (kind === 'totals' ? 'csv' : kind));
 
 /** A filled template, or undefined when it cannot be filled, which `send` then refuses with the reason. */
 export function fillOrUndefined<T>(fill: () => T): T | undefined {

@@ -3,6 +3,7 @@ import { batchesOf, forEachWithConcurrency } from '../../base/concurrency.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { clearFigures } from '../../definitions/diagnostics/protection-diagnostics.ts';
 import { type Definitions, reportDiagnostics, summariesOf } from '../../definitions/load/load-definitions.ts';
 import { type DefinitionKinds, describeDelivery } from '../../definitions/schema/kinds.ts';
 import { cursorNames, reportName } from '../schedules/report-schedules.ts';
@@ -50,13 +51,14 @@ export function createActiveReports(ports: ActiveReportsPorts) {
       });
       return use(revision, active);
     }
-    const put = own
+    const wanted = own
       .map((report) => ({
         name: reportName(report),
         digest: report.definition.digest,
         cursors: cursorNames(report),
       }))
       .filter(({ name, digest, cursors }) => !isActive(active.get(name), digest, cursors));
+    const put = wanted.filter((version) => isAllowed(version, active.get(version.name), loaded));
     const names = new Set(own.map(reportName));
     const others = [...active].filter(([name]) => !names.has(name));
     const kept = await lastGoodVersions(others, ports);
@@ -79,6 +81,25 @@ export function createActiveReports(ports: ActiveReportsPorts) {
       }
       await read();
     }
+  };
+
+  /**
+   * Whether a version may become active. One that sends figures of a protected workbook in the clear may only stay: where it
+   * was active before Docket refused such definitions.
+   */
+  const isAllowed = (
+    { name, digest }: { readonly name: string; readonly digest: string },
+    active: ActiveVersion | undefined,
+    loaded: Definitions,
+  ): boolean => {
+    const frozen = loadedVersion(loaded, name, digest);
+    const known = active?.digest === digest || reports.some(({ definition }) => definition.digest === digest);
+    if (known || frozen === undefined || clearFigures(frozen.definition, ports.targets).length === 0) return true;
+    log.error('A report is not activated: it sends figures of a protected workbook in the clear', {
+      path: name,
+      why: 'docket check shows the deliveries; write "unprotected: true" where it is meant',
+    });
+    return false;
   };
 
   /** The revision is read before the versions: what is activated in between is read again by the next look. */

@@ -1,5 +1,6 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import { comparePositions, type Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import { protectionDiagnostics } from '../../definitions/diagnostics/protection-diagnostics.ts';
 import {
   type LoadedOrg,
   type ParsedReport,
@@ -11,7 +12,7 @@ import {
 } from '../../definitions/load/parse-definitions.ts';
 import { limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
-import { definitionParser } from './built-in-kinds.ts';
+import { BUILT_IN_KINDS, definitionParser } from './built-in-kinds.ts';
 import { catalogDiagnostics } from './catalog-diagnostics.ts';
 
 /** A task of the definition thread: parse a file, or validate a submitted text. */
@@ -65,10 +66,12 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
 export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
   const { source, definition, partial, diagnostics } = definitionParser.report(text, file, name, of);
   const read = definition === undefined ? partial : { value: definition, source, lost: [] };
-  if (read === undefined || of === undefined || catalog === undefined) return diagnostics;
+  // A posted text is new.
+  const clear = definition === undefined ? [] : protectionDiagnostics(source, definition, BUILT_IN_KINDS);
+  if (read === undefined || of === undefined || catalog === undefined) return [...diagnostics, ...clear];
   return limitDiagnostics(
     source,
-    [...diagnostics, ...catalogDiagnostics(read, of.settings, catalog, now)].sort(comparePositions),
+    [...diagnostics, ...clear, ...catalogDiagnostics(read, of.settings, catalog, now)].sort(comparePositions),
   );
 }
 

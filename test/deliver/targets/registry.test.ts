@@ -89,6 +89,7 @@ test('an additional target is in the JSON Schema, in the order of the registry',
     ...TARGETS.map(({ kind }) => kind),
     'chat',
     'send_if',
+    'unprotected',
   ]);
 });
 

@@ -90,6 +90,29 @@ describe('reports in force', () => {
     expect((await versions().read()).get('acme/hourly')).toMatchObject({ by: 'host:2', before: a.definition.digest });
   });
 
+  it('keep a version that sends figures of a protected workbook in the clear, and take no such new one', async () => {
+    const report = hourly();
+    const clear: Partial<FrozenDefinition['definition']> = {
+      outputs: [{ format: 'xlsx', password: { env: 'PW' } }],
+      deliveries: [{ email: { to: ['lead@acme.example'], attach: ['xlsx'] } }],
+    };
+    const [a, b] = ['a', 'b'].map((digest) =>
+      again({ ...report, definition: { ...report.definition, ...clear } }, digest),
+    );
+    if (a === undefined || b === undefined) throw new Error('two versions');
+    // Activated by a version of Docket that did not look.
+    await versions().activate([{ name: 'acme/hourly', digest: a.definition.digest, cursors: [] }], [], 1, 'host:0');
+    const own = scheduler(loadedJobs(a));
+    await own.activate();
+    expect(own.digests()).toEqual([a.definition.digest]);
+    await own.change(loadedJobs(b));
+    expect((await versions().read()).get('acme/hourly')).toMatchObject({ digest: a.definition.digest });
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', path: 'acme/hourly' }));
+    const meant = b.definition.deliveries.map((each) => ({ ...each, unprotected: true }));
+    await own.change(loadedJobs({ ...b, definition: { ...b.definition, deliveries: meant } }));
+    expect((await versions().read()).get('acme/hourly')).toMatchObject({ digest: b.definition.digest });
+  });
+
   it('are stored as they are activated, where files change meanwhile', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
     const definitions = definitionStore(bench.producer, {

@@ -7,6 +7,8 @@ import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
+import { protectionDiagnostics } from '../../../definitions/diagnostics/protection-diagnostics.ts';
+import { scheduleAdvice } from '../../../definitions/diagnostics/schedule-advice.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
@@ -16,6 +18,8 @@ import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
+import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import type { WorkbookDiagnostics } from '../../../render/check-workbook-templates.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
@@ -24,6 +28,7 @@ import { startReaderThread } from '../../../services/definitions/definition-thre
 import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
+import { readOptionalRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { printDiagnostics } from './print-diagnostics.ts';
 
@@ -47,7 +52,10 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     paths,
   );
   const refusedLater = await selectDiagnostics({ ...jobs, diagnostics: [...scope.warnings, ...jobs.warnings] }, paths);
-  const advice = await selectDiagnostics({ ...jobs, diagnostics: adviceOn(jobs) }, paths);
+  const clear = await protectionFindings(jobs, context, io);
+  errors.push(...(await selectDiagnostics({ ...jobs, diagnostics: clear.errors }, paths)));
+  const found = [...adviceOn(jobs, context.clock.now()), ...clear.warnings];
+  const advice = await selectDiagnostics({ ...jobs, diagnostics: found }, paths);
   // Templates apply to all reports, including those that `paths` leaves out.
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const chosen = await reportSelector(jobs, paths);
@@ -80,12 +88,38 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   io.exitCode = errors.length === 0 ? 0 : 1;
 }
 
-/** Layouts of valid reports that do not show what they promise. */
-const adviceOn = ({ reports, sources, orgs }: Definitions): Diagnostic[] =>
+/** Layouts and schedules of valid reports that do not do what they promise. */
+const adviceOn = ({ reports, sources, orgs }: Definitions, now: number): Diagnostic[] =>
   [...reports].flatMap(([name, report]) => {
     const [source, settings] = [sources.get(name), orgs.get(report.org)];
-    return source === undefined || settings === undefined ? [] : exceptionWarnings(source, report, settings);
+    return source === undefined || settings === undefined
+      ? []
+      : [
+          ...exceptionWarnings(source, report, settings),
+          ...scheduleAdvice(source, report, settings, BUILT_IN_KINDS, now),
+        ];
   });
+
+/**
+ * Deliveries that send figures of a protected workbook in the clear: warnings in the versions that are active already, errors
+ * in those that are new or changed, also where no Redis is named or none can be reached.
+ */
+async function protectionFindings({ reports, sources }: Definitions, context: AppContext, io: CommandIo) {
+  const found = [...reports].flatMap(([name, report]) => {
+    const source = sources.get(name);
+    const diagnostics = source === undefined ? [] : protectionDiagnostics(source, report, BUILT_IN_KINDS);
+    return diagnostics.length === 0 ? [] : [{ name, digest: report.digest, diagnostics }];
+  });
+  if (found.length === 0) return { errors: [], warnings: [] };
+  const active = await readOptionalRedis(context, io, 'which versions are active', (redis) =>
+    redisActiveVersions(redis, { prefix: DEFAULT_KEY_PREFIX }).read(),
+  );
+  const isActive = ({ name, digest }: (typeof found)[number]) => active?.get(name)?.digest === digest;
+  return {
+    errors: found.filter((each) => !isActive(each)).flatMap(({ diagnostics }) => diagnostics),
+    warnings: found.filter(isActive).flatMap(({ diagnostics }) => diagnostics),
+  };
+}
 
 function refusalNote(refusedLater: readonly Diagnostic[], advice: readonly Diagnostic[]): string {
   if (refusedLater.length === 0) return '';

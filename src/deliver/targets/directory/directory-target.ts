@@ -11,19 +11,23 @@ import { sha256 } from '../../../base/sha256.ts';
 import type { TemplateVariables } from '../../../base/text/template.ts';
 import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
-import { type Artifact, individualFiles } from '../../../render/artifact.ts';
+import type { Artifact } from '../../../render/artifact.ts';
 import { artifactBytes } from '../../archive/run-folder/artifact-bytes.ts';
 import type { AttemptResult } from '../../attempt.ts';
 import { destinationGuard } from '../../destination-guard.ts';
 import { type Fence, noFence } from '../../fence.ts';
 import {
+  chosenFiles,
   FileConflictError,
   fileConflictDetail,
   fileCount,
   filePaths,
+  filesSchema,
   fillOrUndefined,
   OVERWRITE_DESCRIPTION,
   probeName,
+  requireFiles,
+  shownFormats,
 } from '../file-target.ts';
 import {
   type DeliveryContext,
@@ -35,11 +39,13 @@ import {
   templateVariables,
 } from '../target.ts';
 
-const directorySchema = z.strictObject({
-  path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; created if it does not exist.'),
-  overwrite: z.boolean().optional().describe(OVERWRITE_DESCRIPTION),
-});
-type DirectorySpec = z.infer<typeof directorySchema>;
+const directorySchema = (formats: readonly string[]) =>
+  z.strictObject({
+    path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; created if it does not exist.'),
+    files: filesSchema(formats),
+    overwrite: z.boolean().optional().describe(OVERWRITE_DESCRIPTION),
+  });
+type DirectorySpec = z.infer<ReturnType<typeof directorySchema>>;
 
 const fillPath = (template: string, variables: TemplateVariables): string =>
   renderPath(template, variables, 'deliveries[].directory.path');
@@ -50,17 +56,20 @@ const folderOf = ({ path }: DirectorySpec, { published, workingDirectory }: Deli
 /** A folder of this machine. */
 export const directoryTarget = defineTarget({
   kind: 'directory',
-  schema: () => directorySchema,
+  attachField: 'files',
+  schema: directorySchema,
   diagnostics: ({ path }, context) => pathDiagnostics(['path'], path, context),
-  describe: ({ path }) => ({
+  describe: ({ path, files, overwrite = false }) => ({
+    writes: { template: `${path}/{{ file.name }}`, overwrite },
     addresses: [path],
+    shows: { formats: shownFormats({ files }), parts: [] },
     labels: [`directory ${path}`],
     destinations: [{ path: ['path'], folder: path }],
   }),
   list: (target, spec, context) => {
     const { published } = context;
     const filled = fillOrUndefined(() => fillPath(spec.path, templateVariables(published.manifest)));
-    const files = individualFiles(published.artifacts);
+    const files = chosenFiles(published.artifacts, spec);
     return [
       {
         row: newRow(published, target, filled ?? spec.path, spec.path),
@@ -75,7 +84,7 @@ export const directoryTarget = defineTarget({
     const { published, settings, destinations, workingDirectory } = context;
     const folder = folderOf(spec, context);
     await destinationGuard(settings, destinations).assertFolder(folder, workingDirectory);
-    const files = individualFiles(published.artifacts);
+    const files = requireFiles(published.artifacts, spec);
     return (signal, fence) => writeFiles(folder, files, signal, spec.overwrite, fence);
   },
   probe: ({ path }, context) => probeDirectory(path, context),

@@ -97,6 +97,13 @@ export const emailTarget = defineTarget({
     mailboxes: spec.to.map((address, index) => ({ address, path: ['to', index] })),
     attach: spec.attach,
     body: bodyNameOf(spec),
+    shows: {
+      formats: spec.attach,
+      parts: [
+        ...(spec.body === 'notice' ? [] : ['the body']),
+        ...(spec.subject_figures !== false && (spec.subject ?? 'headline').includes('headline') ? ['the subject'] : []),
+      ],
+    },
   }),
   list: (target, spec, context) => {
     const { published, mail, settings } = context;

@@ -6,53 +6,55 @@ import { describeValue } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { DiagnosticContext, LocatedDiagnostic } from '../../../definitions/schema/kinds.ts';
 import { objectKeySchema } from '../../../definitions/schema/template-fields.ts';
 import { lineSchema, urlSchema } from '../../../definitions/schema/values/primitives.ts';
-import { OVERWRITE_DESCRIPTION } from '../file-target.ts';
+import { filesSchema, OVERWRITE_DESCRIPTION } from '../file-target.ts';
 
-export const s3Schema = z.strictObject({
-  bucket: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'the name of a bucket')
-    .describe('It must exist.'),
-  key: objectKeySchema
-    .default('{{ org }}/{{ report }}/{{ period.from }}/{{ file.name }}')
-    .describe('Key of each object, e.g. "acme/{{ period.from }}/{{ file.name }}".'),
-  endpoint: urlSchema(['https:', 'http:'])
-    .optional()
-    .describe('Of a store other than Amazon S3, e.g. https://minio.acme.example:9000.'),
-  region: lineSchema(60)
-    .optional()
-    .describe('Defaults to what the environment says, AWS_REGION; us-east-1 with an endpoint.'),
-  path_style: z
-    .boolean()
-    .optional()
-    .describe('true: the bucket in the path, not in the host name. Default: true with an endpoint, false without.'),
-  credentials: z
-    .strictObject({
-      access_key_id: secretRefSchema,
-      secret_access_key: secretRefSchema,
-      session_token: secretRefSchema.optional(),
-    })
-    .optional()
-    .describe('References. Absent: the default chain of the AWS SDK (environment, profile, role of the machine).'),
-  encryption: z
-    .union([z.literal('AES256'), z.strictObject({ kms_key: lineSchema(2048) })], {
-      error: 'AES256, or { kms_key: ARN }',
-    })
-    .optional()
-    .describe('Server-side encryption: AES256, or { kms_key: ARN }. Absent: as the bucket has it.'),
-  tags: z
-    .boolean()
-    .default(true)
-    .describe('Tags each object with the run (docket-run). false: for a store or a role that may not tag.'),
-  public_url: urlSchema(['https:', 'http:'])
-    .refine((text) => !URL.canParse(text) || new URL(text).search === '', 'a URL without "?"')
-    .optional()
-    .describe(
-      'Where readers of a mail find the keys of the bucket, e.g. https://reports.acme.example: mails link there to files that are too large to attach. Absent: signed links for up to seven days.',
-    ),
-  overwrite: z.boolean().default(false).describe(OVERWRITE_DESCRIPTION),
-});
-export type S3Spec = z.infer<typeof s3Schema>;
+export const s3Schema = (formats: readonly string[]) =>
+  z.strictObject({
+    bucket: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'the name of a bucket')
+      .describe('It must exist.'),
+    key: objectKeySchema
+      .default('{{ org }}/{{ report }}/{{ period.from }}/{{ file.name }}')
+      .describe('Key of each object, e.g. "acme/{{ period.from }}/{{ file.name }}".'),
+    endpoint: urlSchema(['https:', 'http:'])
+      .optional()
+      .describe('Of a store other than Amazon S3, e.g. https://minio.acme.example:9000.'),
+    region: lineSchema(60)
+      .optional()
+      .describe('Defaults to what the environment says, AWS_REGION; us-east-1 with an endpoint.'),
+    path_style: z
+      .boolean()
+      .optional()
+      .describe('true: the bucket in the path, not in the host name. Default: true with an endpoint, false without.'),
+    credentials: z
+      .strictObject({
+        access_key_id: secretRefSchema,
+        secret_access_key: secretRefSchema,
+        session_token: secretRefSchema.optional(),
+      })
+      .optional()
+      .describe('References. Absent: the default chain of the AWS SDK (environment, profile, role of the machine).'),
+    encryption: z
+      .union([z.literal('AES256'), z.strictObject({ kms_key: lineSchema(2048) })], {
+        error: 'AES256, or { kms_key: ARN }',
+      })
+      .optional()
+      .describe('Server-side encryption: AES256, or { kms_key: ARN }. Absent: as the bucket has it.'),
+    tags: z
+      .boolean()
+      .default(true)
+      .describe('Tags each object with the run (docket-run). false: for a store or a role that may not tag.'),
+    public_url: urlSchema(['https:', 'http:'])
+      .refine((text) => !URL.canParse(text) || new URL(text).search === '', 'a URL without "?"')
+      .optional()
+      .describe(
+        'Where readers of a mail find the keys of the bucket, e.g. https://reports.acme.example: mails link there to files that are too large to attach. Absent: signed links for up to seven days.',
+      ),
+    files: filesSchema(formats),
+    overwrite: z.boolean().default(false).describe(OVERWRITE_DESCRIPTION),
+  });
+export type S3Spec = z.infer<ReturnType<typeof s3Schema>>;
 
 /** Errors of a key template: it cannot be filled, begins with "/", or is the same for all files of a run. */
 export function keyDiagnostics(template: string, context: DiagnosticContext): readonly LocatedDiagnostic[] {

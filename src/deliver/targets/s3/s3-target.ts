@@ -2,14 +2,14 @@ import { DocketError, errorMessage } from '../../../base/error.ts';
 import { renderPath } from '../../../base/files/safe-path.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import type { TemplateVariables } from '../../../base/text/template.ts';
-import { type Artifact, individualFiles } from '../../../render/artifact.ts';
+import type { Artifact } from '../../../render/artifact.ts';
 import type { LinkTimes, SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
 import { type Fence, NotConfirmedError, noFence } from '../../fence.ts';
 import { connectS3 } from '../../s3/s3-client.ts';
 import { presignedLink } from '../../s3/s3-presign.ts';
-import { fillOrUndefined, probeName } from '../file-target.ts';
+import { chosenFiles, fillOrUndefined, probeName, requireFiles, shownFormats } from '../file-target.ts';
 import {
   type DeliveryContext,
   defineTarget,
@@ -26,16 +26,19 @@ import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/${key}`;
 
 const objectsOf = (spec: S3Spec, { published }: DeliveryContext): S3Object[] =>
-  toS3Objects(spec, templateVariables(published.manifest), individualFiles(published.artifacts));
+  toS3Objects(spec, templateVariables(published.manifest), chosenFiles(published.artifacts, spec));
 
 /** A bucket of an object store. */
 export const s3Target = defineTarget({
   kind: 's3',
   audience: { one: 'S3 bucket', many: 'S3 buckets' },
-  schema: () => s3Schema,
+  attachField: 'files',
+  schema: s3Schema,
   diagnostics: ({ key }, context) => keyDiagnostics(key, context),
   describe: (spec) => ({
     addresses: [objectUrl(spec, spec.key)],
+    writes: { template: spec.key, overwrite: spec.overwrite },
+    shows: { formats: shownFormats(spec), parts: [] },
     destinations: [
       { path: ['bucket'], bucket: spec.bucket },
       ...(spec.endpoint === undefined ? [] : [{ path: ['endpoint'], host: new URL(spec.endpoint).hostname }]),
@@ -68,6 +71,7 @@ export const s3Target = defineTarget({
     const { published, settings, secrets, destinations } = context;
     const guard = destinationGuard(settings, destinations);
     guard.assertBucket(spec);
+    requireFiles(published.artifacts, spec);
     return putObjects(spec, objectsOf(spec, context), guardedS3(spec, published.manifest.run, secrets, guard));
   },
   probe: (spec, context) => probeS3(spec, context),

@@ -2,9 +2,8 @@ import { DocketError, errorMessage } from '../../../base/error.ts';
 import { renderPath } from '../../../base/files/safe-path.ts';
 import type { TemplateVariables } from '../../../base/text/template.ts';
 import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
-import { individualFiles } from '../../../render/artifact.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
-import { filePaths, fillOrUndefined, probeName } from '../file-target.ts';
+import { chosenFiles, filePaths, fillOrUndefined, probeName, requireFiles, shownFormats } from '../file-target.ts';
 import {
   type DeliveryContext,
   defineTarget,
@@ -25,10 +24,13 @@ const fillPath = (template: string, variables: TemplateVariables): string =>
 export const sftpTarget = defineTarget({
   kind: 'sftp',
   audience: { one: 'SFTP server', many: 'SFTP servers' },
-  schema: () => sftpSchema,
+  attachField: 'files',
+  schema: sftpSchema,
   diagnostics: ({ path }, context) => pathDiagnostics(['path'], path, context),
   describe: (spec) => ({
     addresses: [sftpFolderUrl(spec, spec.path)],
+    writes: { template: `${spec.path}/{{ file.name }}`, overwrite: spec.overwrite },
+    shows: { formats: shownFormats(spec), parts: [] },
     destinations: [{ path: ['host'], host: spec.host }],
   }),
   list: (target, spec, context) => {
@@ -44,12 +46,13 @@ export const sftpTarget = defineTarget({
         messageId: null,
         linkable: true,
         verify: () => verifyUpload(uploadOf(row.id, spec, context), secrets, guardedSftp(spec, context)),
-        fileLocations: () => filePaths(sftpFolderUrl(spec, fill()), individualFiles(published.artifacts)),
+        fileLocations: () => filePaths(sftpFolderUrl(spec, fill()), chosenFiles(published.artifacts, spec)),
       },
     ];
   },
   send: async ({ row }, spec, context) => {
     guardOf(context).assertHost(spec.host);
+    requireFiles(context.published.artifacts, spec);
     return uploadFiles(uploadOf(row.id, spec, context), context.secrets, guardedSftp(spec, context));
   },
   probe: (spec, context) => probeSftp(spec, context),
@@ -61,7 +64,7 @@ const guardOf = ({ settings, destinations }: DeliveryContext): DestinationGuard 
 const uploadOf = (delivery: string, spec: SftpSpec, { published, clock }: DeliveryContext): SftpUpload => ({
   spec,
   folder: fillPath(spec.path, templateVariables(published.manifest)),
-  artifacts: individualFiles(published.artifacts),
+  artifacts: chosenFiles(published.artifacts, spec),
   delivery,
   clock,
 });
