@@ -45,8 +45,8 @@ export interface CommandIo {
   readonly signals: Signals;
   /** Reports an error that no code caught, before the process ends with 1. The reporter added last wins. Returns how to remove it. */
   onFatalError(report: (fatal: FatalError) => void): () => void;
-  /** Reports warnings of Node and of dependencies instead of printing them. Returns how to remove it. */
-  onWarning(report: (warning: Error) => void): () => void;
+  /** Reports warnings of Node, and what dependencies print, instead of printing it. Returns how to remove it. */
+  onWarning(report: (warning: Pick<Error, 'name' | 'message'>) => void): () => void;
   /** Undefined: not decided yet. */
   exitCode: number | undefined;
 }

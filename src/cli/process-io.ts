@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { format } from 'node:util';
 import { DocketError, toDocketError } from '../base/error.ts';
 import type { CommandIo, FatalError, Signals } from './io.ts';
 
@@ -68,12 +69,19 @@ function processSignals(setExitCode: (code: number) => void): Signals {
   };
 }
 
-/** Node prints a warning by a listener of its own, which is set aside meanwhile. */
-function onWarning(report: (warning: Error) => void): () => void {
+/**
+ * Node prints a warning by a listener of its own, which is set aside meanwhile; so is the console, where dependencies print
+ * (ioredis: errors of connections to Sentinels).
+ */
+function onWarning(report: (warning: Pick<Error, 'name' | 'message'>) => void): () => void {
   const printing = process.listeners('warning');
   process.removeAllListeners('warning');
   process.on('warning', report);
+  const { error, warn } = console;
+  const print = (...parts: readonly unknown[]) => report({ name: 'console', message: format(...parts) });
+  Object.assign(console, { error: print, warn: print });
   return () => {
+    Object.assign(console, { error, warn });
     process.off('warning', report);
     for (const listener of printing) process.on('warning', listener);
   };

@@ -11,6 +11,7 @@ import { captureStderr } from '../support/capture-stderr.ts';
 import { docket } from '../support/docket.ts';
 import { freePort } from '../support/free-port.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
+import { startDocket } from '../support/running-docket.ts';
 
 const PASSWORD = 'pa55w0rd-of-mail';
 const SMTP = `smtp://me:${PASSWORD}@127.0.0.1:1`;
@@ -46,6 +47,39 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
     expect(stdout + stderr).not.toContain(PASSWORD);
   },
 );
+
+test('what a dependency prints, and a warning of Node, are lines of the log of docket start', async () => {
+  const preload = await preloaded(
+    `process.once('SIGUSR2', () => {
+      console.error('[ioredis] Unhandled error event:', new Error('connect ETIMEDOUT ${SMTP}').stack);
+      process.emitWarning('old');
+    })`,
+  );
+  const redis = await localRedis({ PATH: process.env.PATH });
+  onTestFinished(() => redis.close());
+  const folder = await mkdtemp(join(tmpdir(), 'docket-fatal-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  // Throws for a line that is not JSON.
+  const child = startDocket(['--role', 'admin'], {
+    env: {
+      REDIS_URL: redis.url,
+      DOCKET_ARCHIVE: pathToFileURL(folder).href,
+      SMTP_URL: SMTP,
+      DOCKET_JOBS: await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }),
+      DOCKET_ADMIN_PORT: String(await freePort()),
+      ...preload,
+    },
+    cwd: folder,
+  });
+  onTestFinished(() => child.kill());
+  await child.logged(({ msg }) => msg === 'Docket runs');
+  child.signal('SIGUSR2');
+  const { msg } = await child.logged(({ why }) => why === 'console');
+  expect(msg).toContain('[ioredis] Unhandled error event: Error: connect ETIMEDOUT');
+  expect(await child.logged(({ why }) => why === 'Warning')).toMatchObject({ level: 'warn', msg: 'old' });
+  expect(JSON.stringify(child.lines)).not.toContain(PASSWORD);
+  expect(await child.stop()).toEqual([0, null]);
+});
 
 test.each(['unhandledRejection', 'uncaughtException'] as const)(
   'docket start logs an %s without secrets, and exits with 1',

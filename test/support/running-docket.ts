@@ -9,6 +9,7 @@ import { PLANTED_SECRETS } from './secret-scan.ts';
 const lineSchema = z.looseObject({
   msg: z.string(),
   level: z.string().optional(),
+  why: z.string().optional(),
   run: z.string().optional(),
   state: z.string().optional(),
   url: z.string().optional(),
@@ -22,6 +23,7 @@ export interface RunningProcess {
   logged(wanted: (line: LoggedLine) => boolean): Promise<LoggedLine>;
   /** SIGHUP. */
   reload(): void;
+  signal(name: NodeJS.Signals): void;
   /** SIGTERM; resolves with the exit code and the signal that ended it. */
   stop(): Promise<readonly unknown[]>;
   kill(): Promise<void>;
@@ -35,12 +37,14 @@ export interface DocketProcess {
   readonly cwd: string;
   /** What is started; the program of this version when absent. */
   readonly program?: readonly string[];
+  /** It prints lines that are not JSON, as version 0.1.0 does; they are left out. */
+  readonly printsText?: boolean;
 }
 
 /** @param listen told of each line as it comes */
 export function startDocket(
   args: readonly string[],
-  { env, cwd, program = [process.execPath, builtMain()] }: DocketProcess,
+  { env, cwd, program = [process.execPath, builtMain()], printsText = false }: DocketProcess,
   listen: (line: LoggedLine) => void = () => {},
 ): RunningProcess {
   const [command = '', ...before] = program;
@@ -58,6 +62,7 @@ export function startDocket(
   }[] = [];
   if (child.stderr === null) throw new Error('no stderr');
   createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
+    if (printsText && !text.startsWith('{')) return;
     if (!text.startsWith('{')) throw new Error(`Not a line of a log: ${text}`);
     const line = lineSchema.parse(JSON.parse(text));
     lines.push(line);
@@ -81,6 +86,7 @@ export function startDocket(
         else resolve(found);
       }),
     reload: () => void child.kill('SIGHUP'),
+    signal: (name) => void child.kill(name),
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
     freeze: () => void child.kill('SIGSTOP'),
