@@ -76,6 +76,13 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter
   (path) => /\.tsx?$/.test(path) && !OTHERS.includes(path),
 );
 
+/** The commands of e-mails: `command('runs retry …')`. */
+const noticeCommands = (text: string) =>
+  [...text.matchAll(/(?<![.\w])command\(\s*[`']((?:\$\{[^}]*\}|[^`'])*)[`']/g)].map(([, command = '']) => [
+    '',
+    `docket ${command}`,
+  ]);
+
 /** Commands in the texts that Docket prints: between backticks, in `<code>`, and next commands. */
 const printed = sources.flatMap((path) => {
   const text = readFileSync(join('src', path), 'utf8').replaceAll(/^\s*(?:\*|\/\/|\/\*\*).*$/gm, '');
@@ -83,6 +90,7 @@ const printed = sources.flatMap((path) => {
     ...text.matchAll(/\\?`((?:[A-Z_]+=\S+ )*docket [a-z](?:\$\{[^}]*\}|[^`\\])*)\\?`/g),
     ...text.matchAll(/<code>(docket [^<]*)<\/code>/g),
     ...text.matchAll(/command: '(docket [^']*)'/g),
+    ...noticeCommands(text),
   ];
   return found.map(([, command = '']) => ({
     where: path,

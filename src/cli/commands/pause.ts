@@ -1,12 +1,15 @@
 import { pauseView } from '../../admin/api/schemas.ts';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
+import { openRunStores } from '../../compose/store.ts';
 import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
 import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { type Pause, type Pauses, type PauseTarget, redisPauses } from '../../queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import type { RunStore } from '../../run/run-record.ts';
 import { loadDefinitions, reportDiagnostics, requireReport } from '../../services/definitions/built-in-kinds.ts';
+import { RETRYABLE_STATES } from '../../services/deliveries/decision-rules.ts';
 import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
@@ -41,7 +44,8 @@ export async function pause(target: string | undefined, flags: PauseFlags, io: C
   }
   await withRedis(context, async (redis) => {
     const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
-    if (request === undefined) return list(pauses, flags, context.clock.now(), io);
+    const { runs } = openRunStores(redis, DEFAULT_KEY_PREFIX, context.log);
+    if (request === undefined) return list(pauses, runs, flags, context.clock.now(), io);
     const ports = { pauses, audit: openAuditLog(redis, context), clock: context.clock };
     const actor = { by: request.who, reason: request.why };
     const active = await pauseSchedules(request, actor, ports, { recordUnchanged: true });
@@ -85,7 +89,13 @@ function printPause(
   }
 }
 
-async function list(pauses: Pauses, { history, wide, json }: PauseFlags, now: number, io: CommandIo): Promise<void> {
+async function list(
+  pauses: Pauses,
+  runs: Pick<RunStore, 'get'>,
+  { history, wide, json }: PauseFlags,
+  now: number,
+  io: CommandIo,
+): Promise<void> {
   const print = createPrinter(io);
   const times = timesFor(io, now, { wide });
   if (history) {
@@ -110,7 +120,7 @@ async function list(pauses: Pauses, { history, wide, json }: PauseFlags, now: nu
   if (json) return print.printJson({ paused: all.map(pauseView) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
   print.printText(all.map((active) => formatPause(active, times).join('\n')).join('\n\n'));
-  print.printNext([...retryCommands(all), ...resumeCommands(all)]);
+  print.printNext([...(await retryCommands(all, runs)), ...resumeCommands(all)]);
 }
 
 const HISTORY_COLUMNS: readonly Column[] = [
@@ -121,18 +131,22 @@ const HISTORY_COLUMNS: readonly Column[] = [
   { name: 'WHY' },
 ];
 
-/** The runs whose API key was refused: they have failed, and a retry that succeeds ends the pause. */
-const retryCommands = (pauses: readonly Pick<Pause, 'org' | 'run'>[]): readonly NextCommand[] =>
-  pauses.flatMap(({ org, run }) =>
-    run === null
-      ? []
-      : [
-          {
-            command: `docket runs retry ${run.slice(0, RUN_DIGITS)} --reason "…"`,
-            why: `${org}, once its API key is replaced: repeats the run that failed, and ends the pause`,
-          },
-        ],
-  );
+/** The runs whose API key was refused: a retry that succeeds ends the pause. One that was retried already may be under way. */
+async function retryCommands(
+  pauses: readonly Pick<Pause, 'org' | 'run'>[],
+  runs: Pick<RunStore, 'get'>,
+): Promise<readonly NextCommand[]> {
+  const commands: NextCommand[] = [];
+  for (const { org, run } of pauses) {
+    const record = run === null ? undefined : await runs.get(run);
+    if (record === undefined || !RETRYABLE_STATES.includes(record.state)) continue;
+    commands.push({
+      command: `docket runs retry ${record.id.slice(0, RUN_DIGITS)} --reason "…"`,
+      why: `${org}, once its API key is replaced: repeats the run that failed, and ends the pause`,
+    });
+  }
+  return commands;
+}
 
 /** How each pause is ended. */
 export const resumeCommands = (pauses: readonly Pick<Pause, 'org' | 'report'>[]): readonly NextCommand[] =>

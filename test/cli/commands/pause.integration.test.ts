@@ -139,6 +139,16 @@ deliveries:
     });
     expect((await runCommand(['schedule'], { env })).stdout).toMatch(/^acme is paused since .*\n.*docket resume acme/m);
 
+    // The retry is advised while the run can be retried, not while it is under way.
+    const advises = async () =>
+      (await runCommand(['pause'], { env, terminal: {} })).screen.includes('docket runs retry ');
+    expect(await advises()).toBe(true);
+    const [pause] = await redisPauses(client, { prefix: DEFAULT_KEY_PREFIX }).list();
+    const decide = async (what: string) =>
+      (await runCommand(['runs', what, pause?.run ?? '', '--reason', 'a test'], { env })).code;
+    expect([await decide('retry'), await advises()]).toEqual([0, false]);
+    expect([await decide('cancel'), await advises()]).toEqual([0, true]);
+
     await missed('third');
     const paused = start();
     await paused.logged(
