@@ -164,7 +164,7 @@ export async function resume(
   const context = createContext(io);
   const { by, reason } = readActor(flags);
   const named = parsePauseTarget(target);
-  const { ended, others } = await withRedis(context, async (redis) => {
+  const { ended, others, next } = await withRedis(context, async (redis) => {
     const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
     const audit = openAuditLog(redis, context);
     const ended = await resumeSchedules(named, { by, reason }, { pauses, audit });
@@ -173,7 +173,9 @@ export async function resume(
     const others = (await pauses.list()).filter(
       ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
     );
-    return { ended, others };
+    // Resuming does not repeat the run that failed.
+    const next = await retryCommands(ended, openRunStores(redis, DEFAULT_KEY_PREFIX, context.log).runs);
+    return { ended, others, next };
   });
   if (flags.json) {
     return print.printJson({
@@ -191,8 +193,7 @@ export async function resume(
   for (const { org, report, who, why } of others) {
     print.printText(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
   }
-  // Resuming does not repeat the run that failed.
-  print.printNext(retryCommands(ended));
+  print.printNext(next);
 }
 
 /** `<org>` or `<org>/<report>`. */
