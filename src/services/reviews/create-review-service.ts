@@ -22,7 +22,7 @@ import {
   unsettledError,
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewService, ReviewView } from './review-service.ts';
-import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf } from './review-view.ts';
+import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf, stateOfEnded } from './review-view.ts';
 import { reviewedFileReader } from './reviewed-files.ts';
 
 export interface ReviewServicePorts {
@@ -61,7 +61,8 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
     const record = await runs.get(run);
     if (record === undefined) throw runNotFoundError(run);
     const { inputs, ...review } = await loadReview(reviews, refOf(record));
-    return inputs === undefined ? undefined : { ...review, inputs, record };
+    if (inputs === undefined) return undefined;
+    return { ...review, state: stateOfEnded({ ...review, inputs }, record), inputs, record };
   };
 
   const append = async (run: string, next: NextEvent): Promise<OpenReview> => {

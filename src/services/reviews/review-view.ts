@@ -5,12 +5,24 @@ import type { LoadedReview } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
+import type { RunRecord } from '../../run/run-record.ts';
 import type { ReviewView } from './review-service.ts';
 
 /** A review with its next event: the state that every process will compute from it. */
 function stateWith({ events, inputs, state }: LoadedReview, event: NewReviewEvent): ReviewState {
   const next: ReviewEvent = { ...event, seq: state.seq + 1 };
   return reviewState([...events, next], inputs);
+}
+
+/**
+ * The state of a review, as it was sealed where its report was delivered: an older version may have counted an approval that
+ * this one would not, and nobody can approve what has gone out.
+ */
+export function stateOfEnded({ events, inputs, state }: LoadedReview, record: Pick<RunRecord, 'state'>): ReviewState {
+  const isDelivered = record.state === 'done' || record.state === 'partly_delivered';
+  if (!isDelivered || state.phase !== 'approval' || events.at(-1)?.type !== 'seal' || inputs?.approval === undefined)
+    return state;
+  return reviewState(events, { ...inputs, approval: { ...inputs.approval, four_eyes: false } });
 }
 
 /** Why a review takes no comment and no decision now; null where it does. */

@@ -114,6 +114,18 @@ test('four eyes: an account that people maps by its subject is its person, whate
   expect((await service.approve(RUN.id, content, 'x', MIA)).state.phase).toBe('ready');
 });
 
+test('what an older version has approved and delivered stays approved; what it has not delivered waits again', async () => {
+  const people = { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['8f2c'] } };
+  const review = await opened({ ...REVIEW_INPUTS, people, triggered_by: 'm.lro@acme.example' });
+  const { service, content, append, records } = review;
+  const by = { person: 'mlro', name: 'Mia Lro', principal: 'token:mia' };
+  await append(RUN, { type: 'approve', by, content, reason: 'x' }, { type: 'seal', content });
+  expect((await service.view(RUN.id, CFO))?.state).toMatchObject({ phase: 'approval', approvals: [] });
+  records.set(RUN.id, { ...RUN, state: 'done' });
+  expect((await service.view(RUN.id, CFO))?.state).toMatchObject({ phase: 'sealed', approvals: [{ by }] });
+  await expect(service.approve(RUN.id, content, 'x', CFO)).rejects.toMatchObject({ code: 'run.conflict' });
+});
+
 test('what another run has delivered meanwhile is told, and approved only by a reviewer who insists', async () => {
   const sent: EarlierDelivery[] = [];
   const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);
