@@ -122,8 +122,23 @@ export type Catalog = z.infer<typeof catalogSchema>;
 /** A current count is the present state: it has no granularity, and the period does not apply (specification §2.4). */
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
 
-/** Whether figures of past periods still change: a cohort's are "so far" (specification §2.6). */
-export const isProvisional = ({ id }: Pick<Metric, 'id'>): boolean => id.startsWith('cohort.');
+/**
+ * Metrics whose figures of past periods still change, with the reason: all count by arrival, and measure what has happened
+ * since. Those of `cohort.*` say so in specification §2.6; the others by what they are.
+ */
+const PROVISIONAL_METRICS: ReadonlyMap<string, string> = new Map([
+  ['cohort.completion_rate', 'decided so far, of the profiles received in a bucket'],
+  ['cohort.turnaround_p50', 'time to decision of those decided so far, by arrival'],
+  ['cohort.turnaround_p90', 'time to decision of those decided so far, by arrival'],
+  ['rfis.response_rate', 'answered so far, of the requests sent in a bucket'],
+  ['intake.completion_rate', 'submitted so far, of the invitations sent in a bucket'],
+  ['blockchain_addresses.by_risk', 'addresses added in a bucket, by the rating that they have had since'],
+  ['blockchain_addresses.time_to_first_screening_p50', 'of the addresses added in a bucket, those screened so far'],
+]);
+
+/** Whether figures of past periods still change. Every cohort's do. */
+export const isProvisional = ({ id }: Pick<Metric, 'id'>): boolean =>
+  id.startsWith('cohort.') || PROVISIONAL_METRICS.has(id);
 
 /** A metric's value where nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
 export function zeroOf(id: string, { metrics }: Pick<Catalog, 'metrics'>): number | null | undefined {

@@ -134,6 +134,8 @@ export interface Judgement {
   readonly target: number;
   /** The figure cannot be right, so its status is `undefined`. */
   readonly wrong?: true | undefined;
+  /** The figure can still become better, because its past still changes: its status is that of now. */
+  readonly soFar?: true | undefined;
 }
 
 /** The reading that values of a table are of, or the gap in its place. */

@@ -25,6 +25,8 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
   };
   return {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
+    /** Of a figure whose past still changes. */
+    soFar: (name: string) => `bisher ${name}`,
     tones: { better: 'besser', worse: 'schlechter' },
     header: (label) => `${label}: Status`,
     column: 'Status',

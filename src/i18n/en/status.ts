@@ -42,6 +42,8 @@ export const status = (to: LocaleFormatters) => {
       breached: 'breached',
       undefined: 'undefined',
     } as Readonly<Record<StatusName, string>>,
+    /** Of a figure whose past still changes. */
+    soFar: (name: string) => `${name} so far`,
     /** Of a change, where a target says which direction is better. */
     tones: { better: 'better', worse: 'worse' },
     /** Header of the column beside a metric's figures. */

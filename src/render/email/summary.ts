@@ -109,7 +109,7 @@ function chartStatuses(chart: Chart, table: Table, { judgements }: Dataset, word
     const judgement = metrics.has(name) ? totalJudgement(judgements, table.id, name) : undefined;
     return judgement === undefined
       ? []
-      : [words.status.headline(isolateBidi(label), [statusText(judgement.status, words)], undefined)];
+      : [words.status.headline(isolateBidi(label), [statusText(judgement, words)], undefined)];
   });
 }
 

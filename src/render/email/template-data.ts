@@ -163,7 +163,7 @@ function attentionData({ attention, judged }: EmailSummary, words: Words) {
   return {
     attention: attention
       .slice(0, MAX_ATTENTION)
-      .map(({ status, text }) => ({ state: status, status: statusText(status, words), text })),
+      .map(({ status, text }) => ({ state: status, status: statusText({ status }, words), text })),
     attention_heading: heading,
     more_attention: attention.length > MAX_ATTENTION ? mail.moreAttention(attention.length - MAX_ATTENTION) : '',
   };

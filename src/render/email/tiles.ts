@@ -40,7 +40,7 @@ function judgedTexts(
   if (judged === undefined) return {};
   const words = messagesFor(locale);
   return {
-    status: statusText(judged.status, words),
+    status: statusText(judged, words),
     state: judged.status,
     target: words.status.target(formatTarget(judged.target, view.quantity, locale, [value])),
   };

@@ -54,7 +54,9 @@ export function headlineFigures(dataset: Dataset, locale: string, calendar: Fisc
   const current = currentJudgements(judgements);
   const judgedOf = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
     const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
-    return judgement === undefined || target == null ? {} : { judged: { status: judgement.status, target } };
+    return judgement === undefined || target == null
+      ? {}
+      : { judged: { status: judgement.status, target, ...(judgement.soFar && { soFar: judgement.soFar }) } };
   };
   return dataset.tables.flatMap((table): HeadlineFigure[] => {
     if (lacksCurrentCounts(table)) return [];

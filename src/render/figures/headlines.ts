@@ -6,6 +6,7 @@ import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import { formatJudged, formatTarget, formatValue } from './format-value.ts';
 import { changeKind, type Quantity } from './quantity.ts';
+import { type ShownStatus, statusWord } from './status-text.ts';
 
 /** What a figure is compared with. */
 export interface HeadlineComparison {
@@ -27,7 +28,7 @@ export interface HeadlineFigure {
   readonly value: number | null;
   readonly unit: string | null;
   readonly quantity: Quantity;
-  readonly judged?: { readonly status: Status; readonly target: number };
+  readonly judged?: ShownStatus & { readonly target: number };
   readonly comparison?: HeadlineComparison;
 }
 
@@ -93,12 +94,7 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
     judged === undefined ? formatValue(value, quantity, locale) : formatJudged(value, judged.target, quantity, locale),
     ...(judged === undefined
       ? []
-      : [
-          words.status.judged(
-            formatTarget(judged.target, quantity, locale, [value]),
-            words.status.names[judged.status],
-          ),
-        ]),
+      : [words.status.judged(formatTarget(judged.target, quantity, locale, [value]), statusWord(judged, words))]),
   ];
   return words.status.headline(
     name,

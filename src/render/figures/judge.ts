@@ -199,7 +199,9 @@ function judgeTable(
           ? 'undefined'
           : statusOf(value, { better: target.better, ...amounts, target: amounts.target });
         const judgement = { section: table.id, metric, bucket, group, figure: value, status, target } as const;
-        judgements.push(wrong ? { ...judgement, wrong } : judgement);
+        // A share of what has happened so far only grows: on target is final, the others are not.
+        const soFar = column.provisional === true && target.better === 'higher' && status !== 'on_target';
+        judgements.push({ ...judgement, ...(wrong ? { wrong } : soFar && value !== null ? { soFar } : {}) });
       }
     }
     for (const { target } of refused) {

@@ -1,12 +1,27 @@
 import type { Judgement, Row, Status, Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../i18n/messages.ts';
+import type { PackStatus } from '../pack/pack.ts';
 
 /** One shape per status, so that it can be told without colour. None is an arrow, which marks changes. */
 const SHAPES = { on_target: '●', watch: '◆', breached: '■', undefined: '○' } as const satisfies Record<Status, string>;
 
+/** A status, and whether the figure can still become better. */
+export type ShownStatus = Pick<Judgement, 'status' | 'soFar'>;
+
+/** `breached`, or `breached so far`. */
+export const statusWord = ({ status, soFar }: ShownStatus, { status: words }: Words): string =>
+  soFar === true ? words.soFar(words.names[status]) : words.names[status];
+
 /** Shape and word: `■ breached`. */
-export const statusText = (status: Status, { status: words }: Words): string =>
-  `${SHAPES[status]} ${words.names[status]}`;
+export const statusText = (shown: ShownStatus, words: Words): string =>
+  `${SHAPES[shown.status]} ${statusWord(shown, words)}`;
+
+/** A status as packs show it. */
+export const packStatus = (shown: ShownStatus, words: Words): PackStatus => ({
+  status: shown.status,
+  text: statusText(shown, words),
+  word: statusWord(shown, words),
+});
 
 /** The judgement of a section's totals; undefined without a target. */
 export const totalJudgement = (

@@ -1,12 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import type { Dataset, Status, Table } from '../../fetch/dataset.ts';
+import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import type { Figures } from './change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from './columns.ts';
 import { formatJudged, formatValue } from './format-value.ts';
 import { figureScope } from './scope.ts';
-import { totalJudgement } from './status-text.ts';
+import { type ShownStatus, totalJudgement } from './status-text.ts';
 
 /** The service's totals of a table, or the single row of one without groups; undefined if it has neither. Never a sum. */
 export const totalsOf = (table: Table): Figures | undefined =>
@@ -23,7 +23,7 @@ export interface TotalFigure {
   /** For readers, with its unit; beside a target with the decimals that agree with its status. */
   readonly text: string;
   /** Absent without a target. */
-  readonly judged?: { readonly status: Status; readonly target: number };
+  readonly judged?: ShownStatus & { readonly target: number };
 }
 
 /** @param figures of `table` */
@@ -38,7 +38,10 @@ export function totalFigure(
   const value = typeof found === 'number' ? found : null;
   const judgement = totalJudgement(dataset.judgements, table.id, view.source.name);
   const target = judgement === undefined ? undefined : dataset.targets?.[judgement.target]?.target;
-  const judged = judgement === undefined || target == null ? undefined : { status: judgement.status, target };
+  const judged =
+    judgement === undefined || target == null
+      ? undefined
+      : { status: judgement.status, target, ...(judgement.soFar && { soFar: judgement.soFar }) };
   return {
     table,
     view,

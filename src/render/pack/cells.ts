@@ -3,7 +3,7 @@ import type { ViewColumn } from '../figures/columns.ts';
 import { formatJudged } from '../figures/format-value.ts';
 import { changeIsGood } from '../figures/judge.ts';
 import { changeIn } from '../figures/quantity.ts';
-import { judgementsByMetric, statusText } from '../figures/status-text.ts';
+import { judgementsByMetric, packStatus } from '../figures/status-text.ts';
 import type { PackCell, SectionCells } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -34,9 +34,7 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
           ? formatJudged(value, target, quantity, locale)
           : format(value, quantity),
       tone: good === undefined ? '' : good ? 'better' : 'worse',
-      ...(judgement === undefined
-        ? {}
-        : { status: { status: judgement.status, text: statusText(judgement.status, words) } }),
+      ...(judgement === undefined ? {} : { status: packStatus(judgement, words) }),
     };
   };
   const judgementsOf = (view: ViewColumn) => (view.role === 'value' ? judgements.get(view.source.name) : undefined);

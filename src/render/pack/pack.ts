@@ -41,7 +41,10 @@ export interface ComparedFigure extends PackFigure {
 /** The status of a figure; `text` has a shape and a word, so that it can be told without colour. */
 export interface PackStatus {
   readonly status: Status;
+  /** With its shape. */
   readonly text: string;
+  /** Without it. */
+  readonly word: string;
 }
 
 /** One point of a small chart. */

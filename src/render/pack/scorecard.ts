@@ -5,7 +5,7 @@ import { judgedChange } from '../figures/change-text.ts';
 import { valueColumns } from '../figures/columns.ts';
 import { formatTarget, unitLabel } from '../figures/format-value.ts';
 import { changeIn, type Quantity } from '../figures/quantity.ts';
-import { statusText } from '../figures/status-text.ts';
+import { packStatus } from '../figures/status-text.ts';
 import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
 import type { ComparedFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
 import { type PackContext, packFigure } from './pack-context.ts';
@@ -75,7 +75,7 @@ function scorecardRow(
       ? {}
       : {
           target: { value: judged.target, quantity, text: formatTarget(judged.target, quantity, locale, [value]) },
-          status: { status: judged.status, text: statusText(judged.status, words) },
+          status: packStatus(judged, words),
         }),
     trend,
     ...(trend.length === 0 ? {} : { trendText: describePoints(name, trend, context) }),

@@ -252,3 +252,26 @@ test('of figures over time only the last bucket is of the present', () => {
   const all = [of('2026-10-26'), of('2026-11-02'), of(null, 'b'), of('2026-11-02', 'b')];
   expect(currentJudgements(all)).toEqual([all[1], all[2]]);
 });
+
+test.each([
+  ['higher', 0.99, 'on_target', undefined],
+  ['higher', 0.87, 'watch', true],
+  ['higher', 0.5, 'breached', true],
+  ['higher', null, 'undefined', undefined],
+  ['lower', 0.99, 'breached', undefined],
+] as const)('a share that only grows, better %s: %s is %s, and so far: %s', (better, rate, status, soFar) => {
+  const provisional = { ...totals(rate), columns: [{ ...ratioColumn, provisional: true }] };
+  const watch = better === 'higher' ? '85%' : '95%';
+  const [judgement] = judge([provisional], [entry({ better, target: '90%', watch })]).judgements ?? [];
+  expect([judgement?.status, judgement?.soFar]).toEqual([status, soFar]);
+  const [settled] = judge([totals(rate)], [entry({ better, target: '90%', watch })]).judgements ?? [];
+  expect([settled?.status, settled?.soFar]).toEqual([status, undefined]);
+});
+
+test('a figure that cannot be right is undefined, where it stands alone', () => {
+  const target = entry({ target: '90%' });
+  const wrong = { ...totals(1.7), wrong: [{ metric: RATE, at: 'totals' as const }] };
+  expect(judge([wrong], [target]).judgements).toMatchObject([{ figure: 1.7, status: 'undefined', wrong: true }]);
+  const other = { ...totals(0.95), wrong: [{ metric: COUNT, at: 'column' as const }] };
+  expect(judge([other], [target]).judgements).toMatchObject([{ figure: 0.95, status: 'on_target' }]);
+});

@@ -16,6 +16,7 @@ import type { Definition } from '../../../definitions/schema/report-definition.t
 import type { PartialValue } from '../../../definitions/yaml/check-schema.ts';
 import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
+import { provisionalWarnings } from '../../../plan/checks/check-provisional.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
 import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
@@ -71,6 +72,7 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     ...(await selectDiagnostics({ ...jobs, diagnostics: reports.errors }, paths)),
     ...reports.workbooks.errors,
   );
+  advice.push(...(await selectDiagnostics({ ...jobs, diagnostics: reports.warnings }, paths)));
   advice.push(...reports.workbooks.warnings);
   const warnings = [...refusedLater, ...advice];
   errors.sort(comparePositions);
@@ -215,6 +217,8 @@ async function openCatalogs(
 interface ReportFindings {
   /** In definitions. */
   readonly errors: readonly Diagnostic[];
+  /** Of valid definitions, from the catalog. */
+  readonly warnings: readonly Diagnostic[];
   /** In the workbooks that they name. */
   readonly workbooks: WorkbookDiagnostics;
 }
@@ -239,6 +243,10 @@ async function checkReports(
               ...settingsErrors(org, settings, jobs, catalog),
               ...own.flatMap((report) => catalogDiagnostics(report, settings, catalog, now)),
             ],
+      warnings:
+        catalog === undefined
+          ? []
+          : own.flatMap(({ value, source }) => provisionalWarnings(value, catalog).map(planDiagnostic(source))),
       workbooks: await workbookFindings(own, settings, catalog),
     });
     const cached = await catalogs?.catalogOf(settings);
@@ -251,6 +259,7 @@ async function checkReports(
   }
   return {
     errors: found.flatMap(({ errors }) => errors),
+    warnings: found.flatMap(({ warnings }) => warnings),
     workbooks: {
       errors: distinct(found.flatMap(({ workbooks }) => workbooks.errors)),
       warnings: distinct(found.flatMap(({ workbooks }) => workbooks.warnings)),

@@ -51,7 +51,7 @@ function changeText(
     place,
   );
   const status = (each: Status | undefined) =>
-    each === undefined ? words.status.names.undefined : statusText(each, words);
+    each === undefined ? words.status.names.undefined : statusText({ status: each }, words);
   const judged =
     statusBefore === statusAfter ? '' : `; ${words.review.change(status(statusAfter), status(statusBefore))}`;
   return `${figure}: ${words.review.change(after, before)}${judged}`;

@@ -93,7 +93,7 @@ function rowData(
     ),
     toDate: toDate?.text ?? '',
     target: target?.text ?? '',
-    status: status === undefined ? null : statusData(status, words),
+    status: status === undefined ? null : statusData(status),
     trend: trend.length === 0 ? null : { alt: trendText, values: stretched(trend.map(({ value }) => value)) },
   };
 }

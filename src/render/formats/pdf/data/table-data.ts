@@ -123,14 +123,11 @@ function cellData(
         : text,
     number,
     tone,
-    status: status === undefined ? null : statusData(status, words),
+    status: status === undefined ? null : statusData(status),
   };
 }
 
-export const statusData = ({ status }: PackStatus, words: Words): StatusData => ({
-  state: status,
-  word: words.status.names[status],
-});
+export const statusData = ({ status, word }: PackStatus): StatusData => ({ state: status, word });
 
 function withWidths(table: Omit<TableData, 'widths'>, pageWidth: number): TableData {
   const texts = (index: number): readonly string[] =>

@@ -19,9 +19,7 @@ const MAX_STATUS_WIDTH = 42;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
 
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
-  judgement === undefined
-    ? EMPTY
-    : { value: statusText(judgement.status, words), style: STATUS_STYLES[judgement.status] };
+  judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[judgement.status] };
 
 /** A column of statuses, and where it goes. */
 interface StatusColumn extends MetricJudgements {
