@@ -221,20 +221,16 @@ export function formatTarget(
 }
 
 /**
- * A figure beside its target: with more decimals than usual where it would be shown on the target, or on its other side, and
- * so contradict the status (89.97% with a target of 90%). It agrees with the target however that is rounded.
+ * The decimals of a figure beside its target: more than usual where it would be shown on the target, or on its other side,
+ * and so contradict the status (89.97% with a target of 90%). It agrees with the target however that is rounded. Undefined:
+ * as any figure. Texts and number formats of cells follow it.
  */
-export function formatJudged(
-  value: number,
-  target: number,
-  quantity: Quantity,
-  locale: string = DEFAULT_LOCALE,
-): string {
+export function judgedDecimals(value: number, target: number, quantity: Quantity): number | undefined {
   const { decimals: usual, bound } = createRounder(quantity)(value);
   const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
-  // A figure on its target is shown as the target is.
-  if (shown === limit) return formatTarget(target, quantity, locale, [value]);
   const least = targetDecimals(target, quantity, [value]);
+  // A figure on its target is shown as the target is.
+  if (shown === limit) return least;
   const range = targetRange(target, quantity);
   const sign = Math.sign(shown - limit);
   const limits = [limit];
@@ -249,11 +245,24 @@ export function formatJudged(
     const rounded = shownNumber(value, decimals, quantity);
     return limits.every((each) => Math.sign(rounded - each) === sign);
   };
-  if (bound !== undefined || agrees(usual)) return formatValue(value, quantity, locale);
+  if (bound !== undefined || agrees(usual)) return undefined;
   for (let decimals = usual + 1; decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {
-    if (agrees(decimals)) return formatWithDecimals(value, decimals, quantity, locale);
+    if (agrees(decimals)) return decimals;
   }
-  return formatValue(value, quantity, locale);
+  return undefined;
+}
+
+/** A figure beside its target, with its `judgedDecimals`. */
+export function formatJudged(
+  value: number,
+  target: number,
+  quantity: Quantity,
+  locale: string = DEFAULT_LOCALE,
+): string {
+  const decimals = judgedDecimals(value, target, quantity);
+  return decimals === undefined
+    ? formatValue(value, quantity, locale)
+    : formatWithDecimals(value, decimals, quantity, locale);
 }
 
 /** The unit in a column header of the workbook; undefined where the figures need none. */

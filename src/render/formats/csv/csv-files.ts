@@ -15,7 +15,7 @@ import {
   writeCsv,
   writeTotalsCsv,
 } from './section-csv.ts';
-import { statusColumns } from './status-fields.ts';
+import { statusColumns, withJudgedFigures } from './status-fields.ts';
 import { tableSchema } from './table-schema.ts';
 import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
 
@@ -70,7 +70,7 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
     computed ??= withUniqueHeaders([
-      ...csvColumns(table, settings),
+      ...withJudgedFigures(csvColumns(table, settings), dataset, table, settings),
       ...readingColumns(table, settings),
       ...statusColumns(dataset, table, settings),
     ]);

@@ -132,7 +132,8 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
     view: null,
     clipped: true,
     field: ({ values: { bucket } }) => text(typeof bucket === 'string' && isClipped(table, bucket, granularity)),
-    total: text(false),
+    // Totals have no bucket.
+    total: undefined,
   };
   // The last one, so that the others stay in their place.
   return [...columns, running, ...unlike, clipped];
@@ -188,7 +189,7 @@ export const writeCsv = (
 
 /** The columns of the totals: metrics, their compared values, and those that describe the whole range. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
-  columns.filter(({ view }) => view === null || isRawFigure(view.role));
+  columns.filter(({ view, clipped }) => (view === null ? clipped !== true : isRawFigure(view.role)));
 
 /** Writes the service's totals of a section: one row of `totalsColumns`. */
 export function writeTotalsCsv(

@@ -1,5 +1,5 @@
 import type { Words } from '../../../../i18n/messages.ts';
-import { targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
+import { judgedDecimals, targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
 import { createRounder, type Rounding } from '../../../figures/quantity.ts';
 import { namedComparison } from '../../../figures/raw-columns.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
@@ -128,7 +128,17 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       kind: 'figure',
       ...header(texts.value, headings.figure, STYLES.headerValue),
       width: Math.max(headingWidth(headings.figure), widthFor(rows.map((row) => row.figure))),
-      cell: (row) => cellOf(row.figure, { secondary: false, partial: row.running }),
+      cell: ({ figure, target, running }) => {
+        const decimals =
+          figure.value === null || target?.value == null
+            ? undefined
+            : judgedDecimals(figure.value, target.value, figure.quantity);
+        return cellOf(
+          figure,
+          { secondary: false, partial: running },
+          decimals === undefined ? undefined : { decimals },
+        );
+      },
     },
     ...compared,
     ...(toDate === undefined

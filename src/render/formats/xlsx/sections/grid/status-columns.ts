@@ -2,14 +2,15 @@ import type { Dataset, Judgement, Table } from '../../../../../fetch/dataset.ts'
 import { iterateRows } from '../../../../../fetch/rows.ts';
 import type { Words } from '../../../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
-import { targetDecimals } from '../../../../figures/format-value.ts';
+import { judgedDecimals, targetDecimals } from '../../../../figures/format-value.ts';
 import { betterOf } from '../../../../figures/judge.ts';
 import type { Quantity } from '../../../../figures/quantity.ts';
 import { judgementsByMetric, type MetricJudgements, statusText } from '../../../../figures/status-text.ts';
 import type { ConditionalFormat } from '../../package/conditional-formatting.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
 import { createDataStyles } from '../../style/data-styles.ts';
-import { STATUS_STYLES, STYLES } from '../../style/styles.ts';
+import { quantityNumberFormat } from '../../style/number-formats.ts';
+import { type CellStyle, STATUS_STYLES, STYLES } from '../../style/styles.ts';
 import { toCellValue } from './cell-value.ts';
 import type { Grid } from './grid.ts';
 import { shownAs } from './headings.ts';
@@ -21,8 +22,28 @@ const EMPTY: Cell = { value: null, style: STYLES.cellText };
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
   judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[judgement.status] };
 
+/** The cell of a judged figure with enough decimals to agree with its status, as texts have them. */
+type JudgedCell = (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
+
+function createJudgedCells(targets: Dataset['targets'] = []): JudgedCell {
+  const styles = new Map<CellStyle, Map<string, CellStyle>>();
+  return (cell, judgement, quantity) => {
+    const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
+    const figure = judgement?.figure ?? null;
+    const decimals = target === null || figure === null ? undefined : judgedDecimals(figure, target, quantity);
+    if (decimals === undefined) return cell;
+    const numFmt = quantityNumberFormat(quantity, decimals);
+    const known = styles.get(cell.style) ?? new Map<string, CellStyle>();
+    styles.set(cell.style, known);
+    const style = known.get(numFmt) ?? { ...cell.style, numFmt };
+    known.set(numFmt, style);
+    return { ...cell, style };
+  };
+}
+
 /** A column of statuses, and where it goes. */
 interface StatusColumn extends MetricJudgements {
+  readonly quantity: Quantity | undefined;
   /** Index of the column before it. */
   readonly after: number;
   readonly header: string;
@@ -41,7 +62,7 @@ function statusColumns(
     const plain = words.status.header(columns[after]?.source.label ?? metric);
     const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
     taken.add(header.toLowerCase());
-    return { after, header, ...judged };
+    return { after, header, quantity: columns[after]?.quantity, ...judged };
   });
 }
 
@@ -56,17 +77,34 @@ const withInserted = <Entry>(
     ...columns.filter(({ after }) => after === index).map((each) => make(each)),
   ]);
 
+/** Replaces the cells of judged figures. */
+function judge(
+  cells: Cell[],
+  columns: readonly StatusColumn[],
+  judgementOf: (column: StatusColumn) => Judgement | undefined,
+  judgedCell: JudgedCell,
+): void {
+  for (const column of columns) {
+    const cell = cells[column.after];
+    if (cell !== undefined && column.quantity !== undefined)
+      cells[column.after] = judgedCell(cell, judgementOf(column), column.quantity);
+  }
+}
+
 function* withRowStatuses(
   grid: Grid,
   table: Table,
   columns: readonly StatusColumn[],
   words: Words,
+  judgedCell: JudgedCell,
 ): Iterable<readonly Cell[]> {
   const rows = iterateRows(table.rows)[Symbol.iterator]();
   try {
     for (const cells of grid.rows) {
       const { value: row, done } = rows.next();
-      yield withInserted(cells, columns, (column) => (done ? EMPTY : statusCell(column.ofRow(row), words)));
+      const judged = [...cells];
+      if (!done) judge(judged, columns, ({ ofRow }) => ofRow(row), judgedCell);
+      yield withInserted(judged, columns, (column) => (done ? EMPTY : statusCell(column.ofRow(row), words)));
     }
   } finally {
     rows.return?.();
@@ -97,6 +135,7 @@ function withTransposedStatuses(
   locale: string,
 ): Grid {
   const styleOf = createDataStyles(words, locale);
+  const judgedCell = createJudgedCells(targets);
   const metrics = columns.filter(({ role }) => role === 'value');
   const figures = grid.header.length - grid.labels;
   const figure = grid.showsTotals ? grid.labels + figures / 2 : grid.labels;
@@ -126,7 +165,10 @@ function withTransposedStatuses(
         target === null || view === undefined
           ? EMPTY
           : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
-      return inserted(cells, targetCell, statusCell(judgement, words));
+      const judgedCells = cells.map((cell, at) =>
+        at === figure && view !== undefined ? judgedCell(cell, judgement, view.quantity) : cell,
+      );
+      return inserted(judgedCells, targetCell, statusCell(judgement, words));
     }),
     filters: inserted(grid.filters, false, false),
     conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
@@ -166,7 +208,10 @@ export function withStatuses(
   });
   const added = statusColumns(table, columns, judgements, words);
   if (added.length === 0) return { ...grid, conditionalFormats: coloured };
-  const { totals, over } = grid;
+  const { over } = grid;
+  const judgedCell = createJudgedCells(dataset.targets);
+  const totals = grid.totals === undefined ? undefined : [...grid.totals];
+  if (totals !== undefined) judge(totals, added, ({ ofTotals }) => ofTotals, judgedCell);
   // Below its metric the column needs no name of it.
   const headingOf = ({ after, header }: StatusColumn): string =>
     over?.[after] === undefined ? header : words.status.column;
@@ -184,7 +229,7 @@ export function withStatuses(
     names: withInserted(grid.names, added, ({ header }) => header),
     ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
     groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),
-    rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
+    rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words, judgedCell)[Symbol.iterator]() },
     ...(totals === undefined
       ? {}
       : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
+import { expect, test } from 'vitest';
+import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import { judgeDataset } from '../../../src/render/figures/judge.ts';
+import { dataset, durationColumn, ratioColumn, row, table, typeColumn } from '../../support/dataset.ts';
+import { cellsOf, readWorkbook } from '../../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+const [RATE, WAIT] = [ratioColumn.name, durationColumn.name];
+const TARGETS: readonly SourcedTarget[] = [
+  { metric: RATE, better: 'higher', target: '90%', watch: '85%', source: 'organization' },
+  { metric: WAIT, better: 'lower', target: '24h', source: 'organization' },
+  { metric: RATE, better: 'higher', target: '90%', where: { 'profile.type': 'entity' }, source: 'organization' },
+];
+const FIGURES = { [RATE]: 0.8996, [WAIT]: 86_401 };
+const single = (more: Partial<Table> = {}) =>
+  table({
+    id: 'a',
+    title: 'A',
+    columns: [ratioColumn, { ...durationColumn, shownIn: 'hours' }],
+    rows: [row(FIGURES)],
+    ...more,
+  });
+
+async function workbook(of: Table, sheet = 'A'): Promise<string[]> {
+  const judged = judgeDataset(dataset([of]), TARGETS, { sections: [] });
+  const { path } = artifactNamed(await render(judged, [{ format: 'xlsx' }], { locale: 'en-GB' }), '.xlsx');
+  return cellsOf(readWorkbook(path), sheet)
+    .flat()
+    .flatMap((cell) => (cell === undefined ? [] : [String(cell.w ?? cell.v)]));
+}
+
+test.each<[string, Table, string]>([
+  ['a section of one row', single(), 'A'],
+  ['a scorecard', single({ layout: { kind: 'scorecard', groups: [] } }), 'Summary'],
+])('a figure of the workbook differs from its target as its status does: %s', async (_, of, sheet) => {
+  const texts = await workbook(of, sheet);
+  expect(texts).toContain('89.96%');
+  expect(texts).toContain('24.0003');
+});
+
+test('so do the totals and the rows of a table', async () => {
+  const groups = single({
+    columns: [typeColumn, ratioColumn],
+    rows: [row({ 'profile.type': 'entity', [RATE]: 0.8996 }), row({ 'profile.type': 'individual', [RATE]: 0.5 })],
+    totals: { values: { [RATE]: 0.8997 } },
+  });
+  const texts = await workbook(groups);
+  expect(texts).toContain('89.96%');
+  expect(texts).toContain('89.97%');
+  expect(texts).toContain('50.0%');
+});
+
+test('and those of a formatted CSV file', async () => {
+  const judged = judgeDataset(dataset([single()]), TARGETS, { sections: [] });
+  const made = await render(judged, [{ format: 'csv', csv: { values: 'formatted' } }], { locale: 'en-GB' });
+  const lines = parse(await readFile(artifactNamed(made, '.csv').path), { bom: true }) as string[][];
+  expect(lines[1]).toEqual(expect.arrayContaining(['89.96%', '24.0003 hours']));
+});
