@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { stripInvisible } from '../../base/text/bidi.ts';
 import { personOf, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
@@ -102,8 +103,10 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
     const figures = await figuresOf(review);
     const by = reviewer && actor(review, reviewer);
     const files = state.content === null ? [] : ((await reader(state.content).files(refOf(record))) ?? []);
+    // An older version has stored comments as they were typed.
+    const comments = state.comments.map((each) => ({ ...each, text: stripInvisible(each.text) }));
     return {
-      state,
+      state: { ...state, comments },
       // As it is now: the decision may have reopened it.
       record: (await runs.get(record.id)) ?? record,
       sections: commentableSections(figures, inputs),

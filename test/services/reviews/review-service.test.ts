@@ -126,6 +126,14 @@ test('what an older version has approved and delivered stays approved; what it h
   await expect(service.approve(RUN.id, content, 'x', CFO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
+test('a comment that an older version has stored is shown without direction controls', async () => {
+  const { service, append } = await opened();
+  const text = '\u202e000,1\u202c cases';
+  await append(RUN, { type: 'comment', section: 'onboarding', text });
+  const view = await service.view(RUN.id, ANNA);
+  expect([view?.state.comments[0]?.text, view?.history[0]?.text]).toEqual(['000,1 cases', '000,1 cases']);
+});
+
 test('what another run has delivered meanwhile is told, and approved only by a reviewer who insists', async () => {
   const sent: EarlierDelivery[] = [];
   const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);

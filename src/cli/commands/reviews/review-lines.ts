@@ -1,5 +1,5 @@
 import { formatByteCount, formatCounted } from '../../../admin/page/components/format-numbers.ts';
-import { isolateBidi, stripInvisible } from '../../../base/text/bidi.ts';
+import { isolateBidi } from '../../../base/text/bidi.ts';
 import { SECOND_MS } from '../../../base/time.ts';
 import { figureQuoter, type ReviewView } from '../../../services/reviews/review-service.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
@@ -53,7 +53,7 @@ export function reviewLines(
     ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${by.name}: ${reason}`),
     ...comments.flatMap(({ section, text, by, at, version }) => [
       `  comment on ${section ?? 'the whole report'}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
-      ...quote(stripInvisible(text))
+      ...quote(text)
         .split('\n')
         .map((line) => `    ${isolateBidi(line)}`.trimEnd()),
     ]),
