@@ -3,8 +3,10 @@ import { z } from 'zod';
 import type { AppContext } from '../base/context.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
 import { secretSource } from '../base/secrets/secret.ts';
-import { type PublicKeys, parsePublicKeys, parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
+import { parseHandOvers, parsePublicKeys, parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
 import type { VerifyInput } from '../deliver/archive/verify/verify-archive.ts';
+
+type GivenKeys = Pick<VerifyInput, 'keys' | 'handOvers'>;
 
 const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }) });
 
@@ -18,17 +20,21 @@ export async function readVerifyInput(
 ): Promise<VerifyInput> {
   const { config, env, clock } = context;
   const ref = config.DOCKET_SIGNING_KEY;
-  const ownKeys = async (): Promise<PublicKeys | undefined> =>
-    ref && parseSigningKey(await secretSource(env, context)(ref), 'DOCKET_SIGNING_KEY').trusted;
-  const keys =
-    flags.publicKey === undefined
-      ? await ownKeys()
-      : parsePublicKeys(await readTextFlag(flags.publicKey, '--public-key'), flags.publicKey);
+  const ownKeys = async (): Promise<GivenKeys> => {
+    if (ref === undefined) return {};
+    const { trusted, handOvers } = parseSigningKey(await secretSource(env, context)(ref), 'DOCKET_SIGNING_KEY');
+    return { keys: trusted, handOvers };
+  };
+  const publicKeys = async (path: string): Promise<GivenKeys> => {
+    const text = await readTextFlag(path, '--public-key');
+    return { keys: parsePublicKeys(text, path), handOvers: parseHandOvers(text, path) };
+  };
+  const keys = flags.publicKey === undefined ? await ownKeys() : await publicKeys(flags.publicKey);
   const checkpoints =
     flags.checkpoint === undefined ? [] : parseCheckpoints(await readTextFlag(flags.checkpoint, '--checkpoint'));
   return {
     org: flags.org,
-    ...(keys === undefined ? {} : { keys }),
+    ...keys,
     checkpoints: checkpoints.map(({ text }) => text),
     checkpointOrgs: [...new Set(checkpoints.map(({ org }) => org))],
     now: clock.now(),

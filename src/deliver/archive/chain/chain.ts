@@ -5,6 +5,7 @@ import { sha256 } from '../../../base/sha256.ts';
 import { requirePathName } from '../path-names.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { requireConditionalWrites } from '../storage/conditional-writes.ts';
+import { HAND_OVERS_FOLDER } from './hand-over.ts';
 import {
   type ChainEntry,
   type ChainEvent,
@@ -101,9 +102,11 @@ export function openChain(storage: ChainStorage, readKey: () => Promise<SigningK
     opening = readKey().catch(() => key);
     return opening;
   };
-  const publishKey = async ({ id, publicPem }: SigningKey): Promise<void> => {
+  const publishKey = async ({ id, publicPem, handOvers }: SigningKey): Promise<void> => {
     if (publishedKey === id) return;
     await metadata.putIfAbsent(`${KEYS_FOLDER}/${id}.pem`, publicPem);
+    for (const { from, to, text } of handOvers)
+      await metadata.putIfAbsent(`${HAND_OVERS_FOLDER}/${from}-${to}.json`, text.endsWith('\n') ? text : `${text}\n`);
     publishedKey = id;
   };
   const nameOf = (org: string, sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;

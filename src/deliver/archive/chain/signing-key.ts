@@ -2,9 +2,9 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { DocketError } from '../../../base/error.ts';
 import type { Secret } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
+import { type HandOver, handOverLine, handOversIn, type PublicKeys, signHandOver } from './hand-over.ts';
 
-/** Public keys by their ids. */
-export type PublicKeys = ReadonlyMap<string, KeyObject>;
+export type { PublicKeys } from './hand-over.ts';
 
 /** The private key that signs the archive's chain. */
 export interface SigningKey {
@@ -12,6 +12,8 @@ export interface SigningKey {
   readonly publicPem: string;
   /** Its own public key and those of earlier keys. */
   readonly trusted: PublicKeys;
+  /** From earlier keys to this one. */
+  readonly handOvers: readonly HandOver[];
   /** Base64. */
   sign(text: string): string;
 }
@@ -56,6 +58,10 @@ export const parsePublicKeys = (text: string, where: string): PublicKeys =>
     ),
   );
 
+/** The hand-overs in the file of a key, public or private. */
+export const parseHandOvers = (text: string, where: string): readonly HandOver[] =>
+  handOversIn(text, (pem) => parsePublicKeys(pem, where));
+
 /**
  * An Ed25519 private key in PEM form, followed by the public keys of earlier keys, whose signatures stay trusted. Throws
  * `config.invalid` without the text.
@@ -71,14 +77,22 @@ export function parseSigningKey(pem: Secret, where: string): SigningKey {
     id: keyId(publicKey),
     publicPem: pemOf(publicKey),
     trusted: byId([publicKey, ...earlier]),
+    handOvers: parseHandOvers(pem.reveal(), where),
     sign: (text) => sign(null, Buffer.from(text), privateBlock.key).toString('base64'),
   };
 }
 
-/** The file of a new key and its public part. @param previous its public keys are appended */
+/** The file of a new key and its public part. @param previous hands over to it; its public keys are appended */
 export function generateSigningKey(previous?: SigningKey): { readonly pem: string; readonly publicPem: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const earlier = [...(previous?.trusted.values() ?? [])].map(pemOf).join('');
-  const publicPem = `${pemOf(publicKey)}${earlier}`;
+  const next = {
+    id: keyId(publicKey),
+    publicPem: pemOf(publicKey),
+    sign: (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64'),
+  };
+  const handOvers =
+    previous === undefined ? [] : [...previous.handOvers.map(({ text }) => text), signHandOver(previous, next)];
+  const earlier = [...[...(previous?.trusted.values() ?? [])].map(pemOf), ...handOvers.map(handOverLine)].join('');
+  const publicPem = `${next.publicPem}${earlier}`;
   return { pem: `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${earlier}`, publicPem };
 }

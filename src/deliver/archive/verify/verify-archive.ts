@@ -1,6 +1,7 @@
 import { toDocketError } from '../../../base/error.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
+import type { HandOver } from '../chain/hand-over.ts';
 import { CHAIN_POINTER } from '../chain/run-chain.ts';
 import type { ChainEntry } from '../chain/signed-document.ts';
 import type { PublicKeys } from '../chain/signing-key.ts';
@@ -20,6 +21,8 @@ export interface VerifyInput {
   readonly run?: StoredRun | undefined;
   /** Trusted keys from outside the archive; its own where absent. */
   readonly keys?: PublicKeys | undefined;
+  /** Hand-overs between keys from outside the archive, in addition to its own. */
+  readonly handOvers?: readonly HandOver[];
   /** Texts of checkpoints from outside the archive. */
   readonly checkpoints?: readonly string[];
   /** The organizations of these checkpoints. */
@@ -48,7 +51,7 @@ const REMOVAL_WINDOW_MS = 2 * DAY_MS;
  * of all chain entries, and the reviews of the manifests. Throws `archive.unreachable`.
  */
 export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput): AsyncGenerator<VerificationReport> {
-  const keys = await readVerifyKeys(storage, input.keys);
+  const keys = await readVerifyKeys(storage, input.keys, input.handOvers);
   const chains = new Map<string, VerifiedChain>();
   const seen = new Map<string, Set<string>>();
   const chainOf = async (org: string): Promise<VerifiedChain> => {

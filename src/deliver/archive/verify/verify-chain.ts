@@ -49,6 +49,10 @@ export async function verifyChain(
   let previous: { readonly sequence: number; readonly sha256: string | undefined } = { sequence: 0, sha256: undefined };
   /** Sequences of the last entries signed with a trusted and with an untrusted key. */
   let lastTrusted = 0;
+  /** Of the keys that have signed so far, how many have followed the newest one. */
+  let newestAge = Number.POSITIVE_INFINITY;
+  /** Entries of keys whose period was over: sequence and key. */
+  const late: (readonly [number, string])[] = [];
   let lastUntrusted = 0;
 
   const checkpoints = await readCheckpoints(storage, org, keys, given, findings);
@@ -72,6 +76,9 @@ export async function verifyChain(
     }
     previous = { sequence, sha256 };
     signers.add(key);
+    const age = keys.ageOf(key) ?? Number.POSITIVE_INFINITY;
+    if (age > newestAge) late.push([sequence, key]);
+    newestAge = Math.min(newestAge, age);
     if (keys.trusted.has(key)) lastTrusted = sequence;
     else lastUntrusted = sequence;
     begins ??= body.at;
@@ -151,6 +158,12 @@ export async function verifyChain(
             errorFinding('chain.cut', path, `names entry ${sequence}, but the chain of ${org} ends with ${last}`),
           );
         }
+      }
+      for (const [sequence, key] of late) {
+        // One of an unknown key at the end is reported below.
+        if (sequence > lastTrusted) continue;
+        const problem = `is signed with the key ${key}, although a later key has signed an entry before it`;
+        findings.push(errorFinding('chain.key_retired', nameOf(sequence), problem));
       }
       if (lastUntrusted > lastTrusted) {
         findings.push(errorFinding('chain.key_unknown', nameOf(lastUntrusted), 'is signed with an untrusted key'));

@@ -1,5 +1,6 @@
 import { toDocketError } from '../../../base/error.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
+import { HAND_OVERS_FOLDER, type HandOver, parseHandOver } from '../chain/hand-over.ts';
 import { type PublicKeys, parsePublicKeys } from '../chain/signing-key.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
@@ -12,13 +13,19 @@ export interface VerifyKeys {
   readonly known: PublicKeys;
   /** Ids of the archive's own keys. */
   readonly archived: ReadonlySet<string>;
+  /** How many keys have followed a key by hand-overs; undefined for a key that is not trusted. */
+  readonly ageOf: (id: string) => number | undefined;
   readonly findings: readonly ArchiveFinding[];
 }
 
-/** @param given keys from outside the archive */
+/**
+ * @param given keys from outside the archive: the current one is enough, and vouches for those that handed over to it
+ * @param handOvers from outside the archive, in addition to its own
+ */
 export async function readVerifyKeys(
   { metadata }: Pick<ArchiveStorage, 'metadata'>,
   given?: PublicKeys,
+  handOvers: readonly HandOver[] = [],
 ): Promise<VerifyKeys> {
   const findings: ArchiveFinding[] = [];
   const archived = new Map<string, PublicKeys extends ReadonlyMap<string, infer Key> ? Key : never>();
@@ -40,6 +47,32 @@ export async function readVerifyKeys(
     const fact = 'holds the keys that verified the signatures: they prove nothing if the archive was tampered with';
     findings.push(noteFinding('key.own', KEYS_FOLDER, fact));
   }
-  const known = new Map([...archived, ...(given ?? [])]);
-  return { trusted: given ?? archived, known, archived: new Set(archived.keys()), findings };
+  const all = [...handOvers];
+  for (const name of await metadata.list(HAND_OVERS_FOLDER)) {
+    const path = `${HAND_OVERS_FOLDER}/${name}`;
+    const text = (await metadata.get(path))?.toString('utf8') ?? '';
+    const read = parseHandOver(text, (pem) => parsePublicKeys(pem, path));
+    if (read !== undefined && name === `${read.from}-${read.to}.json`) all.push(read);
+    else findings.push(errorFinding('key.hand_over_changed', path, 'is not a hand-over that both keys have signed'));
+  }
+  const trusted = new Map(given ?? archived);
+  const successors = new Map<string, string>();
+  // One round more for each key that handed over to a key of the round before.
+  for (let before = -1; before < successors.size; ) {
+    before = successors.size;
+    for (const { from, to, keys } of all) {
+      const key = keys.get(from);
+      if (key === undefined || from === to || successors.has(from) || !trusted.has(to)) continue;
+      successors.set(from, to);
+      trusted.set(from, key);
+    }
+  }
+  const ageOf = (id: string): number | undefined => {
+    if (!trusted.has(id)) return undefined;
+    let age = 0;
+    for (let at = successors.get(id); at !== undefined && age <= successors.size; at = successors.get(at)) age += 1;
+    return age;
+  };
+  const known = new Map([...archived, ...trusted]);
+  return { trusted, known, archived: new Set(archived.keys()), ageOf, findings };
 }
