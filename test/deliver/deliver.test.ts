@@ -23,6 +23,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
+import { manualClock } from '../support/manual-clock.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
@@ -73,7 +74,7 @@ test('each recipient gets a separate message, identical to the archived one', as
     smtpMailer(new Secret(catcher.url)),
   );
 
-  const { receipts, retryable } = await deliver(input);
+  const { receipts, retryable } = await deliver({ ...input, clock: manualClock(Date.parse('2026-11-20T09:10:11Z')) });
 
   expect(retryable).toBe(false);
   expect(states(receipts)).toEqual({ 'lead@acme.example': 'sent', 'Guest@partner.example': 'sent' });
@@ -90,7 +91,8 @@ test('each recipient gets a separate message, identical to the archived one', as
     to: [{ address: 'lead@acme.example' }],
     replyTo: [{ address: 'ops@acme.example' }],
     messageId: receipts[0]!.messageId,
-    date: '2026-11-16T07:00:05.000Z',
+    // The attempt's, not that of the figures.
+    date: '2026-11-20T09:10:11.000Z',
   });
   expect(mail.html).toContain('Zürich');
   expect(mail.text).toContain('Zürich');

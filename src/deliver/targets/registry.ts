@@ -49,10 +49,16 @@ export function targetProbe(delivery: DeliverySpec, context: ProbeContext, targe
 export function sharedFiles(): SharedFiles {
   const read = new Map<Artifact, Promise<Buffer>>();
   const encoded = new Map<Uint8Array, Buffer>();
+  const dates = new Map<string, Promise<Date>>();
   return {
     bytesOf: (artifact) => {
       const found = read.get(artifact) ?? artifactBytes(artifact);
       read.set(artifact, found);
+      return found;
+    },
+    dateOf: (message, find) => {
+      const found = dates.get(message) ?? find();
+      dates.set(message, found);
       return found;
     },
     encode: (bytes) => {

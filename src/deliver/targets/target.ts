@@ -112,6 +112,8 @@ export interface SendContext extends DeliveryContext {
 export interface SharedFiles {
   /** Throws `archive.corrupt`, `archive.unreachable`. */
   bytesOf(artifact: Artifact): Promise<Buffer>;
+  /** The date of the one message that several deliveries share: found by the first of them. */
+  dateOf(message: string, find: () => Promise<Date>): Promise<Date>;
   /** Base64 in lines. The same buffer for the same bytes. */
   encode(bytes: Uint8Array): Buffer;
 }

@@ -43,7 +43,7 @@ export interface EmailParts {
   readonly attachments: readonly Attachment[];
   /** Inline parts of the HTML, not listed as attachments. */
   readonly pictures?: readonly InlineImage[];
-  /** The same for every attempt, so that all attempts have the same bytes. */
+  /** That of the first attempt for every attempt, so that all attempts have the same bytes. */
   readonly date: Date;
   /** Limit for attachments and pictures together. */
   readonly maxBytes?: number;

@@ -162,7 +162,7 @@ export const emailTarget = defineTarget({
           content: await context.files.bytesOf(artifact),
         })),
       ),
-      date: new Date(manifest.made_at),
+      date: await firstAttemptDate(row, spec, context, previousEpoch),
       maxBytes: attachmentLimit(spec),
       dkim: mail.dkim,
       encode: context.files.encode,
@@ -174,6 +174,32 @@ export const emailTarget = defineTarget({
     return emailSender(mail.mailer, message, await archive.putMessage(published, row.id, message.raw));
   },
 });
+
+/** The header `Date` of an archived message; undefined where it has none. */
+function dateOf(message: Uint8Array | undefined): Date | undefined {
+  const head = message === undefined ? '' : Buffer.from(message).toString('latin1').split('\r\n\r\n', 1)[0];
+  const at = Date.parse(/^Date: (.+)$/im.exec(head ?? '')?.[1] ?? '');
+  return Number.isNaN(at) ? undefined : new Date(at);
+}
+
+/** When the first attempt began: that of the archived message, which all attempts repeat. One message for all has one date. */
+async function firstAttemptDate(
+  row: NewDelivery,
+  { together }: EmailSpec,
+  { archive, published, ledger, clock, files }: SendContext,
+  previousEpoch: number,
+): Promise<Date> {
+  const find = async (): Promise<Date> => {
+    const rows = together ? (await ledger.list(row.run)).filter(({ target }) => target === row.target) : [];
+    const begun = previousEpoch > 0 ? [row.id] : rows.flatMap(({ id, epoch }) => (epoch > 0 ? [id] : []));
+    for (const id of begun) {
+      const date = dateOf(await archive.getMessage(published, id));
+      if (date !== undefined) return date;
+    }
+    return new Date(clock.now());
+  };
+  return together ? files.dateOf(sharedMessageKey(row), find) : find();
+}
 
 /** Throws `deliver.recipient_refused`. */
 function assertAllowed(

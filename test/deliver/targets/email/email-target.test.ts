@@ -25,6 +25,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
+import { manualClock } from '../../../support/manual-clock.ts';
 import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
 
 async function caseOf(
@@ -315,4 +316,20 @@ test('a delivery with an unmet condition is skipped without a row', async () => 
   expect(events.map(({ state }) => state).sort()).toEqual(['sent', 'sent', 'skipped']);
   expect((await input.ledger.list(RUN)).map(({ recipient }) => recipient)).toEqual(['a@acme.example', 'out']);
   expect(server.conversations).toHaveLength(1);
+});
+
+test.each([false, true])('the date is that of the first attempt, in all attempts (together: %s)', async (together) => {
+  const script: SmtpScript = { dot: { say: '450 4.7.1 Later' } };
+  const to = ['a@acme.example', 'b@acme.example'];
+  const { input, server, kept, got } = await caseOf([{ email: { to, together, attach: ['csv'] } }], script);
+  const first = Date.parse('2026-11-20T08:00:01.500Z');
+  const dates = () =>
+    server.conversations.map(({ body }) => /^Date: (.+)$/m.exec(body.toString('latin1'))?.[1]).filter(Boolean);
+  await deliver({ ...input, clock: manualClock(first) });
+  expect(dates().length).toBeGreaterThan(0);
+  delete script.dot;
+  const { receipts } = await deliver({ ...input, clock: manualClock(first + 3 * 86_400_000) });
+  expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent']);
+  expect(new Set(dates().map((date) => Date.parse(date ?? '')))).toEqual(new Set([Math.floor(first / 1000) * 1000]));
+  for (const { delivery } of receipts) expect(got()).toContain((await kept(delivery)).toString('latin1'));
 });
