@@ -310,6 +310,10 @@ export interface Approval {
 export interface CorrectedEdition {
   /** The replaced run, and when it was delivered (ISO, UTC). */
   readonly replaces: { readonly run: string; readonly at: string };
+  /** Counted from 1, the first edition. Absent in older stored figures, as `automatic`. */
+  readonly edition?: number;
+  /** How many of the corrected editions up to this one Docket sent by itself. */
+  readonly automatic?: number;
   readonly changes: readonly FigureChange[];
   /** Who received that edition, or may have: nobody else gets this one. `target` as in the ledger, e.g. `0-email`. */
   readonly recipients?: readonly { readonly target: string; readonly recipient: string }[];

@@ -245,7 +245,9 @@ const correctsOf = ({ correction }: Dataset, locale: string | undefined): Pick<M
         corrects: {
           ...correction.replaces,
           changes: correction.changes.length,
-          subject: messagesFor(locale).review.correctedSubject,
+          subject: messagesFor(locale).review.correctedSubject(correction.edition),
+          edition: correction.edition,
+          automatic: correction.automatic,
         },
       };
 

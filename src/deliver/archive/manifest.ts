@@ -191,8 +191,9 @@ const knownFieldsSchema = z.object({
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   /**
-   * Of a corrected edition: the run that it replaces, when that was delivered (ISO), the number of changed figures, and the word
-   * that begins the subjects of its e-mails, in the report's language.
+   * Of a corrected edition: the run that it replaces, when that was delivered (ISO), the number of changed figures, and the
+   * words that begin the subjects of its e-mails, in the report's language. `edition` counts from 1, the first one;
+   * `automatic` counts the corrected editions that Docket sent by itself. Both are absent in older manifests.
    */
   corrects: z
     .object({
@@ -200,6 +201,8 @@ const knownFieldsSchema = z.object({
       at: z.string(),
       changes: z.int().nonnegative(),
       subject: z.string().optional(),
+      edition: z.int().positive().optional(),
+      automatic: z.int().nonnegative().optional(),
     })
     .optional(),
   /** Decisions on the deliveries with `send_if`; of a corrected edition on all of them. */

@@ -10,7 +10,7 @@ export const review = (to: LocaleFormatters): ReturnType<typeof english> => ({
       ...(others === 0 ? [] : [others === 1 ? '1 weiteren Person' : `${to.number(others)} weiteren Personen`]),
     ])}`,
   corrected: (day) => `Korrigiert, ersetzt die Ausgabe vom ${day}`,
-  correctedSubject: 'Korrigiert',
+  correctedSubject: (edition) => (edition === undefined ? 'Korrigiert' : `Korrigiert, Ausgabe ${edition}`),
   correctedFile: (day) => `korrigiert, ersetzt die Ausgabe vom ${day}`,
   changed: (figures) =>
     figures === 1 ? '1 Wert hat sich geändert' : `${to.number(figures)} Werte haben sich geändert`,

@@ -22,8 +22,9 @@ export const review = (to: LocaleFormatters) => {
       ])}`,
     /** @param day of the first edition's delivery, in words */
     corrected: (day: string) => `Corrected, replaces the edition of ${day}`,
-    /** Begins the subject of a corrected edition's e-mail. */
-    correctedSubject: 'Corrected',
+    /** Begins the subject of a corrected edition's e-mail. @param edition counted from 1, the first one */
+    correctedSubject: (edition: number | undefined) =>
+      edition === undefined ? 'Corrected' : `Corrected, edition ${edition}`,
     /** Ends the names of a corrected edition's files, in brackets. */
     correctedFile: (day: string) => `corrected, replaces the edition of ${day}`,
     changed: (figures: number) => `${counted(figures, 'figure')} changed`,

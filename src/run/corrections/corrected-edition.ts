@@ -11,6 +11,10 @@ export interface ReplacedEdition {
   readonly figures: EditionFigures;
   /** When it was delivered, epoch ms. */
   readonly at: number;
+  /** Which edition the run that replaces it is, counted from 1, the first one. */
+  readonly edition: number;
+  /** How many of the corrected editions up to that run Docket sent by itself. */
+  readonly automatic: number;
   readonly recipients: NonNullable<CorrectedEdition['recipients']>;
 }
 
@@ -62,9 +66,15 @@ export async function withCorrection(
   const { corrects } = order;
   if (corrects === undefined) return dataset;
   if (editions === undefined) throw new DocketError('internal.defect', 'This process cannot correct editions.');
-  const { figures, at, recipients } = await editions.replacedBy({ ...order, corrects });
+  const { figures, at, recipients, edition, automatic } = await editions.replacedBy({ ...order, corrects });
   const { changes } = compareEditions(figures, editionSections(dataset, sections));
-  const correction = { replaces: { run: corrects, at: new Date(at).toISOString() }, changes, recipients };
+  const correction = {
+    replaces: { run: corrects, at: new Date(at).toISOString() },
+    edition,
+    automatic,
+    changes,
+    recipients,
+  };
   return { ...dataset, correction };
 }
 

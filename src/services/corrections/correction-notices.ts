@@ -10,6 +10,7 @@ import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { command, type Notice, sentence } from '../../deliver/notices/notice-text.ts';
 import type { MailRoute } from '../../deliver/targets/target.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import type { Correction } from './correction.ts';
 import type { Edition } from './editions.ts';
 
@@ -24,6 +25,19 @@ export interface CorrectionNoticePorts {
   readonly clock: Clock;
 }
 
+export interface NoticeReason {
+  /** Docket has sent as many corrected editions by itself as it may. */
+  readonly isCapped: boolean;
+}
+
+/** Tells the owner of the report; true once there is nothing left to send. */
+export type NotifyCorrection = (
+  correction: Correction,
+  edition: Edition,
+  frozen: FrozenDefinition,
+  reason: NoticeReason,
+) => Promise<boolean>;
+
 /** How many figures have changed, and how to decide. It has no figures, and nothing in it decides anything. */
 export function buildCorrectionNotice(
   { id, run, material, total, foundAt }: Correction,
@@ -33,6 +47,7 @@ export function buildCorrectionNotice(
   }: { readonly manifest: Pick<Edition['manifest'], 'title' | 'period'>; readonly recipients: readonly unknown[] },
   settings: Pick<OrgSettings, 'id' | 'name'>,
   pageUrl: string | undefined,
+  { isCapped }: NoticeReason = { isCapped: false },
 ): Notice {
   const figures = material === 1 ? '1 figure' : `${material} figures`;
   return {
@@ -45,6 +60,13 @@ export function buildCorrectionNotice(
       {
         heading: 'Nothing is sent until somebody decides:',
         lines: [
+          ...(isCapped
+            ? [
+                sentence(
+                  `Docket has sent ${MAX_AUTOMATIC_EDITIONS} corrected editions for this period by itself, and sends no more: the service may be changing its figures back and forth.`,
+                ),
+              ]
+            : []),
           sentence('See what has changed, and who would receive a corrected edition:'),
           command(`corrections show ${id}`, 'text'),
           sentence('Send the corrected edition:'),
@@ -69,15 +91,15 @@ export function buildCorrectionNotice(
  * @returns whether nothing is left to send; otherwise call it again
  */
 export const createCorrectionNotifier =
-  ({ mailOf, ledger, circuit, publicUrl, clock }: CorrectionNoticePorts) =>
-  async (correction: Correction, edition: Edition, frozen: FrozenDefinition): Promise<boolean> => {
+  ({ mailOf, ledger, circuit, publicUrl, clock }: CorrectionNoticePorts): NotifyCorrection =>
+  async (correction, edition, frozen, reason) => {
     const { run, number, foundAt } = correction;
     const { definition, settings } = frozen;
     const recipient = canonicalAddress(definition.owner) ?? definition.owner;
     const id = deliveryId(run.id, NOTICE_TARGET, `correction ${number} ${asciiLowerCase(recipient)}`);
     const { state } = await sendNotice(
       { id, run: run.id, org: run.org, report: run.report, target: NOTICE_TARGET, recipient },
-      () => buildCorrectionNotice(correction, edition, settings, runPageUrl(publicUrl, run.id)),
+      () => buildCorrectionNotice(correction, edition, settings, runPageUrl(publicUrl, run.id), reason),
       foundAt,
       {
         mail: await mailOf(frozen),

@@ -6,12 +6,13 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { CorrectionsSpec } from '../../definitions/schema/review.ts';
 import type { WatchedRun } from '../../deliver/archive/corrections/correction-archive.ts';
 import { type CorrectionEvent, MAX_STORED_CHANGES } from '../../deliver/archive/corrections/correction-event.ts';
-import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { EditionComparison } from '../../run/corrections/compare-editions.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
+import { countAutomaticEditions, MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import { type CheckPorts, checkEdition } from './check-edition.ts';
-import { type Correction, foldCorrections } from './correction.ts';
-import { type CorrectionPorts, type CorrectionService, DOCKET } from './correction-service.ts';
+import { type Correction, DOCKET, foldCorrections } from './correction.ts';
+import type { NotifyCorrection } from './correction-notices.ts';
+import type { CorrectionPorts, CorrectionService } from './correction-service.ts';
 import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 import type { CorrectionSummary, WatchIndex } from './watch-index.ts';
 import { nextCheckAt } from './watch-schedule.ts';
@@ -32,8 +33,7 @@ export interface CorrectionRoundPorts extends CorrectionPorts {
   readonly orgs: () => ReadonlyMap<string, OrgSettings>;
   /** The ports of an organization: its API key, budget, responses. Access control is the current one. */
   readonly checkPortsOf: (frozen: OrgSettings) => Promise<CheckPorts>;
-  /** Tells the owner of the report; true once there is nothing left to send. */
-  readonly notify: (correction: Correction, edition: Edition, frozen: FrozenDefinition) => Promise<boolean>;
+  readonly notify: NotifyCorrection;
   readonly signal: AbortSignal;
 }
 
@@ -234,17 +234,18 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
     }
     return correction;
   }
-  if (state !== 'open') return correction;
+  if (state !== 'open' || correction.notified) return correction;
   const figures = await loadFigures(edition, corrections);
   // Once: people decide about what was rejected, cancelled or failed.
   const earlier = foldCorrections(run, await corrections.events(run)).find((one) => one.number === number - 1);
-  if (figures.corrections.on_correction === 'send' && !earlier?.ended) {
+  const isAutomatic = figures.corrections.on_correction === 'send' && !earlier?.ended;
+  const isCapped = isAutomatic && (await countAutomaticEditions(edition, ports)) >= MAX_AUTOMATIC_EDITIONS;
+  if (isAutomatic && !isCapped) {
     const sent = await service.send(correction, { by: DOCKET, reason: 'on_correction: send' });
     return sent.correction;
   }
-  if (correction.notified) return correction;
   const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
-  if (!(await ports.notify(correction, edition, frozen))) return correction;
+  if (!(await ports.notify(correction, edition, frozen, { isCapped }))) return correction;
   await append('notified');
   return { ...correction, notified: true };
 }

@@ -12,7 +12,7 @@ import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { runId } from '../../run/run-order.ts';
 import type { DecisionAuthor, RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
 import { assertApprovable } from '../runs/assert-approvable.ts';
-import { type Correction, foldCorrections, parseCorrectionId } from './correction.ts';
+import { type Correction, DOCKET, foldCorrections, parseCorrectionId } from './correction.ts';
 import { type Edition, type EditionPorts, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 
 export interface CorrectionPorts extends EditionPorts {
@@ -65,9 +65,6 @@ export interface CorrectionService {
   /** Opens the run of a correction that was decided to be sent, where its record is missing. */
   reopen(correction: Correction): Promise<RunRecord>;
 }
-
-/** Who decides for `on_correction: send`. */
-export const DOCKET: DecisionAuthor['by'] = 'docket';
 
 const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
   `correction:${run.id}:${number}`;

@@ -40,6 +40,9 @@ export interface Correction {
   } | null;
 }
 
+/** Who decides for `on_correction: send`. */
+export const DOCKET = 'docket';
+
 const ID_PATTERN = /^([0-9a-f]{8,32})-([1-9]\d{0,5})$/;
 
 const correctionId = (run: string, number: number): string => `${run}-${number}`;

@@ -4,14 +4,16 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { storedOrgSchema } from '../../definitions/schema/org-settings.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { CorrectionArchive } from '../../deliver/archive/corrections/correction-archive.ts';
+import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { Manifest } from '../../deliver/archive/manifest.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { isSupersededBy, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
-import type { EditionStore, OutputFileBytes } from '../../run/corrections/corrected-edition.ts';
+import type { EditionStore, OutputFileBytes, ReplacedEdition } from '../../run/corrections/corrected-edition.ts';
 import { type EditionFigures, editionFiguresSchema } from '../../run/corrections/edition-figures.ts';
 import { reportFileSchema } from '../definitions/built-in-kinds.ts';
+import { DOCKET } from './correction.ts';
 
 export interface EditionPorts {
   readonly corrections: CorrectionArchive;
@@ -92,14 +94,41 @@ export async function loadFigures(
   throw new DocketError('archive.corrupt', `The stored figures of run ${run.id} belong to another run.`);
 }
 
+type Numbers = Pick<ReplacedEdition, 'edition' | 'automatic'>;
+
+/** The decision that the run sends a corrected edition. */
+const decisionFor = (run: string, events: readonly CorrectionEvent[]) =>
+  events.flatMap((event) => (event.type === 'sent' && event.run === run ? event : []))[0];
+
+/** Of the edition that is sent by this decision. */
+const nextNumbers = ({ edition, automatic }: Numbers, decision: { readonly by: string } | undefined): Numbers => ({
+  edition: edition + 1,
+  automatic: automatic + (decision?.by === DOCKET ? 1 : 0),
+});
+
+/** Which edition a run is. Older manifests do not say it: it is counted along `corrects` to the first edition. */
+async function numbersOf(
+  run: RunRef,
+  { corrects }: Pick<Manifest, 'corrects'>,
+  ports: Pick<EditionPorts, 'archive' | 'corrections'>,
+): Promise<Numbers> {
+  if (corrects === undefined) return { edition: 1, automatic: 0 };
+  const { edition, automatic } = corrects;
+  if (edition !== undefined && automatic !== undefined) return { edition, automatic };
+  const before: RunRef = { ...run, id: corrects.run };
+  const published = await ports.archive.peek(before);
+  const numbers = await numbersOf(before, published?.manifest ?? {}, ports);
+  return nextNumbers(numbers, decisionFor(run.id, await ports.corrections.events(before)));
+}
+
 /** Stores figures for the runs of a worker, and finds the edition that a run replaces. */
 export function createEditionStore(ports: EditionPorts): EditionStore {
   const { corrections } = ports;
   const requireReplaced = async ({ id, org, report, corrects }: RunRef & { readonly corrects: string }) => {
     const run: RunRef = { id: corrects, org, report };
     const events = await corrections.events(run);
-    const isDecided = events.some((event) => event.type === 'sent' && event.run === id);
-    const edition = isDecided ? await loadEdition(run, ports) : undefined;
+    const decision = decisionFor(id, events);
+    const edition = decision ? await loadEdition(run, ports) : undefined;
     if (edition === undefined || edition.deliveredAt === null) {
       throw new DocketError('correction.not_found', `Nobody decided that this run replaces the edition ${corrects}.`, {
         where: `${org}/${report}`,
@@ -107,14 +136,15 @@ export function createEditionStore(ports: EditionPorts): EditionStore {
       });
     }
     const figures = await loadFigures(edition, corrections);
-    return { run, figures, at: edition.deliveredAt, recipients: edition.recipients };
+    const { deliveredAt: at, recipients, manifest } = edition;
+    return { run, figures, at, recipients, ...nextNumbers(await numbersOf(run, manifest, ports), decision) };
   };
   return {
     putFigures: ({ id, org, report }, text) => corrections.putFigures({ id, org, report }, text),
     putFile: ({ id, org, report }, bytes) => corrections.putFile({ id, org, report }, bytes),
     replacedBy: async (order) => {
-      const { figures, at, recipients } = await requireReplaced(order);
-      return { figures, at, recipients };
+      const { run: _, ...replaced } = await requireReplaced(order);
+      return replaced;
     },
     filesReplacedBy: async (order) => {
       const { run, figures } = await requireReplaced(order);

@@ -1,0 +1,31 @@
+import { isSamePeriodDays } from '../../deliver/archive/archived-runs.ts';
+import { DOCKET, foldCorrections } from './correction.ts';
+import type { Edition, EditionPorts } from './editions.ts';
+
+/**
+ * How many corrected editions of a report and period Docket sends by itself (`on_correction: send`). A service that answers
+ * now this, now that, would otherwise cause one each day.
+ */
+export const MAX_AUTOMATIC_EDITIONS = 2;
+
+/**
+ * The corrected editions of the report and period that Docket has sent by itself, without those that nobody received. Counted
+ * from the archive alone. Throws `archive.*`.
+ */
+export async function countAutomaticEditions(
+  { run, manifest }: Edition,
+  { corrections, archive }: Pick<EditionPorts, 'corrections' | 'archive'>,
+): Promise<number> {
+  let count = 0;
+  for (const { run: other, lastEvent } of await corrections.list()) {
+    if (lastEvent === 0 || other.org !== run.org || other.report !== run.report) continue;
+    const sent = foldCorrections(other, await corrections.events(other)).filter(
+      ({ state, decision, ended }) => state === 'sent' && decision?.by === DOCKET && !ended,
+    );
+    if (sent.length === 0) continue;
+    const of = other.id === run.id ? manifest : (await archive.peek(other))?.manifest;
+    if (of !== undefined && isSamePeriodDays(of.period, manifest.period)) count += sent.length;
+  }
+  // Runs of before may have left the archive.
+  return Math.max(count, manifest.corrects?.automatic ?? 0);
+}
