@@ -116,7 +116,7 @@ function createOrder({ definition, settings, period, deliver }: InlineRunRequest
     at: now,
     ...(period === undefined ? {} : { period }),
     deliver: deliver !== false,
-    ...(deliver === false ? {} : { by: deliver.by }),
+    ...(deliver === false ? {} : { by: deliver.by, again: deliver.again }),
     now,
   });
 }

@@ -12,7 +12,12 @@ import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.
 import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
 import { createMarkerCheck, markerCheckedStorage } from '../deliver/archive/storage/marker-check.ts';
 import { s3Storage } from '../deliver/archive/storage/s3-storage.ts';
+import { archiveClaims } from '../deliver/claims/archive-claims.ts';
+import type { PeriodClaims } from '../deliver/claims/claim.ts';
+import { redisClaims } from '../deliver/claims/redis-claims.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { RETENTION_DAYS } from '../redis/keys.ts';
 import type { RunStore } from '../run/run-record.ts';
 import {
   type DeploymentIdentity,
@@ -25,6 +30,7 @@ import {
   findDeliveredInRecords,
   firstFound,
 } from '../services/runs/already-delivered.ts';
+import { createPeriodClaims } from '../services/runs/period-claims.ts';
 
 /** The archive of `DOCKET_ARCHIVE` and its storage. */
 export interface OpenArchive {
@@ -131,3 +137,26 @@ export function composeFindDelivered(
     findDeliveredInArchive(openArchive(context, scope).storage, context.log),
   ]);
 }
+
+/**
+ * The claims of periods, in Redis and the archive. Undefined with `DOCKET_REPEAT=allow`.
+ *
+ * @param redis the records and the Redis of the workers; absent for a run without them
+ * @param find as of `composeFindDelivered`
+ */
+export const composeClaims = (
+  { clock }: Pick<AppContext, 'clock'>,
+  storage: ArchiveStorage,
+  find: FindEarlierDelivery | undefined,
+  redis?: { readonly client: RedisClient; readonly prefix: string; readonly runs: Pick<RunStore, 'get'> },
+): PeriodClaims | undefined =>
+  find &&
+  createPeriodClaims({
+    stores: [
+      ...(redis ? [redisClaims(redis.client, { prefix: `${redis.prefix}:`, ttlDays: RETENTION_DAYS })] : []),
+      archiveClaims(storage),
+    ],
+    runs: redis?.runs,
+    find,
+    clock,
+  });

@@ -22,7 +22,7 @@ import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
 import { createEditionStore } from '../services/corrections/editions.ts';
 import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
 import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
-import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
+import { composeClaims, composeFindDelivered, openArchive, openIdentity } from './archive.ts';
 import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
 import { openRunStores } from './store.ts';
 
@@ -83,6 +83,8 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   const reviews = createReviewArchive(opened.storage, reviewEventSchema, opened.signing?.events);
   const corrections = correctionArchive(opened.storage, opened.signing?.events);
   const editions = createEditionStore({ corrections, archive: opened.archive, ledger });
+  const findDelivered = composeFindDelivered(app, { runs, ledger }, scope);
+  const claims = composeClaims(app, opened.storage, findDelivered, { client: redis, prefix: DEFAULT_KEY_PREFIX, runs });
   const ports = {
     runs,
     definitions,
@@ -94,9 +96,9 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   return {
     redis,
     archive,
-    stores: { archive, reviews, editions, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
+    stores: { archive, reviews, editions, ledger, claims, sentFigures: redisLastSentFigures(redis, { prefix }) },
     assertLedgerWritable: async () => {},
-    findDelivered: composeFindDelivered(app, { runs, ledger }, scope),
+    findDelivered,
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),
   };
 }
@@ -104,10 +106,12 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
 function withoutRedis(app: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
   const { storage } = openArchive(app, scope);
   const { storage: ledgerStorage } = openArchive(app, scope, archiveOnlyIdentity(storage, app.clock));
+  const findDelivered = app.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, app.log);
+  const claims = composeClaims(app, ledgerStorage, findDelivered);
   return {
     redis: undefined,
     archive: out,
-    stores: { archive: out, ledger: fileLedger(ledgerStorage, order) },
+    stores: { archive: out, ledger: fileLedger(ledgerStorage, order), claims },
     assertLedgerWritable: async () => {
       const { ok, detail } = await storage.probe();
       if (ok) return;
@@ -116,7 +120,7 @@ function withoutRedis(app: AppContext, order: RunOrder, out: Archive, scope: Sco
         next: 'Set DOCKET_ARCHIVE to a writable one, or use --no-deliver.',
       });
     },
-    findDelivered: app.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, app.log),
+    findDelivered,
     execute: (_frozen, context, work) => work(context),
   };
 }

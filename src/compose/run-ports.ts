@@ -13,6 +13,7 @@ import type { Archive } from '../deliver/archive/archive.ts';
 import { inlineArchive } from '../deliver/archive/inline-archive.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
+import type { PeriodClaims } from '../deliver/claims/claim.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import { memoryLedger } from '../deliver/ledger/memory-ledger.ts';
@@ -47,6 +48,8 @@ interface RunStores {
   readonly sharedAnswers: ResponseCache;
   readonly catalogs: CatalogCache;
   readonly ledger: Ledger;
+  /** Absent: repeated deliveries are allowed. */
+  readonly claims?: PeriodClaims | undefined;
   readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
   /** Absent: runs that wait for people fail. */
@@ -83,6 +86,7 @@ export interface DeliveryStores {
   readonly reviews?: Reviews;
   readonly editions?: EditionStore;
   readonly ledger: Ledger;
+  readonly claims?: PeriodClaims | undefined;
   readonly sentFigures?: LastSentFigures;
 }
 
@@ -240,6 +244,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       readings: findReadings(readings, settings.org),
       reviews: stores.reviews,
       ledger: stores.ledger,
+      claims: stores.claims,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,
       maxWaitMs: stores.maxWaitMs,

@@ -55,7 +55,7 @@ import { createReviewContinuer } from '../services/reviews/continue-review.ts';
 import { createReviewSweep } from '../services/reviews/review-sweep.ts';
 import { createEventCutOver } from '../services/reviews/sign-events.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
-import { checkBucket, openArchive } from './archive.ts';
+import { checkBucket, composeClaims, composeFindDelivered, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';
 import { openRunStores, type Store } from './store.ts';
 import type { TracedContext } from './tracing/tracing.ts';
@@ -125,6 +125,11 @@ export async function openWorker(
     sharedAnswers: redisResponseCache(redis, keyPrefix),
     catalogs: redisCatalogCache(redis, { ...keyPrefix, clock }),
     ledger,
+    claims: composeClaims(context, storage, composeFindDelivered(context, { runs, ledger }, scope), {
+      client: redis,
+      prefix,
+      runs,
+    }),
     circuit,
     archive,
     reviews,

@@ -7,6 +7,7 @@ import type { Manifest } from './archive/manifest.ts';
 import { reconcileRow, type VerificationResult } from './attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
 import { outageTracker } from './circuit/outage-tracker.ts';
+import { hasBegun, isBegun, needsClaim } from './claims/claim.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { ArchivedState, DeliveryRow, Receipt } from './ledger/ledger.ts';
 import { sendDecisionFor } from './send-decision.ts';
@@ -29,6 +30,12 @@ export interface DeliverInput extends SendPorts {
   /** Base of relative directory targets; the process' working directory by default. */
   readonly workingDirectory?: string;
   readonly destinations?: DestinationPolicy | undefined;
+  /**
+   * Claims the period for this run. Throws `already_delivered` where another run delivers it. Absent: the claim is not
+   * needed.
+   * @param hasBegun whether this run has delivered something, or may have
+   */
+  readonly claim?: ((hasBegun: () => Promise<boolean>) => Promise<void>) | undefined;
   /** The built-in ones by default. */
   readonly targets?: readonly Target[];
 }
@@ -50,8 +57,8 @@ export interface DeliveryResult {
  * archive first. A failing target does not stop the others. A delivery whose `send_if` was not met is `skipped`. With
  * `on_unknown: resend` an unknown delivery is put back once.
  *
- * Throws `review.not_approved` before anything is sent, whatever led here, for a report that needs approval and has none.
- * Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written; settled
+ * Throws `review.not_approved` before anything is sent, whatever led here, for a report that needs approval and has none;
+ * `already_delivered` likewise where another run has the claim of the period. Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written; settled
  * rows stay settled.
  */
 export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
@@ -63,6 +70,12 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const deliveries = all.filter((delivery) => !isSkipped(delivery));
   if (deliveries.length > 0) assertApproved(input.definition, manifest);
   const archivedStates = await archive.getArchivedStates(published);
+  if (deliveries.some(({ row: { target } }) => needsClaim(target, input.targets))) {
+    await input.claim?.(async () => {
+      const archived = [...archivedStates.values()].some(({ state }) => isBegun(state));
+      return archived || hasBegun(await ledger.list(input.order.id), input.targets);
+    });
+  }
   const outages = outageTracker(clock, circuit);
   const notTried = new Map<string, string>();
   let listed: Promise<readonly DeliveryRow[]> | undefined;

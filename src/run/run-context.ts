@@ -5,6 +5,7 @@ import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
+import type { PeriodClaims } from '../deliver/claims/claim.ts';
 import type { DestinationPolicy } from '../deliver/destination-guard.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
@@ -39,6 +40,8 @@ export interface RunPorts
   /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
   readonly editions?: EditionStore | undefined;
   readonly ledger: Ledger;
+  /** Of several runs of a report and period one delivers; undefined: all do. */
+  readonly claims?: PeriodClaims | undefined;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;
   /** Shared by all workers; absent for inline runs. */

@@ -22,6 +22,8 @@ export interface RunOrderRequest {
   /** Replaces the definition's period. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
+  /** Delivers again what another run has delivered. */
+  readonly again?: boolean | undefined;
   /** The requesting actor; absent for scheduled runs. */
   readonly by?: string;
   /** Absent for users of the shell. */
@@ -45,6 +47,7 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
     ...runPeriodsOf(definition, settings, request.at, request.period),
     digest: definition.digest,
     deliver: request.deliver,
+    ...(request.again === true && { again: true as const }),
     createdAt: request.now,
     deadlineMs: definition.deadline * 1000,
   });

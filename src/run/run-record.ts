@@ -89,6 +89,8 @@ export interface RunOrder {
   readonly deadlineMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is an error. */
   readonly asked?: string;
+  /** Whether it delivers a period again that another run has delivered. Absent where not, and in older records. */
+  readonly again?: true;
   /** The run whose edition this one replaces, for a corrected edition: it goes to those who received that one. */
   readonly corrects?: string;
   /** W3C `traceparent` of the span that opened it, if traces are recorded: all attempts belong to that trace. */

@@ -18,6 +18,7 @@ import { headlineFigures } from '../render/figures/headline-figures.ts';
 import { buildHeadlines } from '../render/figures/headlines.ts';
 import { judgeDataset } from '../render/figures/judge.ts';
 import type { RenderOptions } from '../render/render-files.ts';
+import { claimFor, releaseClaim } from './claim-period.ts';
 import { withCorrection } from './corrections/corrected-edition.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
@@ -91,14 +92,15 @@ async function finalize(
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
   const { settings, signal, observe, lastAttempt, confirmLock } = context;
+  const claim = claimFor(order, ports);
   const { receipts, retryable, outage } = await timedStage(
     'deliver',
     { observe, clock: ports.clock, trace: ports.trace },
     () =>
       deliverAndRecordFigures(published.manifest, ports, () =>
-        deliver({ ...ports, order, definition, settings, published, signal, lastAttempt, observe, confirmLock }),
+        deliver({ ...ports, order, definition, settings, published, signal, lastAttempt, observe, confirmLock, claim }),
       ),
-  );
+  ).finally(() => (context.unrecorded ? releaseClaim(order, ports).catch(() => {}) : undefined));
   const run = context.unrecorded ? undefined : order.id;
   const undelivered = undeliveredError(receipts, run, retryable && !lastAttempt);
   if (undelivered === undefined) return done(toRunResult('done', published, receipts));

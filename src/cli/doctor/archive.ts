@@ -28,9 +28,8 @@ export function evaluateArchiveProbe(
 ): CheckResult {
   if (probe.ok) return ok(probe.detail);
   const remedy = 'Use a store that supports If-None-Match, or a folder.';
-  return needs.length === 0
-    ? warn(probe.detail, remedy)
-    : fail(`${probe.detail}; needed by ${formatSome(needs)}`, remedy);
+  const detail = `${probe.detail}; which of two runs delivers a period is decided in Redis alone`;
+  return needs.length === 0 ? warn(detail, remedy) : fail(`${detail}; needed by ${formatSome(needs)}`, remedy);
 }
 
 /** Names of the reports that need conditional writes: for reviews or corrections. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { DAY_MS, isoInstant } from '../../base/time.ts';
+import { deleteExpiredClaims } from '../claims/archive-claims.ts';
 import { deleteExpiredLedgers } from '../ledger/file-ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
@@ -83,6 +84,9 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
   };
   await deleteExpiredLedgers(storage, retainedSince, (path, thrown) => {
     log.error('Expired ledger could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
+  });
+  await deleteExpiredClaims(storage, retainedSince, (path, thrown) => {
+    log.error('Expired claim could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
   });
   await deleteExpiredReadings(storage, retainedSince, (path, thrown) => {
     log.error('Expired readings could not be deleted from the archive', {

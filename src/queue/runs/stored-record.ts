@@ -33,6 +33,7 @@ const orderSchema = z.object({
   createdAt: epochMsSchema,
   deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
+  again: z.literal(true).exactOptional(),
   corrects: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
 });

@@ -25,7 +25,14 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
   z.object({ ...base, type: z.literal('figures'), figures: sha256Schema }),
   /** A comment's new version. `section` null: on the whole report; `text` null: withdrawn. Markup as typed. */
   z.object({ ...base, type: z.literal('comment'), section: z.string().nullable(), text: z.string().nullable() }),
-  z.object({ ...base, type: z.literal('approve'), content: sha256Schema, reason: z.string() }),
+  z.object({
+    ...base,
+    type: z.literal('approve'),
+    content: sha256Schema,
+    reason: z.string(),
+    /** The period is delivered again. Absent where not, and in older events. */
+    again: z.literal(true).exactOptional(),
+  }),
   z.object({
     ...base,
     type: z.literal('reject'),

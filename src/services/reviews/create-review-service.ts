@@ -185,7 +185,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
         if (refusal !== null) throw notAllowedError(run, 'approve', refusal);
         const repeated = again ? undefined : await deliveredBefore(before, await figuresOf(before));
         if (repeated !== undefined) throw repeated;
-        return { type: 'approve', at: clock.now(), by: who, content, reason };
+        return { type: 'approve', at: clock.now(), by: who, content, reason, ...(again && { again: true as const }) };
       });
       return viewOf(review, by);
     },

@@ -8,6 +8,7 @@ import { kindOfTarget, targetOf } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
 import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { Claim } from '../../deliver/claims/claim.ts';
 import { findLedgerRuns } from '../../deliver/ledger/file-ledger.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
@@ -172,13 +173,15 @@ export const firstFound =
     return undefined;
   };
 
+type Refused = 'opened' | 'approved' | 'sent';
+
 interface RepeatRule {
   /** Undefined: the rule is off. */
   readonly find: FindEarlierDelivery | undefined;
   /** Epoch ms. */
   readonly now: number;
   /** What is refused: `opened` by default. */
-  readonly refused?: 'opened' | 'approved';
+  readonly refused?: Refused;
   readonly targets?: readonly Target[];
 }
 
@@ -207,12 +210,36 @@ export async function repeatedDelivery(
   return earlier && alreadyDeliveredError(query, earlier, now, refused, targets);
 }
 
-function alreadyDeliveredError(
-  { org, report }: ReportPeriod,
+/** The error for a run whose period another run is about to deliver. @param claim of the other run */
+export const beingDeliveredError = (
+  { org, report, period }: ReportPeriod,
+  claim: Pick<Claim, 'run' | 'at'>,
+): DocketError =>
+  new DocketError('already_delivered', `Run ${claim.run.slice(0, 8)} is delivering ${daysOf(period)}.`, {
+    where: `${org}/${report}`,
+    next: nextStep('sent'),
+    delivered: {
+      run: claim.run,
+      period: { ...period },
+      at: new Date(claim.at).toISOString(),
+      people: 0,
+      targets: 0,
+      uncertain: 0,
+    },
+  });
+
+const nextStep = (refused: Refused): string =>
+  `Nothing was ${refused}. To send it again all the same: --again on the command line, \`again: true\` in the API, the box in the form of the page.`;
+
+const daysOf = (period: Period): string => formatPeriod(period).replace(/ \([^()]*\)$/, '');
+
+/** The error for a period that was delivered. @param now epoch ms */
+export function alreadyDeliveredError(
+  { org, report }: Pick<ReportPeriod, 'org' | 'report'>,
   earlier: EarlierDelivery,
   now: number,
-  refused: 'opened' | 'approved',
-  targets: readonly Target[],
+  refused: Refused,
+  targets: readonly Target[] = TARGETS,
 ): DocketError {
   const { run, period, at, sent, uncertain } = earlier;
   const count = (people: boolean): number =>
@@ -222,7 +249,7 @@ function alreadyDeliveredError(
     );
   return new DocketError('already_delivered', describeDelivery(earlier, now, targets), {
     where: `${org}/${report}`,
-    next: `Nothing was ${refused}. To send it again all the same: --again on the command line, \`again: true\` in the API, the box in the form of the page.`,
+    next: nextStep(refused),
     delivered: {
       run,
       period: { ...period },
@@ -240,7 +267,6 @@ function describeDelivery(
   now: number,
   targets: readonly Target[],
 ): string {
-  const days = formatPeriod(period).replace(/ \([^()]*\)$/, '');
   const known = joinWithAnd(
     countedTargets(targets).flatMap(({ kind, audience: { one, many } }) => {
       const count = sent[kind];
@@ -252,7 +278,7 @@ function describeDelivery(
     known === ''
       ? `may have gone to ${uncertainly}`
       : `went to ${known}${uncertain === 0 ? '' : `, and perhaps to ${uncertainly},`}`;
-  return `${days} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
+  return `${daysOf(period)} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
 }
 
 const formatCount = (count: number, [one, many]: readonly [string, string]): string =>

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { sha256 } from '../../base/sha256.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { assertPeriodAllowed } from '../../definitions/periods/assert-period.ts';
@@ -11,6 +10,7 @@ import type { Definition, PeriodSpec } from '../../definitions/schema/report-def
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import { requestFingerprint } from '../../run/request-fingerprint.ts';
 import { createRunOrder } from '../../run/run-order.ts';
 import type { RunOrder, RunRecord } from '../../run/run-record.ts';
 import type { AuditEntry, AuditLog } from '../audit-log.ts';
@@ -98,6 +98,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       at: scheduled ? slot.scheduled : now,
       ...(request.period === undefined ? {} : { period: request.period }),
       deliver: request.deliver,
+      again: request.again,
       ...(request.by === undefined ? {} : { by: request.by }),
       ...(request.bySubject === undefined ? {} : { bySubject: request.bySubject }),
       now,
@@ -164,13 +165,3 @@ function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: Org
     });
   }
 }
-
-/**
- * Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. `unfinished` permits a
- * request, and changes nothing in its run.
- */
-const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string => {
-  const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
-  // `again` is absent where false: the fingerprint is then that of an older version.
-  return sha256(JSON.stringify([days, deliver, ...(again ? [{ again }] : [])])).slice(0, 32);
-};

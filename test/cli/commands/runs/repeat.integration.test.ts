@@ -10,6 +10,7 @@ import { createMailCatcher, type MailCatcher } from '../../../../src/demo/mail-c
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { jobsFolder } from '../../../support/jobs-folder.ts';
 import { runCommand } from '../../../support/run-command.ts';
+import { scriptedSmtp } from '../../../support/smtp-script.ts';
 
 const runSchema = z.object({ run: z.string(), state: z.string(), files: z.array(z.looseObject({ path: z.string() })) });
 const refusalSchema = z.object({
@@ -205,6 +206,35 @@ describe('a report that was delivered for its period before', () => {
       const ended = await runCommand(['run', 'acme/folder', '--json'], { env: given, cwd: folder });
       expect(ended.code, ended.stderr).toBe(0);
     }
+  });
+
+  test.each([
+    ['with Redis', () => onRedis()],
+    ['without Redis', () => env],
+  ])('is sent once by two commands at the same moment, %s', async (_, environment) => {
+    const ended: Awaited<ReturnType<typeof run>>[] = [];
+    const left = await sentBy(
+      async () => void ended.push(...(await Promise.all(['a', 'b'].map((out) => run(environment(), '--out', out))))),
+    );
+    expect(left).toBe(2);
+    expect(ended.map(({ code }) => code).sort(), JSON.stringify(ended)).toEqual([0, 2]);
+    const lost = ended.find(({ code }) => code === 2);
+    expect(refusalSchema.parse(JSON.parse(lost?.stdout ?? '')).error.code).toBe('already_delivered');
+    // Both insist.
+    expect(await sentBy(() => Promise.all(['c', 'd'].map((out) => run(environment(), '--again', '--out', out))))).toBe(
+      4,
+    );
+  });
+
+  test.each([
+    ['with Redis', () => onRedis()],
+    ['without Redis', () => env],
+  ])('is sent by the next command where everything was refused, %s', async (_, environment) => {
+    const refusing = await scriptedSmtp({ RCPT: { say: '550 5.1.1 Unknown' } });
+    onTestFinished(() => refusing.close());
+    const first = await run({ ...environment(), SMTP_URL: refusing.url });
+    expect(JSON.parse(first.stdout)).toMatchObject({ error: { code: 'deliver.target_refused' } });
+    expect(await sentBy(() => made(environment()))).toBe(2);
   });
 
   test('prompts on a terminal, and sends nothing without a yes', async () => {

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { epochMsSchema } from '../../base/time.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import { kindOfTarget } from '../../definitions/schema/kinds.ts';
+import type { PeriodDays } from '../archive/archived-runs.ts';
+import type { DeliveryRow, DeliveryState } from '../ledger/ledger.ts';
+import { TARGETS } from '../targets/registry.ts';
+import type { Target } from '../targets/target.ts';
+
+/** What one run at a time may deliver. */
+export interface ClaimedPeriod {
+  readonly org: string;
+  readonly report: string;
+  readonly period: PeriodDays;
+}
+
+/** The right of a run to deliver a report for a period. */
+export interface Claim {
+  readonly run: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** The run has ended and has delivered nothing: any run may claim the period. */
+  readonly released?: true | undefined;
+  /** Runs whose claims this one has taken over, the newest first. */
+  readonly replaces?: readonly Pick<Claim, 'run' | 'at'>[] | undefined;
+}
+
+export interface StoredClaim extends Claim {
+  /** Identifies what is stored, for `ClaimStore.write`. */
+  readonly version: string;
+}
+
+/** A store of claims. Throws `redis.unreachable`, `archive.unreachable`, `archive.unwritable`. */
+export interface ClaimStore {
+  read(of: ClaimedPeriod): Promise<StoredClaim | undefined>;
+  /**
+   * Stores the claim if `before` is still what is stored, in one step. May be repeated after a lost reply.
+   * @param before the result of `read`
+   * @returns false where another process has written since
+   */
+  write(of: ClaimedPeriod, claim: Claim, before: StoredClaim | undefined): Promise<boolean>;
+}
+
+/** Loose: a newer version may have written more fields. */
+const storedSchema = z.looseObject({
+  run: z.string(),
+  at: epochMsSchema,
+  released: z.literal(true).optional(),
+  replaces: z.array(z.object({ run: z.string(), at: epochMsSchema })).optional(),
+});
+
+/** `by` identifies this write: after a lost reply the content shows whose it is. */
+export const claimText = ({ org, report, period: { from, to, timezone } }: ClaimedPeriod, claim: Claim): string =>
+  `${JSON.stringify({ org, report, period: { from, to, timezone }, ...claim, by: randomUUID() })}\n`;
+
+/** A claim that cannot be read is as old as can be: it is replaced, unless the period was delivered. */
+export function parseClaim(text: string, version: string): StoredClaim {
+  try {
+    const { run, at, released, replaces } = storedSchema.parse(JSON.parse(text));
+    return { run, at, released, replaces, version };
+  } catch {
+    return { run: 'unreadable', at: 0, version };
+  }
+}
+
+/** Whether a delivery to the target reaches an audience. Folders and notices do not: they need no claim. */
+export const needsClaim = (target: string, targets: readonly Target[] = TARGETS): boolean =>
+  targets.some(({ kind, audience }) => audience !== undefined && kindOfTarget(target) === kind);
+
+const BEGUN: ReadonlySet<DeliveryState> = new Set<DeliveryState>(['sent', 'sending', 'unknown']);
+
+/** Whether a delivery in this state has arrived, or may have. */
+export const isBegun = (state: DeliveryState): boolean => BEGUN.has(state);
+
+/**
+ * Whether the run has delivered something, may have, or a person decided to send one of its deliveries again. Such a run
+ * goes on without the claim that another run may have taken over meanwhile.
+ */
+export const hasBegun = (
+  rows: readonly Pick<DeliveryRow, 'target' | 'state' | 'decisions'>[],
+  targets?: readonly Target[],
+): boolean =>
+  rows.some(
+    ({ target, state, decisions }) =>
+      needsClaim(target, targets) && (isBegun(state) || decisions.some(({ to }) => to === 'pending')),
+  );
+
+/** Claims the periods of runs. */
+export interface PeriodClaims {
+  /**
+   * Claims the period for the run, or finds its own claim. Throws `already_delivered` where another run has the claim, or
+   * has delivered since the run was opened, unless the run insists.
+   * @param insists called only where it matters; true: the run delivers all the same, and takes over the claim
+   */
+  acquire(run: ClaimingRun, insists: () => Promise<boolean>): Promise<void>;
+  /** Releases the run's own claim. Call it for a run without a record, once it has ended without delivering anything. */
+  release(run: ClaimingRun): Promise<void>;
+}
+
+export interface ClaimingRun extends ClaimedPeriod {
+  readonly id: string;
+  readonly period: Period;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}

@@ -1,0 +1,31 @@
+import { sha256 } from '../base/sha256.ts';
+import { DAY_MS } from '../base/time.ts';
+import { NAMED_PERIODS, type PeriodSpec } from '../definitions/periods/period-spec.ts';
+import type { RunOrder } from './run-record.ts';
+
+export interface FingerprintedRequest {
+  readonly period?: PeriodSpec | undefined;
+  readonly deliver: boolean;
+  readonly again?: boolean | undefined;
+}
+
+/**
+ * Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. `unfinished` permits a
+ * request, and changes nothing in its run.
+ */
+export function requestFingerprint({ period, deliver, again = false }: FingerprintedRequest): string {
+  const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
+  // `again` is absent where false: the fingerprint is then that of an older version.
+  return sha256(JSON.stringify([days, deliver, ...(again ? [{ again }] : [])])).slice(0, 32);
+}
+
+/** Whether the run was requested with `again`. An order of version 0.2.0 or older says it in its fingerprint only. */
+export function isRequestedAgain({ again, asked, deliver, period }: RunOrder): boolean {
+  if (again === true || asked === undefined) return again === true;
+  const { from, to } = period;
+  const days = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
+  const [months, weeks] = [Math.round(days / 30.44), Math.round(days / 7)];
+  const lasts = [`last_${days}_days`, `last_${weeks}_weeks`, `last_${months}_months`] as const;
+  const specs: readonly (PeriodSpec | undefined)[] = [undefined, { from, to }, ...NAMED_PERIODS, ...lasts];
+  return specs.some((spec) => requestFingerprint({ period: spec, deliver, again: true }) === asked);
+}
