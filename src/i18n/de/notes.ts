@@ -172,7 +172,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `Keine Veränderung ist angegeben ${to.all(reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`))}.`,
     unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
     provisional: ({ labels }) =>
-      `Keine Veränderung ist angegeben für ${to.all(labels)}: Werte vergangener Zeiträume ändern sich noch mit jeder Entscheidung.`,
+      `Keine Veränderung ist angegeben für ${to.all(labels)}: Werte vergangener Zeiträume ändern sich noch, wenn weitere Fälle enden.`,
     to_date_from: ({ label, first }) =>
       `Für ${label} liegen Daten ab ${day(first)} vor: Der Wert seit Beginn zählt erst ab dann.`,
     unknown_unit: ({ label, unit }) => `${label} ist in ${quoted(unit)} angegeben und wird unverändert gezeigt.`,

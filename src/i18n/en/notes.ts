@@ -146,7 +146,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `No change is shown ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join(', nor ')}.`,
     unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
     provisional: ({ labels }) =>
-      `No change is shown for ${to.all(labels)}: figures of past periods still change as cases are decided.`,
+      `No change is shown for ${to.all(labels)}: figures of past periods still change as more cases come to an end.`,
     to_date_from: ({ label, first }) => `${label} has data from ${first}: the figure to date begins there.`,
     unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
     list_changed: ({ counts, seen }) =>

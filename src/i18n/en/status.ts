@@ -70,7 +70,7 @@ export const status = (to: LocaleFormatters) => {
     /** Sentences of a Table Schema without their full stop. */
     schema: {
       status:
-        'Whether the figure meets its target: on_target, watch, breached, undefined (no figure); empty without a target',
+        'Whether the figure meets its target: on_target, watch, breached, undefined (no figure, or one that cannot be right); empty without a target',
     },
   };
 };

@@ -383,3 +383,22 @@ describe('figures that are the same as those they are compared with', () => {
     );
   });
 });
+
+describe('a total that is no sum of its rows', () => {
+  const DISTINCT = 'screening.profiles_hit';
+  const OPEN = 'alerts.open';
+  const hits: SectionInput = { id: 'a', metrics: [DISTINCT], granularity: 'week', totals: true };
+  const open: SectionInput = { id: 'a', metrics: [OPEN], totals: true };
+
+  test.each<[string, SectionInput, string, number | null]>([
+    ['a distinct count below that of a week', hits, DISTINCT, 1],
+    ['a distinct count above that of all weeks together', hits, DISTINCT, 1e6],
+    ['a current count that is not its only row', open, OPEN, 1e6],
+  ])('%s is marked', async (_, section, metric, value) => {
+    expect(incomplete(await fetched(section))).toEqual([]);
+    service.tell({ report: inTotals(metric, value) });
+    const dataset = await fetched(section);
+    expect(incomplete(dataset).map(({ code }) => code)).toEqual(['total_mismatch']);
+    expect(tableOf(dataset).wrong).toEqual([{ metric, at: 'column' }]);
+  });
+});

@@ -10,12 +10,14 @@ import { silentLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
 import { composeDecisionService } from '../../../src/compose/decisions.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
+import type { Archive, PublishedManifest } from '../../../src/deliver/archive/archive.ts';
 import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
+import type { Judgement } from '../../../src/fetch/dataset.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
 import { type NoticeOutbox, redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
@@ -40,6 +42,20 @@ afterEach(async () => {
   await redis.quit();
 });
 
+/** An archive with the manifest of a published run, as far as notices read it. */
+const judgedArchive = (archive: Archive, judgements: () => readonly Judgement[] | undefined): Archive => ({
+  ...archive,
+  peek: async (order) => {
+    const found = judgements();
+    if (found === undefined) return archive.peek(order);
+    return { folder: '', manifest: { judgements: found, incomplete: [] } } as unknown as PublishedManifest;
+  },
+  getArchivedStates: async () => new Map(),
+  putAttempt: async () => {},
+  getMessage: async () => undefined,
+  putMessage: async () => {},
+});
+
 const OWNER = 'compliance-ops@acme.example';
 
 describe('the owner of a run that ended badly', () => {
@@ -53,11 +69,14 @@ describe('the owner of a run that ended badly', () => {
   let mailer: Mailer | undefined;
   let runs: RedisRunStore;
   let settings: OrgSettings;
+  /** Of the run's published manifest; absent: the archive has none. */
+  let judgements: readonly Judgement[] | undefined;
   /** Ms that have gone by in between. */
   let ahead: number;
 
   beforeEach(async () => {
     ahead = 0;
+    judgements = undefined;
     folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
     mail = await createMailCatcher(join(folder, 'mailbox'));
     smtp = mail.url;
@@ -84,7 +103,7 @@ describe('the owner of a run that ended badly', () => {
       frozenOf: async () => ({ ...report, settings }),
       mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
       ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
-      archive: directoryArchive(join(folder, 'archive')),
+      archive: judgedArchive(directoryArchive(join(folder, 'archive')), () => judgements),
       clock: { now: () => systemClock.now() + ahead, sleep: async () => {} },
       log: silentLog,
       observe: () => {},
@@ -125,6 +144,38 @@ describe('the owner of a run that ended badly', () => {
     await notices.retryPending();
     expect(await noticeOutbox.list()).toEqual([]);
     expect(mail.messages()).toEqual([]);
+  });
+
+  test.each([
+    ['cannot be right', true, 1],
+    ['can be right', undefined, 0],
+  ] as const)('is told of a delivered run whose judged figure %s', async (_, wrong, messages) => {
+    const told = new DocketError('run.incomplete', 'A figure cannot be right: kpis: 1 figure.').toJSON();
+    await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
+    await runs.update(order.id, { state: 'done', error: null });
+    judgements = [
+      {
+        section: 'kpis',
+        metric: 'rfis.overdue',
+        bucket: null,
+        group: null,
+        figure: -5,
+        status: 'undefined',
+        target: 0,
+        wrong,
+      },
+    ];
+    const id = deliveryId(order.id, '0-email', 'board@acme.example');
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const row = { id, run: order.id, org: 'demo', report: 'weekly-kpi', target: '0-email' };
+    await ledger.open({ ...row, recipient: 'board@acme.example' }, 1);
+    // The process died before it sent the notice.
+    await notices.enqueue(order, told);
+    await notices.retryPending();
+    await notices.retryPending();
+    expect(mail.messages()).toHaveLength(messages);
+    for (const { path } of mail.messages()) expect(await readFile(path, 'utf8')).toMatch(/^Subject: Wrong figures: /m);
+    expect(await noticeOutbox.list()).toEqual([]);
   });
 
   test('a notice that a dead process has left of a run that is done after all is unknown, once nobody can be sending it', async () => {
