@@ -53,7 +53,7 @@ const judgedArchive = (archive: Archive, judgements: () => readonly Judgement[] 
   getArchivedStates: async () => new Map(),
   putAttempt: async () => {},
   getMessage: async () => undefined,
-  putMessage: async () => {},
+  putMessage: async () => '',
 });
 
 const OWNER = 'compliance-ops@acme.example';
