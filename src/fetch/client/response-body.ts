@@ -47,19 +47,24 @@ export async function readBody(
  * Parses and validates the body. Throws `api.unreadable` with the first paths that violate the contract.
  *
  * @param redact removes whole secrets only, so that no other text changes
+ * @param exactNumbers numbers that a double would round become texts
  */
 export function parseResponse<Schema extends z.ZodType>(
   bytes: Buffer,
   contentType: string | undefined,
   schema: Schema,
-  { where, redact }: { readonly where: string; readonly redact: Redact },
+  {
+    where,
+    redact,
+    exactNumbers = false,
+  }: { readonly where: string; readonly redact: Redact; readonly exactNumbers?: boolean },
 ): z.output<Schema> {
   if (contentType !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(contentType)) {
     throw unreadable(where, 'a JSON response', `${truncateId(contentType)} (${bytes.length} bytes)`);
   }
   let json: unknown;
   try {
-    json = parseUntrustedJson(bytes, containsSecret(bytes, redact) ? redact : undefined);
+    json = parseUntrustedJson(bytes, containsSecret(bytes, redact) ? redact : undefined, { exactNumbers });
   } catch {
     // Without the cause, whose message quotes the body.
     throw unreadable(where, 'valid JSON', `${bytes.length} bytes of invalid JSON`);

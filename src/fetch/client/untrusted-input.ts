@@ -14,8 +14,13 @@ const CLOSE = 0x7d;
  * Parses untrusted JSON like `JSON.parse`, with limited depth and without our secrets. Throws a `SyntaxError`.
  *
  * @param redact applied to every string and name after unescaping; omit it if none has a secret
+ * @param exactNumbers numbers that a double would round become texts
  */
-export function parseUntrustedJson(bytes: Buffer, redact?: Redact): unknown {
+export function parseUntrustedJson(
+  bytes: Buffer,
+  redact?: Redact,
+  { exactNumbers = false }: { readonly exactNumbers?: boolean } = {},
+): unknown {
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
@@ -24,9 +29,40 @@ export function parseUntrustedJson(bytes: Buffer, redact?: Redact): unknown {
     else if ((byte | BRACKET_CASE_BIT) === CLOSE) depth -= 1;
     if (depth > MAX_DEPTH) throw new SyntaxError(`nested in more than ${MAX_DEPTH} levels`);
   }
-  const value: unknown = JSON.parse(bytes.toString('utf8'));
+  const text = bytes.toString('utf8');
+  const rounded: unknown = JSON.parse(text);
+  // Only of valid JSON: the search for texts would be slow in others.
+  const value: unknown = exactNumbers && MANY_DIGITS.test(text) ? JSON.parse(quoteInexactNumbers(text)) : rounded;
   return redact === undefined ? value : redactDeep(value, redact);
 }
+
+/** A text, which is skipped, or a number of JSON. */
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+/** Numbers of at most 15 digits survive as doubles. */
+const MANY_DIGITS = /[\d.]{16}/;
+const MAX_DIGITS = 1000;
+
+/** Valid JSON with texts in place of the numbers that a double would round, so that no digit is lost. */
+const quoteInexactNumbers = (json: string): string =>
+  json.replace(TEXT_OR_NUMBER, (token) => (token.startsWith('"') || isExact(token) ? token : `"${token}"`));
+
+function isExact(token: string): boolean {
+  const value = Number(token);
+  // Numbers out of range are refused later.
+  if (!Number.isFinite(value)) return true;
+  if (!/[.eE]/.test(token)) return Number.isSafeInteger(value);
+  // No double has as many digits; the expressions below would be slow.
+  if (token.length > MAX_DIGITS) return false;
+  return digitsOf(token) === digitsOf(String(value));
+}
+
+/** The significant digits of a number: without sign, point, exponent, and zeros at the beginning and the end. */
+const digitsOf = (number: string): string =>
+  number
+    .replace(/[eE].*$/, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+/, '')
+    .replace(/0+$/, '');
 
 /** Characters scanned at once: their decoded forms take several times the memory. */
 const SCAN_CHUNK_CHARS = 64 * 1024;

@@ -322,6 +322,46 @@ describe('a refusal', () => {
     expect(records).toEqual([{ id: 1, '[secret]': '[secret] x', note: 'Cookie: consent' }]);
   });
 
+  test.each([
+    ['9007199254740993', '9007199254740993'],
+    ['-12345678901234567890', '-12345678901234567890'],
+    ['18014398509481984', '18014398509481984'],
+    ['0.12345678901234567891', '0.12345678901234567891'],
+    ['1.00000000000000000001e3', '1.00000000000000000001e3'],
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['0.1', 0.1],
+    ['0.10000000000000000', 0.1],
+    ['-0.1234567890123456', -0.123_456_789_012_345_6],
+    ['1e22', 1e22],
+    ['"\\"9007199254740993, 1"', '"9007199254740993, 1'],
+  ])('a field of a list that is written %s keeps its digits', async (written, value) => {
+    server.behave((_request, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(`{"count": 1, "next": null, "results": [{"id": 1, "external": ${written}, "list": [${written}]}]}`),
+    );
+    const { records } = await client().listPage({ org: 1, list: 'profiles' }, null, signal());
+    expect(records[0]?.external).toEqual(value);
+  });
+
+  test('digits cannot turn a page that is invalid into a valid one', async () => {
+    for (const broken of [
+      '01234567890123456789',
+      '12345678901234567890.',
+      '1234567890123456789012e',
+      '+12345678901234567890',
+    ]) {
+      server.behave((_request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"count": 1, "next": null, "results": [{"id": 1, "external": ${broken}}]}`),
+      );
+      expect((await failure(client().listPage({ org: 1, list: 'profiles' }, null, signal()))).code).toBe(
+        'api.unreadable',
+      );
+    }
+  });
+
   test('cannot smuggle control characters into a terminal', async () => {
     server.behave(json({ detail: 'a\u001b[2Jb\nc', code: 'x\u001b[31m\n', correlation_id: 'c\u009b2J' }, 422));
     const error = await failure(client().report('current', REQUEST, signal()));
