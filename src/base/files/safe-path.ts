@@ -1,5 +1,6 @@
 import { DocketError } from '../error.ts';
 import { stripInvisible } from '../text/bidi.ts';
+import { wholeWords } from '../text/cut-text.ts';
 import { renderTemplate, type TemplateVariables } from '../text/template.ts';
 
 const MAX_CHARACTERS = 120;
@@ -34,7 +35,7 @@ const truncateStem = (stem: string, extension: string): string => {
     length += [...segment].length;
     result += segment;
   }
-  return result;
+  return wholeWords(stem, result) || result;
 };
 
 /** A file name from any text that is valid on Windows, macOS and Linux, in mail clients and archives. */

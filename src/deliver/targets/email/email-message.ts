@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { DocketError } from '../../../base/error.ts';
 import { sha256 } from '../../../base/sha256.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
+import { cutAtWord } from '../../../base/text/cut-text.ts';
 import { headerText } from '../../../base/text/email-subject.ts';
 import { asciiLowerCase } from '../../../base/text/fold.ts';
 import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts';
@@ -12,6 +13,8 @@ import { type DkimKey, signMessage } from './dkim.ts';
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
+/** Of a subject before it is cut at a word. */
+const MAX_UNCUT_SUBJECT_LENGTH = 2 * MAX_SUBJECT_LENGTH;
 const MAX_NAME_LENGTH = 100;
 
 export interface Attachment {
@@ -95,7 +98,7 @@ export function listIdOf({ org, report }: EmailParts['list'], from: string): str
 
 /** The name of a sender or recipient as a header may have it; undefined where nothing of it is visible. */
 function displayName(name: string | undefined): string | undefined {
-  const shown = name === undefined ? '' : oneLine(headerText(name), MAX_NAME_LENGTH);
+  const shown = name === undefined ? '' : oneLine(cutAtWord(oneLine(headerText(name)), MAX_NAME_LENGTH));
   return shown === '' ? undefined : shown;
 }
 
@@ -209,7 +212,7 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const { encodeWord } = await import('nodemailer/lib/mime-funcs');
   const name = displayName(parts.fromName);
-  const subject = oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH);
+  const subject = oneLine(cutAtWord(oneLine(headerText(parts.subject), MAX_UNCUT_SUBJECT_LENGTH), MAX_SUBJECT_LENGTH));
   const nameWord = name === undefined ? undefined : headerWord(name, boundary, 'from');
   const subjectWord = headerWord(subject, boundary, 'subject');
   const message = new MailComposer({

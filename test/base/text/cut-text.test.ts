@@ -1,0 +1,43 @@
+import PostalMime from 'postal-mime';
+import { expect, test } from 'vitest';
+import { safeFileName } from '../../../src/base/files/safe-path.ts';
+import { cutAtWord } from '../../../src/base/text/cut-text.ts';
+import { buildEmail } from '../../../src/deliver/targets/email/email-message.ts';
+
+test.each([
+  ['a figure', 'Profiles created: 34,300', 22, 'Profiles created…'],
+  ['a figure with a no-break space', 'Profiles created: 34\u00a0300 now', 23, 'Profiles created…'],
+  ['a figure alone', '123456789', 5, '…'],
+  ['a grapheme', '👩‍👩‍👧‍👧👩‍👩‍👧‍👧👩‍👩‍👧‍👧', 30, '👩‍👩‍👧‍👧👩‍👩‍👧‍👧…'],
+  ['nothing', 'Profiles created: 34,300', 24, 'Profiles created: 34,300'],
+  ['nothing between words', 'one two three', 8, 'one two…'],
+])('a text is not cut inside %s', (_, text, max, expected) => {
+  expect(cutAtWord(text, max)).toBe(expected);
+});
+
+test('a long subject ends at a word, wherever the limit is', async () => {
+  for (let at = 0; at < 40; at += 1) {
+    const subject = `${'x'.repeat(160 + at)} created: 34,300 more words to cut ${'y'.repeat(40)}`;
+    const { raw } = await buildEmail({
+      delivery: 'd',
+      run: 'r',
+      from: 'docket@acme.example',
+      list: { org: 'acme', report: 'weekly' },
+      to: 'a@acme.example',
+      subject,
+      text: 'x',
+      attachments: [],
+      date: new Date(0),
+    });
+    const kept = ((await PostalMime.parse(raw)).subject ?? '').replace(/…$/u, '');
+    expect(kept.length).toBeLessThan(200);
+    expect(subject.startsWith(kept)).toBe(true);
+    expect(subject.slice(kept.length)).toMatch(/^[: ]/);
+  }
+});
+
+test('a long file name does not end inside a figure', () => {
+  const stem = `${'word '.repeat(40)}`.slice(0, 110);
+  for (let at = 0; at < 20; at += 1)
+    expect(safeFileName(`${stem}${'a'.repeat(at)} 34300`, '.xlsx')).not.toMatch(/[^0](3|34|343|3430)\.xlsx$/);
+});
