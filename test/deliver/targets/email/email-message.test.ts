@@ -199,7 +199,7 @@ test('removes bidirectional and invisible characters from subjects', async () =>
   ]) {
     expect(await subjectOf(`KPIs ${open}gpj.exe${close} 2026`)).toBe('KPIs gpj.exe 2026');
   }
-  expect(await subjectOf(`\u2068${'a'.repeat(250)}\u2069`)).toMatch(/^a{200}$/);
+  expect(await subjectOf(`\u2068${'a'.repeat(250)}\u2069`)).toMatch(/^a{199}…$/);
 });
 
 test('no input adds a header, a recipient or a part', async () => {
