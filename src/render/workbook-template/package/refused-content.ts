@@ -3,15 +3,15 @@ import type { TemplateProblem } from '../template-problem.ts';
 import { readWorkbook } from '../workbook/read-workbook.ts';
 import { problemOfError } from './invalid-template.ts';
 import { sheetsOfParts } from './refused/locate.ts';
-import { findRefusedFormulas, SUSPICIOUS } from './refused/refused-formulas.ts';
+import { findRefusedFormulas, findVmlFormulas, SUSPICIOUS } from './refused/refused-formulas.ts';
 import { type ExternalLink, linkProblem, readExternalLinks } from './refused/refused-links.ts';
 import { findRefusedRelationships } from './refused/refused-relationships.ts';
 import { findRemotePictures } from './refused/remote-pictures.ts';
 import type { TemplatePackage } from './template-package.ts';
 import { findWorkbookPart } from './workbook-part.ts';
 
-/** Parts besides sheets, tables and the workbook that have formulas: charts, drawings, form controls. */
-const FORMULA_TYPES = /(?:\.chart|\.drawing|chartex|controlproperties)\+xml$/i;
+/** Parts besides sheets, tables and the workbook that have formulas: charts, their shapes, drawings, form controls. */
+const FORMULA_TYPES = /(?:\.chart|\.drawing|chartshapes|chartex|controlproperties)\+xml$/i;
 
 /** Characters at the end of a chunk that are searched again with the next one. */
 const OVERLAP = 16;
@@ -36,9 +36,8 @@ export async function findRefusedContent(pack: TemplatePackage): Promise<Templat
   ]);
   for (const part of pack.parts) {
     const sheet = sheets.get(part);
-    problems.push(
-      ...(await partProblems(pack, part, sheet, withFormulas.has(part) ? { links, unreported } : undefined)),
-    );
+    const hasFormulas = withFormulas.has(part) || isVml(part);
+    problems.push(...(await partProblems(pack, part, sheet, hasFormulas ? { links, unreported } : undefined)));
   }
   for (const link of links) if (unreported.has(link.number)) problems.push(linkProblem(link.what, undefined));
   return eachFileOnce(problems);
@@ -55,6 +54,8 @@ function eachFileOnce(problems: readonly TemplateProblem[]): TemplateProblem[] {
   return [...first.values()];
 }
 
+const isVml = (part: string): boolean => part.toLowerCase().endsWith('.vml');
+
 async function partProblems(
   pack: TemplatePackage,
   part: string,
@@ -63,10 +64,13 @@ async function partProblems(
 ): Promise<readonly TemplateProblem[]> {
   try {
     const suspicious = await readThrough(pack, part);
-    if (formulas !== undefined && suspicious) {
-      return await findRefusedFormulas(pack, part, sheet, formulas.links, formulas.unreported);
+    if (formulas === undefined) return [];
+    const { links, unreported } = formulas;
+    if (isVml(part)) {
+      const inFormulas = findVmlFormulas(await pack.readText(part), sheet, links, unreported);
+      return [...(await findRemotePictures(pack, part, sheet)), ...inFormulas];
     }
-    return part.toLowerCase().endsWith('.vml') ? await findRemotePictures(pack, part, sheet) : [];
+    return suspicious ? await findRefusedFormulas(pack, part, sheet, links, unreported) : [];
   } catch (error) {
     if (!(error instanceof DocketError) || error.code !== 'template.invalid') throw error;
     return [{ ...problemOfError(error), ...(sheet === undefined ? {} : { at: { sheet } }) }];

@@ -62,6 +62,11 @@ describe('a template', () => {
     ['a data type', sheetWith('_xlfn.FIELDVALUE(A1,"Price")'), { sheet: 'Board', cell: 'C7' }],
     ['a workbook of a server', sheetWith("'\\\\host\\share\\[x.xlsx]My data'!$A$1"), { sheet: 'Board', cell: 'C7' }],
     ['a workbook of the web', sheetWith("SUM('https://example.com/[x.xlsx]S'!A1:A9)"), { sheet: 'Board', cell: 'C7' }],
+    ['an imported text', sheetWith('_xlfn.IMPORTTEXT("C:\\a.txt")'), { sheet: 'Board', cell: 'C7' }],
+    ['an imported table', sheetWith('_xlfn.IMPORTCSV("https://example.com/a.csv")'), { sheet: 'Board', cell: 'C7' }],
+    ['DDE of LibreOffice', sheetWith('DDE("soffice","a.ods","A1")'), { sheet: 'Board', cell: 'C7' }],
+    ['an add-in', sheetWith('_xll.BDP("x","PX_LAST")'), { sheet: 'Board', cell: 'C7' }],
+    ['sheets of a workbook by its name', sheetWith('SUM([x.xlsx]Jan:Dec!A1)'), { sheet: 'Board', cell: 'C7' }],
     ['a workbook by its name', sheetWith('1+[x.xlsx]Data!A1'), { sheet: 'Board', cell: 'C7' }],
     ['a name of another workbook', sheetWith("'C:\\x.xlsx'!rate*2"), { sheet: 'Board', cell: 'C7' }],
     [
@@ -108,6 +113,35 @@ describe('a template', () => {
         ...types(['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml']),
         ...onSheet(relationship('rId2', 'drawing', '../drawings/drawing1.xml')),
         'xl/drawings/drawing1.xml': '<x:wsDr><x:sp textlink="[x.xlsx]S!$A$1"/></x:wsDr>',
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a workbook of a server in a shape of a chart',
+      {
+        ...types(
+          ['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml'],
+          ['xl/charts/chart1.xml', 'application/vnd.openxmlformats-officedocument.drawingml.chart+xml'],
+          ['xl/drawings/drawing2.xml', 'application/vnd.openxmlformats-officedocument.drawingml.chartshapes+xml'],
+        ),
+        ...onSheet(relationship('rId2', 'drawing', '../drawings/drawing1.xml')),
+        'xl/drawings/drawing1.xml': '<x:wsDr/>',
+        'xl/drawings/_rels/drawing1.xml.rels': relationships(relationship('rId1', 'chart', '../charts/chart1.xml')),
+        'xl/charts/chart1.xml': '<c:chartSpace/>',
+        'xl/charts/_rels/chart1.xml.rels': relationships(
+          relationship('rId1', 'chartUserShapes', '../drawings/drawing2.xml'),
+        ),
+        'xl/drawings/drawing2.xml': '<c:userShapes><cdr:sp textlink="[x.xlsx]S!$A$1"/></c:userShapes>',
+      },
+      { sheet: 'Board' },
+    ],
+    [
+      'a workbook of a server in a form control of VML',
+      {
+        ...types(['xl/drawings/vmlDrawing1.vml', 'application/vnd.openxmlformats-officedocument.vmlDrawing']),
+        ...onSheet(relationship('rId2', 'vmlDrawing', '../drawings/vmlDrawing1.vml')),
+        'xl/drawings/vmlDrawing1.vml':
+          "<xml><br><x:ClientData><x:FmlaRange>'\\\\h\\[x.xlsx]S'!$A$1:$A$9</x:FmlaRange></x:ClientData></xml>",
       },
       { sheet: 'Board' },
     ],

@@ -29,7 +29,7 @@ const FORMULA_ATTRIBUTES: ReadonlySet<string> = new Set([
 
 /** Functions that load something, run code, or send cells to a service, when the workbook is opened or calculated. */
 const REMOTE_NAMES =
-  'IMAGE|WEBSERVICE|RTD|CALL|REGISTER(?:\\.ID)?|STOCKHISTORY|FIELDVALUE|CUBE[A-Z]+|SQL\\.REQUEST|TRANSLATE|DETECTLANGUAGE|COPILOT|PY';
+  'IMAGE|WEBSERVICE|RTD|DDE|CALL|REGISTER(?:\\.ID)?|STOCKHISTORY|FIELDVALUE|CUBE[A-Z]+|SQL\\.REQUEST|IMPORTTEXT|IMPORTCSV|TRANSLATE|DETECTLANGUAGE|COPILOT|PY|_XLL\\.[\\w.]+';
 const REMOTE_FUNCTION = new RegExp(`(?:^|[^\\w.])(?:_xlfn\\.)?(?:_xlws\\.)?(${REMOTE_NAMES})\\s*\\(`, 'i');
 /**
  * Bytes without any of these hold no refused formula: other workbooks have brackets or a path, or are names in quotation
@@ -40,7 +40,7 @@ export const SUSPICIOUS = new RegExp(`[|\\0\\\\[]|'!|&#|&apos;|<!|<\\?(?!xml\\s)
  * A text, which is skipped, or the prefix of a reference: in quotation marks, or with a workbook in brackets. `[1]Sheet1!A1`,
  * `'[1]My sheet'!A1`, `[1]!name`, `'\\\\host\\[x.xlsx]S'!A1`, `'C:\\x.xlsx'!name`.
  */
-const PREFIX = /"(?:[^"]|"")*"|(?<!\|)'((?:[^']|'')*)'!|(?<![\w.\]\p{L}])(\[[^[\]'"]+\][\p{L}\p{N}_.\\]*)!/gu;
+const PREFIX = /"(?:[^"]|"")*"|(?<!\|)'((?:[^']|'')*)'!|(?<![\w.\]\p{L}])(\[[^[\]'"]+\][\p{L}\p{N}_.\\:]*)!/gu;
 /** No name of a sheet has these. */
 const NO_SHEET = /[[\]\\/]/;
 
@@ -77,6 +77,20 @@ export async function findRefusedFormulas(
   }
   return problems;
 }
+
+/** In VML, which may not be well-formed XML: cells of form controls, areas of camera pictures. */
+const VML_FORMULA = /<(?:\w+:)?Fmla\w+>([^<]*)</gi;
+
+/** As `findRefusedFormulas`, of a VML drawing. */
+export const findVmlFormulas = (
+  text: string,
+  sheet: string | undefined,
+  links: readonly ExternalLink[],
+  unreported: Set<number>,
+): readonly TemplateProblem[] =>
+  [...text.matchAll(VML_FORMULA)].flatMap(([, formula = '']) =>
+    problemsOf(formula.replaceAll('&apos;', "'"), placeOf(sheet, undefined), links, unreported),
+  );
 
 const placeOf = (sheet: string | undefined, cell: string | undefined): TemplateProblem['at'] =>
   sheet === undefined ? undefined : { sheet, ...(cell === undefined ? {} : { cell }) };
