@@ -50,7 +50,7 @@ export function deliveryDiagnostics(
   const timezone = file.timezone ?? settings?.timezone ?? 'Europe/Zurich';
   const context: DiagnosticContext = {
     variables: (name) => sampleVariables(org, report, file.title, timezone, name),
-    severalFiles: makesSeveralFiles(file.outputs, formats),
+    severalFiles: (files) => makesSeveralFiles(file, formats, files),
     allowPrivate: settings?.allow_private === true,
   };
   const located =

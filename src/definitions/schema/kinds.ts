@@ -20,8 +20,8 @@ export type LocatedDiagnostic = DiagnosticText & { readonly path: ValuePath };
 export interface DiagnosticContext {
   /** The variables of a run of the report, for templates; `file` is the name of a file. */
   readonly variables: (file: string) => TemplateVariables;
-  /** Whether every run makes more than one file. */
-  readonly severalFiles: boolean;
+  /** Whether every run makes more than one file for a delivery with this field `files`; undefined: all files. */
+  readonly severalFiles: (files?: readonly string[]) => boolean;
   /** `allow_private` of the organization. */
   readonly allowPrivate: boolean;
 }

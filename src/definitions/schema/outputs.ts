@@ -32,9 +32,29 @@ export function outputFiles(output: Output, formats: readonly FormatSchema[]): r
   return format?.files?.(output as never) ?? [];
 }
 
-/** Whether every run makes more than one file. */
-export const makesSeveralFiles = (
-  outputs: readonly { readonly format: string }[],
+/** What decides how many files a section has. */
+interface FiledSection {
+  readonly layout?: string | undefined;
+  readonly totals?: boolean | undefined;
+}
+
+/**
+ * Whether every run makes more than one of these files.
+ * @param files the field `files` of a delivery: formats, `totals` and `schema`; undefined: all
+ */
+export function makesSeveralFiles(
+  { outputs, sections }: { readonly outputs: readonly Output[]; readonly sections: readonly FiledSection[] },
   formats: readonly FormatSchema[],
-): boolean =>
-  outputs.length > 1 || formats.some(({ format, severalFiles }) => severalFiles && format === outputs[0]?.format);
+  files?: readonly string[],
+): boolean {
+  const several = new Set(formats.flatMap(({ format, severalFiles }) => (severalFiles ? [format] : [])));
+  if (files === undefined) return outputs.length > 1 || outputs.some(({ format }) => several.has(format));
+  const tables = sections.filter(({ layout }) => layout !== 'text').length;
+  const totals = sections.filter((section) => section.totals).length;
+  const counts = outputs.flatMap(({ format }) => [
+    files.includes(format) ? (several.has(format) ? tables : 1) : 0,
+    several.has(format) && files.includes('totals') ? totals : 0,
+    several.has(format) && files.includes('schema') ? tables + totals : 0,
+  ]);
+  return counts.reduce((sum, count) => sum + count, 0) > 1;
+}

@@ -85,6 +85,22 @@ describe('in a report', () => {
     expect(await faultsOf(key, ORG, csv)).toMatchObject([{ expected: 'a key of its own for each file of the report' }]);
   });
 
+  test.each([
+    ['[xlsx]', 0, 0],
+    ['[csv]', 0, 1],
+    ['[totals]', 0, 0],
+    ['[schema]', 1, 1],
+    ['[xlsx, csv]', 1, 1],
+    ['[csv, totals]', 1, 1],
+    ['[csv, schema]', 1, 1],
+  ])('a key may be the same where the delivery takes one file of the report: %s', async (files, ofOne, ofTwo) => {
+    const target = `s3: { bucket: reports, key: "latest", files: ${files} }`;
+    const one = REPORT.replace(/ {2}- id: roster\n( {4}.*\n)+/, '');
+    const faults = [await faultsOf(target, ORG, one), await faultsOf(target)];
+    expect(faults.map(({ length }) => length)).toEqual([ofOne, ofTwo]);
+    for (const { expected } of faults.flat()) expect(expected).toBe('a key of its own for each file of the report');
+  });
+
   test('a key that cannot be filled is one fault, not also one that files share', async () => {
     expect(await faultsOf('s3: { bucket: reports, key: "../x" }')).toHaveLength(1);
   });

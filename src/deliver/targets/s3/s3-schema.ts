@@ -57,7 +57,10 @@ export const s3Schema = (formats: readonly string[]) =>
 export type S3Spec = z.infer<ReturnType<typeof s3Schema>>;
 
 /** Errors of a key template: it cannot be filled, begins with "/", or is the same for all files of a run. */
-export function keyDiagnostics(template: string, context: DiagnosticContext): readonly LocatedDiagnostic[] {
+export function keyDiagnostics(
+  { key: template, files }: Pick<S3Spec, 'key' | 'files'>,
+  context: DiagnosticContext,
+): readonly LocatedDiagnostic[] {
   const path = ['key'];
   const invalid = pathDiagnostics(path, template, context);
   if (invalid.length > 0) return invalid;
@@ -66,7 +69,7 @@ export function keyDiagnostics(template: string, context: DiagnosticContext): re
     const expected = 'a key that does not begin with "/"';
     return [{ path, expected, got: describeValue(template), next: 'remove the "/" in front' }];
   }
-  if (!context.severalFiles || key !== other) return [];
+  if (!context.severalFiles(files) || key !== other) return [];
   return [
     {
       path,

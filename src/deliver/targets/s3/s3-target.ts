@@ -34,7 +34,7 @@ export const s3Target = defineTarget({
   audience: { one: 'S3 bucket', many: 'S3 buckets' },
   attachField: 'files',
   schema: s3Schema,
-  diagnostics: ({ key }, context) => keyDiagnostics(key, context),
+  diagnostics: keyDiagnostics,
   describe: (spec) => ({
     addresses: [objectUrl(spec, spec.key)],
     writes: { template: spec.key, overwrite: spec.overwrite },
