@@ -17,6 +17,8 @@ interface Index {
   /** Entries about the events of reviews and corrections, by their folder. */
   readonly events: Map<string, number[]>;
   readonly cutOvers: number[];
+  /** By the key that an entry names. */
+  readonly signers: Map<string, number[]>;
   /** Serializes reads. */
   lastRead: Promise<unknown>;
 }
@@ -30,9 +32,13 @@ const NONE: IndexedRun = { published: [], all: [] };
 export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
   const indexes = new Map<string, Index>();
 
-  const add = ({ runs, events, cutOvers }: Index, org: string, sequence: number, text: string): void => {
-    const { success, data } = entrySchema.safeParse(unverifiedClaim(text)?.body);
-    if (!success || data.org !== org || data.sequence !== sequence) return;
+  const add = ({ runs, events, cutOvers, signers }: Index, org: string, sequence: number, text: string): void => {
+    const claim = unverifiedClaim(text);
+    const { success, data } = entrySchema.safeParse(claim?.body);
+    if (claim === undefined || !success || data.org !== org || data.sequence !== sequence) return;
+    const signed = signers.get(claim.key);
+    if (signed === undefined) signers.set(claim.key, [sequence]);
+    else signed.push(sequence);
     const subjects = subjectsOf(data);
     if (subjects === 'cutOver') cutOvers.push(sequence);
     else for (const folder of subjects) events.set(folder, [...(events.get(folder) ?? []), sequence]);
@@ -72,6 +78,7 @@ export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
       runs: new Map(),
       events: new Map(),
       cutOvers: [],
+      signers: new Map(),
       lastRead: Promise.resolve(),
     };
     indexes.set(org, index);
@@ -89,6 +96,8 @@ export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
       const { published, all } = (await read(org, from)).runs.get(`${report}/${id}`) ?? NONE;
       return { published: sorted(published), all: sorted(all) };
     },
+    /** All entries of an organization that name this key as their signer. */
+    findSigned: async (org: string, key: string) => sorted((await read(org, 1)).signers.get(key)),
     /** The cut-over entries, and the entries about the events of a folder, from `from` on and possibly earlier ones. */
     findEvents: async (org: string, folder: string, from: number) => {
       const { events, cutOvers } = await read(org, from);

@@ -79,8 +79,14 @@ interface Head {
 /**
  * The signed hash chain of each organization: `<org>/.chain/<sequence>.json`, each entry with the hash of the previous one.
  * @param readKey called once; again after it threw, or for an entry with an unknown key
+ * @param isRetired whether the signer of an entry was retired before it, seen from the current key
  */
-export function openChain(storage: ChainStorage, readKey: () => Promise<SigningKey>, clock: Clock) {
+export function openChain(
+  storage: ChainStorage,
+  readKey: () => Promise<SigningKey>,
+  clock: Clock,
+  isRetired: (org: string, sequence: number, signer: string, current: SigningKey) => Promise<boolean>,
+) {
   const { metadata, location } = storage;
   let opening: Promise<SigningKey> | undefined;
   let publishedKey: string | undefined;
@@ -209,20 +215,23 @@ export function openChain(storage: ChainStorage, readKey: () => Promise<SigningK
     /** Signs the current end of the chain, once a day; undefined where today's checkpoint exists, or there is no chain. */
     checkpoint: (org: string) => serialize(org, () => checkpoint(org)),
     /**
-     * The entry with this sequence; undefined when it is absent. Throws `archive.corrupt` for an invalid signature, and
+     * The entry with this sequence; undefined when it is absent, or its key was retired before. Throws `archive.corrupt` for an invalid signature, and
      * `archive.key_unknown` for an entry that names a key which this process does not have (yet).
      */
     entry: async (org: string, sequence: number): Promise<ChainEntry | undefined> => {
       const text = await textOf(org, sequence);
-      return text === undefined ? undefined : (await verifyEntry(org, sequence, text)).body;
+      if (text === undefined) return undefined;
+      const { body, key } = await verifyEntry(org, sequence, text);
+      return (await isRetired(org, sequence, key, await openKey())) ? undefined : body;
     },
-    /** Entries with these sequences, without the invalid ones. Throws `archive.key_unknown`. */
+    /** Entries with these sequences, without the invalid ones and those of retired keys. Throws `archive.key_unknown`. */
     entries: async function* (org: string, sequences: readonly number[]): AsyncGenerator<ChainEntry> {
       for await (const { sequence, text } of readEntries({ metadata }, org, sequences)) {
         if (text === undefined) continue;
-        const { trusted: keys } = await keyTrusting(org, sequence, text);
-        const read = verifyDocument('chain entry', text, entrySchema, keys);
-        if (typeof read !== 'string' && read.body.org === org && read.body.sequence === sequence) yield read.body;
+        const current = await keyTrusting(org, sequence, text);
+        const read = verifyDocument('chain entry', text, entrySchema, current.trusted);
+        if (typeof read === 'string' || read.body.org !== org || read.body.sequence !== sequence) continue;
+        if (!(await isRetired(org, sequence, read.key, current))) yield read.body;
       }
     },
   };

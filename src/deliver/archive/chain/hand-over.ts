@@ -62,6 +62,37 @@ export function parseHandOver(text: string, parseKeys: (pem: string) => PublicKe
   }
 }
 
+/**
+ * The keys that the given ones follow, by hand-overs.
+ *
+ * @param given trusted keys
+ */
+export function keyLineage(given: PublicKeys, handOvers: readonly HandOver[]) {
+  const trusted = new Map(given);
+  const successors = new Map<string, string>();
+  // One round more for each key that handed over to a key of the round before.
+  for (let before = -1; before < successors.size; ) {
+    before = successors.size;
+    for (const { from, to, keys } of handOvers) {
+      const key = keys.get(from);
+      if (key === undefined || from === to || successors.has(from) || !trusted.has(to)) continue;
+      successors.set(from, to);
+      trusted.set(from, key);
+    }
+  }
+  return {
+    /** The given keys and those before them. */
+    trusted: trusted as PublicKeys,
+    /** How many keys have followed a key; Infinity for a key that is not trusted. */
+    ageOf: (id: string): number => {
+      if (!trusted.has(id)) return Number.POSITIVE_INFINITY;
+      let age = 0;
+      for (let at = successors.get(id); at !== undefined && age <= successors.size; at = successors.get(at)) age += 1;
+      return age;
+    },
+  };
+}
+
 /** The hand-overs in the file of a key. */
 export const handOversIn = (text: string, parseKeys: (pem: string) => PublicKeys): readonly HandOver[] =>
   [...text.matchAll(LINE)].flatMap(([, json = '']) => parseHandOver(json, parseKeys) ?? []);

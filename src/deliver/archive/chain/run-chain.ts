@@ -13,6 +13,7 @@ import {
 } from '../storage/archive-storage.ts';
 import { openChain } from './chain.ts';
 import { chainIndex } from './chain-index.ts';
+import { retiredEntries } from './retired-entries.ts';
 import type { ChainEntry, ChainFile } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -35,8 +36,8 @@ export function runChain(
   readKey: () => Promise<SigningKey>,
   clock: Clock,
 ) {
-  const chain = openChain(storage, readKey, clock);
   const index = chainIndex(storage);
+  const chain = openChain(storage, readKey, clock, retiredEntries(storage, index));
   const deferred = new Map<string, readonly ChainFile[]>();
   /** The last call of `record` for a run that has not ended. */
   const turns = new Map<string, Promise<void>>();

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { DocketError } from '../../../base/error.ts';
 import type { Secret } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
-import { type HandOver, handOverLine, handOversIn, type PublicKeys, signHandOver } from './hand-over.ts';
+import { type HandOver, handOverLine, handOversIn, keyLineage, type PublicKeys, signHandOver } from './hand-over.ts';
 
 export type { PublicKeys } from './hand-over.ts';
 
@@ -14,6 +14,8 @@ export interface SigningKey {
   readonly trusted: PublicKeys;
   /** From earlier keys to this one. */
   readonly handOvers: readonly HandOver[];
+  /** How many keys have followed a key; Infinity for one that did not hand over. */
+  readonly ageOf: (id: string) => number;
   /** Base64. */
   sign(text: string): string;
 }
@@ -73,11 +75,13 @@ export function parseSigningKey(pem: Secret, where: string): SigningKey {
   if (privateBlock === undefined || others.length > 0) throw invalid(where, expected);
   const publicKey = createPublicKey(privateBlock.key);
   const earlier = blocks.filter(({ isPrivate }) => !isPrivate).map(({ key }) => key);
+  const handOvers = parseHandOvers(pem.reveal(), where);
   return {
     id: keyId(publicKey),
     publicPem: pemOf(publicKey),
     trusted: byId([publicKey, ...earlier]),
-    handOvers: parseHandOvers(pem.reveal(), where),
+    handOvers,
+    ageOf: keyLineage(byId([publicKey]), handOvers).ageOf,
     sign: (text) => sign(null, Buffer.from(text), privateBlock.key).toString('base64'),
   };
 }

@@ -76,8 +76,9 @@ export async function verifyChain(
     }
     previous = { sequence, sha256 };
     signers.add(key);
-    const age = keys.ageOf(key) ?? Number.POSITIVE_INFINITY;
-    if (age > newestAge) late.push([sequence, key]);
+    const age = keys.ageOf(key);
+    const isLate = age > newestAge;
+    if (isLate) late.push([sequence, key]);
     newestAge = Math.min(newestAge, age);
     if (keys.trusted.has(key)) lastTrusted = sequence;
     else lastUntrusted = sequence;
@@ -89,7 +90,7 @@ export async function verifyChain(
     }
     checkpoints.delete(sequence);
     if (body.kind === 'checkpoint') for (const file of body.files) recordedCheckpoints.set(file.name, file.sha256);
-    events.add(body);
+    if (!isLate) events.add(body);
     if (body.run !== undefined && body.report !== undefined) addEntry(runs, body, body.run, body.report);
   };
   const readRange = async (sequences: readonly number[]): Promise<void> => {

@@ -1,6 +1,6 @@
 import { toDocketError } from '../../../base/error.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
-import { HAND_OVERS_FOLDER, type HandOver, parseHandOver } from '../chain/hand-over.ts';
+import { HAND_OVERS_FOLDER, type HandOver, keyLineage, parseHandOver } from '../chain/hand-over.ts';
 import { type PublicKeys, parsePublicKeys } from '../chain/signing-key.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
@@ -13,8 +13,8 @@ export interface VerifyKeys {
   readonly known: PublicKeys;
   /** Ids of the archive's own keys. */
   readonly archived: ReadonlySet<string>;
-  /** How many keys have followed a key by hand-overs; undefined for a key that is not trusted. */
-  readonly ageOf: (id: string) => number | undefined;
+  /** How many keys have followed a key by hand-overs; Infinity for a key that is not trusted. */
+  readonly ageOf: (id: string) => number;
   readonly findings: readonly ArchiveFinding[];
 }
 
@@ -55,24 +55,7 @@ export async function readVerifyKeys(
     if (read !== undefined && name === `${read.from}-${read.to}.json`) all.push(read);
     else findings.push(errorFinding('key.hand_over_changed', path, 'is not a hand-over that both keys have signed'));
   }
-  const trusted = new Map(given ?? archived);
-  const successors = new Map<string, string>();
-  // One round more for each key that handed over to a key of the round before.
-  for (let before = -1; before < successors.size; ) {
-    before = successors.size;
-    for (const { from, to, keys } of all) {
-      const key = keys.get(from);
-      if (key === undefined || from === to || successors.has(from) || !trusted.has(to)) continue;
-      successors.set(from, to);
-      trusted.set(from, key);
-    }
-  }
-  const ageOf = (id: string): number | undefined => {
-    if (!trusted.has(id)) return undefined;
-    let age = 0;
-    for (let at = successors.get(id); at !== undefined && age <= successors.size; at = successors.get(at)) age += 1;
-    return age;
-  };
+  const { trusted, ageOf } = keyLineage(given ?? archived, all);
   const known = new Map([...archived, ...trusted]);
   return { trusted, known, archived: new Set(archived.keys()), ageOf, findings };
 }

@@ -81,7 +81,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   test('concurrent writers get different sequences of a valid chain', async () => {
     const on = await archived();
     const others = await Promise.all([1, 2, 3].map(async () => (await on.another()).storage));
-    const chains = [on.storage, ...others].map((storage) => openChain(storage, async () => keyFrom(KEY.pem), clock));
+    const chains = [on.storage, ...others].map((storage) =>
+      openChain(
+        storage,
+        async () => keyFrom(KEY.pem),
+        clock,
+        async () => false,
+      ),
+    );
     const added = await Promise.all(
       chains.flatMap((chain, index) =>
         [0, 1, 2, 3].map((nth) => chain.append('acme', { kind: 'kept', files: [], why: `${index}.${nth}` })),
@@ -226,7 +233,12 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await on.signed.signing.recordMissing(ORDER)).toBe(0);
     // Of two who enter at once, the later one may have seen what the other has written over since.
     const files = [{ name: 'receipts.json', sha256: createHash('sha256').update(before).digest('hex') }];
-    const chain = openChain(on.storage, async () => keyFrom(KEY.pem), clock);
+    const chain = openChain(
+      on.storage,
+      async () => keyFrom(KEY.pem),
+      clock,
+      async () => false,
+    );
     await chain.append('acme', { kind: 'papers', run: RUN, report: ORDER.report, files, late: true });
     expect(await codes(on.storage)).toEqual(['paper.late (note)']);
     await on.write('receipts.json', before);

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../../src/base/log.ts';
-import { runChain } from '../../../../src/deliver/archive/chain/run-chain.ts';
+import { runChain, toChainFile } from '../../../../src/deliver/archive/chain/run-chain.ts';
 import { generateSigningKey, parsePublicKeys } from '../../../../src/deliver/archive/chain/signing-key.ts';
 import { correctionArchive } from '../../../../src/deliver/archive/corrections/correction-archive.ts';
 import type { CorrectionEvent } from '../../../../src/deliver/archive/corrections/correction-event.ts';
@@ -44,9 +44,9 @@ const cutOver = async ({ storage, signing, reviews }: Opened, hasOlder = false):
 const typesOf = async ({ reviews }: Opened) =>
   (await reviews.events(RUN)).map(({ type, by: { person } }) => `${type} ${person}`);
 
-async function verified({ storage }: Pick<Opened, 'storage'>): Promise<readonly string[]> {
+async function verified({ storage }: Pick<Opened, 'storage'>, publicKeys = publicPem): Promise<readonly string[]> {
   const codes: string[] = [];
-  const keys = parsePublicKeys(publicPem, 'test');
+  const keys = parsePublicKeys(publicKeys, 'test');
   for await (const { findings } of verifyArchive(storage, { keys, now: NOW }))
     codes.push(...findings.filter(({ note }) => !note).map(({ code, path }) => `${code} ${path.split('/').at(-1)}`));
   return codes;
@@ -103,6 +103,34 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     expect(await verified(one)).toEqual([`review.event_changed ${name}`]);
     await one.storage.metadata.deleteAll(reviewFolder(RUN));
     expect([...(await verified(one))].sort()).toEqual([1, 2, 3].map((n) => `review.event_missing 00000${n}.json`));
+  });
+
+  test('what a key signs after its successor has signed counts as absent, and is named', async () => {
+    const next = generateSigningKey(keyFrom(pem));
+    const { one, other } = await fresh();
+    await cutOver(one);
+    await one.reviews.append(RUN, 1, event(1, 'comment', 'ann'));
+    const [current, late] = [open(other.storage, next.pem), open(one.storage, `${pem}${next.publicPem}`)];
+    expect(await typesOf(current)).toEqual(['comment ann']);
+    const steal = async (seq: number, after: number) => {
+      await forge(one, seq, event(seq, 'approve', 'eve'));
+      const bytes = (await one.storage.metadata.get(pathOf(seq))) ?? '';
+      await late.signing?.record(RUN.org, toChainFile(pathOf(seq), bytes), after);
+    };
+    // Until then the old key may sign: its process has not been restarted.
+    await steal(3, 2);
+    expect(await typesOf(current)).toEqual(['comment ann', 'approve eve']);
+    expect(await current.reviews.append(RUN, 4, event(4, 'comment', 'ben'))).toBe(true);
+    await steal(5, 4);
+    const counted = ['comment ann', 'approve eve', 'comment ben'];
+    expect(await typesOf(current)).toEqual(counted);
+    expect(await typesOf(open(other.storage, next.pem))).toEqual(counted);
+    expect(await verified(one, next.publicPem)).toEqual([
+      'chain.key_retired 000000007.json',
+      'review.event_unsigned 000005.json',
+    ]);
+    expect(await current.reviews.append(RUN, 5, event(5, 'approve', 'cem'))).toBe(true);
+    expect(await typesOf(open(other.storage, next.pem))).toEqual([...counted, 'approve cem']);
   });
 
   test('of processes that append at once, one does; the others decide again', async () => {
