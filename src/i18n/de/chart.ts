@@ -17,7 +17,8 @@ export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
   durations: { minutes: 'Minuten', hours: 'Stunden', days: 'Tage' },
 
   firstGroups: (shown, all) => `nur die ersten ${to.number(shown)} von ${to.number(all)} Gruppen sind dargestellt`,
-  largestGroups: (shown, all) => `nur die ${to.number(shown)} größten von ${to.number(all)} Gruppen sind dargestellt`,
+  largestGroups: (shown, all) =>
+    `nur die ${to.number(shown)} Gruppen mit den höchsten Werten (von ${to.number(all)}) sind dargestellt`,
   others: (count) => `Übrige (${to.number(count)})`,
   onlyDrawn: (label) => `nur ${label} ist dargestellt`,
   onlyAlike: (names) => `${names.join(', ')} nur dort dargestellt, wo ein Vergleich möglich ist`,
