@@ -15,9 +15,15 @@ import { createPrinter } from '../terminal/print.ts';
 
 export async function init(
   folder: string | undefined,
-  flags: InitFlags & { readonly signingKey?: string; readonly workbook?: string },
+  flags: InitFlags & { readonly signingKey?: string; readonly lostKey?: string; readonly workbook?: string },
   io: CommandIo,
 ): Promise<void> {
+  if (flags.lostKey !== undefined && flags.signingKey === undefined) {
+    throw new DocketError('usage.invalid', 'The option requires --signing-key.', {
+      where: '--lost-key',
+      next: 'Name the file of the lost key: --signing-key FILE --lost-key "REASON".',
+    });
+  }
   if (flags.workbook !== undefined) {
     const { initStarterWorkbook } = await import('../init/starter-workbook.ts');
     return initStarterWorkbook(resolvePath(flags.workbook, io), flags, io);

@@ -2,8 +2,14 @@ import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { isErrno } from '../../base/errno.ts';
 import { DocketError, errorMessage } from '../../base/error.ts';
 import { Secret } from '../../base/secrets/secret.ts';
-import { generateSigningKey, parseSigningKey, type SigningKey } from '../../deliver/archive/chain/signing-key.ts';
+import {
+  generateAfterLoss,
+  generateSigningKey,
+  parseSigningKey,
+  type SigningKey,
+} from '../../deliver/archive/chain/signing-key.ts';
 import type { CommandIo } from '../io.ts';
+import { parseReason } from '../options/actor.ts';
 import { createPrinter } from '../terminal/print.ts';
 
 const OWNER_ONLY_MODE = 0o600;
@@ -11,18 +17,24 @@ const OWNER_ONLY_MODE = 0o600;
 /**
  * Creates the key that signs the archive, and its public part beside it (`….pub`). An existing key is replaced; its public
  * part stays in the `.pub` file, so that what it signed stays trusted.
+ *
+ * @param flags `lostKey`: why the private key is lost; the new key then follows the one of the `.pub` file
  */
 export async function initSigningKey(
   path: string,
-  { json = false }: { readonly json?: boolean },
+  { json = false, lostKey }: { readonly json?: boolean; readonly lostKey?: string },
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const before = await readExistingKey(path);
-  const { pem, publicPem } = generateSigningKey(before);
   const publicPath = `${path}.pub`;
+  const before = lostKey === undefined ? await readExistingKey(path) : undefined;
+  const { pem, publicPem } =
+    lostKey === undefined
+      ? generateSigningKey(before)
+      : generateAfterLoss(await readPublicPartOfLost(path), publicPath, parseReason(lostKey, '--lost-key'));
   try {
-    if (before === undefined) await writeFile(path, pem, { flag: 'wx', mode: OWNER_ONLY_MODE });
+    if (before === undefined && lostKey === undefined)
+      await writeFile(path, pem, { flag: 'wx', mode: OWNER_ONLY_MODE });
     else await replaceFileAtomically(path, pem);
     await replaceFileAtomically(publicPath, publicPem);
     await chmod(publicPath, 0o644);
@@ -35,7 +47,9 @@ export async function initSigningKey(
   }
   const variable = `DOCKET_SIGNING_KEY=file:${path}`;
   if (json) return print.printJson({ key: path, public_key: publicPath, variable, rotated: before !== undefined });
-  print.printLine(`written  ${path}${before === undefined ? '' : ' (replaces the existing key)'}`);
+  const replaced =
+    lostKey === undefined ? (before === undefined ? '' : ' (replaces the existing key)') : ' (replaces the lost key)';
+  print.printLine(`written  ${path}${replaced}`);
   print.printLine(`written  ${publicPath}`);
   print.printLine(
     `\nNext:\n  ${variable}   for every worker, the admin role and commands that decide; restart them\n  store ${publicPath} elsewhere, for docket archive verify --public-key`,
@@ -43,9 +57,42 @@ export async function initSigningKey(
 }
 
 async function readExistingKey(path: string): Promise<SigningKey | undefined> {
-  let text: string;
+  const text = await readIfPresent(path);
+  return text === undefined ? undefined : parseSigningKey(new Secret(text), path);
+}
+
+/** Throws `usage.invalid` where the private key is there, or its public part is not. */
+async function readPublicPartOfLost(path: string): Promise<string> {
+  // A damaged file is a lost key, too.
+  const text = await readIfPresent(path);
+  if (text !== undefined && isSigningKey(text, path)) {
+    throw new DocketError('usage.invalid', 'The signing key is not lost.', {
+      where: path,
+      expected: 'no private key that can be read',
+      next: 'Leave --lost-key out: the key then hands over to the new one. This also ends a key that was stolen.',
+    });
+  }
+  const publicPem = await readIfPresent(`${path}.pub`);
+  if (publicPem !== undefined) return publicPem;
+  throw new DocketError('usage.invalid', 'The public part of the lost key is missing.', {
+    where: `${path}.pub`,
+    expected: 'the .pub file of the lost key, so that what it signed stays trusted',
+    next: 'Copy it from where you keep it for `docket archive verify`. The folder .keys of the archive has it, too, but proves nothing.',
+  });
+}
+
+function isSigningKey(text: string, path: string): boolean {
   try {
-    text = await readFile(path, 'utf8');
+    parseSigningKey(new Secret(text), path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return undefined;
     throw new DocketError('usage.invalid', 'The signing key cannot be read.', {
@@ -54,7 +101,6 @@ async function readExistingKey(path: string): Promise<SigningKey | undefined> {
       next: 'Correct the path or its permissions.',
     });
   }
-  return parseSigningKey(new Secret(text), path);
 }
 
 /** A half-written key would sign nothing, and the previous key would be lost. */

@@ -19,7 +19,8 @@ export const readActor = ({ by, reason }: ActorFlags): DecisionAuthor => ({
 });
 
 /** The reason alone, where a sign-in says who decides. Throws `usage.invalid` as above. */
-export const parseReason = (reason: string): string => parseSingleLine('--reason', reason, MAX_REASON_LENGTH);
+export const parseReason = (reason: string, option = '--reason'): string =>
+  parseSingleLine(option, reason, MAX_REASON_LENGTH);
 
 /** The author alone. Throws `usage.invalid` as above. */
 export const readActorName = (by: string = shellUser()): string => parseSingleLine('--by', by, MAX_NAME_LENGTH);

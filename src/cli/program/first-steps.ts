@@ -54,6 +54,7 @@ Examples:
     .option('--smtp-url <url>', 'mail server, without a password; default: SMTP_URL')
     .option('--mail-from <address>', 'sender; default: MAIL_FROM')
     .option('--signing-key <file>', 'instead: create the key that signs the archive, or rotate it')
+    .option('--lost-key <reason>', 'with --signing-key: replace a private key that is lost, and record why')
     .option('--workbook <file>', 'instead: write a starter template for the workbook of a report, to design in Excel')
     .option('--yes', 'do not prompt: use the defaults')
     .option('--offline', 'do not call the service: safe sections, and no checks')
@@ -74,6 +75,7 @@ Examples:
   docket init
   docket init --to lead@acme.example --report both --yes
   docket init --signing-key /etc/docket/signing.pem
+  docket init --signing-key /etc/docket/signing.pem --lost-key 'disk of worker-1 failed'
   docket init --workbook jobs/acme/board.xlsx --report acme/board-pack
   docket init /srv/reports --url https://api.example.com --key-env ACME_API_KEY --org acme --timezone Europe/Zurich \\
     --to lead@acme.example --allow domain --report weekly --yes`)

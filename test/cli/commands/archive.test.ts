@@ -139,3 +139,43 @@ test('a reference that is none, and files that hold no key or checkpoint, are re
   expect(refused).toMatchObject({ code: 2 });
   expect(await readFile(file, 'utf8')).toContain(planted);
 });
+
+test('a lost key is replaced with its public part and a reason, which each verification names', async () => {
+  const place = await mkdtemp(join(folder, 'lost-'));
+  const key = join(place, 'signing.pem');
+  const own = { DOCKET_ARCHIVE: `file://${place}/archive` };
+  const run = (...args: string[]) => runCommand(args, { env: own, cwd: place });
+  const replace = (...more: string[]) => run('init', '--signing-key', key, '--lost-key', 'disk failed', ...more);
+  const seal = async (id: string) =>
+    sealRun(
+      signedOver(directoryStorage(join(place, 'archive')), await readFile(key, 'utf8'), systemClock),
+      id,
+      Date.now(),
+    );
+  const refused = { code: 2, stderr: expect.stringContaining('usage.invalid') };
+  expect(await run('init', '--lost-key', 'disk failed')).toMatchObject(refused);
+  expect(await replace()).toMatchObject(refused);
+  await run('init', '--signing-key', key);
+  await seal(RUNS.a);
+  const before = await readFile(key, 'utf8');
+  expect(await replace()).toMatchObject(refused);
+  expect(await readFile(key, 'utf8')).toBe(before);
+
+  await rm(key);
+  expect(await run('init', '--signing-key', key, '--lost-key', ' ')).toMatchObject(refused);
+  expect(await replace('--json')).toMatchObject({ code: 0 });
+  expect((await stat(key)).mode & 0o777).toBe(0o600);
+  await seal(RUNS.b);
+  for (let round = 0; round < 2; round += 1) {
+    const { code, stdout } = await run('archive', 'verify', '--public-key', `${key}.pub`, '--json');
+    const { notes, signed, archive_findings } = verifiedSchema.parse(JSON.parse(stdout));
+    expect({ code, signed, archive_findings }).toEqual({ code: 0, signed: 2, archive_findings: [] });
+    expect(notes.map((note) => note.code)).toEqual(['key.break', 'key.break']);
+    expect(stdout).toContain('disk failed');
+    // The next key names it, too.
+    await run('init', '--signing-key', key);
+  }
+  // A damaged file is lost as well.
+  await writeFile(key, 'damaged');
+  expect(await replace()).toMatchObject({ code: 0 });
+});

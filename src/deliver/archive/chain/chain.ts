@@ -5,7 +5,7 @@ import { sha256 } from '../../../base/sha256.ts';
 import { requirePathName } from '../path-names.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { requireConditionalWrites } from '../storage/conditional-writes.ts';
-import { HAND_OVERS_FOLDER } from './hand-over.ts';
+import { HAND_OVERS_FOLDER, keyBreakEntry } from './hand-over.ts';
 import {
   type ChainEntry,
   type ChainEvent,
@@ -74,6 +74,8 @@ interface Head {
   /** 0 before the first entry. */
   readonly sequence: number;
   readonly sha256: string | null;
+  /** Id of the key that signed it. */
+  readonly signer?: string;
 }
 
 /**
@@ -154,7 +156,8 @@ export function openChain(
     const sequence = await lastSequence({ metadata }, org, known.sequence);
     const text = sequence === known.sequence ? undefined : await textOf(org, sequence);
     // A new entry vouches for the previous one: it must be verified.
-    const head = text === undefined ? known : { sequence, sha256: (await verifyEntry(org, sequence, text)).sha256 };
+    const verified = text === undefined ? undefined : await verifyEntry(org, sequence, text);
+    const head = verified === undefined ? known : { sequence, sha256: verified.sha256, signer: verified.key };
     heads.set(org, head);
     return head;
   };
@@ -167,11 +170,20 @@ export function openChain(
       const key = await openKey();
       await publishKey(key);
       const sequence = head.sequence + 1;
+      const { signer } = head;
+      const breaks = key.handOvers.filter(
+        ({ lost, to }) => lost !== undefined && signer !== undefined && key.ageOf(to) < key.ageOf(signer),
+      );
+      const content = breaks.length > 0 ? keyBreakEntry(breaks) : event;
       const at = new Date(clock.now()).toISOString();
-      const text = signDocument('chain entry', { version: 1, org, sequence, previous: head.sha256, at, ...event }, key);
+      const text = signDocument(
+        'chain entry',
+        { version: 1, org, sequence, previous: head.sha256, at, ...content },
+        key,
+      );
       if (!(await metadata.putIfAbsent(nameOf(org, sequence), text))) continue;
-      heads.set(org, { sequence, sha256: sha256(text) });
-      return sequence;
+      heads.set(org, { sequence, sha256: sha256(text), signer: key.id });
+      if (content === event) return sequence;
     }
   };
   /** Serializes the writes of this process, which would only compete for the same sequence. */

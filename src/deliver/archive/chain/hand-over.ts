@@ -14,14 +14,25 @@ const bodySchema = z.strictObject({
   to: z.string(),
   from_key: z.string(),
   to_key: z.string(),
+  /** Why the old key is lost: it could not sign. */
+  lost: z.string().min(1).optional(),
 });
-const documentSchema = z.strictObject({ body: bodySchema, from_signature: z.string(), to_signature: z.string() });
+const documentSchema = z.strictObject({
+  body: bodySchema,
+  from_signature: z.string().optional(),
+  to_signature: z.string(),
+});
 
-/** A key's period ends with the first entry of its successor: both have signed this. */
+/**
+ * A key's period ends with the first entry of its successor. Both have signed this, unless the old key was lost: then only
+ * the new one has, and the old one is not trusted for it.
+ */
 export interface HandOver {
   readonly from: string;
   readonly to: string;
   readonly keys: PublicKeys;
+  /** Why the old key was lost. */
+  readonly lost?: string | undefined;
   /** Its file. */
   readonly text: string;
 }
@@ -32,9 +43,11 @@ export const handOverLine = (text: string): string => `# docket hand-over ${text
 
 const signedText = (body: unknown): string => `docket hand-over 1\n${JSON.stringify(body)}`;
 
-interface Signer {
+interface PublicKey {
   readonly id: string;
   readonly publicPem: string;
+}
+interface Signer extends PublicKey {
   /** Base64. */
   sign(text: string): string;
 }
@@ -46,7 +59,13 @@ export function signHandOver(from: Signer, to: Signer): string {
   return `${JSON.stringify({ body, from_signature: from.sign(text), to_signature: to.sign(text) })}\n`;
 }
 
-/** Undefined unless both keys have signed it. */
+/** The text that begins a new period without the old key, signed by the new one. */
+export function signKeyBreak(from: PublicKey, to: Signer, lost: string): string {
+  const body = { version: 1, from: from.id, to: to.id, from_key: from.publicPem, to_key: to.publicPem, lost } as const;
+  return `${JSON.stringify({ body, to_signature: to.sign(signedText(body)) })}\n`;
+}
+
+/** Undefined unless both keys have signed it; the new one alone where the old one was lost. */
 export function parseHandOver(text: string, parseKeys: (pem: string) => PublicKeys): HandOver | undefined {
   try {
     const { body, from_signature, to_signature } = documentSchema.parse(JSON.parse(text));
@@ -54,40 +73,53 @@ export function parseHandOver(text: string, parseKeys: (pem: string) => PublicKe
     const isSigned = (id: string, pem: string, signature: string): boolean =>
       parseKeys(pem).has(id) &&
       verify(null, Buffer.from(signedText(body)), createPublicKey(pem), Buffer.from(signature, 'base64'));
-    const { from, to } = body;
-    if (!isSigned(from, body.from_key, from_signature) || !isSigned(to, body.to_key, to_signature)) return undefined;
-    return { from, to, keys, text };
+    const { from, to, lost } = body;
+    const fromAgrees =
+      lost === undefined
+        ? from_signature !== undefined && isSigned(from, body.from_key, from_signature)
+        : from_signature === undefined && parseKeys(body.from_key).has(from);
+    if (!fromAgrees || !isSigned(to, body.to_key, to_signature)) return undefined;
+    return { from, to, keys, lost, text };
   } catch {
     return undefined;
   }
 }
 
 /**
- * The keys that the given ones follow, by hand-overs.
+ * The keys before the given ones, by hand-overs.
  *
  * @param given trusted keys
  */
 export function keyLineage(given: PublicKeys, handOvers: readonly HandOver[]) {
   const trusted = new Map(given);
+  const reached = new Set(given.keys());
   const successors = new Map<string, string>();
+  /** Whether `from` follows `to`, or is the same. */
+  const follows = (from: string, to: string): boolean => {
+    for (let at: string | undefined = to; at !== undefined; at = successors.get(at)) if (at === from) return true;
+    return false;
+  };
   // One round more for each key that handed over to a key of the round before.
   for (let before = -1; before < successors.size; ) {
     before = successors.size;
-    for (const { from, to, keys } of handOvers) {
+    for (const { from, to, keys, lost } of handOvers) {
       const key = keys.get(from);
-      if (key === undefined || from === to || successors.has(from) || !trusted.has(to)) continue;
+      // A stolen old key can sign that it follows the current one.
+      if (key === undefined || successors.has(from) || !reached.has(to) || follows(from, to)) continue;
       successors.set(from, to);
-      trusted.set(from, key);
+      reached.add(from);
+      if (lost === undefined && trusted.has(to)) trusted.set(from, key);
     }
   }
   return {
-    /** The given keys and those before them. */
+    /** The given keys and those that handed over to them. */
     trusted: trusted as PublicKeys,
-    /** How many keys have followed a key; Infinity for a key that is not trusted. */
+    successorOf: (id: string): string | undefined => successors.get(id),
+    /** How many keys have followed a key; Infinity for a key that did not precede a given one. */
     ageOf: (id: string): number => {
-      if (!trusted.has(id)) return Number.POSITIVE_INFINITY;
+      if (!reached.has(id)) return Number.POSITIVE_INFINITY;
       let age = 0;
-      for (let at = successors.get(id); at !== undefined && age <= successors.size; at = successors.get(at)) age += 1;
+      for (let at = successors.get(id); at !== undefined; at = successors.get(at)) age += 1;
       return age;
     },
   };
@@ -96,3 +128,20 @@ export function keyLineage(given: PublicKeys, handOvers: readonly HandOver[]) {
 /** The hand-overs in the file of a key. */
 export const handOversIn = (text: string, parseKeys: (pem: string) => PublicKeys): readonly HandOver[] =>
   [...text.matchAll(LINE)].flatMap(([, json = '']) => parseHandOver(json, parseKeys) ?? []);
+
+/** An entry that records lost keys in a chain. An older version takes it for files of the organization and ignores it. */
+export const keyBreakEntry = (breaks: readonly HandOver[]) => ({
+  kind: 'papers' as const,
+  files: [],
+  why: `key break: ${breaks.map(({ from, to, lost }) => `${from} is lost, ${to} follows: ${lost}`).join('; ')}`,
+});
+/** The lost keys that an entry records; undefined for another entry. */
+export const keyBreakOf = ({
+  kind,
+  run,
+  why = '',
+}: {
+  kind: string;
+  run?: string | undefined;
+  why?: string | undefined;
+}) => (kind === 'papers' && run === undefined ? /^key break: (.+)$/s.exec(why)?.[1] : undefined);

@@ -2,7 +2,15 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { DocketError } from '../../../base/error.ts';
 import type { Secret } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
-import { type HandOver, handOverLine, handOversIn, keyLineage, type PublicKeys, signHandOver } from './hand-over.ts';
+import {
+  type HandOver,
+  handOverLine,
+  handOversIn,
+  keyLineage,
+  type PublicKeys,
+  signHandOver,
+  signKeyBreak,
+} from './hand-over.ts';
 
 export type { PublicKeys } from './hand-over.ts';
 
@@ -86,17 +94,42 @@ export function parseSigningKey(pem: Secret, where: string): SigningKey {
   };
 }
 
-/** The file of a new key and its public part. @param previous hands over to it; its public keys are appended */
-export function generateSigningKey(previous?: SigningKey): { readonly pem: string; readonly publicPem: string } {
+/** A key file and its public part. */
+interface KeyFiles {
+  readonly pem: string;
+  readonly publicPem: string;
+}
+
+/** @param previous hands over to the new key; its public keys are appended */
+export const generateSigningKey = (previous?: SigningKey): KeyFiles =>
+  generateAfter(previous, (next) => (previous === undefined ? [] : [signHandOver(previous, next)]));
+
+/**
+ * The new key after the private key was lost. Throws `config.invalid`.
+ *
+ * @param publicPem the public part of the lost key; its own key is the first one
+ * @param reason why it is lost
+ */
+export function generateAfterLoss(publicPem: string, where: string, reason: string): KeyFiles {
+  const trusted = parsePublicKeys(publicPem, where);
+  const [lost] = [...trusted].map(([id, key]) => ({ id, publicPem: pemOf(key) }));
+  if (lost === undefined) throw invalid(where, 'the public part of the lost key');
+  const handOvers = parseHandOvers(publicPem, where);
+  return generateAfter({ trusted, handOvers }, (next) => [signKeyBreak(lost, next, reason)]);
+}
+
+function generateAfter(
+  before: Pick<SigningKey, 'trusted' | 'handOvers'> | undefined,
+  follow: (next: Pick<SigningKey, 'id' | 'publicPem' | 'sign'>) => readonly string[],
+): KeyFiles {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const next = {
     id: keyId(publicKey),
     publicPem: pemOf(publicKey),
     sign: (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64'),
   };
-  const handOvers =
-    previous === undefined ? [] : [...previous.handOvers.map(({ text }) => text), signHandOver(previous, next)];
-  const earlier = [...[...(previous?.trusted.values() ?? [])].map(pemOf), ...handOvers.map(handOverLine)].join('');
+  const handOvers = [...(before?.handOvers ?? []).map(({ text }) => text), ...follow(next)];
+  const earlier = [...[...(before?.trusted.values() ?? [])].map(pemOf), ...handOvers.map(handOverLine)].join('');
   const publicPem = `${next.publicPem}${earlier}`;
   return { pem: `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${earlier}`, publicPem };
 }

@@ -1,4 +1,5 @@
 import { chainFolder, checkpointFolder, entryFile, readEntries, sequenceRange } from '../chain/chain.ts';
+import { keyBreakOf } from '../chain/hand-over.ts';
 import {
   type ChainEntry,
   type Checkpoint,
@@ -10,7 +11,7 @@ import {
 import { createEventRecord } from '../events/event-record.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import type { VerifyKeys } from './verify-keys.ts';
-import { type ArchiveFinding, errorFinding } from './verify-run.ts';
+import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
 
 /** A run in the chain. Holds sequences instead of entries, to bound memory; `entriesOf` reads the entries. */
 export interface ChainedRunEntries {
@@ -54,6 +55,8 @@ export async function verifyChain(
   /** Entries of keys whose period was over: sequence and key. */
   const late: (readonly [number, string])[] = [];
   let lastUntrusted = 0;
+  /** The last entry before a break that is signed with an untrusted key. */
+  let untrustedBeforeBreak = 0;
 
   const checkpoints = await readCheckpoints(storage, org, keys, given, findings);
   /** SHA-256 of each checkpoint that the chain records, by file name. */
@@ -80,6 +83,11 @@ export async function verifyChain(
     const isLate = age > newestAge;
     if (isLate) late.push([sequence, key]);
     newestAge = Math.min(newestAge, age);
+    const lost = isLate ? undefined : keyBreakOf(body);
+    if (lost !== undefined) {
+      findings.push(noteFinding('key.break', path, `records a lost key: ${lost}`));
+      untrustedBeforeBreak = lastUntrusted;
+    }
     if (keys.trusted.has(key)) lastTrusted = sequence;
     else lastUntrusted = sequence;
     begins ??= body.at;
@@ -165,6 +173,10 @@ export async function verifyChain(
         if (sequence > lastTrusted) continue;
         const problem = `is signed with the key ${key}, although a later key has signed an entry before it`;
         findings.push(errorFinding('chain.key_retired', nameOf(sequence), problem));
+      }
+      if (untrustedBeforeBreak > 0) {
+        const problem = 'is signed with a lost key that is not trusted: give its public key, too';
+        findings.push(errorFinding('chain.key_unknown', nameOf(untrustedBeforeBreak), problem));
       }
       if (lastUntrusted > lastTrusted) {
         findings.push(errorFinding('chain.key_unknown', nameOf(lastUntrusted), 'is signed with an untrusted key'));

@@ -53,9 +53,18 @@ export async function readVerifyKeys(
     const text = (await metadata.get(path))?.toString('utf8') ?? '';
     const read = parseHandOver(text, (pem) => parsePublicKeys(pem, path));
     if (read !== undefined && name === `${read.from}-${read.to}.json`) all.push(read);
-    else findings.push(errorFinding('key.hand_over_changed', path, 'is not a hand-over that both keys have signed'));
+    else findings.push(errorFinding('key.hand_over_changed', path, 'is not a hand-over with valid signatures'));
   }
-  const { trusted, ageOf } = keyLineage(given ?? archived, all);
+  const { trusted, ageOf, successorOf } = keyLineage(given ?? archived, all);
+  const breaks = new Map(all.flatMap((each) => (each.lost === undefined ? [] : [[`${each.from}-${each.to}`, each]])));
+  for (const [name, { from, to, lost }] of breaks) {
+    const path = `${HAND_OVERS_FOLDER}/${name}.json`;
+    findings.push(
+      successorOf(from) === to
+        ? noteFinding('key.break', path, `records that the key ${from} is lost, and ${to} follows: ${lost}`)
+        : errorFinding('key.hand_over_changed', path, 'is signed with an untrusted or an earlier key'),
+    );
+  }
   const known = new Map([...archived, ...trusted]);
   return { trusted, known, archived: new Set(archived.keys()), ageOf, findings };
 }

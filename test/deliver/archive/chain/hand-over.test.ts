@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { newestCheckpoints } from '../../../../src/deliver/archive/chain/chain.ts';
-import { HAND_OVERS_FOLDER, signHandOver } from '../../../../src/deliver/archive/chain/hand-over.ts';
+import { HAND_OVERS_FOLDER, signHandOver, signKeyBreak } from '../../../../src/deliver/archive/chain/hand-over.ts';
 import {
+  generateAfterLoss,
   generateSigningKey,
   parseHandOvers,
   parsePublicKeys,
@@ -70,4 +71,78 @@ test('a hand-over that one of the keys has not signed is named and trusted by no
   const path = `${HAND_OVERS_FOLDER}/${stranger.id}-${current.id}.json`;
   await storage.metadata.put(path, forged);
   expect(await verify()).toEqual([`key.hand_over_changed ${path}`]);
+});
+
+/** An archive of two organizations whose second key of four was lost. The third key has signed nothing of `other`. */
+async function lost() {
+  const storage = directoryStorage(join(await folderFor(onTestFinished), 'archive'));
+  const first = generateSigningKey();
+  const second = generateSigningKey(keyFrom(first.pem));
+  const third = generateAfterLoss(second.publicPem, 'test', 'disk failed');
+  const fourth = generateSigningKey(keyFrom(third.pem));
+  await sealRun(signedOver(storage, first.pem, clock), idOf('a'), NOW);
+  await sealRun(signedOver(storage, second.pem, clock), idOf('b'), NOW);
+  await sealRun(signedOver(storage, second.pem, clock), idOf('c'), NOW, 'other');
+  await sealRun(signedOver(storage, third.pem, clock), idOf('d'), NOW);
+  await sealRun(signedOver(storage, fourth.pem, clock), idOf('e'), NOW);
+  await sealRun(signedOver(storage, fourth.pem, clock), idOf('f'), NOW, 'other');
+  const blocks = fourth.publicPem.split(/(?<=-----END PUBLIC KEY-----\n)/);
+  const verify = async (input: Partial<VerifyInput> = {}) => {
+    const found = { faults: [] as string[], notes: [] as string[] };
+    for await (const { findings } of verifyArchive(storage, { now: NOW, ...input }))
+      for (const { code, path, note } of findings) found[note ? 'notes' : 'faults'].push(`${code} ${path}`);
+    return { faults: found.faults, notes: found.notes.sort() };
+  };
+  const [secondId, thirdId] = [second, third].map(({ pem }) => keyFrom(pem).id);
+  const file = `key.break ${HAND_OVERS_FOLDER}/${secondId}-${thirdId}.json`;
+  const entries = ['key.break acme/.chain/000000004.json', 'key.break other/.chain/000000003.json'];
+  return { storage, second, fourth, blocks, verify, file, entries };
+}
+
+test('a lost key is named in each run, and with its public key everything stays verified', async () => {
+  const { storage, fourth, blocks, verify, file, entries } = await lost();
+  const keys = parsePublicKeys(fourth.publicPem, 'test');
+  const handOvers = parseHandOvers(fourth.publicPem, 'test');
+  expect(await verify({ keys, handOvers })).toEqual({ faults: [], notes: [file, ...entries] });
+  expect(await verify({ keys })).toEqual({ faults: [], notes: [file, ...entries] });
+  expect(await verify()).toEqual({ faults: [], notes: [file, ...entries, 'key.own .keys'] });
+  // The current key and the lost one are enough.
+  const two = parsePublicKeys(`${blocks[0]}${blocks[2]}`, 'test');
+  expect(await verify({ keys: two })).toEqual({ faults: [], notes: [file, ...entries] });
+  await storage.metadata.deleteAll(HAND_OVERS_FOLDER);
+  expect((await verify({ keys })).notes).toEqual(entries);
+});
+
+test('without the public key of the lost key, what it signed is not trusted', async () => {
+  const { blocks, verify, file, entries } = await lost();
+  const faults = ['chain.key_unknown acme/.chain/000000003.json', 'chain.key_unknown other/.chain/000000002.json'];
+  const { faults: found, notes } = await verify({ keys: parsePublicKeys(blocks[0] ?? '', 'test') });
+  expect({ found: found.sort(), notes }).toEqual({ found: faults, notes: [file, ...entries] });
+});
+
+test('what a lost key signs after the break counts nowhere and is named', async () => {
+  const { storage, second, fourth, verify } = await lost();
+  const thief = signedOver(storage, `${second.pem}${fourth.publicPem}`, clock);
+  await sealRun(thief, idOf('9'), NOW);
+  const run = { id: idOf('9'), org: 'acme', report: 'weekly-kpi' };
+  const current = signedOver(storage, fourth.pem, clock);
+  expect(await current.signing.verifyManifest(run)).toBe(false);
+  expect(await current.signing.verifyManifest({ ...run, id: idOf('b') })).toBe(true);
+  await sealRun(current, idOf('8'), NOW);
+  const { faults } = await verify({ keys: parsePublicKeys(fourth.publicPem, 'test') });
+  expect(faults).toContain('chain.key_retired acme/.chain/000000007.json');
+  expect(faults.filter((each) => !each.startsWith('chain.key_retired '))).toEqual([]);
+});
+
+test('a stolen old key cannot declare the current one lost', async () => {
+  const { storage, first, third, verify } = await rotated();
+  const [old, current, stranger] = [keyFrom(first.pem), keyFrom(third.pem), keyFrom(generateSigningKey().pem)];
+  await storage.metadata.put(
+    `${HAND_OVERS_FOLDER}/${current.id}-${old.id}.json`,
+    signKeyBreak(current, old, 'it is lost'),
+  );
+  const paths = [old, stranger].map(({ id }) => `${HAND_OVERS_FOLDER}/${current.id}-${id}.json`);
+  expect(await verify()).toEqual([`key.hand_over_changed ${paths[0]}`]);
+  await storage.metadata.put(paths[1] ?? '', signKeyBreak(current, stranger, 'it is lost'));
+  expect([...(await verify())].sort()).toEqual(paths.map((path) => `key.hand_over_changed ${path}`).sort());
 });
