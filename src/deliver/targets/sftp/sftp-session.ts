@@ -17,13 +17,38 @@ export class SftpFailure extends Error {
    */
   readonly kind: 'answered' | 'lost' | 'down' | 'hostKeyMismatch';
   readonly code: number | undefined;
+  /** The server refuses the request itself, and would refuse it again. */
+  readonly permanent: boolean;
 
-  constructor(kind: SftpFailure['kind'], detail: string, code?: number) {
+  constructor(kind: SftpFailure['kind'], detail: string, code?: number, permanent = false) {
     super(oneLine(detail));
     this.kind = kind;
     this.code = code;
+    this.permanent = permanent;
   }
 }
+
+/** A request as messages name it. */
+interface RequestName {
+  readonly verb:
+    | 'OPEN'
+    | 'CLOSE'
+    | 'WRITE'
+    | 'FSYNC'
+    | 'FSTAT'
+    | 'STAT'
+    | 'READ'
+    | 'READDIR'
+    | 'RENAME'
+    | 'REMOVE'
+    | 'MKDIR';
+  readonly path: string;
+}
+
+/** What a full disk does not fail: where a server refuses one of these, it does not allow it, or not for this name. */
+const PERMANENT_VERBS: ReadonlySet<string> = new Set(['OPEN', 'STAT', 'FSTAT', 'RENAME']);
+/** Permission denied, failure, bad message, unsupported. */
+const PERMANENT_CODES: ReadonlySet<number> = new Set([3, 4, 5, 8]);
 
 /** Status codes (draft-ietf-secsh-filexfer-02 §7). */
 const NO_SUCH_FILE = 2;
@@ -44,7 +69,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
   });
 
   /** One request with a timeout: a silent server would block the run otherwise. */
-  const request = <T>(start: (done: Callback<T>) => void): Promise<T> =>
+  const request = <T>({ verb, path }: RequestName, start: (done: Callback<T>) => void): Promise<T> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         fail(new Error(`no answer within ${REQUEST_TIMEOUT_MS / 1000} s`));
@@ -57,8 +82,13 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
       const fail = (error: unknown): void => {
         settled();
         const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-        const detail = redactUntrusted(errorMessage(error), redact);
-        reject(typeof code === 'number' ? new SftpFailure('answered', detail, code) : new SftpFailure('lost', detail));
+        const detail = `${verb} ${path}: ${redactUntrusted(errorMessage(error), redact)}`;
+        const permanent = PERMANENT_VERBS.has(verb) && PERMANENT_CODES.has(Number(code));
+        reject(
+          typeof code === 'number'
+            ? new SftpFailure('answered', detail, code, permanent)
+            : new SftpFailure('lost', detail),
+        );
       };
       pending.add(fail);
       if (closed) return fail(new Error('the connection was closed'));
@@ -72,22 +102,24 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         fail(error);
       }
     });
-  const command = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
-    request<void>((done) => start((error) => done(error, undefined)));
+  const command = (name: RequestName, start: (done: (error?: Error | null) => void) => void): Promise<void> =>
+    request<void>(name, (done) => start((error) => done(error, undefined)));
   sftp.on('error', () => client.destroy());
 
-  const open = (path: string, flags: 'r' | 'wx'): Promise<Buffer> => request((done) => sftp.open(path, flags, done));
-  const closeHandle = (handle: Buffer): Promise<void> => command((done) => sftp.close(handle, done));
+  const open = (path: string, flags: 'r' | 'wx'): Promise<Buffer> =>
+    request({ verb: 'OPEN', path }, (done) => sftp.open(path, flags, done));
+  const closeHandle = (handle: Buffer, path: string): Promise<void> =>
+    command({ verb: 'CLOSE', path }, (done) => sftp.close(handle, done));
 
   /** Writes the slices of each chunk concurrently. */
-  async function writeChunks(handle: Buffer, artifact: Artifact, signal: AbortSignal): Promise<void> {
+  async function writeChunks(handle: Buffer, path: string, artifact: Artifact, signal: AbortSignal): Promise<void> {
     let offset = 0;
     for await (const chunk of artifactChunks(artifact, signal)) {
       const starts = Array.from({ length: Math.ceil(chunk.length / CHUNK_BYTES) }, (_, index) => index * CHUNK_BYTES);
       const base = offset;
       await Promise.all(
         starts.map((start) =>
-          command((done) =>
+          command({ verb: 'WRITE', path }, (done) =>
             sftp.write(handle, chunk, start, Math.min(CHUNK_BYTES, chunk.length - start), base + start, done),
           ),
         ),
@@ -95,10 +127,10 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
       offset += chunk.length;
     }
     // ssh2 throws synchronously for a server without the extension; the file is not synced then.
-    await command((done) => sftp.ext_openssh_fsync(handle, done)).catch((error: unknown) => {
+    await command({ verb: 'FSYNC', path }, (done) => sftp.ext_openssh_fsync(handle, done)).catch((error: unknown) => {
       if (error instanceof SftpFailure && error.kind === 'answered' && error.code !== UNSUPPORTED) throw error;
     });
-    const { size } = await request<Stats>((done) => sftp.fstat(handle, done));
+    const { size } = await request<Stats>({ verb: 'FSTAT', path }, (done) => sftp.fstat(handle, done));
     if (size !== artifact.bytes) {
       throw new SftpFailure('answered', `the server holds ${size} bytes of ${artifact.bytes}`);
     }
@@ -107,7 +139,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
   /** Undefined when the file does not exist. */
   const sizeOf = async (path: string): Promise<number | undefined> => {
     try {
-      return (await request<Stats>((done) => sftp.stat(path, done))).size;
+      return (await request<Stats>({ verb: 'STAT', path }, (done) => sftp.stat(path, done))).size;
     } catch (error) {
       if (error instanceof SftpFailure && error.code === NO_SUCH_FILE) return undefined;
       throw error;
@@ -122,7 +154,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
       const handle = await open(path, 'r');
       try {
         for (let at = 0; ; ) {
-          const read = await request<Buffer>((done) => {
+          const read = await request<Buffer>({ verb: 'READ', path }, (done) => {
             const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
             // At the end of the file ssh2 reports 0 bytes and no error.
             sftp.read(handle, buffer, 0, CHUNK_BYTES, at, (error, bytes) => done(error, buffer.subarray(0, bytes)));
@@ -132,13 +164,15 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
           at += read.length;
         }
       } finally {
-        await closeHandle(handle).catch(() => {});
+        await closeHandle(handle, path).catch(() => {});
       }
     },
     /** Undefined when the folder may not be listed. `modified` in epoch seconds. */
     list: async (folder: string) => {
       try {
-        const entries = await request<FileEntryWithStats[]>((done) => sftp.readdir(folder, done));
+        const entries = await request<FileEntryWithStats[]>({ verb: 'READDIR', path: folder }, (done) =>
+          sftp.readdir(folder, done),
+        );
         return entries.map(({ filename, attrs }) => ({ name: filename, modified: attrs.mtime }));
       } catch (error) {
         if (error instanceof SftpFailure && error.kind === 'answered') return undefined;
@@ -149,18 +183,18 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
     write: async (path: string, artifact: Artifact, signal: AbortSignal): Promise<void> => {
       const handle = await open(path, 'wx');
       try {
-        await writeChunks(handle, artifact, signal);
+        await writeChunks(handle, path, artifact, signal);
       } catch (error) {
-        await closeHandle(handle).catch(() => {});
+        await closeHandle(handle, path).catch(() => {});
         throw error;
       }
-      await closeHandle(handle);
+      await closeHandle(handle, path);
     },
     /** Creates an empty file. */
-    touch: async (path: string) => closeHandle(await open(path, 'wx')),
+    touch: async (path: string) => closeHandle(await open(path, 'wx'), path),
     /** Atomic. Without `replace` the server refuses an existing `to`. */
     rename: (from: string, to: string, replace: boolean) =>
-      command((done) => {
+      command({ verb: 'RENAME', path: `${from} to ${to}` }, (done) => {
         if (!replace) return sftp.rename(from, to, done);
         try {
           sftp.ext_openssh_rename(from, to, done);
@@ -169,16 +203,18 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
           sftp.rename(from, to, done);
         }
       }),
-    remove: (path: string) => command((done) => sftp.unlink(path, done)),
+    remove: (path: string) => command({ verb: 'REMOVE', path }, (done) => sftp.unlink(path, done)),
     makeFolder: async (path: string): Promise<void> => {
       const steps = path.split('/');
       for (const [index, step] of steps.entries()) {
         const folder = steps.slice(0, index + 1).join('/');
         if (step === '' || (await sizeOf(folder)) !== undefined) continue;
-        await command((done) => sftp.mkdir(folder, done)).catch(async (error: unknown) => {
-          // Another program may have created it meanwhile.
-          if ((await sizeOf(folder)) === undefined) throw error;
-        });
+        await command({ verb: 'MKDIR', path: folder }, (done) => sftp.mkdir(folder, done)).catch(
+          async (error: unknown) => {
+            // Another program may have created it meanwhile.
+            if ((await sizeOf(folder)) === undefined) throw error;
+          },
+        );
       }
     },
     close: (): void => void client.end(),

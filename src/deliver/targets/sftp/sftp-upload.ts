@@ -147,10 +147,14 @@ function openFailureResult(error: unknown): AttemptResult {
     : { state: 'pending', detail, targetDown: true };
 }
 
+const refusalDetail = (reason: string): string =>
+  `The server refuses ${reason}. Files are uploaded as .docket-*.tmp, then renamed: let the user create, STAT and rename such files in the folder.`;
+
 function toAttemptResult(error: unknown, { renamed }: UploadProgress, files: number): AttemptResult {
   const reason = errorMessage(error);
   if (renamed > 0) return { state: 'unknown', detail: `${renamed} of ${files} files have their names: ${reason}` };
   if (error instanceof FileConflictError) return { state: 'refused', detail: reason };
+  if (error instanceof SftpFailure && error.permanent) return { state: 'refused', detail: refusalDetail(reason) };
   const targetDown = error instanceof SftpFailure && error.kind === 'lost';
   return { state: 'pending', detail: `The files cannot be written: ${reason}`, ...(targetDown ? { targetDown } : {}) };
 }

@@ -348,18 +348,50 @@ test.each(BREAKS.flatMap((one) => (['reset', 'close'] as const).map((how) => [..
 );
 
 test.each(['denied', 'failure'] as const)(
-  'a definite no (%s) leaves nothing behind, and is tried again',
+  'a write that is refused (%s) leaves nothing, and is repeated',
   async (how) => {
-    for (const step of ['open', 'write', 'rename'] as const) {
-      const { server, once } = await caseOf();
-      server.fault = (at) => (at === step ? { when: 'before', how } : undefined);
-      expect(await once()).toMatchObject({ state: 'pending' });
-      expect(contents(server)).toEqual({});
-      server.fault = () => undefined;
-      expect(await once()).toMatchObject({ state: 'sent' });
-    }
+    const { server, once } = await caseOf();
+    server.fault = (at) => (at === 'write' ? { when: 'before', how } : undefined);
+    expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/ WRITE in\/\.docket-/) });
+    expect(contents(server)).toEqual({});
+    server.fault = () => undefined;
+    expect(await once()).toMatchObject({ state: 'sent' });
   },
 );
+
+test.each(
+  (['denied', 'failure'] as const).flatMap((how) => [
+    ['open', how, /OPEN in\/\.docket-[0-9a-f]{32}-0-[0-9a-f]{8}\.tmp/] as const,
+    ['stat', how, /STAT in\/KPIs 2026-W46\.xlsx/] as const,
+    ['rename', how, /RENAME in\/\.docket-[0-9a-f]{32}-0-[0-9a-f]{8}\.tmp/] as const,
+  ]),
+)('a server that refuses %s (%s) refuses the delivery, which names the request', async (step, how, named) => {
+  const { server, once } = await caseOf();
+  server.fault = (at) => (at === step ? { when: 'before', how } : undefined);
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringMatching(named) });
+  expect(contents(server)).toEqual({});
+});
+
+test('a server that refuses only the names of temporary files, or FSTAT, refuses the delivery', async () => {
+  for (const [step, verb] of [
+    ['open', 'OPEN'],
+    ['stat', 'FSTAT'],
+  ] as const) {
+    const { server, once } = await caseOf();
+    server.fault = (at, path) => (at === step && path.endsWith('.tmp') ? { when: 'before', how: 'denied' } : undefined);
+    const { state, detail } = await once();
+    expect(state).toBe('refused');
+    expect(detail).toContain(` ${verb} in/.docket-`);
+    expect(contents(server)).toEqual({});
+  }
+});
+
+test('a second rename that is refused leaves the delivery unknown: somebody may have taken the first file', async () => {
+  const { server, once } = await caseOf();
+  server.fault = (step, path) =>
+    step === 'rename' && path === PATHS[1] ? { when: 'before', how: 'denied' } : undefined;
+  expect(await once()).toMatchObject({ state: 'unknown', detail: expect.stringContaining(' RENAME in/.docket-') });
+});
 
 test('files that somebody took while the answer was lost are not sent twice', async () => {
   const { server, once } = await caseOf();
