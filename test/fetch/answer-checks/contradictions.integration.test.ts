@@ -315,6 +315,13 @@ test("a label of the service's own is no finding: the catalog's is shown, and th
   expect(judgedAs(dataset, CREATED)).toMatchObject([{ status: 'on_target' }]);
 });
 
+test('a bucket is not shown by the label of a metric', async () => {
+  service.tell({ report: column('bucket', { label: 'Approval rate' }) });
+  const dataset = await fetched(TABLES.weeks);
+  expect(incomplete(dataset).map(({ code }) => code)).toEqual(['unit_mismatch']);
+  expect(tableOf(dataset).columns.filter(({ label }) => label === 'Approval rate')).toHaveLength(1);
+});
+
 test('a swapped label is never shown, also where the report has its own', async () => {
   service.tell({ report: column(CREATED, { label: 'Screening hits' }) });
   const labelled = await fetched(TABLES.single, { labels: { [CREATED]: 'Screening hits' } });

@@ -7,13 +7,15 @@ import type { Column } from '../../dataset.ts';
 
 /**
  * Bucket, dimensions and metrics of the section, described by the catalog. The response describes what the catalog does
- * not have: the bucket, and metrics that it does not list.
+ * not have: the bucket, and metrics that it does not list; not by the label of another column.
  */
 export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
   const described = new Map(response.columns.map((column) => [column.name, column]));
+  const isOthers = (name: string, label: string): boolean =>
+    [...catalog.metrics, ...catalog.dimensions].some((each) => each.id !== name && each.label === label);
   const labelOf = (name: string): string => {
     const label = described.get(name)?.label;
-    return label !== undefined && isReadableLabel(label) ? label : name;
+    return label !== undefined && isReadableLabel(label) && !isOthers(name, label) ? label : name;
   };
   const typeOf = (name: string, kind: 'dimension' | 'metric'): string | undefined => {
     const type = described.get(name)?.type;
