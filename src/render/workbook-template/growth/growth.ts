@@ -37,7 +37,8 @@ export interface ReferenceMap {
   row(sheet: string, row: number): number;
   cell(sheet: string, cell: CellAddress): CellAddress;
   /**
-   * A range that ends with the last row of data ends with it afterwards; others keep their ends, or move.
+   * A range that ends with the last row of data ends with it afterwards; others keep their ends, or move. So do ranges of
+   * one row beside the tables.
    * @param single what a range of one cell is: the cell, as in formulas (`cell`), or a table of one row, as in charts (`body`)
    */
   range(sheet: string, range: CellRange, single: 'cell' | 'body'): CellRange;

@@ -16,7 +16,8 @@ export function createReferenceMap(plan: GrowthPlan): ReferenceMap {
       const bands = bandsOf(sheet);
       const body = single === 'body' || !isSingle(range);
       const { from, to } = shrinkRange(bands, range, body);
-      const grown = body && bands.find((band) => band.last === to && insertedRows(band) > 0);
+      const grown =
+        body && bands.find((band) => band.last === to && insertedRows(band) > 0 && !isBeside(range, band.tables));
       return {
         from: { row: moveRow(bands, from), column: range.from.column },
         to: {
@@ -67,6 +68,10 @@ function shrinkRange(bands: readonly RowBand[], { from, to }: CellRange, body: b
 }
 
 const hasTotals = ({ totalsRow }: BandTable): boolean => totalsRow;
+
+/** A range of one row that shares no column with the tables: it does not cover their rows. */
+const isBeside = ({ from, to }: CellRange, tables: readonly BandTable[]): boolean =>
+  from.row === to.row && !tables.some(({ fromColumn, toColumn }) => fromColumn <= to.column && from.column <= toColumn);
 
 const inTables = (tables: readonly BandTable[], column: number): boolean =>
   tables.some(({ fromColumn, toColumn }) => fromColumn <= column && column <= toColumn);

@@ -29,6 +29,16 @@ const SHEET: readonly (readonly [string, string])[] = [
     '<sheetView topLeftCell="A7"><pane ySplit="1" topLeftCell="A2" state="frozen"/><selection activeCell="B5" sqref="B5 B18:C19"/></sheetView>',
   ],
   ['<protectedRange sqref="B5 F9" name="x"/>', '<protectedRange sqref="B5:B15 F19" name="x"/>'],
+  // Beside the table: areas of one row stay, those over its rows grow.
+  ['<protectedRange sqref="F5 F5:G5 F2:F5" name="x"/>', '<protectedRange sqref="F5 F5:G5 F2:F15" name="x"/>'],
+  [
+    '<conditionalFormatting sqref="F5 F9"><cfRule type="expression"><formula>F5&gt;0</formula></cfRule></conditionalFormatting>',
+    '<conditionalFormatting sqref="F5 F19"><cfRule type="expression"><formula>F5&gt;0</formula></cfRule></conditionalFormatting>',
+  ],
+  [
+    '<dataValidation type="whole" sqref="F5 B2:B5"><formula1>0</formula1></dataValidation>',
+    '<dataValidation type="whole" sqref="F5 B2:B15"><formula1>0</formula1></dataValidation>',
+  ],
   [
     '<scenarios sqref="B9"><scenario name="a"><inputCells r="B9" val="1"/></scenario></scenarios>',
     '<scenarios sqref="B19"><scenario name="a"><inputCells r="B19" val="1"/></scenario></scenarios>',
@@ -68,7 +78,7 @@ const SHEET: readonly (readonly [string, string])[] = [
   ],
   [
     `<x14:dataValidation type="list"><x14:formula1><xm:f>'Board'!A2:A5</xm:f></x14:formula1><xm:sqref>F2 F5</xm:sqref></x14:dataValidation>`,
-    `<x14:dataValidation type="list"><x14:formula1><xm:f>'Board'!A2:A15</xm:f></x14:formula1><xm:sqref>F2 F5:F15</xm:sqref></x14:dataValidation>`,
+    `<x14:dataValidation type="list"><x14:formula1><xm:f>'Board'!A2:A15</xm:f></x14:formula1><xm:sqref>F2 F5</xm:sqref></x14:dataValidation>`,
   ],
   [
     '<x14:sparklineGroup><xm:f>Board!A5</xm:f><x14:sparklines><x14:sparkline><xm:f>Board!B2:B5</xm:f><xm:sqref>B1</xm:sqref></x14:sparkline><x14:sparkline><xm:f>Board!B5:C5</xm:f><xm:sqref>F5</xm:sqref></x14:sparkline></x14:sparklines></x14:sparklineGroup>',
