@@ -4,7 +4,7 @@ import { messagesFor } from '../../../i18n/messages.ts';
 import { blockLines } from '../../pack/review/block-lines.ts';
 import { packComments } from '../../pack/review/comments.ts';
 import type { PackComment } from '../../pack/review/review.ts';
-import { escapeFormula, quoteField, terminateRecord } from './csv-fields.ts';
+import { fieldText, quoteField, terminateRecord } from './csv-fields.ts';
 import { BOM, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
 import type { TableSchema } from './table-schema.ts';
 
@@ -25,7 +25,7 @@ export function commentsCsv(dataset: Dataset, settings: CsvSettings): string {
   const locale = csvLocale(settings);
   const words = messagesFor(locale);
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
-  const field = (text: string): string => quoteField(settings.raw === true ? text : escapeFormula(text));
+  const field = (text: string): string => quoteField(fieldText(text, settings.raw));
   const record = (fields: readonly (string | null)[]): string =>
     terminateRecord(fields.map((text) => (text === null ? '' : field(text))).join(','));
   const rows = packComments({ dataset, locale, words }).map((comment) => {

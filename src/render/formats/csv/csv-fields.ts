@@ -19,6 +19,16 @@ export const escapeFormula = (text: string): string => {
   return FORMULA.test(text) ? `'${within}` : within;
 };
 
+/** What a workbook replaces, too: control characters other than tab and line ends, halves of characters, U+FFFE and U+FFFF. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
+const ILLEGAL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffe\uffff]|[\ud800-\udfff]/gu;
+
+/** Text as CSV files and their schemas show it: without what many programs cannot read and, unless `raw`, what they would run. */
+export const fieldText = (text: string, raw = false): string => {
+  const legal = text.replace(ILLEGAL, '\ufffd');
+  return raw ? legal : escapeFormula(legal);
+};
+
 /** A text as one field (RFC 4180). An empty text is quoted, to distinguish it from an undefined value. */
 export const quoteField = (text: string): string =>
   text === '' || SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

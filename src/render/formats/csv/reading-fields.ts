@@ -4,10 +4,10 @@ import { messagesFor } from '../../../i18n/messages.ts';
 import { formatZonedInstant } from '../../figures/format-date.ts';
 import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { parseIsoInstant } from '../../figures/quantity.ts';
-import { escapeFormula, quoteField, rawFieldWriter } from './csv-fields.ts';
+import { fieldText, quoteField, rawFieldWriter } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale } from './section-csv.ts';
 
-const quoteRaw = rawFieldWriter(escapeFormula);
+const quoteRaw = rawFieldWriter((text) => fieldText(text));
 
 /**
  * When the figures of each row and of the totals were read, where they are readings of current counts: one column for the

@@ -8,7 +8,7 @@ import type { Quantity } from '../../figures/quantity.ts';
 import { isRawFigure, type RawColumn, rawColumns } from '../../figures/raw-columns.ts';
 import { isClipped } from '../../figures/whole-period.ts';
 import { writeChunks } from '../format.ts';
-import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
+import { fieldText, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
 import type { CsvOptions } from './csv-schema.ts';
 
 /** A target as a Table Schema describes it: numbers in the raw unit of the metric. */
@@ -59,8 +59,6 @@ export interface CsvColumn {
   readonly total: string | undefined;
 }
 
-const passThrough = (text: string): string => text;
-
 /** Replaces a leading hyphen, which starts a formula in a spreadsheet, by the minus sign U+2212. */
 const withTrueMinus = (value: Value, text: string): string =>
   typeof value === 'number' ? text.replace(/^-/, '−') : text;
@@ -82,7 +80,7 @@ const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
 export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
   const { values, raw } = settings;
   const locale = csvLocale(settings);
-  const escapeText = raw === true ? passThrough : escapeFormula;
+  const escapeText = (text: string): string => fieldText(text, raw);
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
     const format = valueFormatter(quantity, locale);
     return (value) => quoteField(escapeText(withTrueMinus(value, format(value))));

@@ -3,7 +3,7 @@ import { messagesFor } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
 import { isTotal } from '../../figures/status-text.ts';
-import { quoteField } from './csv-fields.ts';
+import { fieldText, quoteField } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget } from './section-csv.ts';
 
 /** The targets that judged figures of a metric in a section, for its field in the schema. */
@@ -89,7 +89,7 @@ export function statusColumns(
     const total = own.find(isTotal);
     const ofRow = judgementOf(name, own);
     const same = table.columns.filter((column) => column.label.toLowerCase() === label.toLowerCase()).length > 1;
-    const header = words.header(same ? `${label} [${name}]` : label);
+    const header = fieldText(words.header(same ? `${label} [${name}]` : label), settings.raw);
     return [
       {
         header,

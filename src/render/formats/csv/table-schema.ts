@@ -5,7 +5,7 @@ import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
 import type { RawColumn } from '../../figures/raw-columns.ts';
 import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
-import { escapeFormula } from './csv-fields.ts';
+import { fieldText } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
 import { schemaTargets } from './status-fields.ts';
 
@@ -110,7 +110,7 @@ export function tableSchema(
   settings: CsvSettings,
 ): TableSchema {
   const formatted = settings.values === 'formatted';
-  const escapeText = settings.raw === true ? (text: string) => text : escapeFormula;
+  const escapeText = (text: string): string => fieldText(text, settings.raw);
   const locale = csvLocale(settings);
   const words = messagesFor(locale);
   const { schema } = words.table;

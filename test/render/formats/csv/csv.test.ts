@@ -97,6 +97,28 @@ describe('a CSV file', () => {
     expect(read(await textOf(evil, { raw: true }))[1]).toEqual(['=1+1', '-5']);
   });
 
+  it.each([false, true])('replaces what a workbook replaces, in rows, headers and schema (raw: %s)', async (raw) => {
+    const label = '=Type\u0001';
+    const strange = {
+      ...onboarding,
+      columns: onboarding.columns.map((column) => ({
+        ...column,
+        label: column.label === 'Approval rate' ? label : column.label,
+      })),
+    };
+    const evil = list([['a\u0000b\u001b\u007f\uffff\ufffe', 'tab\tand\r\nlines \u0085', '\ud800x']], 3);
+    expect(read(await textOf(evil, { raw }))[1]).toEqual([
+      'a\ufffdb\ufffd\ufffd\ufffd\ufffd',
+      'tab\tand\r\nlines \u0085',
+      '\ufffdx',
+    ]);
+    const files = await render(dataset([strange]), [{ format: 'csv', csv: { raw } }]);
+    const [head] = read(readFileSync(artifactNamed(files, ` ${strange.id}.csv`).path, 'utf8'));
+    const schema = JSON.parse(readFileSync(artifactNamed(files, ` ${strange.id}.schema.json`).path, 'utf8'));
+    expect(head?.filter((each) => String(each).includes('Type\ufffd')).length).toBeGreaterThan(0);
+    expect(schema.fields.map(({ name }: { name: string }) => name)).toEqual(head);
+  });
+
   it('lets no formula begin where another list separator or a line break within a text begins a cell', async () => {
     const evil = list([["x;=cmd|' /C calc'!A0;y", 'a\n +1', 'well-known; 5 - 3']], 3);
     expect(read(await textOf(evil))[1]).toEqual(["x;'=cmd|' /C calc'!A0;y", "a\n '+1", 'well-known; 5 - 3']);
