@@ -4,6 +4,7 @@ import { artifactBytes } from '../archive/run-folder/artifact-bytes.ts';
 import { directoryTarget } from './directory/directory-target.ts';
 import { encodeBase64 } from './email/email-message.ts';
 import { emailTarget } from './email/email-target.ts';
+import type { AnnouncedSize, Mailer } from './email/smtp/smtp-mailer.ts';
 import { s3Target } from './s3/s3-target.ts';
 import { sftpTarget } from './sftp/sftp-target.ts';
 import type { Delivery, DeliveryContext, ProbeContext, SharedFiles, Target, TargetProbe } from './target.ts';
@@ -50,6 +51,7 @@ export function sharedFiles(): SharedFiles {
   const read = new Map<Artifact, Promise<Buffer>>();
   const encoded = new Map<Uint8Array, Buffer>();
   const dates = new Map<string, Promise<Date>>();
+  const sizes = new Map<Mailer, Promise<AnnouncedSize>>();
   return {
     bytesOf: (artifact) => {
       const found = read.get(artifact) ?? artifactBytes(artifact);
@@ -59,6 +61,11 @@ export function sharedFiles(): SharedFiles {
     dateOf: (message, find) => {
       const found = dates.get(message) ?? find();
       dates.set(message, found);
+      return found;
+    },
+    announcedSize: async (mailer) => {
+      const found = sizes.get(mailer) ?? mailer.announcedSize?.() ?? Promise.resolve({});
+      sizes.set(mailer, found);
       return found;
     },
     encode: (bytes) => {

@@ -13,7 +13,7 @@ import type { SendFn, VerificationResult } from '../attempt.ts';
 import type { DestinationGuard, DestinationPolicy } from '../destination-guard.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../ledger/ledger.ts';
 import type { DkimKey } from './email/dkim.ts';
-import type { Mailer } from './email/smtp/smtp-mailer.ts';
+import type { AnnouncedSize, Mailer } from './email/smtp/smtp-mailer.ts';
 
 /** A kind of target: everything that Docket knows about it. `Spec` is the output of its schema. */
 export interface Target<Spec = never> extends TargetSchema<Spec> {
@@ -114,6 +114,8 @@ export interface SharedFiles {
   bytesOf(artifact: Artifact): Promise<Buffer>;
   /** The date of the one message that several deliveries share: found by the first of them. */
   dateOf(message: string, find: () => Promise<Date>): Promise<Date>;
+  /** `Mailer.announcedSize`, asked once. */
+  announcedSize(mailer: Mailer): Promise<AnnouncedSize>;
   /** Base64 in lines. The same buffer for the same bytes. */
   encode(bytes: Uint8Array): Buffer;
 }

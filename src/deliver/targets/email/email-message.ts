@@ -9,7 +9,7 @@ import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts
 import type { InlineImage } from '../../../render/artifact.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
 
-/** Default limit for attachments and pictures of one message together, before encoding. Many servers refuse more. */
+/** Default limit for attachments and pictures of one message together, as they are sent. Many servers refuse more. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
@@ -48,7 +48,7 @@ export interface EmailParts {
   readonly pictures?: readonly InlineImage[];
   /** That of the first attempt for every attempt, so that all attempts have the same bytes. */
   readonly date: Date;
-  /** Limit for attachments and pictures together. */
+  /** Limit for attachments and pictures together, as they are sent (`encodedLength`). */
   readonly maxBytes?: number;
   readonly dkim?: DkimKey | undefined;
   /** `encodeBase64`, which may remember files that several messages have. */
@@ -129,6 +129,12 @@ export const encodeBase64 = (bytes: Uint8Array): Buffer => {
   return Buffer.from((text.match(/.{1,76}/g) ?? []).join('\r\n'), 'latin1');
 };
 
+/** The length of `encodeBase64` for so many bytes. */
+export function encodedLength(bytes: number): number {
+  const length = 4 * Math.ceil(bytes / 3);
+  return length + 2 * Math.max(0, Math.ceil(length / LINE_LENGTH) - 1);
+}
+
 /**
  * Stands for the n-th file while nodemailer builds a message: what takes time is the encoding of files, which several
  * messages share. No other part can contain it, because it is derived from the hash of all parts.
@@ -196,13 +202,13 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const pictures = parts.pictures ?? [];
   const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
   const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
-    (sum, { length }) => sum + length,
+    (sum, { length }) => sum + encodedLength(length),
     0,
   );
   if (size > maxBytes) {
     throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
-      expected: `at most ${maxBytes} bytes together`,
-      got: `${size} bytes: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
+      expected: `at most ${maxBytes} bytes together, as they are sent`,
+      got: `${size} bytes as sent: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
       next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links.',
     });
   }

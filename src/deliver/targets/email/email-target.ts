@@ -21,7 +21,7 @@ import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { assertSameEmail } from '../../resend-check.ts';
 import { recipientKey } from '../../send-decision.ts';
 import { type DeliveryContext, defineTarget, newRow, type SendContext, templateVariables } from '../target.ts';
-import { buildEmail, type EmailMessage, MAX_ATTACHMENT_BYTES, messageIdOf } from './email-message.ts';
+import { buildEmail, type EmailMessage, encodedLength, MAX_ATTACHMENT_BYTES, messageIdOf } from './email-message.ts';
 import { findFileLinks, withFileLinks } from './file-links.ts';
 import type { Mailer } from './smtp/smtp-mailer.ts';
 import type { SendResult } from './smtp/smtp-replies.ts';
@@ -64,7 +64,7 @@ const emailSchema = (formats: readonly string[]) =>
     max_attachment: sizeSchema
       .optional()
       .describe(
-        'Files and pictures of a message together, 10MB by default. Larger files become links to an S3 or SFTP delivery of the report or to an archive in a bucket; without one the e-mail is refused.',
+        'Files and pictures of a message together as they are sent: base64, a third more than the files. 10MB by default. Larger files, and a message above the size that the mail server announces, become links to an S3 or SFTP delivery of the report or to an archive in a bucket; without one the e-mail is refused.',
       ),
   });
 type EmailSpec = z.infer<ReturnType<typeof emailSchema>>;
@@ -115,8 +115,10 @@ export const emailTarget = defineTarget({
         service: mail?.service ?? 'mail',
         messageId: mail === undefined ? null : messageIdOf(spec.together ? sharedMessageKey(row) : row.id, mail.from),
         recipientRefusal: () => recipientRefusal(row.recipient, settings.recipients),
-        // It links to files of other deliveries, which must be `sent` first.
-        ...(exceedsLimit(spec, context) ? { phase: 1 as const } : {}),
+        // It may link to files of other deliveries, which must be `sent` first. The server's limit is known later.
+        ...(exceedsLimit(spec, context) || (mail?.mailer.announcedSize && attachesFiles(spec, context))
+          ? { phase: 1 as const }
+          : {}),
       };
     });
   },
@@ -128,50 +130,62 @@ export const emailTarget = defineTarget({
     });
     if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL_SERVER });
     const attached = selectAttachments(spec, published.artifacts);
-    const linked = exceedsLimit(spec, context);
     const rendered = bodyOf(spec, context);
-    const body = linked ? await bodyWithLinks(row, spec, rendered, context) : rendered;
-    if ('waitsFor' in body) {
-      const detail = `The files are too large to attach. Waits for their delivery to ${body.waitsFor}.`;
-      return async () => ({ state: 'pending', detail });
-    }
     const { manifest } = published;
+    const date = await firstAttemptDate(row, spec, context, previousEpoch);
     const visibleRecipients = (): readonly string[] =>
       uniqueMailboxes(
         spec.to.flatMap((recipient) =>
           recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
         ),
       );
-    const message = await buildEmail({
-      delivery: row.id,
-      run: manifest.run,
-      from: mail.from,
-      fromName: mail.fromName,
-      list: manifest,
-      to: row.recipient,
-      ...(spec.together ? { visibleRecipients: visibleRecipients(), sharedKey: sharedMessageKey(row) } : {}),
-      ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
-      subject: subjectOf(spec, context),
-      text: body.text,
-      html: body.html,
-      pictures: rendered.pictures,
-      attachments: await Promise.all(
-        (linked ? [] : attached).map(async (artifact) => ({
-          name: artifact.name,
-          mediaType: artifact.mediaType,
-          content: await context.files.bytesOf(artifact),
-        })),
-      ),
-      date: await firstAttemptDate(row, spec, context, previousEpoch),
-      maxBytes: attachmentLimit(spec),
-      dkim: mail.dkim,
-      encode: context.files.encode,
-    });
+    const build = async (body: Pick<MailBody, 'html' | 'text'>, files: readonly Artifact[]) =>
+      buildEmail({
+        delivery: row.id,
+        run: manifest.run,
+        from: mail.from,
+        fromName: mail.fromName,
+        list: manifest,
+        to: row.recipient,
+        ...(spec.together ? { visibleRecipients: visibleRecipients(), sharedKey: sharedMessageKey(row) } : {}),
+        ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
+        subject: subjectOf(spec, context),
+        text: body.text,
+        html: body.html,
+        pictures: rendered.pictures,
+        attachments: await Promise.all(
+          files.map(async (artifact) => ({
+            name: artifact.name,
+            mediaType: artifact.mediaType,
+            content: await context.files.bytesOf(artifact),
+          })),
+        ),
+        date,
+        maxBytes: attachmentLimit(spec),
+        dkim: mail.dkim,
+        encode: context.files.encode,
+      });
+    const tooLarge = exceedsLimit(spec, context);
+    const { size: announced, failure } =
+      tooLarge || attached.length === 0 ? {} : await context.files.announcedSize(mail.mailer);
+    let message = tooLarge ? undefined : await build(rendered, attached);
+    const linked = message === undefined || (announced !== undefined && message.raw.length > announced);
+    if (message === undefined || linked) {
+      const body = await bodyWithLinks(row, spec, rendered, context, announced);
+      if ('waitsFor' in body) {
+        const detail = `The files are too large to attach. Waits for their delivery to ${body.waitsFor}.`;
+        return async () => ({ state: 'pending', detail });
+      }
+      message = await build(body, []);
+    }
     // Checked again on the envelope, whatever built it.
     assertAllowed(message.envelope.to, settings.recipients, { shown: message.envelope.to });
     // Links change from day to day.
-    if (!linked && previousEpoch > 0) await assertSameEmail(archive, published, row.id, message);
-    return emailSender(mail.mailer, message, await archive.putMessage(published, row.id, message.raw));
+    if (!linked && previousEpoch > 0) await assertSameEmail(archive, published, row.id, message, attached.length > 0);
+    const { confirmsFirst } = mail.mailer;
+    const mailer =
+      failure === undefined ? mail.mailer : { ...(confirmsFirst ? { confirmsFirst } : {}), send: async () => failure };
+    return emailSender(mailer, message, await archive.putMessage(published, row.id, message.raw));
   },
 });
 
@@ -244,11 +258,17 @@ function subjectOf(
   return corrected === undefined ? text : `${corrected}: ${text}`;
 }
 
+const attachesFiles = ({ attach }: EmailSpec, { published }: DeliveryContext): boolean =>
+  mailAttachments(published.artifacts, attach).length > 0;
+
 /** By the sizes in the archive, before any file is read. */
 function exceedsLimit(spec: EmailSpec, context: DeliveryContext): boolean {
-  const files = mailAttachments(context.published.artifacts, spec.attach).reduce((sum, { bytes }) => sum + bytes, 0);
+  const files = mailAttachments(context.published.artifacts, spec.attach).reduce(
+    (sum, { bytes }) => sum + encodedLength(bytes),
+    0,
+  );
   const body = mailBodyOf(context.published.mail, bodyNameOf(spec));
-  const pictures = (body?.pictures ?? []).reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const pictures = (body?.pictures ?? []).reduce((sum, { bytes }) => sum + encodedLength(bytes.length), 0);
   return files > 0 && files + pictures > attachmentLimit(spec);
 }
 
@@ -258,10 +278,11 @@ async function bodyWithLinks(
   spec: EmailSpec,
   body: MailBody,
   { published, deliveries, ledger, archive }: SendContext,
+  announcedSize: number | undefined,
 ): Promise<Pick<MailBody, 'html' | 'text'> | { readonly waitsFor: string }> {
   const rows = await ledger.list(row.run);
-  const found = await findFileLinks({ formats: spec.attach, published, deliveries, rows, archive });
-  return 'waitsFor' in found ? found : withFileLinks(body, found, attachmentLimit(spec));
+  const found = await findFileLinks({ formats: spec.attach, published, deliveries, rows, archive, announcedSize });
+  return 'waitsFor' in found ? found : withFileLinks(body, found);
 }
 
 const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [
@@ -284,7 +305,11 @@ function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): rea
  * Sends a finished message; the server's reply becomes the ledger's state.
  * @param archivedHash SHA-256 (hex) of the archived message
  */
-export function emailSender(mailer: Mailer, message: EmailMessage, archivedHash?: string): SendFn {
+export function emailSender(
+  mailer: Pick<Mailer, 'send' | 'confirmsFirst'>,
+  message: EmailMessage,
+  archivedHash?: string,
+): SendFn {
   const send = async (signal: AbortSignal, fence?: Fence): Promise<AttemptResult> =>
     toAttemptResult(await mailer.send(message.envelope, message.raw, signal, fence));
   const archived = archivedHash === undefined ? {} : { message: archivedHash };

@@ -20,6 +20,8 @@ interface LinkInput {
   readonly deliveries: readonly Delivery[];
   readonly rows: readonly DeliveryRow[];
   readonly archive: Pick<Archive, 'link'>;
+  /** The most bytes of a message that the mail server takes; undefined where it does not say so. */
+  readonly announcedSize?: number | undefined;
 }
 
 /**
@@ -43,8 +45,8 @@ export async function findFileLinks(input: LinkInput): Promise<readonly FileLink
   if (pending !== undefined) return { waitsFor: pending.row.recipient };
   throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
     expected:
-      'files within max_attachment, an S3 or SFTP delivery of the report that has them, or an archive in a bucket',
-    got: published.artifacts.map(({ name, bytes }) => `${name} (${bytes})`).join(', '),
+      'files that in base64 are within max_attachment and the SIZE of the mail server, an S3 or SFTP delivery of the report that has them, or an archive in a bucket',
+    got: `${published.artifacts.map(({ name, bytes }) => `${name} (${bytes})`).join(', ')}${input.announcedSize === undefined ? '' : `; the mail server announces SIZE ${input.announcedSize}`}`,
     next:
       input.archive.link === undefined
         ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links. An archive in a bucket has links too, one in a directory has none.'
@@ -92,9 +94,8 @@ function expiryText(links: readonly FileLink[]): string {
 export function withFileLinks(
   { html, text }: Pick<MailBody, 'html' | 'text'>,
   links: readonly FileLink[],
-  limit: number,
 ): Pick<MailBody, 'html' | 'text'> {
-  const lead = `The files are larger than ${sizeText(limit)} and are not attached. Download them here${expiryText(links)}:`;
+  const lead = `The files are too large for an e-mail and are not attached. Download them here${expiryText(links)}:`;
   const items = links.map(
     ({ name, bytes, url }) =>
       // Mail programs may not open other schemes such as sftp: show the URL as text.

@@ -169,10 +169,11 @@ test('refuses attachments above the limit with names and sizes', async () => {
     ...PARTS,
     attachments: [{ ...PARTS.attachments[0]!, content: new Uint8Array(length) }],
   });
-  await expect(buildEmail(of(MAX_ATTACHMENT_BYTES))).resolves.toBeDefined();
-  await expect(buildEmail(of(MAX_ATTACHMENT_BYTES + 1))).rejects.toMatchObject({
+  // Exactly the limit, as base64 in lines.
+  await expect(buildEmail(of(7_662_672))).resolves.toBeDefined();
+  await expect(buildEmail(of(7_662_673))).rejects.toMatchObject({
     code: 'deliver.target_refused',
-    got: expect.stringContaining('KPIs – Zürich.xlsx (10485761)'),
+    got: expect.stringContaining('KPIs – Zürich.xlsx (7662673)'),
   });
 });
 

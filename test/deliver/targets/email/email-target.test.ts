@@ -8,6 +8,7 @@ import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { DeliveredEvent } from '../../../../src/deliver/send-pending.ts';
 import { parseDkimKey } from '../../../../src/deliver/targets/email/dkim.ts';
+import { encodeBase64 } from '../../../../src/deliver/targets/email/email-message.ts';
 import { findFileLinks, withFileLinks } from '../../../../src/deliver/targets/email/file-links.ts';
 import { smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import type { Delivery } from '../../../../src/deliver/targets/target.ts';
@@ -31,10 +32,10 @@ import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
 async function caseOf(
   deliveries: readonly TestDelivery[],
   script: SmtpScript = {},
-  more: { mail?: object; files?: Parameters<typeof sealedRun>[1] } = {},
+  more: { mail?: object; files?: Parameters<typeof sealedRun>[1]; extensions?: readonly string[] } = {},
 ) {
   const root = await folderFor(onTestFinished);
-  const server = await scriptedSmtp(script);
+  const server = await scriptedSmtp(script, more.extensions);
   const mailer = smtpMailer(new Secret(server.url));
   onTestFinished(async () => {
     await mailer.close();
@@ -208,18 +209,36 @@ test('refuses files above max_attachment without a link, also with a directory d
   expect(server.conversations).toEqual([]);
 });
 
-test('max_attachment sets the limit', async () => {
-  const of = (max_attachment: string | number) =>
-    caseOf(
+test('refuses files above the announced SIZE without a link, and names the size', async () => {
+  const { input, server } = await caseOf(
+    [{ email: { to: ['a@acme.example'], attach: ['xlsx'] } }],
+    {},
+    {
+      files: { 'big.xlsx': new Uint8Array(30_000) },
+      extensions: ['SIZE 20000'],
+    },
+  );
+  const { receipts } = await deliver(input);
+  expect(receipts).toMatchObject([{ state: 'refused', detail: expect.stringMatching(/big\.xlsx \(30000\).*20000/) }]);
+  expect(server.conversations.flatMap(({ commands }) => commands).join()).not.toMatch(/MAIL|DATA/);
+});
+
+test('max_attachment counts bytes as they are sent: base64 in lines', async () => {
+  const stateOf = async (max_attachment: string | number, bytes: number) => {
+    const files = { 'big.xlsx': new Uint8Array(bytes) };
+    const { input } = await caseOf(
       [{ email: { to: ['a@acme.example'], attach: ['xlsx'], max_attachment } }],
       {},
-      {
-        files: { 'big.xlsx': new Uint8Array(11 * 1024 * 1024) },
-      },
+      { files },
     );
-  expect((await deliver((await of('12MB')).input)).receipts[0]?.state).toBe('sent');
-  expect((await deliver((await of(11 * 1024 * 1024)).input)).receipts[0]?.state).toBe('sent');
-  expect((await deliver((await of(11 * 1024 * 1024 - 1)).input)).receipts[0]?.state).toBe('refused');
+    return (await deliver(input)).receipts[0]?.state;
+  };
+  for (const bytes of [1, 56, 57, 58, 60_000]) {
+    const sent = encodeBase64(new Uint8Array(bytes)).length;
+    expect([await stateOf(sent, bytes), await stateOf(sent - 1, bytes)]).toEqual(['sent', 'refused']);
+  }
+  expect(await stateOf('12MB', 8 * 1024 * 1024)).toBe('sent');
+  expect(await stateOf('10MB', 8 * 1024 * 1024)).toBe('refused');
 });
 
 test('links each file that is too large, waits for a pending target, refuses without a source', async () => {
@@ -276,19 +295,16 @@ test('links each file that is too large, waits for a pending target, refuses wit
     next: expect.stringContaining('public_url'),
   });
 
-  const body = withFileLinks(
-    { html: '<!doctype html><html><body class="x"><p>Hi</p></body></html>', text: 'Hi\n' },
-    [{ name: '<b>&.xlsx', bytes: 3 * 1024 * 1024, url: 'sftp://x.example/"><script>', until: null }],
-    10 * 1024 * 1024,
-  );
+  const body = withFileLinks({ html: '<!doctype html><html><body class="x"><p>Hi</p></body></html>', text: 'Hi\n' }, [
+    { name: '<b>&.xlsx', bytes: 3 * 1024 * 1024, url: 'sftp://x.example/"><script>', until: null },
+  ]);
   expect(body.html).toMatch(/^<!doctype html><html><body class="x"><div/);
   expect(body.html).not.toContain('<script>');
   expect(body.html).not.toContain('<b>');
-  expect(body.text).toMatch(/10\.0 MB.*:\n {2}<b>&\.xlsx \(3\.0 MB\): sftp:\/\/x\.example\/"><script>\n\nHi\n$/);
+  expect(body.text).toMatch(/^.+:\n {2}<b>&\.xlsx \(3\.0 MB\): sftp:\/\/x\.example\/"><script>\n\nHi\n$/);
   const small = withFileLinks(
     { html: '', text: '' },
     [1, 99 * 1024].map((bytes) => ({ name: `${bytes}`, bytes, url: 'sftp://x.example/a', until: null })),
-    1,
   );
   expect(small.text.match(/\((?:\d|\.)+ .B\)/g)).toEqual(['(1 kB)', '(99 kB)']);
 });

@@ -1,11 +1,11 @@
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../../src/base/clock.ts';
-import { secretSource } from '../../../../src/base/secrets/secret.ts';
+import { Secret, secretSource } from '../../../../src/base/secrets/secret.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
-import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { type Mailer, type SmtpMailer, smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archiveUrl, bucketStorage, STORE_ENV } from '../../../support/archives.ts';
 import {
   definitionWith,
@@ -16,6 +16,7 @@ import {
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
 import { s3Server } from '../../../support/s3-server.ts';
+import { scriptedSmtp } from '../../../support/smtp-script.ts';
 
 const DAY = 86_400_000;
 const MADE_AT = Date.parse('2026-11-16T07:00:05.000Z');
@@ -23,7 +24,12 @@ const MAIL_TO: TestDelivery = { email: { to: ['lead@acme.example'], attach: ['xl
 const NAME = 'KPIs 2026-W46.xlsx';
 
 /** A run whose workbook is too large for its e-mail, at this moment, archived in a bucket. */
-async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more = '') {
+async function caseOf(
+  deliveries: readonly TestDelivery[],
+  now = MADE_AT,
+  more = '',
+  { workbook = 'workbook', smtp }: { workbook?: string | Uint8Array; smtp?: SmtpMailer } = {},
+) {
   const store = await s3Server();
   onTestFinished(() => store.close());
   let at = now;
@@ -32,9 +38,11 @@ async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more =
   const root = await folderFor(onTestFinished);
   const storage = bucketStorage(archiveUrl(store, `${root}/staging`, more));
   onTestFinished(() => storage.close());
-  const { archive, published } = await sealedRun(root, { [NAME]: 'workbook' }, createArchive(storage, clock));
+  const { archive, published } = await sealedRun(root, { [NAME]: workbook }, createArchive(storage, clock));
   const sent: string[] = [];
-  const mailer: Mailer = {
+  const server: { announced: number | undefined } = { announced: undefined };
+  const mailer: Mailer = smtp ?? {
+    announcedSize: async () => ({ size: server.announced }),
     send: async (_, raw) => {
       sent.push(Buffer.from(raw).toString('utf8'));
       return { kind: 'deferred', response: '450 Later', server: false };
@@ -56,7 +64,7 @@ async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more =
     workingDirectory: root,
   };
   const go = async () => (await deliver(input)).receipts;
-  return { store, sent, go, wait: (ms: number) => (at += ms) };
+  return { store, sent, go, server, wait: (ms: number) => (at += ms) };
 }
 
 /** The text of the message, and its first link. */
@@ -147,4 +155,39 @@ test('a bucket with temporary credentials is named without a link', async () => 
   const { sent, go } = await caseOf([bucketOf(other.url, { credentials }), MAIL_TO], MADE_AT, '&links=false');
   await go();
   expect((await textOf(sent[0])).text).toContain('s3://reports/out/KPIs 2026-W46.xlsx');
+});
+
+test.each([
+  ['above the announced SIZE is linked', 30_000, 20_000, 0],
+  ['within it, in a message above it, is linked', 14_600, 20_000, 0],
+  ['within it is attached', 14_600, 60_000, 1],
+  ['is attached where the server announces no number', 30_000, 0, 1],
+])('a file %s, over one connection', async (_, bytes, size, attached) => {
+  const server = await scriptedSmtp({}, [size === 0 ? 'SIZE' : `SIZE ${size}`]);
+  const smtp = smtpMailer(new Secret(server.url));
+  onTestFinished(async () => {
+    await smtp.close();
+    await server.close();
+  });
+  const mail: TestDelivery = { email: { to: ['lead@acme.example', 'b@acme.example'], attach: ['xlsx'] } };
+  const { go } = await caseOf([mail], MADE_AT, '', { workbook: new Uint8Array(bytes), smtp });
+  expect((await go()).map(({ state }) => state)).toEqual(['sent', 'sent']);
+  const accepted = server.conversations.filter(({ accepted: yes }) => yes);
+  expect(accepted).toHaveLength(2);
+  for (const { body, connection } of accepted) {
+    const { attachments, text = '' } = await PostalMime.parse(body);
+    expect(attachments).toHaveLength(attached);
+    expect(/https?:/.test(text)).toBe(attached === 0);
+    expect(connection).toBe(0);
+  }
+});
+
+test('a file that was linked to is attached once the server takes it, and the other way round', async () => {
+  const { sent, go, server } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['xlsx'] } }]);
+  for (const announced of [100, undefined, 100]) {
+    server.announced = announced;
+    expect((await go())[0]).toMatchObject({ state: 'pending', detail: '450 Later' });
+  }
+  const counts = await Promise.all(sent.map(async (raw) => (await PostalMime.parse(raw)).attachments.length));
+  expect(counts).toEqual([0, 1, 0]);
 });

@@ -139,6 +139,11 @@ export function createSmtpSession(server: SmtpServer, options: SmtpOptions) {
     setListener: (next: typeof onFailure): void => {
       onFailure = next;
     },
+    /** The `SIZE` of the server's EHLO reply (RFC 1870), above which nodemailer sends nothing; undefined without a number. */
+    announcedSize: (): number | undefined => {
+      const size: unknown = Reflect.get(connection, '_maxAllowedSize');
+      return typeof size === 'number' && size > 0 ? size : undefined;
+    },
     close: (): void => connection.close(),
   };
 }
@@ -165,13 +170,13 @@ export function smtpPool(options: SmtpOptions) {
         if (session === undefined) return undefined;
         clearTimeout(idle.get(session));
         idle.delete(session);
-        if (await isAlive(session)) return session;
+        // Without a message yet, no reply can be late.
+        if (session.messageCount === 0 || (await isAlive(session))) return session;
         session.close();
       }
     },
-    /** Returns a session to the pool after an accepted message, or closes it. */
+    /** Returns an idle session to the pool, or closes it. */
     release: (session: SmtpSession) => {
-      session.messageCount += 1;
       const isFull = session.messageCount >= MAX_MESSAGES_PER_CONNECTION;
       if (closed || isFull || session.connection.destroyed) return session.close();
       session.setListener(() => discard(session));

@@ -27,6 +27,12 @@ export interface Envelope {
   readonly to: string;
 }
 
+export interface AnnouncedSize {
+  /** The most bytes of a message; absent where the server does not say so. */
+  readonly size?: number | undefined;
+  readonly failure?: SendResult;
+}
+
 /** Sends exact bytes. Failures of the server and the network are results, not exceptions. */
 export interface Mailer {
   /** It honours the fence, so that `send` may be called before the attempt is recorded. Without it, `send` is called after. */
@@ -38,6 +44,11 @@ export interface Mailer {
    * @param fence confirmed before the body and before the DATA terminator; if it rejects, nothing was sent
    */
   send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal, fence?: Fence): Promise<SendResult>;
+  /**
+   * Connects, reads what size of messages the server takes, and keeps the connection for the next message. A failure is the
+   * result of the message that it was asked for.
+   */
+  announcedSize?(): Promise<AnnouncedSize>;
   close(): Promise<void>;
 }
 
@@ -70,7 +81,10 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
     active.add(session);
     const result = await runTransaction(session, isOpen, server, options, mail, signal, redact);
     active.delete(session);
-    if (result.kind === 'accepted') pool.release(session);
+    if (result.kind === 'accepted') {
+      session.messageCount += 1;
+      pool.release(session);
+    }
     if (active.size === 0) onIdle?.();
     return result;
   };
@@ -80,11 +94,24 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
       const mail = { envelope, raw, fence };
       const pooled = await pool.acquire();
       if (pooled !== undefined) {
+        const isUsed = pooled.messageCount > 0;
         const result = await sendOver(pooled, true, mail, signal);
         // A broken pooled connection is no failure of the server, and the message was not sent: try a new connection.
-        if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
+        if (!isUsed || result.kind !== 'deferred' || !result.server || signal.aborted) return result;
       }
       return sendOver(createSmtpSession(server, options), false, mail, signal);
+    },
+    announcedSize: async () => {
+      const pooled = await pool.acquire();
+      const session = pooled ?? createSmtpSession(server, options);
+      active.add(session);
+      const error = pooled === undefined ? await openSession(session, server, options) : undefined;
+      active.delete(session);
+      const size = session.announcedSize();
+      if (error === undefined) pool.release(session);
+      else session.close();
+      if (active.size === 0) onIdle?.();
+      return error === undefined ? { size } : { failure: classifyFailure(toSmtpFailure(error), false, redact) };
     },
     drain: async () => {
       pool.close();
@@ -96,6 +123,20 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
     },
   };
 }
+
+/** Connects and logs in; resolves with the error where that fails. */
+const openSession = (session: SmtpSession, server: SmtpServer, options: SmtpOptions): Promise<unknown> =>
+  new Promise((resolve) => {
+    const totalMs = options.timeouts?.total ?? SMTP_TIMEOUTS_MS.total;
+    const timer = setTimeout(() => settle(new Error(`Timed out after ${totalMs} ms`)), totalMs);
+    const settle = (error?: unknown): void => {
+      clearTimeout(timer);
+      session.setListener(undefined);
+      resolve(error);
+    };
+    session.setListener(settle);
+    connectAndAuthenticate(session.connection, server, options, (error) => settle(error ?? undefined));
+  });
 
 interface OutgoingMail {
   readonly envelope: Envelope;

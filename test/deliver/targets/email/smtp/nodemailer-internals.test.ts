@@ -19,8 +19,8 @@ import { type SmtpScript, scriptedSmtp } from '../../../../support/smtp-script.t
 const ENVELOPE = { from: 'reports@docket.example', to: ['lead@acme.example'], size: 26 };
 const RAW = Buffer.from('Subject: hello\r\n\r\nHello\r\n');
 
-async function connected(script: SmtpScript) {
-  const server = await scriptedSmtp(script);
+async function connected(script: SmtpScript, extensions: readonly string[] = []) {
+  const server = await scriptedSmtp(script, extensions);
   const connection = new SMTPConnection({ host: '127.0.0.1', port: server.port, ignoreTLS: true });
   connection.on('error', () => {});
   onTestFinished(async () => {
@@ -56,6 +56,15 @@ test('a connection has secure and destroyed, and can be reset between messages',
   connection.close();
   await ended;
   expect(connection.destroyed).toBe(true);
+});
+
+test('a connection has the SIZE of the EHLO reply, 0 without a number', async () => {
+  const sizes = [];
+  for (const extension of ['SIZE 20000', 'SIZE', 'PIPELINING']) {
+    const { connection } = await connected({}, [extension]);
+    sizes.push(Reflect.get(connection, '_maxAllowedSize'));
+  }
+  expect(sizes).toEqual([20_000, 0, 0]);
 });
 
 test('a message is piped after reply 354; ending the pipe writes the DATA terminator', async () => {

@@ -66,7 +66,7 @@ async function delivered(
     await rm(root, { recursive: true, force: true });
   });
   // Larger than every buffer between the two ends, where the act comes within the body.
-  const size = step === 'body' ? 9 * 1024 * 1024 : 10;
+  const size = step === 'body' ? 7 * 1024 * 1024 : 10;
   const { archive, published } = await sealedRun(root, { 'a.csv': Buffer.alloc(size, 'x') });
   const mail = { mailer, from: 'reports@docket.example' };
   const input: DeliverInput = {
