@@ -170,7 +170,8 @@ test('a signed message verifies, equals the archived one and is deterministic', 
   const dkim = { domain: 'docket.example', selector: 's1', key: parseDkimKey(new Secret(PAIR.privateKey), 'test') };
   const deliveries = [{ email: { to: ['a@acme.example'], attach: ['xlsx', 'csv'] } }] satisfies TestDelivery[];
   const one = await caseOf(deliveries, {}, { mail: { dkim } });
-  const { receipts } = await deliver(one.input);
+  const clock = manualClock(Date.parse('2026-11-20T09:10:11Z'));
+  const { receipts } = await deliver({ ...one.input, clock });
   const [raw = ''] = one.got();
   expect(raw).toMatch(/^DKIM-Signature: v=1; a=rsa-sha256;/);
   expect(raw).toMatch(/d=docket\.example;\s+q=dns\/txt; s=s1;/);
@@ -178,7 +179,7 @@ test('a signed message verifies, equals the archived one and is deterministic', 
   expect(verifies(raw.replace('Weekly KPIs', 'Weekly Lies'))).toBe(false);
   expect((await one.kept(receipts[0]?.delivery ?? '')).toString('latin1')).toBe(raw);
   const other = await caseOf(deliveries, {}, { mail: { dkim } });
-  await deliver(other.input);
+  await deliver({ ...other.input, clock });
   expect(other.got()).toEqual([raw]);
 });
 
