@@ -45,8 +45,8 @@ export interface Mailer {
    */
   send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal, fence?: Fence): Promise<SendResult>;
   /**
-   * Connects, reads what size of messages the server takes, and keeps the connection for the next message. A failure is the
-   * result of the message that it was asked for.
+   * Connects, reads what size of messages the server takes, and keeps the connection for the next message. A failure is that
+   * of the next message.
    */
   announcedSize?(): Promise<AnnouncedSize>;
   close(): Promise<void>;
