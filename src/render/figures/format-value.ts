@@ -1,5 +1,5 @@
 import { intlNumberFormat } from '../../base/text/intl.ts';
-import type { Value } from '../../fetch/dataset.ts';
+import type { TargetRecord, Value } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { bucketFormatter } from './format-date.ts';
 import {
@@ -220,12 +220,15 @@ export function formatTarget(
   return formatWithDecimals(target, decimals, quantity, locale);
 }
 
+/** What decides the status of a figure. */
+export type Boundaries = Pick<TargetRecord, 'watch'> & { readonly target: number };
+
 /**
- * The decimals of a figure beside its target: more than usual where it would be shown on the target, or on its other side,
- * and so contradict the status (89.97% with a target of 90%). It agrees with the target however that is rounded. Undefined:
- * as any figure. Texts and number formats of cells follow it.
+ * The decimals of a figure beside its target: more than usual where it would be shown on the target or its watch limit, or
+ * on the other side, and so contradict the status (89.97% with a target of 90%). It agrees with the target however that is
+ * rounded. Undefined: as any figure. Texts and number formats of cells follow it.
  */
-export function judgedDecimals(value: number, target: number, quantity: Quantity): number | undefined {
+export function judgedDecimals(value: number, { target, watch }: Boundaries, quantity: Quantity): number | undefined {
   const { decimals: usual, bound } = createRounder(quantity)(value);
   const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
   const least = targetDecimals(target, quantity, [value]);
@@ -241,9 +244,15 @@ export function judgedDecimals(value: number, target: number, quantity: Quantity
       if (Math.sign(shown - rounded) === sign) limits.push(rounded);
     }
   }
+  const watchLimit = watch === undefined ? undefined : inShownUnit(watch, quantity);
+  const onWatch = watch === undefined ? 0 : (targetDecimals(watch, quantity) ?? 0);
   const agrees = (decimals: number) => {
     const rounded = shownNumber(value, decimals, quantity);
-    return limits.every((each) => Math.sign(rounded - each) === sign);
+    if (limits.some((each) => Math.sign(rounded - each) !== sign)) return false;
+    if (watchLimit === undefined) return true;
+    // A figure on its watch limit is shown as the limit is.
+    if (shown === watchLimit) return decimals >= onWatch;
+    return Math.sign(rounded - watchLimit) === Math.sign(shown - watchLimit);
   };
   if (bound !== undefined || agrees(usual)) return undefined;
   for (let decimals = usual + 1; decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {
@@ -255,11 +264,11 @@ export function judgedDecimals(value: number, target: number, quantity: Quantity
 /** A figure beside its target, with its `judgedDecimals`. */
 export function formatJudged(
   value: number,
-  target: number,
+  boundaries: Boundaries,
   quantity: Quantity,
   locale: string = DEFAULT_LOCALE,
 ): string {
-  const decimals = judgedDecimals(value, target, quantity);
+  const decimals = judgedDecimals(value, boundaries, quantity);
   return decimals === undefined
     ? formatValue(value, quantity, locale)
     : formatWithDecimals(value, decimals, quantity, locale);

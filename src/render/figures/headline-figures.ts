@@ -10,6 +10,7 @@ import { formatBucket } from './format-date.ts';
 import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
 import { parseCivilDate, quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';
+import { boundariesOf } from './status-text.ts';
 import { totalsOf } from './total-figures.ts';
 
 /**
@@ -53,10 +54,10 @@ export function headlineFigures(dataset: Dataset, locale: string, calendar: Fisc
   const { targets = [], judgements = [] } = dataset;
   const current = currentJudgements(judgements);
   const judgedOf = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
-    const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
-    return judgement === undefined || target == null
+    const boundaries = boundariesOf(dataset, judgement);
+    return judgement === undefined || boundaries === undefined
       ? {}
-      : { judged: { status: judgement.status, target, ...(judgement.soFar && { soFar: judgement.soFar }) } };
+      : { judged: { status: judgement.status, ...boundaries, ...(judgement.soFar && { soFar: judgement.soFar }) } };
   };
   return dataset.tables.flatMap((table): HeadlineFigure[] => {
     if (lacksCurrentCounts(table)) return [];

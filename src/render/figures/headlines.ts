@@ -4,7 +4,7 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import { MAX_HEADLINES } from '../../definitions/schema/targets.ts';
 import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
-import { formatJudged, formatTarget, formatValue } from './format-value.ts';
+import { type Boundaries, formatJudged, formatTarget, formatValue } from './format-value.ts';
 import { changeKind, type Quantity } from './quantity.ts';
 import { type ShownStatus, statusWord } from './status-text.ts';
 
@@ -28,7 +28,7 @@ export interface HeadlineFigure {
   readonly value: number | null;
   readonly unit: string | null;
   readonly quantity: Quantity;
-  readonly judged?: ShownStatus & { readonly target: number };
+  readonly judged?: ShownStatus & Boundaries;
   readonly comparison?: HeadlineComparison;
 }
 
@@ -91,7 +91,7 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
   const name = scope === '' ? isolateBidi(label) : words.mail.named(isolateBidi(label), [scope]);
   const change = changeOfFigure(figure);
   const parts = [
-    judged === undefined ? formatValue(value, quantity, locale) : formatJudged(value, judged.target, quantity, locale),
+    judged === undefined ? formatValue(value, quantity, locale) : formatJudged(value, judged, quantity, locale),
     ...(judged === undefined
       ? []
       : [words.status.judged(formatTarget(judged.target, quantity, locale, [value]), statusWord(judged, words))]),

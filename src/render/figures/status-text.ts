@@ -1,12 +1,23 @@
-import type { Judgement, Row, Status, Table } from '../../fetch/dataset.ts';
+import type { Dataset, Judgement, Row, Status, Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../i18n/messages.ts';
 import type { PackStatus } from '../pack/pack.ts';
+import type { Boundaries } from './format-value.ts';
 
 /** One shape per status, so that it can be told without colour. None is an arrow, which marks changes. */
 const SHAPES = { on_target: '●', watch: '◆', breached: '■', undefined: '○' } as const satisfies Record<Status, string>;
 
 /** A status, and whether the figure can still become better. */
 export type ShownStatus = Pick<Judgement, 'status' | 'soFar'>;
+
+/** The target and the watch limit of a judged figure; undefined without a target. */
+export function boundariesOf(
+  { targets = [] }: Pick<Dataset, 'targets'>,
+  judgement: Judgement | undefined,
+): Boundaries | undefined {
+  const record = judgement === undefined ? undefined : targets[judgement.target];
+  if (record === undefined || record.target === null) return undefined;
+  return { target: record.target, ...(record.watch === undefined ? {} : { watch: record.watch }) };
+}
 
 /** `breached`, or `breached so far`. */
 export const statusWord = ({ status, soFar }: ShownStatus, { status: words }: Words): string =>

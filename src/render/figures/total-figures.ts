@@ -4,9 +4,9 @@ import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import type { Figures } from './change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from './columns.ts';
-import { formatJudged, formatValue } from './format-value.ts';
+import { type Boundaries, formatJudged, formatValue } from './format-value.ts';
 import { figureScope } from './scope.ts';
-import { type ShownStatus, totalJudgement } from './status-text.ts';
+import { boundariesOf, type ShownStatus, totalJudgement } from './status-text.ts';
 
 /** The service's totals of a table, or the single row of one without groups; undefined if it has neither. Never a sum. */
 export const totalsOf = (table: Table): Figures | undefined =>
@@ -23,7 +23,7 @@ export interface TotalFigure {
   /** For readers, with its unit; beside a target with the decimals that agree with its status. */
   readonly text: string;
   /** Absent without a target. */
-  readonly judged?: ShownStatus & { readonly target: number };
+  readonly judged?: ShownStatus & Boundaries;
 }
 
 /** @param figures of `table` */
@@ -37,11 +37,11 @@ export function totalFigure(
   const found = figures.values[view.source.name];
   const value = typeof found === 'number' ? found : null;
   const judgement = totalJudgement(dataset.judgements, table.id, view.source.name);
-  const target = judgement === undefined ? undefined : dataset.targets?.[judgement.target]?.target;
+  const boundaries = boundariesOf(dataset, judgement);
   const judged =
-    judgement === undefined || target == null
+    judgement === undefined || boundaries === undefined
       ? undefined
-      : { status: judgement.status, target, ...(judgement.soFar && { soFar: judgement.soFar }) };
+      : { status: judgement.status, ...boundaries, ...(judgement.soFar && { soFar: judgement.soFar }) };
   return {
     table,
     view,
@@ -51,7 +51,7 @@ export function totalFigure(
     text:
       value === null || judged === undefined
         ? formatValue(value, view.quantity, locale)
-        : formatJudged(value, judged.target, view.quantity, locale),
+        : formatJudged(value, judged, view.quantity, locale),
     ...(judged === undefined ? {} : { judged }),
   };
 }

@@ -3,7 +3,7 @@ import type { ViewColumn } from '../figures/columns.ts';
 import { formatJudged } from '../figures/format-value.ts';
 import { changeIsGood } from '../figures/judge.ts';
 import { changeIn } from '../figures/quantity.ts';
-import { judgementsByMetric, packStatus } from '../figures/status-text.ts';
+import { boundariesOf, judgementsByMetric, packStatus } from '../figures/status-text.ts';
 import type { PackCell, SectionCells } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -21,7 +21,7 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
     judgement: Judgement | undefined,
   ): PackCell => {
     const { quantity, source, role, comparison } = view;
-    const target = judgement === undefined ? null : (dataset.targets?.[judgement.target]?.target ?? null);
+    const boundaries = boundariesOf(dataset, judgement);
     const change =
       role === 'change' && comparison !== undefined && figures !== undefined
         ? changeIn(source, figures.values, figures.compare?.[comparison])
@@ -30,8 +30,8 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
     return {
       value,
       text:
-        typeof value === 'number' && target !== null
-          ? formatJudged(value, target, quantity, locale)
+        typeof value === 'number' && boundaries !== undefined
+          ? formatJudged(value, boundaries, quantity, locale)
           : format(value, quantity),
       tone: good === undefined ? '' : good ? 'better' : 'worse',
       ...(judgement === undefined ? {} : { status: packStatus(judgement, words) }),

@@ -79,6 +79,8 @@ export interface ScorecardRow {
   readonly compared: readonly (ComparedFigure | undefined)[];
   readonly toDate?: PackFigure;
   readonly target?: PackFigure;
+  /** The raw watch limit of the target. */
+  readonly watch?: number;
   /** Absent without a target. */
   readonly status?: PackStatus;
   /** Empty without a trend. */

@@ -75,6 +75,7 @@ function scorecardRow(
       ? {}
       : {
           target: { value: judged.target, quantity, text: formatTarget(judged.target, quantity, locale, [value]) },
+          ...(judged.watch === undefined ? {} : { watch: judged.watch }),
           status: packStatus(judged, words),
         }),
     trend,

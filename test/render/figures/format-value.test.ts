@@ -110,7 +110,19 @@ describe('a duration', () => {
     [1_000, 1_000, { kind: 'duration', scale: 'minutes' }, '16.67 minutes'],
     [999.9, 1_000, { kind: 'duration', scale: 'minutes' }, '16.665 minutes'],
   ])('%d beside the target %d in %j reads %s', (value, target, quantity, text) => {
-    expect(formatJudged(value, target, quantity)).toBe(text);
+    expect(formatJudged(value, { target }, quantity)).toBe(text);
+  });
+
+  it.each<[number, number, number, Quantity, string]>([
+    [0.8497, 0.9, 0.85, { kind: 'ratio' }, '84.97%'],
+    [0.8503, 0.9, 0.85, { kind: 'ratio' }, '85.03%'],
+    [0.85, 0.9, 0.85, { kind: 'ratio' }, '85.0%'],
+    [0.8725, 0.9, 0.8725, { kind: 'ratio' }, '87.25%'],
+    [0.8997, 0.9, 0.89968, { kind: 'ratio' }, '89.97%'],
+    [172_801, 86_400, 172_800, { kind: 'duration', scale: 'hours' }, '48.0003 hours'],
+    [0.8, 0.9, 0.85, { kind: 'ratio' }, '80.0%'],
+  ])('%d beside the target %d and the watch limit %d in %j reads %s', (value, target, watch, quantity, text) => {
+    expect(formatJudged(value, { target, watch }, quantity)).toBe(text);
   });
 
   it('is shown on the side of its target that its status says, however uneven that is', () => {
@@ -124,7 +136,7 @@ describe('a duration', () => {
       fc.property(seconds, distance, scale, (target, away, unit) => {
         const value = Math.max(0, Number((target + away).toFixed(1)));
         const quantity: Quantity = { kind: 'duration', scale: unit };
-        const shown = formatJudged(value, target, quantity);
+        const shown = formatJudged(value, { target }, quantity);
         fc.pre(!shown.startsWith('<'));
         const targets = [
           formatTarget(target, quantity, 'en-GB', [value]),

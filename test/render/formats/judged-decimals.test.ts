@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
 import type { Table } from '../../../src/fetch/dataset.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
@@ -59,4 +59,25 @@ test('and those of a formatted CSV file', async () => {
   const made = await render(judged, [{ format: 'csv', csv: { values: 'formatted' } }], { locale: 'en-GB' });
   const lines = parse(await readFile(artifactNamed(made, '.csv').path), { bom: true }) as string[][];
   expect(lines[1]).toEqual(expect.arrayContaining(['89.96%', '24.0003 hours']));
+});
+
+describe('a figure beside its watch limit', () => {
+  const beside = () => single({ rows: [row({ [RATE]: 0.8497 })] });
+
+  test.each<[string, Table, string]>([
+    ['a section', beside(), 'A'],
+    ['a scorecard', { ...beside(), layout: { kind: 'scorecard', groups: [] } }, 'Summary'],
+  ])('differs from it in the workbook as its status does: %s', async (_, of, sheet) => {
+    expect(await workbook(of, sheet)).toContain('84.97%');
+  });
+});
+
+test('a negative judged figure of a formatted CSV file has a true minus', async () => {
+  const balance = { ...durationColumn, type: 'number', unit: 'chf' };
+  const target = { metric: WAIT, better: 'higher', target: '-1000', source: 'organization' } as const;
+  const negative = single({ columns: [balance], rows: [row({ [WAIT]: -1000.1 })] });
+  const judged = judgeDataset({ ...dataset([negative]), targets: [], judgements: [] }, [target], { sections: [] });
+  const made = await render(judged, [{ format: 'csv', csv: { values: 'formatted' } }], { locale: 'en-GB' });
+  const lines = parse(await readFile(artifactNamed(made, '.csv').path), { bom: true }) as string[][];
+  expect(lines[1]).toContain('−1,000.1 chf');
 });

@@ -68,6 +68,16 @@ describe('the panels of a trend section', () => {
   });
 });
 
+describe('the figure of a panel', () => {
+  it('differs from its target as its status does', () => {
+    const rows = (months().rows as readonly ReturnType<typeof row>[]).map(({ values }) =>
+      row({ ...values, [ratioColumn.name]: 0.8996 }),
+    );
+    const [, rate] = panelsOf(months({ rows }), [target({ metric: ratioColumn.name, target: '90%' })]);
+    expect(rate?.points.at(-1)?.text).toBe('89.96%');
+  });
+});
+
 describe('the target line of a panel', () => {
   const all = [0.9, 0.9, 0.9, 0.9];
 

@@ -60,7 +60,7 @@ export interface CsvColumn {
 }
 
 /** Replaces a leading hyphen, which starts a formula in a spreadsheet, by the minus sign U+2212. */
-const withTrueMinus = (value: Value, text: string): string =>
+export const withTrueMinus = (value: Value, text: string): string =>
   typeof value === 'number' ? text.replace(/^-/, '−') : text;
 
 const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';

@@ -2,9 +2,9 @@ import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
-import { isTotal } from '../../figures/status-text.ts';
+import { boundariesOf, isTotal } from '../../figures/status-text.ts';
 import { fieldText, quoteField } from './csv-fields.ts';
-import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget } from './section-csv.ts';
+import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, withTrueMinus } from './section-csv.ts';
 
 /** The targets that judged figures of a metric in a section, for its field in the schema. */
 export function schemaTargets(
@@ -55,10 +55,11 @@ export function withJudgedFigures(
     if (view?.role !== 'value' || quantity === undefined || own.length === 0) return column;
     const ofRow = judgementOf(view.source.name, own);
     const text = (judgement: Judgement | undefined, plain: string): string => {
-      const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
+      const boundaries = boundariesOf({ targets }, judgement);
       const figure = judgement?.figure ?? null;
-      if (target === null || figure === null || figure < 0) return plain;
-      return quoteField(formatJudged(figure, target, quantity, locale));
+      if (boundaries === undefined || figure === null) return plain;
+      const shown = withTrueMinus(figure, formatJudged(figure, boundaries, quantity, locale));
+      return quoteField(fieldText(shown, settings.raw));
     };
     return {
       ...column,

@@ -5,7 +5,7 @@ import type { Column, Table, TargetRecord } from '../../../fetch/dataset.ts';
 import { lastDayOfBucket } from '../../../plan/buckets.ts';
 import type { Chart } from '../../charts/chart.ts';
 import { type ViewColumn, valueColumns } from '../../figures/columns.ts';
-import { formatTarget, unitLabel } from '../../figures/format-value.ts';
+import { formatJudged, formatTarget, unitLabel } from '../../figures/format-value.ts';
 import type { TrendPanel, TrendPoint } from '../pack.ts';
 import type { PackContext } from '../pack-context.ts';
 import { describePoints, labelPoints, tableBuckets } from './trend-points.ts';
@@ -120,7 +120,7 @@ export function trendPanels(table: Table, granularity: Granularity, context: Pac
   return valueColumns(columns).map((view) => {
     const { source, quantity } = view;
     const values = valuesOf(source.name);
-    const points = labelPoints(
+    const plain = labelPoints(
       buckets.map((each, index) => ({ ...each, value: values[index] ?? null })),
       quantity,
       granularity,
@@ -130,10 +130,15 @@ export function trendPanels(table: Table, granularity: Granularity, context: Pac
       table,
       view,
       buckets.map(({ bucket }) => bucket),
-      points.map(({ value }) => value),
+      plain.map(({ value }) => value),
       granularity,
       context,
     );
+    const points = plain.map((point, index) => {
+      const limit = target?.values[index] ?? null;
+      if (point.value === null || limit === null) return point;
+      return { ...point, text: formatJudged(point.value, { target: limit }, quantity, context.locale) };
+    });
     const description = describePoints(isolateBidi(source.label), points, context);
     return {
       column: source,

@@ -1,4 +1,5 @@
 import { SERIES_COLOURS } from '../../../charts/chart.ts';
+import { judgedDecimals } from '../../../figures/format-value.ts';
 import { createRounder, type Quantity } from '../../../figures/quantity.ts';
 import { escapeXml } from '../package/xml-text.ts';
 import { figureNumberFormat, quantityNumberFormat } from '../style/number-formats.ts';
@@ -39,13 +40,16 @@ const MAX_LABELS = 4;
 const MAX_GRID_LINES = 8;
 
 /** Labels the last figure: the others are read off the axis. */
-function lastLabel({ values, quantity }: Panel, locale: string): string {
+function lastLabel({ values, target, quantity }: Panel, locale: string): string {
   const last = values.findLastIndex((value) => value !== null);
   const value = values[last] ?? null;
   if (value === null) return '';
   const shown = (on: boolean) =>
     `<c:showLegendKey val="0"/><c:showVal val="${on ? 1 : 0}"/><c:showCatName val="0"/><c:showSerName val="0"/><c:showPercent val="0"/><c:showBubbleSize val="0"/>`;
-  const code = figureNumberFormat(quantity, createRounder(quantity)(value), locale);
+  const limit = target?.[last] ?? null;
+  const decimals = limit === null ? undefined : judgedDecimals(value, { target: limit }, quantity);
+  const rounding = decimals === undefined ? createRounder(quantity)(value) : { decimals };
+  const code = figureNumberFormat(quantity, rounding, locale);
   return `<c:dLbls><c:dLbl><c:idx val="${last}"/><c:numFmt formatCode="${escapeXml(code)}" sourceLinked="0"/><c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="outEnd"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
 }
 

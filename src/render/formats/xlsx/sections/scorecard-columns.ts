@@ -128,11 +128,11 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       kind: 'figure',
       ...header(texts.value, headings.figure, STYLES.headerValue),
       width: Math.max(headingWidth(headings.figure), widthFor(rows.map((row) => row.figure))),
-      cell: ({ figure, target, running }) => {
+      cell: ({ figure, target, watch, running }) => {
         const decimals =
           figure.value === null || target?.value == null
             ? undefined
-            : judgedDecimals(figure.value, target.value, figure.quantity);
+            : judgedDecimals(figure.value, { target: target.value, watch }, figure.quantity);
         return cellOf(
           figure,
           { secondary: false, partial: running },

@@ -5,7 +5,12 @@ import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
 import { judgedDecimals, targetDecimals } from '../../../../figures/format-value.ts';
 import { betterOf } from '../../../../figures/judge.ts';
 import type { Quantity } from '../../../../figures/quantity.ts';
-import { judgementsByMetric, type MetricJudgements, statusText } from '../../../../figures/status-text.ts';
+import {
+  boundariesOf,
+  judgementsByMetric,
+  type MetricJudgements,
+  statusText,
+} from '../../../../figures/status-text.ts';
 import type { ConditionalFormat } from '../../package/conditional-formatting.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
 import { createDataStyles } from '../../style/data-styles.ts';
@@ -28,9 +33,10 @@ type JudgedCell = (cell: Cell, judgement: Judgement | undefined, quantity: Quant
 function createJudgedCells(targets: Dataset['targets'] = []): JudgedCell {
   const styles = new Map<CellStyle, Map<string, CellStyle>>();
   return (cell, judgement, quantity) => {
-    const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
+    const boundaries = boundariesOf({ targets }, judgement);
     const figure = judgement?.figure ?? null;
-    const decimals = target === null || figure === null ? undefined : judgedDecimals(figure, target, quantity);
+    const decimals =
+      boundaries === undefined || figure === null ? undefined : judgedDecimals(figure, boundaries, quantity);
     if (decimals === undefined) return cell;
     const numFmt = quantityNumberFormat(quantity, decimals);
     const known = styles.get(cell.style) ?? new Map<string, CellStyle>();
