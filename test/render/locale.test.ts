@@ -150,6 +150,8 @@ const SHARED = [
   'orange',
   // So far; Sonntag.
   'so',
+  // So do others; Donnerstag.
+  'do',
   'definition',
   'version',
   'logo',

@@ -132,11 +132,12 @@ describe('a corrected edition', () => {
   });
 
   it('keeps the ending of a name whatever its template is, and the names of first editions as they were', async () => {
-    const outputs = [{ format: 'xlsx', name: '{{ title }}'.padEnd(300, 'x') }] as Output[];
+    const outputs = [{ format: 'xlsx', name: '{{ title }}'.padEnd(301, ' x') }] as Output[];
     const [first] = await render(dataset([onboarding]), outputs);
     const [second] = await render(corrected(CHANGES), outputs, { locale: 'de-DE' });
     expect(second?.name).toMatch(/x \(korrigiert, ersetzt die Ausgabe vom 3\. Nov\. 2026\)\.xlsx$/);
-    expect(second?.name).toHaveLength(120);
+    expect(second?.name.length).toBeLessThanOrEqual(120);
+    expect(second?.name.length).toBeGreaterThan(115);
     expect(first?.name).toMatch(/x\.xlsx$/);
   });
 });
