@@ -1,6 +1,9 @@
 /** A figure at the end of a text that may go on behind the cut: 34, 34,3 or 1'000. */
 const OPEN_FIGURE = /[\d.,'’\u00a0\u202f]*\d[.,'’\u00a0\u202f]*$/u;
 
+/** The beginning of a text that is one long word, without a figure at its end that may go on. */
+export const withoutOpenFigure = (kept: string): string => kept.replace(OPEN_FIGURE, '').trimEnd();
+
 /**
  * The beginning of a text without a part of a word, a figure or a grapheme. A figure may contain no-break spaces.
  * @param kept of the text, cut between graphemes
@@ -9,7 +12,7 @@ export function wholeWords(text: string, kept: string): string {
   if (kept.length >= text.length) return text;
   const cutsWord = text.charAt(kept.length) !== ' ';
   const space = kept.lastIndexOf(' ');
-  if (cutsWord && space <= 0) return kept.replace(OPEN_FIGURE, '').trimEnd();
+  if (cutsWord && space <= 0) return withoutOpenFigure(kept);
   return (cutsWord ? kept.slice(0, space) : kept).replace(/[\s,;:–·-]+$/u, '');
 }
 

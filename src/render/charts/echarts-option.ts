@@ -1,4 +1,5 @@
 import type { EChartsCoreOption } from 'echarts/core';
+import { cutAtWord } from '../../base/text/cut-text.ts';
 import { intlNumberFormat } from '../../base/text/intl.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { formatValue, unitLabel } from '../figures/format-value.ts';
@@ -26,22 +27,21 @@ const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond'] as const;
 /** With more points than this, the markers of a line would touch. */
 const MAX_MARKERS = 35;
 
-/** A label on one line, without characters that XML cannot contain, truncated to `letters` code points. */
-const truncateLabel = (text: string, letters: number): string => {
-  const characters = [...text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' ')];
-  return characters.length <= letters ? characters.join('') : `${characters.slice(0, letters - 1).join('')}…`;
-};
+/** A label on one line, without characters that XML cannot contain, truncated to `letters`. */
+const truncateLabel = (text: string, letters: number): string =>
+  cutAtWord(text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' '), letters);
 
 /** Truncated labels that stay unique: those that differ only at the end are shortened in the middle. */
 const truncateLabels = (texts: readonly string[], letters: number): readonly string[] =>
   disambiguateNames(
     texts.map((text) => truncateLabel(text, letters)),
     (name, index) => {
-      const characters = [...truncateLabel(texts[index] ?? name, Number.POSITIVE_INFINITY)];
+      const whole = truncateLabel(texts[index] ?? name, Number.POSITIVE_INFINITY);
+      if (whole.length <= letters) return name;
       const half = Math.floor((letters - 1) / 2);
-      return characters.length <= letters
-        ? name
-        : `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}`;
+      const end = [...whole].slice(-half).join('');
+      // Words at the end stay whole, too.
+      return cutAtWord(whole, half + 1) + end.slice(Math.max(0, end.indexOf(' ')));
     },
   );
 

@@ -1,3 +1,4 @@
+import { withoutOpenFigure } from '../../../base/text/cut-text.ts';
 import { toLegalText } from './package/xml-text.ts';
 
 /** Excel's limit, in UTF-16 units. */
@@ -18,7 +19,9 @@ function truncateSheetName(text: string, length: number, unnamed: string): strin
   const cutsWord = /\S/.test(text.charAt(name.length));
   const words = (cutsWord ? name.slice(0, Math.max(0, name.lastIndexOf(' '))) : name).replace(DANGLING_END, '');
   // A single grapheme with many combining marks can exceed the limit.
-  return words.length >= MIN_WHOLE_WORDS_LENGTH ? words : name.trimEnd() || unnamed;
+  return words.length >= MIN_WHOLE_WORDS_LENGTH
+    ? words
+    : (cutsWord ? withoutOpenFigure(name) : name.trimEnd()) || unnamed;
 }
 
 /**

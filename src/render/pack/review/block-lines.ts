@@ -1,3 +1,4 @@
+import { withoutOpenFigure } from '../../../base/text/cut-text.ts';
 import { type CommentBlock, type CommentSpan, spansText } from '../../../definitions/commentary/comment-text.ts';
 
 /** A paragraph, or an item of a list. */
@@ -21,7 +22,8 @@ function cutIndex(text: string, max: number): number {
   // A cut far before the limit would waste the line: the word is longer than what is left.
   if (space > max / 2) return space;
   const start = new Intl.Segmenter().segment(text).containing(max)?.index ?? max;
-  return start > 0 ? start : max;
+  const figure = start - withoutOpenFigure(text.slice(0, start)).length;
+  return start > figure ? start - figure : start > 0 ? start : max;
 }
 
 /** The first `max` UTF-16 units of a line, cut between words where possible, and the rest; no rest where it is short enough. */

@@ -1,4 +1,5 @@
 import { isolateBidi, stripInvisible, toSingleLine } from '../../../base/text/bidi.ts';
+import { cutAtWord } from '../../../base/text/cut-text.ts';
 import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
 import type { Comment } from '../../../fetch/dataset.ts';
 import { formatDayOf } from '../../figures/format-date.ts';
@@ -13,7 +14,7 @@ const authorName = (name: string): string => stripInvisible(toSingleLine(name)).
 /** The name of a person as part of a line: it cannot add one, or turn the direction of what follows. */
 const personName = (name: string): string => {
   const line = authorName(name);
-  return isolateBidi(line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH).trimEnd()}…`);
+  return isolateBidi(cutAtWord(line, MAX_NAME_LENGTH));
 };
 
 /** The day of an instant in the report's time zone; the text itself where it is no instant. */

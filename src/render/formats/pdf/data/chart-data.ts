@@ -1,3 +1,4 @@
+import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import { chartAltText } from '../../../charts/alt-text.ts';
 import { alignedScales, type Scale } from '../../../charts/axis-scale.ts';
@@ -50,11 +51,6 @@ export interface ChartData {
   readonly series: readonly SeriesData[];
   readonly lines: readonly SmallLineData[];
 }
-
-export const shorten = (text: string, length = MAX_NAME_LENGTH): string => {
-  const characters = [...text];
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
-};
 
 /** From 0 to 1 on the scale of a sparkline: it shows a course, not a size. */
 export function stretched(values: readonly (number | null)[]): readonly (number | null)[] {
@@ -126,7 +122,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
       const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
       const own = ends[index]?.[nth] ?? [];
       return {
-        name: shorten(each.name),
+        name: cutAtWord(each.name, MAX_NAME_LENGTH),
         colour: colourOf(position, each.previous),
         // Columns of two units invite comparison, so the second unit is a line.
         mark: kind === 'line' || index > 0 || each.target === true ? 'line' : 'column',
@@ -142,12 +138,16 @@ export function chartData(chart: Chart, locale: string): ChartData {
     alt: chartAltText(chart, locale),
     note: chart.omitted.length === 0 ? '' : words.omits(chart.omitted),
     overTime: chart.overTime,
-    categories: chart.categories.map((text) => shorten(text, 40)),
+    categories: chart.categories.map((text) => cutAtWord(text, 40)),
     partial: chart.partial ?? [],
     categoryTitle: chart.categoryTitle,
     axes: chart.axes.map(({ title, quantity }, index) => {
       const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
-      return { title: shorten(title), zero: positionOn(scale, 0), ticks: ticksOf(scale, quantity, locale) };
+      return {
+        title: cutAtWord(title, MAX_NAME_LENGTH),
+        zero: positionOn(scale, 0),
+        ticks: ticksOf(scale, quantity, locale),
+      };
     }),
     series: kind === 'sparkline' ? [] : series,
     lines: kind === 'sparkline' ? smallLines(chart, locale) : [],
@@ -160,7 +160,7 @@ const smallLines = (chart: Chart, locale: string): readonly SmallLineData[] =>
       ? []
       : [
           {
-            name: shorten(current.name),
+            name: cutAtWord(current.name, MAX_NAME_LENGTH),
             value: formatValue(
               current.values.findLast((value) => value !== null),
               current.quantity,

@@ -1,10 +1,11 @@
+import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import type { Tone } from '../../../figures/change-text.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import { rawPerShown } from '../../../figures/quantity.ts';
 import type { Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
 import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
-import { shorten, stretched } from './chart-data.ts';
+import { stretched } from './chart-data.ts';
 import { type StatusData, statusData, withArrow } from './table-data.ts';
 
 /** A small line in a row. */
@@ -140,7 +141,7 @@ export function panelData({ label, quantity, points, target, description }: Tren
     ticks: ticksOf(scale, quantity, locale),
     zero: positionOn(scale, 0),
     points: points.map((point, index) => ({
-      label: shorten(point.label, 16),
+      label: cutAtWord(point.label, 16),
       at: at(shown[index]),
       target: at(limits[index]),
       partial: point.partial,

@@ -1,3 +1,4 @@
+import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import { alignedScales } from '../../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../../charts/chart.ts';
@@ -141,14 +142,6 @@ const SPARKLINE_LAYOUT =
 /** A longer name would cover its chart. The table and the alternative text have it whole. */
 const MAX_SMALL_TITLE = 40;
 
-/** The first words of a name, with an ellipsis where it goes on. */
-function shortened(name: string): string {
-  if (name.length <= MAX_SMALL_TITLE) return name;
-  const start = name.slice(0, MAX_SMALL_TITLE);
-  const end = start.lastIndexOf(' ');
-  return `${start.slice(0, end > MAX_SMALL_TITLE / 2 ? end : MAX_SMALL_TITLE)}…`;
-}
-
 /** The native charts of a `sparkline`, one per axis. */
 export function sparklineCharts(
   chart: Chart,
@@ -160,7 +153,7 @@ export function sparklineCharts(
     const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
     // Its last value is a number alone: there is no axis that names the unit.
     const unit = unitLabel(axis.quantity, messagesFor(locale));
-    const title = `${shortened(name)}${unit === undefined ? '' : ` (${unit})`}`;
+    const title = `${cutAtWord(name, MAX_SMALL_TITLE)}${unit === undefined ? '' : ` (${unit})`}`;
     const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
     return { axis, xml: chartSpace({ text: title, size: TEXT_SIZE }, plot, false, SPARKLINE_LAYOUT) };
   });

@@ -1,3 +1,4 @@
+import { wholeWords } from '../../../../base/text/cut-text.ts';
 import { toLegalText } from './xml-text.ts';
 
 /** The printed footer of each page. */
@@ -22,13 +23,14 @@ const MAX_FOOTER_TEXT_LENGTH = 75;
 
 /** Doubles `&`, which starts a code, and truncates with an ellipsis. */
 function escapeFooterText(text: string, maxLength = MAX_FOOTER_TEXT_LENGTH): string {
-  let result = '';
-  for (const { segment } of new Intl.Segmenter().segment(toLegalText(text).replaceAll('\n', ' '))) {
-    const escaped = segment.replaceAll('&', '&&');
-    if (result.length + escaped.length > maxLength) return `${result}…`;
-    result += escaped;
+  const doubled = (part: string): string => part.replaceAll('&', '&&');
+  const line = toLegalText(text).replaceAll('\n', ' ');
+  let kept = '';
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    if (doubled(kept + segment).length > maxLength) return `${doubled(wholeWords(line, kept))}…`;
+    kept += segment;
   }
-  return result;
+  return doubled(line);
 }
 
 /**
