@@ -9,6 +9,10 @@ const optionalTextSchema = z
   .nullish()
   .transform((words) => words ?? '');
 
+/** A descriptor whose label shows nothing is called by what identifies it. */
+const named = <Named extends { readonly label: string }>(described: Named, id: string): Named =>
+  /[\p{L}\p{N}\p{P}\p{S}]/u.test(described.label) ? described : { ...described, label: id };
+
 /**
  * A metric the organization has (specification §2.4).
  * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings: a value added by a newer service is shown by its name and must not fail a run. Unknown
@@ -55,7 +59,9 @@ const dimensionSchema = z.looseObject({
    * The organization's values when the catalog was read, in display order. Responses may have others: the catalog is
    * cached for an hour, and rows without a value have null.
    */
-  values: z.array(z.looseObject({ value: z.string(), label: z.string() })).transform(withoutRepeatedValues),
+  values: z
+    .array(z.looseObject({ value: z.string(), label: z.string() }))
+    .transform((values) => withoutRepeatedValues(values).map((each) => named(each, each.value))),
 });
 export type Dimension = z.infer<typeof dimensionSchema>;
 
@@ -112,8 +118,8 @@ export const catalogSchema = z
     const left = [...unread, ...metrics.unread, ...dimensions.unread];
     return {
       ...catalog,
-      metrics: metrics.read,
-      dimensions: dimensions.read,
+      metrics: metrics.read.map((metric) => named(metric, metric.id)),
+      dimensions: dimensions.read.map((dimension) => named(dimension, dimension.id)),
       ...(left.length === 0 ? {} : { unread: left }),
     };
   });

@@ -59,6 +59,20 @@ const answer = {
   totals: { 'rfis.sent': 3, compare: { 'rfis.sent': 2 } },
 };
 
+it('calls what has an empty or invisible label by its id or code', () => {
+  const { metrics, dimensions } = catalogSchema.parse({
+    ...catalog,
+    metrics: [
+      { ...metric, label: '' },
+      { ...metric, id: 'profiles.decided', label: ' \u200b' },
+      { ...metric, id: 'x', label: '%' },
+    ],
+    dimensions: catalog.dimensions.map((each) => ({ ...each, label: ' ', values: [{ value: 'entity', label: '' }] })),
+  });
+  expect(metrics.map(({ label }) => label)).toEqual(['profiles.created', 'profiles.decided', '%']);
+  expect(dimensions).toMatchObject([{ label: 'profile.type', values: [{ value: 'entity', label: 'entity' }] }]);
+});
+
 describe('what may be added up (§2.4)', () => {
   it.each([
     ['a count', {}, true, false],
