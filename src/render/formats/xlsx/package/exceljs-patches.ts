@@ -139,6 +139,8 @@ export interface WorkbookPackage {
 export interface PackageOptions {
   readonly title: string;
   readonly subject: string;
+  /** BCP 47. */
+  readonly language: string;
   /** The modification time of every part, so that the same content gives the same bytes. */
   readonly date: Date;
   /** 1 to 9. */
@@ -147,7 +149,7 @@ export interface PackageOptions {
 
 /** Opens a workbook that is written to `stream` sheet by sheet. exceljs has no way to abort: destroy `stream`. */
 export function openPackage(stream: Writable, options: PackageOptions): WorkbookPackage {
-  const { title, subject, date, compressionLevel } = options;
+  const { title, subject, language, date, compressionLevel } = options;
   const writer = new DeferredWriter({
     stream,
     useStyles: true,
@@ -169,9 +171,18 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
   const patchedAppend = (source: unknown, data: { readonly name: string }) =>
     append(patch(source, data.name), { ...data, date });
   Reflect.set(zip, 'append', patchedAppend);
-  // The types lack title and subject.
+  // The types lack title, subject and language.
   const author = 'Docket';
-  Object.assign(writer, { title, subject, creator: author, lastModifiedBy: author, created: date, modified: date });
+  const properties = {
+    title,
+    subject,
+    language,
+    creator: author,
+    lastModifiedBy: author,
+    created: date,
+    modified: date,
+  };
+  Object.assign(writer, properties);
   const addStyleModel = internalMethod(Reflect.get(writer, 'styles'), 'addStyleModel');
   const sharedStrings: unknown = Reflect.get(internalObject(writer, 'sharedStrings'), 'values');
   if (!Array.isArray(sharedStrings)) throw missingInternal('sharedStrings.values');

@@ -24,6 +24,8 @@ export interface WorkbookFile {
 export interface WorkbookProperties {
   readonly title: string;
   readonly subject: string;
+  /** BCP 47. */
+  readonly language: string;
   readonly madeAt: Date;
   /** The name of the sheet for texts that exceed a cell. */
   readonly longTexts: string;
@@ -63,6 +65,7 @@ export function createWorkbookFile(path: string, properties: WorkbookProperties,
   const book = openPackage(file, {
     title: toLegalText(properties.title),
     subject: toLegalText(properties.subject),
+    language: properties.language,
     date: properties.madeAt,
     compressionLevel: COMPRESSION_LEVEL,
   });
