@@ -24,6 +24,8 @@ export interface RunningProcess {
   /** SIGHUP. */
   reload(): void;
   signal(name: NodeJS.Signals): void;
+  /** Resolves with the exit code and the signal that ended it. */
+  readonly exited: Promise<readonly unknown[]>;
   /** SIGTERM; resolves with the exit code and the signal that ended it. */
   stop(): Promise<readonly unknown[]>;
   kill(): Promise<void>;
@@ -87,6 +89,7 @@ export function startDocket(
       }),
     reload: () => void child.kill('SIGHUP'),
     signal: (name) => void child.kill(name),
+    exited,
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
     freeze: () => void child.kill('SIGSTOP'),

@@ -214,7 +214,7 @@ describe('docket start', () => {
     onTestFinished(() => child.kill());
     const { error } = await child.logged(({ msg }) => msg === 'docket start ends with an error');
     expect(error).toMatchObject({ code: 'config.invalid', where: tokens, next: expect.stringContaining('chown 0 ') });
-    expect(await child.stop()).toEqual([2, null]);
+    expect(await child.exited).toEqual([2, null]);
   });
 
   test('does not start without COMPLIANCE_API_URL', async () => {

@@ -12,6 +12,7 @@ import {
   TO_DATE,
   type UnitsShown,
 } from './checked.ts';
+import { isOne } from './days.ts';
 import type { ExpectedRow, ExpectedSection, Figure, ReadFigure } from './expected.ts';
 import { shows } from './shown.ts';
 
@@ -55,8 +56,10 @@ export function checkCsv(
   const statuses = metrics.filter(({ id: metric }) =>
     judged.some((one) => one.section === id && one.metric === metric),
   );
-  const tail = [
+  const cutBy = range === undefined || granularity === undefined || granularity === 'day' ? undefined : granularity;
+  const tailOf = (file: 'rows' | 'totals') => [
     ...(range === undefined ? [] : ['Still running', ...kinds.map((kind) => `Not comparable, ${OF[kind]}`)]),
+    ...(cutBy === undefined || file === 'totals' ? [] : ['Cut off']),
     ...(section.read ? ['Read at', ...kinds.map((kind) => `Read at, ${OF[kind]}`)] : []),
     ...statuses.map(({ label }) => `${label}: status`),
   ];
@@ -103,6 +106,11 @@ export function checkCsv(
         at += 1;
       }
     }
+    if (cutBy !== undefined && row !== undefined) {
+      const cut = !section.read && row.days !== undefined && !isOne(row.days, cutBy);
+      expect(record[at], `${id} csv ${row.bucket} cut off`).toBe(formatted ? (cut ? 'yes' : 'no') : `${cut}`);
+      at += 1;
+    }
     const read = row === undefined ? section.totalRead : row.read;
     for (const kind of section.read ? [null, ...kinds] : []) {
       const reading = read?.find((one) => one.kind === kind);
@@ -122,7 +130,7 @@ export function checkCsv(
     expect(record).toHaveLength(at);
   };
   const [headers = [], ...records] = read(paths.rows);
-  expect(headers.slice(head)).toEqual([...figureColumns.map(({ header }) => header), ...tail]);
+  expect(headers.slice(head)).toEqual([...figureColumns.map(({ header }) => header), ...tailOf('rows')]);
   expect(records).toHaveLength(section.rows.length);
   for (const [index, row] of section.rows.entries()) {
     const record = records[index] ?? [];
@@ -135,7 +143,7 @@ export function checkCsv(
   expect(paths.totals === undefined).toBe(section.total === undefined);
   if (paths.totals === undefined || section.total === undefined) return;
   const [totalHeaders = [], ...totals] = read(paths.totals);
-  expect(totalHeaders).toEqual([...figureColumns.map(({ header }) => header), ...tail]);
+  expect(totalHeaders).toEqual([...figureColumns.map(({ header }) => header), ...tailOf('totals')]);
   expect(totals).toHaveLength(1);
   expectRecord(totals[0] ?? [], section.total, undefined);
 }

@@ -8,7 +8,7 @@ import {
   noteUnitIn,
   OF,
   type PackToCheck,
-  SHAPES,
+  shapeOf,
   type UnitsShown,
 } from './checked.ts';
 import type { Compared } from './days.ts';
@@ -66,7 +66,7 @@ function expectJudged(
 ): string {
   if (one === undefined) return text;
   const target = showsTarget ? ', target (?<target>.+)' : '';
-  const match = new RegExp(String.raw`^(?<value>.+) \(${escaped(SHAPES[one.status])}${target}\)$`).exec(text);
+  const match = new RegExp(String.raw`^(?<value>.+) \(${escaped(shapeOf(one))}${target}\)$`).exec(text);
   expect(match, `${where}: "${text}" for ${one.status}`).not.toBeNull();
   if (showsTarget) expect(shows(match?.groups?.target ?? '', one.target.target, unit), where).toBe(true);
   checked.statuses += 1;
@@ -213,7 +213,7 @@ function expectTile(
   const { value = '', target = '', status: shape, change: changes = '' } = match?.groups ?? {};
   expect(shows(value, figure.now, unit), `${value} for ${figure.now}`).toBe(true);
   if (one !== undefined) {
-    expect(shape).toBe(SHAPES[one.status]);
+    expect(shape).toBe(shapeOf(one));
     expect(shows(target, one.target.target, unit)).toBe(true);
   }
   if (section.kinds.length === 0) return;

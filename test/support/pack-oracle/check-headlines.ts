@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { STATUS_WORDS } from './checked.ts';
+import { wordOf } from './checked.ts';
 import type { Said } from './judged.ts';
 import { shows } from './shown.ts';
 
@@ -8,9 +8,9 @@ function says(sentence: string, { label, value, unit, judged, change }: Said): s
   if (!sentence.startsWith(label)) return 'another label';
   const [, , rest = ''] = /^( \(.*?\))?: (.+)$/.exec(sentence.slice(label.length)) ?? [];
   const [, figure = '', target, status, compared] =
-    /^(.+?)(?:, target (.+?), (on target|watch|breached|undefined))?(?: \((.+)\))?$/.exec(rest) ?? [];
+    /^(.+?)(?:, target (.+?), ((?:on target|watch|breached|undefined)(?: so far)?))?(?: \((.+)\))?$/.exec(rest) ?? [];
   if (figure === '' || !shows(figure, value, unit)) return `"${figure}" for ${value}`;
-  if (judged === undefined ? status !== undefined : status !== STATUS_WORDS[judged.status]) return `status "${status}"`;
+  if (judged === undefined ? status !== undefined : status !== wordOf(judged)) return `status "${status}"`;
   if (judged !== undefined && !shows(target ?? '', judged.target, unit)) return `target "${target}"`;
   if (change === undefined) return compared === undefined ? undefined : `a change "${compared}"`;
   if (compared === undefined) return 'no change';

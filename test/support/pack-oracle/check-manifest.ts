@@ -34,6 +34,7 @@ const manifestSchema = z.object({
         group: group.nullable(),
         figure: z.number().nullable(),
         status: z.enum(['on_target', 'watch', 'breached', 'undefined']),
+        soFar: z.literal(true).optional(),
         target: z.int().nonnegative(),
       }),
     )

@@ -11,7 +11,7 @@ import {
   noteUnit,
   OF,
   type PackToCheck,
-  SHAPES,
+  shapeOf,
   TO_DATE,
   type UnitsShown,
 } from './checked.ts';
@@ -117,7 +117,7 @@ function checkTable(
   const labelsFrom = at;
   at += dimensions.length;
   const expectStatus = (cell: CellObject | undefined, one: Judged | undefined, where: string): void => {
-    expect(cell?.v ?? '', where).toBe(one === undefined ? '' : SHAPES[one.status]);
+    expect(cell?.v ?? '', where).toBe(one === undefined ? '' : shapeOf(one));
     if (one !== undefined) checked.statuses += 1;
   };
   for (const row of rows) {
@@ -209,7 +209,7 @@ function checkTransposed(
         expect(headers.slice(at, at + 2)).toEqual(['Target', 'Status']);
         if (one === undefined) expect(line[at]?.v ?? '', `${id} ${metric} target`).toBe('');
         else expectCell(line[at], one.target.target, factorOf(unit), `${id} ${metric} target`);
-        expect(line[at + 1]?.v ?? '', `${id} ${metric}`).toBe(one === undefined ? '' : SHAPES[one.status]);
+        expect(line[at + 1]?.v ?? '', `${id} ${metric}`).toBe(one === undefined ? '' : shapeOf(one));
         if (one !== undefined) checked.statuses += 1;
         at += 2;
       }

@@ -17,7 +17,7 @@ export const TO_DATE = {
   fiscal_year: 'fiscal year to date',
   quarter: 'quarter to date',
 } as const;
-export const SHAPES = {
+const SHAPES = {
   on_target: '● on target',
   watch: '◆ watch',
   breached: '■ breached',
@@ -31,6 +31,12 @@ export const STATUS_WORDS = {
   breached: 'breached',
   undefined: 'undefined',
 } as const;
+
+const soFarOf = ({ soFar }: Pick<Judged, 'soFar'>): string => (soFar ? ' so far' : '');
+/** Shape and word of a status. */
+export const shapeOf = (one: Pick<Judged, 'status' | 'soFar'>): string => `${SHAPES[one.status]}${soFarOf(one)}`;
+/** The word of a status, as sentences have it. */
+export const wordOf = (one: Pick<Judged, 'status' | 'soFar'>): string => `${STATUS_WORDS[one.status]}${soFarOf(one)}`;
 
 export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 export const namesKind = ({ kinds }: ExpectedSection): boolean => kinds.length > 1 || kinds[0] === 'previous_year';

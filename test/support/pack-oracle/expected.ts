@@ -96,6 +96,16 @@ export interface Frame {
 
 const MOST_DAYS = 366;
 /** Totals of fewer days have to be like. */
+/** Metrics whose figures of past days still change: they count by arrival and measure what has happened since. */
+export const isProvisional = (metric: string): boolean =>
+  metric.startsWith('cohort.') ||
+  [
+    'rfis.response_rate',
+    'intake.completion_rate',
+    'blockchain_addresses.by_risk',
+    'blockchain_addresses.time_to_first_screening_p50',
+  ].includes(metric);
+
 export const DAYS_OF_UNLIKE = 7;
 
 const keyOf = (groups: readonly unknown[]): string => JSON.stringify(groups);
@@ -183,7 +193,7 @@ async function figuresOf(
             since === undefined || toDate === undefined || toDate.to < metric.first
               ? null
               : groupValue(since, key, metric),
-          provisional: metric.id.startsWith('cohort.'),
+          provisional: isProvisional(metric.id),
           unit: metric.unit,
         },
       ];

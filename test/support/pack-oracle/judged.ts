@@ -1,5 +1,5 @@
 import { type Compared, type Days, dayAt, isOne } from './days.ts';
-import type { ExpectedSection, Figure, Frame } from './expected.ts';
+import { type ExpectedSection, type Figure, type Frame, isProvisional } from './expected.ts';
 
 // Statuses and headlines, written from the contract alone: nothing of src/ is used here.
 
@@ -22,6 +22,8 @@ export interface Judged {
   readonly group: string | null;
   readonly figure: number | null;
   readonly status: Verdict;
+  /** What is missing may still come. */
+  readonly soFar: true | undefined;
   readonly target: GivenTarget;
 }
 
@@ -118,7 +120,10 @@ export function judge(sections: readonly ExpectedSection[], given: readonly Give
           const key = JSON.stringify([bucket, group]);
           if (judged.has(key)) continue;
           const status = verdict(figure, one);
-          judged.set(key, { section: section.id, metric, bucket, group, figure, status, target: one });
+          const isSoFar =
+            isProvisional(metric) && one.better === 'higher' && (status === 'watch' || status === 'breached');
+          const soFar = isSoFar ? true : undefined;
+          judged.set(key, { section: section.id, metric, bucket, group, figure, status, soFar, target: one });
         }
       }
       return [...judged.values()];
@@ -132,7 +137,7 @@ export interface Said {
   readonly label: string;
   readonly value: number;
   readonly unit: string | null;
-  readonly judged: { readonly target: number; readonly status: Verdict } | undefined;
+  readonly judged: { readonly target: number; readonly status: Verdict; readonly soFar: true | undefined } | undefined;
   readonly change: { readonly before: number; readonly kind: Compared } | undefined;
   /** What it is about: equal for the same sentence of two sections. */
   readonly about: string;
@@ -161,7 +166,7 @@ export function headlinesOf(
       const base = { metric: id, label, unit };
       const about = JSON.stringify([section.range, section.filters, section.over]);
       const said = (one: Judged | undefined): Said['judged'] =>
-        one === undefined ? undefined : { target: one.target.target, status: one.status };
+        one === undefined ? undefined : { target: one.target.target, status: one.status, soFar: one.soFar };
       const figure = figures?.[id];
       const total: Said[] =
         figure === undefined || figure.now === null
