@@ -15,3 +15,11 @@ export const epochMsSchema = z.number().min(-MAX_EPOCH_MS).max(MAX_EPOCH_MS);
 export const isoInstant = (ms: number): string => new Date(ms).toISOString();
 
 export const isoInstantOrNull = (ms: number | null): string | null => (ms === null ? null : isoInstant(ms));
+
+/** Whether a text begins with a day of the calendar, YYYY-MM-DD. `Date` reads 30 February as 2 March. */
+export function startsWithRealDay(text: string): boolean {
+  const day = /^\d{4}-\d{2}-\d{2}(?!\d)/.exec(text)?.[0];
+  if (day === undefined) return false;
+  // The day of an invalid date is NaN and equals nothing.
+  return new Date(day).getUTCDate() === Number(day.slice(8));
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { startsWithRealDay } from '../base/time.ts';
 import { civilDateSchema } from './catalog.ts';
 import { LIMITS } from './limits.ts';
 
@@ -74,7 +75,9 @@ const instantSchema = z.unknown().transform((said, context): string | null => {
   }
   const text = typeof said === 'string' ? said.trim().replace(' ', 'T').toUpperCase() : '';
   const instant = ZONE_SUFFIX.test(text) ? text : `${text}Z`;
-  return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(instant)) ? instant : null;
+  return /^\d{4}-\d{2}-\d{2}T/.test(text) && startsWithRealDay(text) && !Number.isNaN(Date.parse(instant))
+    ? instant
+    : null;
 });
 
 const reportMetaSchema = z.preprocess(

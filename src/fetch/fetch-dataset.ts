@@ -20,7 +20,7 @@ import { mapOutcomes } from './map-outcomes.ts';
 import type { TableNote } from './notes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
-import { byMetric, renamedCatalog, renamedResponse } from './tables/columns/display-names.ts';
+import { byMetric, renamedBucket, renamedCatalog, renamedResponse } from './tables/columns/display-names.ts';
 import { withDisplayUnits } from './tables/columns/display-units.ts';
 import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/comparisons/partner-answers.ts';
 import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
@@ -139,12 +139,13 @@ async function readingsTables({
 }: FetchInput): Promise<ReadonlyMap<string, Table>> {
   const tables = new Map<string, Table>();
   if (readings === undefined) return tables;
+  const names = new Map(Object.entries(plan.definition.labels ?? {}));
   const now = clock.now();
   for (const { section, period, replaced } of plan.sections) {
     const comparisons = wantedComparisons(section, plan.definition);
     const input = { org: plan.org, section, catalog, period, comparisons, calendar, replaced, readings, now };
     const table = await readingsTable(input);
-    if (table !== undefined) tables.set(section.id, table);
+    if (table !== undefined) tables.set(section.id, renamedBucket(table, names));
   }
   return tables;
 }

@@ -1,4 +1,5 @@
 import { intlDateTimeFormat, intlNumberFormat } from '../base/text/intl.ts';
+import { startsWithRealDay } from '../base/time.ts';
 
 /** Formats numbers, days and lists by a locale (BCP 47). */
 export interface LocaleFormatters {
@@ -23,7 +24,9 @@ export function localeFormatters(locale: string): LocaleFormatters {
     new Intl.ListFormat(locale, { type }).format(items);
   const date = (text: string, options: Intl.DateTimeFormatOptions): string => {
     const at = new Date(text);
-    return Number.isNaN(at.getTime()) ? text : intlDateTimeFormat(locale, options).format(at);
+    return Number.isNaN(at.getTime()) || !startsWithRealDay(text)
+      ? text
+      : intlDateTimeFormat(locale, options).format(at);
   };
   return {
     region: new Intl.Locale(locale).region,

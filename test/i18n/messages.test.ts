@@ -26,6 +26,13 @@ describe('the messages', () => {
     expect(messagesFor('de-CH').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('«chf»');
   });
 
+  it('leave a day that no calendar has as it is, and write no minus before zero', () => {
+    const { notes } = messagesFor();
+    expect(notes.data_from({ label: 'X', first: '2026-02-30' })).toContain('2026-02-30');
+    expect(notes.computed_long_ago({ at: '2026-02-30T10:00:00Z', timezone: 'UTC' })).toContain('2026-02-30T10:00:00Z');
+    expect(messagesFor().workbook.run.rows(-0)).toBe('0 rows');
+  });
+
   it('are English for an unsupported language', () => {
     expect(LANGUAGES).toEqual(['en', 'de']);
     expect(languageOf('fr-CH')).toBe(languageOf(DEFAULT_LOCALE));

@@ -9,8 +9,9 @@ export const intlDateTimeFormat = memoize(
   MAX_CACHED_FORMATS,
 );
 
-/** Cached `Intl.NumberFormat`. */
+/** Cached `Intl.NumberFormat`, which writes no minus before a zero. */
 export const intlNumberFormat = memoize(
-  (locale: string, options: Intl.NumberFormatOptions = {}) => new Intl.NumberFormat(locale, options),
+  (locale: string, options: Intl.NumberFormatOptions = {}) =>
+    new Intl.NumberFormat(locale, { signDisplay: 'negative', ...options }),
   MAX_CACHED_FORMATS,
 );

@@ -43,7 +43,6 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
       csv: 'in den angehängten CSV-Dateien',
       pdf: 'im angehängten PDF',
     },
-    inFiles: 'in den unten genannten Dateien',
     leftOut: 'nicht in dieser E-Mail',
     below: 'weiter unten',
     thingsToKnow: (count) =>

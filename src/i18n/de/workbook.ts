@@ -46,6 +46,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       toKnow: 'Zu beachten',
       current: 'Aktueller Bestand',
       list: 'Liste',
+      text: 'Text',
       whole: 'Ganzer Zeitraum',
       lastDay: 'Letzter Tag',
       by: { day: 'Nach Tagen', week: 'Nach Wochen', month: 'Nach Monaten' },

@@ -49,9 +49,8 @@ export const mail = (to: LocaleFormatters) => {
     /** The only sentence of an e-mail without figures. @param period `October 2026` */
     ready: (period: string) => `The report for ${period} is ready.`,
 
-    /** By output format, the preferred one first; other formats use `inFiles`. */
+    /** By output format, the preferred one first. */
     inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files', pdf: 'in the attached PDF' },
-    inFiles: 'in the files named below',
     leftOut: 'left out here',
     below: 'below',
     thingsToKnow: (count: number) => `${counted(count, 'thing')} to know before you use these figures`,

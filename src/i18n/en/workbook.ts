@@ -48,6 +48,7 @@ export const workbook = (to: LocaleFormatters) => {
       toKnow: 'To know',
       current: 'Current counts',
       list: 'List',
+      text: 'Text',
       whole: 'Whole period',
       lastDay: 'Its last day',
       by: { day: 'By day', week: 'By week', month: 'By month' } satisfies Record<Granularity, string>,

@@ -2,19 +2,14 @@ import cronstrue from 'cronstrue';
 import 'cronstrue/locales/de.js';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../i18n/messages.ts';
-import type { Artifact } from '../artifact.ts';
 import type { Chart } from '../charts/chart.ts';
 import type { SummarySection } from './summary.ts';
 import type { SectionTable } from './summary-cells.ts';
 
-/** Where the e-mail's omitted figures are: in an attachment, in a file that it names, or nowhere. */
-export function remainderLocation(
-  attached: ReadonlySet<string>,
-  artifacts: readonly Artifact[],
-  { mail }: Words,
-): string {
+/** Where the e-mail's omitted figures are: in an attachment, or nowhere that the reader can open. */
+export function remainderLocation(attached: ReadonlySet<string>, { mail }: Words): string {
   const attachment = Object.entries(mail.inAttached).find(([format]) => attached.has(format));
-  return attachment?.[1] ?? (artifacts.length > 0 ? mail.inFiles : mail.leftOut);
+  return attachment?.[1] ?? mail.leftOut;
 }
 
 /** E.g. `12 more headline figures are below.`; empty for none. */

@@ -1,6 +1,7 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
+import { formatNote, type Note } from '../../fetch/notes.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { MailBodyName } from '../artifact.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
@@ -129,10 +130,21 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
 /** A note that says why rows have no change. */
 const isOfRows = ({ message }: Table['notes'][number]): boolean => message.id === 'unlike_rows';
 
-const notesOf = (table: Table, select: (note: Table['notes'][number]) => boolean, locale: string): string[] =>
-  tableNotes({ ...table, notes: table.notes.filter(select) }, locale).flatMap(({ incomplete, text }) =>
-    incomplete ? [] : [text],
-  );
+/** The notes that the e-mail does not show at its top, each once. */
+const complete = (notes: readonly Note[]): string[] => [
+  ...new Set(notes.filter(({ incomplete }) => !incomplete).map(({ text }) => text)),
+];
+
+/** @returns the notes of the table, and those of the changes in its rows */
+function notesOf(table: Table, locale: string): Pick<SummarySection, 'notes' | 'rowNotes'> {
+  const ofRows = isSingleRow(table) ? [] : table.notes.filter(isOfRows);
+  const others = table.notes.filter((note) => !ofRows.includes(note));
+  const words = messagesFor(locale);
+  return {
+    notes: complete(tableNotes({ ...table, notes: others }, locale)),
+    rowNotes: complete(ofRows.map((note) => formatNote(words, note))),
+  };
+}
 
 function summarySection(
   section: PackSection,
@@ -153,8 +165,7 @@ function summarySection(
     sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
     ...(content === undefined ? {} : { table: content }),
-    notes: notesOf(table, (note) => !isOfRows(note) || isSingleRow(table), locale),
-    rowNotes: isSingleRow(table) ? [] : notesOf(table, isOfRows, locale),
+    ...notesOf(table, locale),
     legend: table.columns.length === 0 ? [] : legendNotes(table, locale),
     ...(empty === undefined || table.columns.length === 0 || empty === messagesFor(locale).workbook.section.noRows
       ? {}

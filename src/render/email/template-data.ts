@@ -72,12 +72,6 @@ function tileRows<Item>(tiles: readonly Item[]): Item[][] {
   return Array.from({ length: rows }, (_, row) => tiles.slice(row * TILES_PER_ROW, (row + 1) * TILES_PER_ROW));
 }
 
-/** The attached files; without any, all files but companions. */
-function listedFiles(artifacts: readonly Artifact[], attached: ReadonlySet<string>): readonly Artifact[] {
-  const files = artifacts.filter((artifact) => attached.has(outputFormatOf(artifact)));
-  return files.length > 0 ? files : artifacts.filter(({ part }) => part?.role !== 'companion');
-}
-
 function shownRows(table: SectionTable | undefined, most: number): readonly SummaryRow[] {
   if (most === 0 || table === undefined) return [];
   const { rows, which, metrics } = table;
@@ -191,12 +185,12 @@ export function buildTemplateData(
   const { mail } = words;
   const body = options.body ?? 'full';
   const has = PARTS[body];
-  const location = remainderLocation(attached, artifacts, words);
+  const location = remainderLocation(attached, words);
   const rest = artifacts.length === 0 ? undefined : location;
   const { completeness } = summary;
   const incomplete = has.figures ? completeness.notes : [];
-  // A notice names what it brings; the page has the others.
-  const files = has.figures || attached.size > 0 ? listedFiles(artifacts, attached) : [];
+  // Readers cannot open a file that the e-mail only names.
+  const files = artifacts.filter((artifact) => attached.has(outputFormatOf(artifact)));
   const tiles = has.figures ? summary.tiles.map(tileData) : [];
   const sections = has.sections ? summary.sections.slice(0, budget.sections) : [];
   const left = has.sections ? summary.sections.slice(sections.length) : [];
@@ -257,7 +251,10 @@ export function buildTemplateData(
       size: sizeText(artifact.bytes, locale),
       attached: attached.has(outputFormatOf(artifact)),
     })),
-    more_files: moreCountText(artifacts.length - Math.min(files.length, budget.entries), location, mail.moreFiles),
+    more_files:
+      files.length === 0
+        ? ''
+        : moreCountText(artifacts.length - Math.min(files.length, budget.entries), location, mail.moreFiles),
   };
 }
 

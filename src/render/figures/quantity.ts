@@ -1,3 +1,4 @@
+import { startsWithRealDay } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
 import { DURATION_UNITS, type DurationUnit, durationUnitFor } from '../../definitions/schema/values/units.ts';
 import type { Column, ComparedFigures, Row, Table, Value } from '../../fetch/dataset.ts';
@@ -27,9 +28,7 @@ export const rawPerShown = (quantity: Quantity): number =>
 /** A civil date (YYYY-MM-DD) as its midnight UTC; undefined for any other value. */
 export function parseCivilDate(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
-  const date = new Date(text);
-  // `Date` reads 30 February as 2 March. The day of an invalid date is NaN and equals nothing.
-  return date.getUTCDate() === Number(text.slice(8)) ? date : undefined;
+  return startsWithRealDay(text) ? new Date(text) : undefined;
 }
 
 /** An ISO 8601 instant with its offset; undefined for any other value. */
@@ -38,7 +37,7 @@ export function parseIsoInstant(text: Value | undefined): Date | undefined {
     return undefined;
   }
   const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  return !startsWithRealDay(text) || Number.isNaN(date.getTime()) ? undefined : date;
 }
 
 /** Infers the quantity of a column from its values, one at a time. */

@@ -100,6 +100,29 @@ describe('the bodies of a report’s e-mail', () => {
     expect(text).toContain('1 more section is in the attached workbook.');
   });
 
+  it('says once that the first and the last week are cut off', async () => {
+    const unlike = { reason: 'weekdays', kinds: [], first: false, last: false, others: true } as const;
+    const cut = table({
+      ...onboarding,
+      granularity: 'week',
+      range: { from: '2026-11-10', to: '2026-11-14' },
+      notes: [
+        {
+          code: 'unlike',
+          message: { id: 'unlike_rows', of: { granularity: 'week', reasons: [unlike] } },
+          incomplete: false,
+        },
+      ],
+    });
+    const { html, text } = await mail(dataset([cut]));
+    for (const part of [html, text]) {
+      const lines = part.split(/\n|<p/).map((line) => line.replace(/<[^>]*>/g, '').trim());
+      const notes = lines.filter((line) => /other weekdays|first and the last|count only/i.test(line));
+      expect(notes).toHaveLength(new Set(notes).size);
+      expect(notes.length).toBeGreaterThanOrEqual(2);
+    }
+  });
+
   it('gives each body the same bytes again', async () => {
     for (const body of ['full', 'summary', 'notice'] as const)
       expect(await mail(ALL, { body })).toEqual(await mail(ALL, { body }));

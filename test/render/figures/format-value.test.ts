@@ -39,6 +39,16 @@ describe('a value for a person', () => {
     ['2026-11-16', { kind: 'bucket', granularity: 'day' }, 'Mon 16 Nov 2026'],
     ['not a date', { kind: 'bucket', granularity: 'day' }, 'not a date'],
     [true, { kind: 'text' }, 'yes'],
+    ['2026-02-30', { kind: 'day' }, '2026-02-30'],
+    ['2026-02-30T10:00:00Z', { kind: 'instant' }, '2026-02-30T10:00:00Z'],
+    [-0, { kind: 'count' }, '0'],
+    [-0, { kind: 'ratio' }, '0.0%'],
+    [-0, { kind: 'relative' }, '0.0%'],
+    [-0, { kind: 'duration', scale: 'hours' }, '0.0 hours'],
+    [-0, { kind: 'amount', unit: 'chf', decimals: 2 }, '0.00 chf'],
+    [-0, { kind: 'identifier' }, '0'],
+    [-0, { kind: 'day' }, '0'],
+    [-0.001, { kind: 'day' }, '0'],
   ])('%j as %j reads %j', (value, quantity, text) => {
     expect(formatValue(value as number, quantity)).toBe(text);
   });

@@ -1,6 +1,7 @@
 import type { Catalog, Dimension } from '../../../contract/catalog.ts';
 import type { ReportResponse } from '../../../contract/report.ts';
 import type { Replacement } from '../../../plan/plan.ts';
+import type { Table } from '../../dataset.ts';
 
 /** Names by id, from a report's `labels`. A map: ids come from outside. */
 export type DisplayNames = ReadonlyMap<string, string>;
@@ -35,6 +36,12 @@ export function renamedCatalog(catalog: Catalog, names: DisplayNames): Catalog {
     }),
   };
 }
+
+/** A table with a report's name of its bucket. */
+export const renamedBucket = (table: Table, names: DisplayNames): Table => ({
+  ...table,
+  columns: table.columns.map((column) => (column.kind === 'time' ? renamed(column, 'bucket', names) : column)),
+});
 
 /** A response with a report's name of its bucket. The other columns are named by the catalog. */
 export function renamedResponse(response: ReportResponse, names: DisplayNames): ReportResponse {

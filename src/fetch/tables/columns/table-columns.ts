@@ -1,9 +1,12 @@
 import { type Catalog, isAddableOverGroups, isProvisional, isSum } from '../../../contract/catalog.ts';
-import type { ReportResponse } from '../../../contract/report.ts';
+import type { Granularity, ReportResponse } from '../../../contract/report.ts';
 import type { Section } from '../../../definitions/schema/report-definition.ts';
 import type { FilterDescription } from '../../../i18n/note.ts';
 import { excludesKind, isReadableLabel } from '../../answer-checks/column-checks.ts';
 import type { Column } from '../../dataset.ts';
+
+/** For a bucket that the response does not describe, as the service calls it otherwise. */
+const BUCKET_LABELS = { day: 'Day', week: 'Week', month: 'Month' } as const satisfies Record<Granularity, string>;
 
 /**
  * Bucket, dimensions and metrics of the section, described by the catalog. The response describes what the catalog does
@@ -13,9 +16,9 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
   const described = new Map(response.columns.map((column) => [column.name, column]));
   const isOthers = (name: string, label: string): boolean =>
     [...catalog.metrics, ...catalog.dimensions].some((each) => each.id !== name && each.label === label);
-  const labelOf = (name: string): string => {
+  const labelOf = (name: string, otherwise: string = name): string => {
     const label = described.get(name)?.label;
-    return label !== undefined && isReadableLabel(label) && !isOthers(name, label) ? label : name;
+    return label !== undefined && isReadableLabel(label) && !isOthers(name, label) ? label : otherwise;
   };
   const typeOf = (name: string, kind: 'dimension' | 'metric'): string | undefined => {
     const type = described.get(name)?.type;
@@ -24,7 +27,15 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
   const time: Column[] =
     section.granularity === undefined
       ? []
-      : [{ name: 'bucket', label: labelOf('bucket'), kind: 'time', type: 'date', unit: null }];
+      : [
+          {
+            name: 'bucket',
+            label: labelOf('bucket', BUCKET_LABELS[section.granularity]),
+            kind: 'time',
+            type: 'date',
+            unit: null,
+          },
+        ];
   const dimensions = (section.dimensions ?? []).map((id): Column => {
     const known = catalog.dimensions.find((dimension) => dimension.id === id);
     return {

@@ -59,13 +59,17 @@ interface Asked {
   readonly backfill?: boolean;
   readonly now?: number;
   readonly readings?: typeof SETTINGS;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 async function tableOf(section: Omit<SectionInput, 'id'>, asked: Asked = {}): Promise<{ table: Table; calls: number }> {
-  const { missed = [], period = WEEK, compare, backfill = false, now = NOW, readings = SETTINGS } = asked;
+  const { missed = [], period = WEEK, compare, backfill = false, now = NOW, readings = SETTINGS, labels = {} } = asked;
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock: manualClock(now) });
   catalog = await context.client.catalog('current', context.signal);
-  const definition = definitionOf([{ id: 'queue', ...section }], compare === undefined ? {} : { compare });
+  const definition = definitionOf([{ id: 'queue', ...section }], {
+    labels,
+    ...(compare === undefined ? {} : { compare }),
+  });
   const compiled = compilePlan({ definition, settings: { ...ORG, readings }, period, catalog });
   const dataset = doneOf(
     await fetchDataset({
@@ -85,6 +89,17 @@ const counts = (table: Table, metric = 'alerts.open') => rowsOf(table).map(({ va
 const notes = ({ notes: all }: Table) => all.map(({ message }) => message);
 
 describe('a section of current counts with readings', () => {
+  test.each([
+    ['day', 'Day'],
+    ['week', 'Week'],
+    ['month', 'Month'],
+  ] as const)('by %s names its first column as the service does', async (granularity, label) => {
+    const { table } = await tableOf({ metrics: ['alerts.open'], granularity });
+    expect(table.columns[0]).toMatchObject({ name: 'bucket', label });
+    const own = await tableOf({ metrics: ['alerts.open'], granularity }, { labels: { bucket: 'Stand' } });
+    expect(own.table.columns[0]).toMatchObject({ name: 'bucket', label: 'Stand' });
+  });
+
   test('shows the reading of the last day of its period, labelled, and asks nothing', async () => {
     const { table, calls } = await tableOf({ metrics: ['alerts.open', 'reviews.overdue'], totals: true });
     const last = WEEK.to;

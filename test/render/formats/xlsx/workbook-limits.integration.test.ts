@@ -103,6 +103,25 @@ describe('a section of more rows than a sheet holds', () => {
       ['After 0', "#'After 0'!A1", 0],
     ]);
   });
+
+  it('says in the contents that a section is a text, which has no rows', async () => {
+    const text = table({
+      id: 'words',
+      title: 'Words',
+      description: 'Said.',
+      columns: [],
+      rows: [],
+      range: null,
+      layout: { kind: 'text' },
+    });
+    const others = Array.from({ length: 11 }, (_, index) => ({ ...after, id: `a${index}`, title: `After ${index}` }));
+    const lines = async (locale: string) => {
+      const { book } = await made(dataset([text, ...others]), { locale });
+      return cellsOf(book, locale === 'de-DE' ? 'Inhalt' : 'Contents')[3]?.map((cell) => cell?.v ?? '');
+    };
+    expect(await lines('en-GB')).toEqual(['Words', 'Text', '', '']);
+    expect(await lines('de-DE')).toEqual(['Words', 'Text', '', '']);
+  });
 });
 
 describe('a text that no cell can hold', () => {

@@ -1,5 +1,5 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
-import type { Table } from '../../../../fetch/dataset.ts';
+import { isTextTable, type Table } from '../../../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../../../fetch/notes.ts';
 import { formatDateRange } from '../../../figures/format-date.ts';
 import { incompleteNoteText, isOfReadings, tableNotes } from '../../../table-notes.ts';
@@ -11,6 +11,7 @@ import { footerOf, type WorkbookContext } from '../workbook-context.ts';
 
 const coverageLabel = (table: Table, { dataset, locale, words }: WorkbookContext): string => {
   const { contents } = words.workbook;
+  if (isTextTable(table)) return contents.text;
   if (table.current) return contents.current;
   if (table.range === null) return contents.list;
   const { from, to } = dataset.period;
@@ -60,7 +61,9 @@ export async function writeContents(book: WorkbookFile, context: WorkbookContext
         [
           { value: text, style: STYLES.cellLink, link: target },
           { value: covers, style: STYLES.cellText },
-          { value: Math.min(table.rows.length - part * rowsPerSheet, rowsPerSheet), style: STYLES.cellCount },
+          isTextTable(table)
+            ? { value: '', style: STYLES.cellText }
+            : { value: Math.min(table.rows.length - part * rowsPerSheet, rowsPerSheet), style: STYLES.cellCount },
           { value: notes, style: notes === '' ? STYLES.cellText : STYLES.cellWarning },
         ],
         textRowPoints([text, 46], [covers, 24], [notes, 54]),
