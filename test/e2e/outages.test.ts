@@ -96,8 +96,8 @@ test('five processes that start at once with an overdue slot open it once', asyn
   await reconciled(all);
 });
 
-/** A proxy of the mail server whose first connection is held until it is released. */
-async function holdFirstConnection(port: number, onEnd: OnEnd) {
+/** A proxy of the mail server that holds the first message, before its sender is named, until it is released. */
+async function holdFirstMessage(port: number, onEnd: OnEnd) {
   let open = () => {};
   let knock = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -108,15 +108,22 @@ async function holdFirstConnection(port: number, onEnd: OnEnd) {
   });
   let first = true;
   const server = createServer(async (client) => {
-    client.on('error', () => {});
-    if (first) {
-      first = false;
-      knock();
-      await opened;
-    }
     const inside = connect(port, '127.0.0.1');
     inside.on('error', () => client.destroy());
-    client.pipe(inside).pipe(client);
+    inside.pipe(client);
+    try {
+      for await (const chunk of client) {
+        if (first && /^MAIL FROM/im.test(String(chunk))) {
+          first = false;
+          knock();
+          await opened;
+        }
+        inside.write(chunk);
+      }
+    } catch {
+      // A process was killed, and its connection with it.
+    }
+    inside.end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -164,7 +171,7 @@ describe.concurrent('concurrent outages', () => {
     await before.ready();
     expect(await before.end('SIGTERM')).toBe(0);
 
-    const way = await holdFirstConnection(Number(new URL(all.mail.url).port), onEnd);
+    const way = await holdFirstMessage(Number(new URL(all.mail.url).port), onEnd);
     const stale = await all.start({ env: { SMTP_URL: way.url } });
     await way.knocked;
     stale.process.kill('SIGSTOP');
