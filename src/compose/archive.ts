@@ -93,7 +93,7 @@ export const identityPorts = (
   log: context.log,
 });
 
-/** Errors that a bucket ends the start with: waiting does not mend them. */
+/** Errors of a bucket that end the start: waiting does not fix them. */
 const FATAL: ReadonlySet<string> = new Set(['config.secret_missing', 'archive.unconditional']);
 
 /**

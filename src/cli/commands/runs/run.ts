@@ -69,7 +69,7 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   io.exitCode = result.state === 'done' ? 0 : 3;
 }
 
-/** What to do about deliveries that surely failed: no worker takes up the run by itself. */
+/** What to do about failed deliveries: no worker takes up the run by itself. */
 function undeliveredCommands(order: RunOrder, { receipts }: RunResult, recorded: boolean): readonly NextCommand[] {
   const run = order.id.slice(0, 8);
   const failed = receipts.some(({ state }) => state === 'pending' || state === 'refused');
@@ -77,7 +77,7 @@ function undeliveredCommands(order: RunOrder, { receipts }: RunResult, recorded:
     const retry = `docket runs retry ${run} --reason "…"`;
     return [
       ...(failed
-        ? [{ command: retry, why: 'a worker sends the same files to those who surely did not get them' }]
+        ? [{ command: retry, why: 'a worker sends the same files to the recipients who did not get them' }]
         : []),
       { command: `docket runs show ${run}`, why: 'why, and what to do' },
     ];
