@@ -75,6 +75,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
       const archived = [...archivedStates.values()].some(({ state }) => isBegun(state));
       return archived || hasBegun(await ledger.list(input.order.id), input.targets);
     });
+    await assertLocked(input);
   }
   const outages = outageTracker(clock, circuit);
   const notTried = new Map<string, string>();
@@ -122,6 +123,15 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   );
   const services = deliveries.filter(({ row }) => open.has(row.id)).map(({ service }) => service);
   return { receipts, retryable: open.size > 0, outage: outages.earliestOf(services) };
+}
+
+/**
+ * The claim may have waited long for its stores. A row that is begun without the lock, and not sent, is `unknown` to the
+ * worker that has taken over the run.
+ */
+async function assertLocked({ claim, confirmLock }: DeliverInput): Promise<void> {
+  const ms = claim && (await confirmLock?.());
+  if (ms !== undefined && ms <= 0) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
 }
 
 /** Refuses input that mixes several runs, reports or organizations. Throws `internal.defect`. */

@@ -57,6 +57,7 @@ interface Over {
   readonly clock?: Clock;
   readonly monotonic?: () => number;
   readonly confirmLock?: () => Promise<number>;
+  readonly claim?: () => Promise<void>;
 }
 
 async function caseOf(
@@ -281,6 +282,20 @@ test('a worker that lost the lock of the run begins no further delivery', async 
   ]);
   await again();
   expect(await rows()).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
+});
+
+test('a worker that lost the lock of the run while it claimed the period begins none', async () => {
+  let lockMs = 60_000;
+  const ledger = memoryLedger();
+  const claim = async () => {
+    lockMs = 0;
+  };
+  const { server, once, again, rows } = await mailCase(ledger, {}, { claim, confirmLock: async () => lockMs });
+  await expect(once()).rejects.toMatchObject({ code: 'run.cancelled' });
+  expect(await rows()).toEqual([]);
+  expect(server.conversations).toEqual([]);
+  await again();
+  expect(await rows()).toMatchObject([{ state: 'sent', epoch: 1 }]);
 });
 
 test('files need no confirmation beyond the one that their attempt began with; a result that is read too early is read again', async () => {
