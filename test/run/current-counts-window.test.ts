@@ -145,7 +145,7 @@ describe('a pack with current counts', () => {
   test('shows them at its slot and on demand, also of a past period', async () => {
     const now = systemClock.now();
     for (const change of [
-      { slot: new Date(now - DAY_MS + 60_000).toISOString() },
+      { slot: new Date(now - DAY_MS + 60 * 60_000).toISOString() },
       {
         trigger: 'on_demand',
         priority: 'on_demand',
