@@ -58,8 +58,9 @@ export interface DeliveryResult {
  * `on_unknown: resend` an unknown delivery is put back once.
  *
  * Throws `review.not_approved` before anything is sent, whatever led here, for a report that needs approval and has none;
- * `already_delivered` likewise where another run has the claim of the period. Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written; settled
- * rows stay settled.
+ * `already_delivered` likewise where another run has the claim of the period; `run.cancelled` where another worker has taken
+ * over the run. Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written;
+ * settled rows stay settled.
  */
 export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   assertSameRun(input);

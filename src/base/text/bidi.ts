@@ -3,7 +3,7 @@ const RTL_CHARACTERS =
   /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 /** Direction controls and marks, and characters without a shape that no script needs: joiners and emoji stay whole. */
-const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+export const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 const POP_EMBEDDING = '\u202c';
 const POP_ISOLATE = '\u2069';
 const isIsolate = (control: string): boolean => control >= '\u2066';

@@ -1,9 +1,10 @@
+import { INVISIBLE } from '../../base/text/bidi.ts';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
 
 /** Spaces that look like a plain one and are none for YAML. */
 const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
-/** Characters without a shape. */
-const SHAPELESS = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+/** Characters without a shape, joiners included. */
+const SHAPELESS = new RegExp(`${INVISIBLE.source}|[\\u200c\\u200d]`, 'g');
 const ANY = new RegExp(`${SPACES.source}|${SHAPELESS.source}`, 'g');
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -69,6 +69,8 @@ const judgementSchema = z.object({
   target: z.int().nonnegative(),
   /** Absent where the figure can be right, and in older manifests. */
   wrong: z.literal(true).optional(),
+  /** Absent where the status is final, and in older manifests. */
+  soFar: z.literal(true).optional(),
 });
 
 const readingSchema = z.object({

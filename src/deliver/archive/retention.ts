@@ -82,21 +82,15 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
     const days = ports.daysOf(org);
     return days === undefined ? undefined : now - days * DAY_MS;
   };
-  await deleteExpiredLedgers(storage, retainedSince, (path, thrown) => {
-    log.error('Expired ledger could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
-  });
-  await deleteExpiredClaims(storage, retainedSince, (path, thrown) => {
-    log.error('Expired claim could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
-  });
-  await deleteExpiredReadings(storage, retainedSince, (path, thrown) => {
-    log.error('Expired readings could not be deleted from the archive', {
-      path,
-      error: toDocketError(thrown).toJSON(),
-    });
-  });
   const logFailure = (message: string) => (path: string, thrown: unknown) => {
     log.error(message, { path, error: toDocketError(thrown).toJSON() });
   };
+  const ledgerFailure = logFailure('Expired ledger could not be deleted from the archive');
+  await deleteExpiredLedgers(storage, retainedSince, ledgerFailure);
+  const claimFailure = logFailure('Expired claim could not be deleted from the archive');
+  await deleteExpiredClaims(storage, retainedSince, claimFailure);
+  const readingFailure = logFailure('Expired readings could not be deleted from the archive');
+  await deleteExpiredReadings(storage, retainedSince, readingFailure);
   const reviewFailure = logFailure('Expired review could not be deleted from the archive');
   await deleteExpiredReviews(storage, retainedSince, reviewFailure, signing?.events);
   const correctionFailure = logFailure('Expired corrections could not be deleted from the archive');

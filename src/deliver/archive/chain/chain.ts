@@ -227,8 +227,8 @@ export function openChain(
     /** Signs the current end of the chain, once a day; undefined where today's checkpoint exists, or there is no chain. */
     checkpoint: (org: string) => serialize(org, () => checkpoint(org)),
     /**
-     * The entry with this sequence; undefined when it is absent, or its key was retired before. Throws `archive.corrupt` for an invalid signature, and
-     * `archive.key_unknown` for an entry that names a key which this process does not have (yet).
+     * The entry with this sequence; undefined when it is absent, or its key was retired before. Throws `archive.corrupt` for
+     * an invalid signature, and `archive.key_unknown` for an entry that names a key which this process does not have (yet).
      */
     entry: async (org: string, sequence: number): Promise<ChainEntry | undefined> => {
       const text = await textOf(org, sequence);
