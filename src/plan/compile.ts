@@ -1,4 +1,5 @@
 import { DocketError } from '../base/error.ts';
+import { displayOf } from '../definitions/display.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import type { PlanDiagnostic } from './checks/catalog-check.ts';
@@ -55,7 +56,7 @@ export function compilePlan(input: PlanInput): Plan {
   const plan: Plan = {
     org: definition.org,
     report: definition.report,
-    definition,
+    definition: { ...definition, ...displayOf(definition, settings) },
     period,
     calls: [...calls.values()],
     sections,

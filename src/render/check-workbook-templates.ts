@@ -24,7 +24,7 @@ export interface WorkbookDiagnostics {
  */
 export async function checkWorkbookTemplates(
   definition: Definition,
-  settings: Pick<OrgSettings, 'readings'>,
+  settings: Pick<OrgSettings, 'readings' | 'units' | 'labels'>,
   folder: string,
   catalog?: Catalog,
 ): Promise<WorkbookDiagnostics> {
@@ -34,7 +34,7 @@ export async function checkWorkbookTemplates(
     const found = await findOrgFile(folder, template);
     if ('expected' in found) continue;
     const file = join(folder, template);
-    const outline = outlineOfDefinition(definition, catalog, settings.readings);
+    const outline = outlineOfDefinition(definition, catalog, settings);
     for (const problem of (await describeWorkbookTemplate(found.path, outline, file)).problems) {
       (problem.severity === 'error' ? errors : warnings).push(toDiagnostic(file, problem));
     }

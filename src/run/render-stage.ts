@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { runPageUrl } from '../base/config/public-url.ts';
 import { DocketError } from '../base/error.ts';
+import { templateDisplay } from '../definitions/display.ts';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manifest.ts';
@@ -77,7 +78,9 @@ export function renderRun(
       classification: definition.classification ?? settings.classification,
       templates,
       orgFolder,
-      definition: outputs.some((output) => templateOf(output) !== undefined) ? boundFields(definition) : undefined,
+      definition: outputs.some((output) => templateOf(output) !== undefined)
+        ? boundFields({ definition, settings })
+        : undefined,
       secrets,
       folder,
       digest: order.digest,
@@ -165,10 +168,11 @@ export const createManifest = (
 };
 
 /** Only what templates bind to: the rest of a definition is nothing that a thread which renders needs. */
-function boundFields(definition: RunContext['definition']): TemplateDefinition {
-  const { sections, compare, to_date, units, labels, approval, corrections, on_incomplete, files } = definition;
+function boundFields({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): TemplateDefinition {
+  const { sections, compare, to_date, approval, corrections, on_incomplete, files } = definition;
   const named = files === undefined ? {} : { files };
-  return { sections, compare, to_date, units, labels, approval, corrections, on_incomplete, ...named };
+  const display = templateDisplay(definition, settings);
+  return { sections, compare, to_date, ...display, approval, corrections, on_incomplete, ...named };
 }
 
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */

@@ -45,7 +45,7 @@ export async function initStarterWorkbook(path: string, flags: StarterFlags, io:
     import('../../render/workbook-template/binding/outline.ts'),
     import('../../render/workbook-template/describe-template.ts'),
   ]);
-  const outline = outlineOfDefinition(definition, catalog, settings.readings);
+  const outline = outlineOfDefinition(definition, catalog, settings);
   const targets = reportTargets(settings.targets, definition.targets);
   const bytes = await createStarterWorkbook(outline, {
     title: definition.title,

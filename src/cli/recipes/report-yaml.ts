@@ -17,6 +17,8 @@ export interface ReportOptions extends FitOptions {
   readonly folder?: string | undefined;
   /** Who may approve: keys of `people`. Absent or empty: the account of the owner. */
   readonly approvers?: readonly string[] | undefined;
+  /** `org.yaml` has units. */
+  readonly hasUnits?: boolean;
 }
 
 export const yamlList = (items: readonly string[], indent: string): string =>
@@ -35,7 +37,7 @@ owner: ${scalar(options.owner)}   # notified once when a run fails permanently
 schedule: ${schedule}
 period: ${period}        # the days of the report; fixed when a run starts
 ${compare === undefined ? '# compare: previous_period   # would add the figures of the previous period\n' : `compare: ${compare}     # adds the figures of the previous period\n`}
-sections:                    # a table each, in the ${recipe.formats[0] === 'csv' ? 'files' : 'workbook and in the e-mail'}
+${options.hasUnits ? 'workbook_units: report       # units of org.yaml also hold in your own workbooks\n' : ''}sections:                    # a table each, in the ${recipe.formats[0] === 'csv' ? 'files' : 'workbook and in the e-mail'}
 ${sections.map((section) => sectionYaml(section, unit)).join('\n')}
 ${outputsYaml(recipe)}
 ${deliveriesYaml(recipe, options, title)}

@@ -48,6 +48,8 @@ export type DiagnosticCode =
   | 'workbook.ambiguous'
   /** Merged cells, array formulas or another table in the way of growth. */
   | 'workbook.obstacle'
+  /** A duration without a unit, or in a cell whose format names another unit. */
+  | 'workbook.unit'
   /** INDIRECT, OFFSET and references across several sheets, which do not follow growth. */
   | 'workbook.not_followed'
   /** A section or metric of the report that the template does not show. */

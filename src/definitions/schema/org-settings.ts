@@ -9,6 +9,7 @@ import { readingsSchema } from './readings.ts';
 import { peopleSchema } from './review.ts';
 import { targetListSchema } from './targets.ts';
 import { lineSchema, localeSchema, printedLineSchema, zoneSchema } from './values/primitives.ts';
+import { labelsSchema, unitsSchema } from './values/units.ts';
 
 const addressSchema = z
   .string()
@@ -124,6 +125,8 @@ export const orgFileSchema = z.strictObject({
   fiscal_year_start: fiscalYearSchema.optional(),
   week_start: weekStartSchema.optional(),
   readings: readingsSchema.optional(),
+  units: unitsSchema.optional(),
+  labels: labelsSchema.optional(),
   people: peopleSchema.optional(),
   budget: z
     .strictObject({

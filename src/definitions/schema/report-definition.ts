@@ -63,6 +63,12 @@ export function createReportSchema(kinds: DefinitionKinds) {
         ),
       units: unitsSchema.optional(),
       labels: labelsSchema.optional(),
+      workbook_units: z
+        .literal('report')
+        .optional()
+        .describe(
+          'report: units of org.yaml also hold in your own workbooks (`template`). Absent: there, durations without a unit in their name stay in seconds.',
+        ),
       outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),
       on_incomplete: z

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../contract/catalog.ts';
+import type { Display } from '../../definitions/display.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
@@ -7,10 +8,42 @@ type Displayed = Pick<Definition, 'sections' | 'units' | 'labels'>;
 /** Units of metrics that are no durations, and labels of what this catalog does not know. */
 export const checkDisplay = (definition: Displayed, catalog: Catalog): PlanDiagnostic[] => [
   ...checkUnits(definition, catalog),
-  ...checkLabels(definition, catalog),
+  ...checkLabels(
+    definition,
+    definition.sections.flatMap(({ metrics = [] }) => metrics),
+    definition.sections.some(({ list }) => list !== undefined),
+    catalog,
+  ),
 ];
 
-function checkUnits({ units = {} }: Displayed, { metrics }: Catalog): PlanDiagnostic[] {
+/** As `checkDisplay`, of `org.yaml`. Its labels may be those of a list: fields and codes. */
+export const checkOrgDisplay = (display: Display, catalog: Catalog): PlanDiagnostic[] => [
+  ...Object.keys(display.units ?? {}).flatMap((id) =>
+    unknownDiagnostic(['units', id], id, new Set(catalog.metrics.map((metric) => metric.id)), 'a metric'),
+  ),
+  ...checkUnits(display, catalog),
+  ...checkLabels(display, [], true, catalog),
+];
+
+function unknownDiagnostic(
+  path: PlanDiagnostic['path'],
+  id: string,
+  known: ReadonlySet<string>,
+  what: string,
+): PlanDiagnostic[] {
+  if (known.has(id)) return [];
+  return [
+    {
+      path,
+      code: 'catalog.unknown',
+      expected: `${what} of the organization's catalog`,
+      got: `"${id}"`,
+      next: suggestion(id, known, 'Name one of the catalog, or remove it.'),
+    },
+  ];
+}
+
+function checkUnits({ units = {} }: Display, { metrics }: Catalog): PlanDiagnostic[] {
   return Object.entries(units).flatMap(([id, unit]): PlanDiagnostic[] => {
     const metric = metrics.find((each) => each.id === id);
     // The section that names an unknown metric has a diagnostic already.
@@ -26,22 +59,17 @@ function checkUnits({ units = {} }: Displayed, { metrics }: Catalog): PlanDiagno
   });
 }
 
-function checkLabels({ sections, labels = {} }: Displayed, { metrics, dimensions }: Catalog): PlanDiagnostic[] {
-  const hasList = sections.some(({ list }) => list !== undefined);
+function checkLabels(
+  { labels = {} }: Display,
+  asked: readonly string[],
+  hasList: boolean,
+  { metrics, dimensions }: Catalog,
+): PlanDiagnostic[] {
   const ids = [...metrics, ...dimensions].map(({ id }) => id);
   const codes = dimensions.flatMap(({ values }) => values.map(({ value }) => value));
-  const known = new Set([...ids, ...codes, ...sections.flatMap(({ metrics: own = [] }) => own)]);
-  return Object.keys(labels).flatMap((id): PlanDiagnostic[] => {
-    // Fields and codes of a list are known only when it is read.
-    if (known.has(id) || (hasList && !id.includes('.'))) return [];
-    return [
-      {
-        path: ['labels', id],
-        code: 'catalog.unknown',
-        expected: "a metric, a dimension or a code of the organization's catalog",
-        got: `"${id}"`,
-        next: suggestion(id, known, 'Name one of the catalog, or remove it.'),
-      },
-    ];
-  });
+  const known = new Set([...ids, ...codes, ...asked]);
+  // Fields and codes of a list are known only when it is read.
+  return Object.keys(labels).flatMap((id) =>
+    hasList && !id.includes('.') ? [] : unknownDiagnostic(['labels', id], id, known, 'a metric, a dimension or a code'),
+  );
 }

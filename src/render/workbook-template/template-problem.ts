@@ -8,7 +8,7 @@ export interface ProblemPlace {
 
 /** What a template cannot be filled with, or what its reader should know. */
 export interface TemplateProblem {
-  /** A template with an error is not filled. */
+  /** A template with an error is not filled; one with only `workbook.unit` is. */
   readonly severity: 'error' | 'warning';
   readonly code: TemplateProblemCode;
   /** Where in the workbook; absent: the file as a whole. */

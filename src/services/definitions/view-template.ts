@@ -38,7 +38,7 @@ export function createTemplateViewer({ folder, catalogOf }: TemplateViewPorts): 
       // Few processes show a template.
       const { describeWorkbookTemplate } = await import('../../render/workbook-template/describe-template.ts');
       const { outlineOfDefinition } = await import('../../render/workbook-template/binding/outline.ts');
-      return describeWorkbookTemplate(path, outlineOfDefinition(definition, catalog, settings.readings), file);
+      return describeWorkbookTemplate(path, outlineOfDefinition(definition, catalog, settings), file);
     });
     views.set(key, view);
     const [oldest] = views.size > MAX_VIEWS ? views.keys() : [];

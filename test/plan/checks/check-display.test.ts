@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
-import { checkDisplay } from '../../../src/plan/checks/check-display.ts';
+import { checkDisplay, checkOrgDisplay } from '../../../src/plan/checks/check-display.ts';
 import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
@@ -73,5 +73,17 @@ test('is part of the check of a report', () => {
   const definition = definitionOf([SECTION], { units: { 'profiles.created': 'hours' } });
   expect(checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG })).toMatchObject([
     { path: ['units', 'profiles.created'], next: 'Remove it.' },
+  ]);
+});
+
+test('units and labels of an organization are checked by themselves; codes may be those of a list', () => {
+  const display = {
+    units: { 'profiles.created': 'hours', 'profiles.creatd': 'days' },
+    labels: { AP: 'Cleared', 'profile.risk': 'Rating', 'profile.rsk': 'Rating' },
+  } as const;
+  expect(checkOrgDisplay(display, CATALOG).map(({ path, next }) => [path.at(-1), next])).toEqual([
+    ['profiles.creatd', 'Did you mean "profiles.created"?'],
+    ['profiles.created', 'Remove it.'],
+    ['profile.rsk', 'Did you mean "profile.risk"?'],
   ]);
 });

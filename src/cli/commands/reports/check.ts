@@ -16,6 +16,7 @@ import type { Definition } from '../../../definitions/schema/report-definition.t
 import type { PartialValue } from '../../../definitions/yaml/check-schema.ts';
 import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
+import { checkOrgDisplay } from '../../../plan/checks/check-display.ts';
 import { provisionalWarnings } from '../../../plan/checks/check-provisional.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
@@ -295,6 +296,7 @@ function settingsErrors(org: string, settings: OrgSettings, jobs: Definitions, c
     ...(orgSource === undefined || settings.readings === undefined
       ? []
       : checkReadings(settings.readings, catalog).map(planDiagnostic(orgSource))),
+    ...(orgSource === undefined ? [] : checkOrgDisplay(settings, catalog).map(planDiagnostic(orgSource))),
     ...(targetSource === undefined
       ? []
       : checkTargets(settings.targets ?? [], catalog).map(planDiagnostic(targetSource))),

@@ -48,7 +48,15 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
   const withoutWeeks = (of.settings.week_start ?? 'MON') !== 'MON';
   const folder = of.settings.destinations?.folders[0];
   const approvedBy = peopleWhoSignIn(of.settings);
-  const options = { report, title: flags.title, ...readers, folder, withoutWeeks, approvers: approvedBy };
+  const options = {
+    report,
+    title: flags.title,
+    ...readers,
+    folder,
+    withoutWeeks,
+    approvers: approvedBy,
+    hasUnits: of.settings.units !== undefined,
+  };
   const text = reportYaml(recipe, options, catalog);
   const path = join(context.config.DOCKET_JOBS, org, `${report}.yaml`);
   assertValid(text, { path, org, report, of, catalog, now: context.clock.now() });

@@ -40,7 +40,7 @@ export const unitsSchema = z
     }
   })
   .describe(
-    'The unit of a duration by metric: minutes, hours or days, everywhere in the report. Metrics that differ only in the statistic (`…_p50`, `…_p90`) share it. Absent: chosen from the largest total.',
+    'The unit of a duration by metric: minutes, hours or days, everywhere in the report; in org.yaml, in all reports that say no other. Metrics that differ only in the statistic (`…_p50`, `…_p90`) share it. Absent: chosen from the largest total.',
   );
 
 /** Names by the id of what they rename. */
@@ -48,5 +48,5 @@ export const labelsSchema = z
   .record(lineSchema(200), printedLineSchema(200))
   .refine((labels) => Object.keys(labels).length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} labels`)
   .describe(
-    'Other names in this report, by id: of metrics (`profiles.created`), dimensions (`profile.risk`), fields of a list (`review_status`) and codes (`AP`).',
+    'Other names, by id, in this report or, in org.yaml, in all reports that say no other: of metrics (`profiles.created`), dimensions (`profile.risk`), fields of a list (`review_status`) and codes (`AP`).',
   );

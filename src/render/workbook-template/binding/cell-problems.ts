@@ -7,9 +7,10 @@ import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/w
 import { headerAt } from './bind-tables.ts';
 import type { BoundTable, ReportOutline, TemplateBindings } from './bindings.ts';
 import { headerReader } from './column-headers.ts';
+import { durationCells, readNumberFormats, unitProblems } from './unit-problems.ts';
 
 /** What of a sheet the problems of its names and columns depend on. */
-type SheetFacts = Pick<SheetObstacles, 'merged' | 'formulaCells'>;
+type SheetFacts = Pick<SheetObstacles, 'merged' | 'formulaCells' | 'styles'>;
 
 const isIn = ({ row, column }: CellRange['from'], { from, to }: CellRange): boolean =>
   row >= from.row && row <= to.row && column >= from.column && column <= to.column;
@@ -75,12 +76,18 @@ export async function findCellProblems(
   outline: ReportOutline,
 ): Promise<readonly TemplateProblem[]> {
   const problems: TemplateProblem[] = [];
+  const durations = durationCells(bindings, outline);
+  const formats = durations.length === 0 ? [] : await readNumberFormats(template);
   for (const { name: sheet, part } of sheets) {
     const names = bindings.names.filter(({ name: { target } }) => target?.sheet === sheet);
     const tables = bindings.tables.filter(({ table, columns }) => table.sheet === sheet && columns.includes(null));
-    if (names.length === 0 && tables.length === 0) continue;
+    const shown = durations.filter(({ at }) => at.sheet === sheet);
+    if (names.length === 0 && tables.length === 0 && shown.length === 0) continue;
     const rows = new Set(tables.map(({ table }) => bodyRows(table).last));
-    const facts = await readObstacles(tokenizeXmlStream(await template.openPart(part), part), rows);
+    const styled = new Set(shown.map(({ at: { cell } }) => cell));
+    const tokens = tokenizeXmlStream(await template.openPart(part), part);
+    const facts = await readObstacles(tokens, rows, undefined, styled);
+    problems.push(...shown.flatMap((cell) => unitProblems(cell, formats[facts.styles.get(cell.at.cell) ?? 0])));
     problems.push(...names.flatMap(({ name }) => nameProblem(name, facts) ?? []));
     problems.push(...tables.flatMap((table) => columnProblems(table, outline, facts)));
   }

@@ -15,13 +15,18 @@ const DURATIONS: readonly (readonly [text: string, unit: DurationUnit | 'seconds
   ['sekunden', 'seconds'],
   ['min', 'minutes'],
   ['h', 'hours'],
+  ['hrs', 'hours'],
   ['std', 'hours'],
   ['d', 'days'],
   ...ALL_WORDS.flatMap(({ table: { durations } }) =>
     (['minutes', 'hours', 'days'] as const).map((unit) => [durations[unit].toLowerCase(), unit] as const),
   ),
 ];
-const DURATION_UNITS_BY_TEXT = new Map(DURATIONS);
+const DURATION_UNITS_BY_TEXT: ReadonlyMap<string, DurationUnit | 'seconds'> = new Map(DURATIONS);
+
+/** The unit of durations that a text names, without regard to case: `h`, `Stunden`. */
+export const durationNamed = (text: string): DurationUnit | 'seconds' | undefined =>
+  DURATION_UNITS_BY_TEXT.get(text.toLowerCase().replace(/\.$/, ''));
 
 /** A text in brackets at any place of a header: `Time to decision (hours), previous period`. */
 const BRACKETS = / ?\(([^()]*)\)/g;

@@ -21,7 +21,7 @@ export type NameReading =
     };
 
 const PREFIX = 'docket.';
-const DURATION_UNIT_NAMES = Object.keys(DURATION_UNITS) as readonly DurationUnit[];
+const DURATION_UNIT_NAMES = [...(Object.keys(DURATION_UNITS) as readonly DurationUnit[]), 'seconds'] as const;
 
 const FIXED: ReadonlyMap<string, NameTarget> = new Map<string, NameTarget>([
   ...(
@@ -59,7 +59,11 @@ function readInUnit(section: SectionOutline, rest: string): NameReading | undefi
   const column = section.columns.find(({ name }) => name === target.column);
   const isDuration = column?.unit === 'seconds' || column?.unit === undefined;
   if (!isDuration || target.figure?.figure === 'status' || target.figure?.figure === 'change') return undefined;
-  return { kind: 'bound', target: { ...read.target, target: { ...target, unit } } };
+  const { unit: _, ...inSeconds } = target;
+  return {
+    kind: 'bound',
+    target: { ...read.target, target: unit === 'seconds' ? inSeconds : { ...target, unit } },
+  };
 }
 
 function readFigure(section: SectionOutline, rest: string): NameReading {

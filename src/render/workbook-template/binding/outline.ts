@@ -1,5 +1,6 @@
 import { type Catalog, isCurrentCount } from '../../../contract/catalog.ts';
-import type { ReadingSettings } from '../../../definitions/schema/readings.ts';
+import { templateDisplay } from '../../../definitions/display.ts';
+import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile, Section } from '../../../definitions/schema/report-definition.ts';
 import { MAX_HEADLINES } from '../../../definitions/schema/targets.ts';
 import { type DurationUnit, measureOf } from '../../../definitions/schema/values/units.ts';
@@ -40,15 +41,16 @@ const LIST_FIELDS = ['id', 'name'] as const;
 /**
  * What a template of this report may ask for, before there are figures.
  * @param catalog absent: labels of the API are not known, and neither is which sections are current counts
- * @param readings the organization's: current counts that they answer are compared
+ * @param organization current counts that its readings answer are compared
  */
 export function outlineOfDefinition(
   definition: Definition,
   catalog?: Catalog,
-  readings?: ReadingSettings,
+  { readings, ...organization }: Pick<OrgSettings, 'readings' | 'units' | 'labels'> = {},
 ): ReportOutline {
-  const names = new Map(Object.entries(definition.labels ?? {}));
-  const unitOf = unitReader(definition);
+  const display = templateDisplay(definition, organization);
+  const names = new Map(Object.entries(display.labels ?? {}));
+  const unitOf = unitReader(display);
   const metrics = new Map(catalog?.metrics.map((metric) => [metric.id, metric]));
   const dimensions = new Map(catalog?.dimensions.map((dimension) => [dimension.id, dimension]));
   const labels = (...known: readonly (string | undefined)[]): readonly string[] =>

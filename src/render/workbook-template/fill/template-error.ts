@@ -5,9 +5,12 @@ import type { TemplateProblem } from '../template-problem.ts';
 const problemPlace = (file: string, { at }: Pick<TemplateProblem, 'at'>): string =>
   at === undefined ? file : `${file}:${at.sheet}${at.cell === undefined ? '' : `!${at.cell}`}`;
 
-/** Throws `template.invalid` with the first error among the problems; warnings stop nothing. */
+/**
+ * Throws `template.invalid` with the first error among the problems; warnings stop nothing. A unit that a cell misnames is an
+ * error of `docket check` alone: a workbook that was delivered with it until now keeps its numbers.
+ */
 export function refuseProblems(file: string, problems: readonly TemplateProblem[]): void {
-  const errors = problems.filter(({ severity }) => severity === 'error');
+  const errors = problems.filter(({ severity, code }) => severity === 'error' && code !== 'workbook.unit');
   const [first] = errors;
   if (first === undefined) return;
   const { message, expected, got, next } = first;

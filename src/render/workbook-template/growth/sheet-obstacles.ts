@@ -12,6 +12,8 @@ export interface SheetObstacles {
   readonly notFollowed: ReadonlyMap<NotFollowed, FormulaCell & { readonly formulas: number }>;
   /** Cells with a formula in the rows asked for. */
   readonly formulaCells: readonly CellAddress[];
+  /** The index of the style of each cell asked for that has one. */
+  readonly styles: ReadonlyMap<string, number>;
   /** The first formula that is too long to be read. */
   readonly tooLong: FormulaCell | null;
   /** The first cell or row after one that it should precede: such a sheet cannot be filled. */
@@ -35,16 +37,19 @@ const FORMULAS = new Set(['f', 'formula', 'formula1', 'formula2']);
 /**
  * @param rows Those whose formulas matter.
  * @param hides Whether it matters that a row is hidden.
+ * @param styled Addresses of cells whose style matters.
  */
 export async function readObstacles(
   batches: AsyncIterable<readonly XmlToken[]>,
   rows: ReadonlySet<number>,
   hides: (row: number) => boolean = () => false,
+  styled: ReadonlySet<string> = new Set(),
 ): Promise<SheetObstacles> {
   const merged: CellRange[] = [];
   const blocks: BlockFormula[] = [];
   const notFollowed = new Map<NotFollowed, FormulaCell & { readonly formulas: number }>();
   const formulaCells: CellAddress[] = [];
+  const styles = new Map<string, number>();
   let tooLong = null as FormulaCell | null;
   let outOfOrder = null as string | null;
   const hiddenRows = new Set<number>();
@@ -68,6 +73,8 @@ export async function readObstacles(
       if (column <= cell.column) outOfOrder ??= `${attributes.r}`;
       cell = { row: cell.row, column };
       dynamic = attributes.cm !== undefined;
+      if (attributes.s !== undefined && styled.size > 0 && styled.has(formatCell(cell)))
+        styles.set(formatCell(cell), Number(attributes.s));
     } else if (local === 'mergeCell') {
       const range = parseRange(attributes.ref ?? '');
       if (range !== undefined) merged.push(range);
@@ -106,7 +113,7 @@ export async function readObstacles(
       else if (token.kind === 'close' && token.local === 'sheetData') inData = false;
     }
   }
-  return { merged, blocks, notFollowed, formulaCells, tooLong, outOfOrder, hiddenRows };
+  return { merged, blocks, notFollowed, formulaCells, styles, tooLong, outOfOrder, hiddenRows };
 }
 
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';

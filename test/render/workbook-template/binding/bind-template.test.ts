@@ -259,7 +259,9 @@ describe('outlines', () => {
     const definition = definitionOf([{ id: 'a', metrics: ['alerts.open'] }], { compare: 'previous_period' });
     const readings = { at: '23:00', metrics: ['alerts.open'], by: [] } as never;
     expect(outlineOfDefinition(definition, CATALOG).sections[0]?.comparisons).toEqual([]);
-    expect(outlineOfDefinition(definition, CATALOG, readings).sections[0]?.comparisons).toEqual(['previous_period']);
+    expect(outlineOfDefinition(definition, CATALOG, { readings }).sections[0]?.comparisons).toEqual([
+      'previous_period',
+    ]);
   });
 
   it('lets a run ask for what its definition promises although the service did not give it', () => {

@@ -1,0 +1,39 @@
+import type { OrgSettings } from './schema/org-settings.ts';
+import type { ReportFile } from './schema/report-definition.ts';
+import { measureOf } from './schema/values/units.ts';
+
+/** How figures are shown: the unit of durations, and other names, by id. */
+export type Display = Pick<ReportFile, 'units' | 'labels'>;
+
+const merged = <Said>(
+  general: Readonly<Record<string, Said>> | undefined,
+  own: Readonly<Record<string, Said>> | undefined,
+): Record<string, Said> | undefined =>
+  general === undefined && own === undefined ? undefined : { ...general, ...own };
+
+/** Units and labels of a report: its own win over those of `org.yaml`. */
+export function displayOf({ units, labels }: Display, organization: Display): Display {
+  // The report's `…_p50` decides about `…_p90` as well: both are shown in one unit.
+  const own = new Set(Object.keys(units ?? {}).map(measureOf));
+  const general =
+    organization.units &&
+    Object.fromEntries(Object.entries(organization.units).filter(([metric]) => !own.has(measureOf(metric))));
+  const display = { units: merged(general, units), labels: merged(organization.labels, labels) };
+  return {
+    ...(display.units === undefined ? {} : { units: display.units }),
+    ...(display.labels === undefined ? {} : { labels: display.labels }),
+  };
+}
+
+/**
+ * As `displayOf`, for your own workbooks. Their cells are formatted for one unit, so units of the organization change no
+ * number there unless the report says so.
+ */
+export const templateDisplay = (
+  report: Display & Pick<ReportFile, 'workbook_units'>,
+  organization: Pick<OrgSettings, 'units' | 'labels'>,
+): Display => {
+  const { units: _, ...display } = displayOf(report, organization);
+  const units = report.workbook_units === 'report' ? displayOf(report, organization).units : report.units;
+  return { ...display, ...(units === undefined ? {} : { units }) };
+};
