@@ -123,7 +123,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
   const { one, two, three, four } = machines;
 
   // As if nobody had looked for some hours: the first look finds a slot of each report due.
-  await two.start('0.1.0');
+  await two.start('0.2.0');
   expect(await two.stop()).toEqual([0, 0]);
   const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
   const lookAgain = async (): Promise<void> => {
@@ -132,7 +132,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
     }
   };
   await lookAgain();
-  await Promise.all([one, two, three].map((machine) => machine.start('0.1.0')));
+  await Promise.all([one, two, three].map((machine) => machine.start('0.2.0')));
 
   const asked: string[] = [];
   /** Asks as a client does whose request a stopping machine drops: with the same key, elsewhere. */
@@ -165,7 +165,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
   }
   // Back, and forward again; the slots that the old scheduler opened are not opened by the new one.
   expect(await two.stop()).toEqual([0, 0]);
-  await two.start('0.1.0');
+  await two.start('0.2.0');
   await goOn(5);
   expect(await two.stop()).toEqual([0, 0]);
   await lookAgain();

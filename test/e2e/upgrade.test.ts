@@ -10,12 +10,14 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { HOOK_SECRET } from '../recorded/definitions.ts';
 import { type Deployment, deployment, type RunningDocket } from '../recorded/deployment.ts';
 import { type RecordedMailServer, recordedMailServer } from '../recorded/mail-server.ts';
+import { programOf } from '../recorded/program.ts';
 import {
   CHECKPOINTS,
   deliveriesSchema,
   MANIFEST,
   type RecordedRun,
   type Recording,
+  readingsSchema,
   readRecording,
   restoreRecording,
   runsSchema,
@@ -37,6 +39,7 @@ const DECIDED = ['--reason', 'upgrade', '--by', 'ops', '--json'];
 
 const idSchema = z.object({ id: z.string() });
 const codeSchema = z.looseObject({ code: z.string() });
+const reviewSchema = z.looseObject({ phase: z.string(), content: z.string().nullable() });
 const runSchema = z.looseObject({
   state: z.string(),
   deliveries: z.array(z.looseObject({ target: z.string(), recipient: z.string(), state: z.string() })),
@@ -67,17 +70,20 @@ describe.each(folders)('of version %s', (version) => {
   let mail: RecordedMailServer;
   let hook: Awaited<ReturnType<typeof webhookReceiver>>;
   let docket: Deployment;
+  /** The same folder, Redis and servers under the version that was recorded. */
+  let before: Deployment;
+  let seconds: number;
   let running: RunningDocket;
 
   beforeAll(async () => {
     recording = await readRecording(from);
     to = await mkdtemp(join(tmpdir(), 'docket-upgrade-'));
-    const seconds = Math.round((Date.parse(recording.recordedAt) + PAUSE_MS - Date.now()) / 1000);
+    seconds = Math.round((Date.parse(recording.recordedAt) + PAUSE_MS - Date.now()) / 1000);
     redis = await faketimeRedis(await restoreRecording(from, to), seconds);
     sandbox = await startSandbox({ now: Date.parse(recording.serviceNow), windowMs: 1 });
     mail = await recordedMailServer();
     hook = await webhookReceiver();
-    docket = await deployment({
+    const shared = {
       folder: to,
       token: () => recording.token,
       onStderr: captureStderr,
@@ -93,11 +99,14 @@ describe.each(folders)('of version %s', (version) => {
         SMTP_URL: mail.url,
         MAIL_FROM: 'reports@acme.example',
       },
-    });
+    };
+    docket = await deployment(shared);
+    before = await deployment({ ...shared, main: await programOf('0.2.0') });
     await docket.setClock(seconds);
   });
   afterAll(async () => {
     await docket?.close();
+    await before?.close();
     await hook?.close();
     await mail?.close();
     await sandbox?.close();
@@ -127,6 +136,26 @@ describe.each(folders)('of version %s', (version) => {
       body,
       headers: key === undefined ? {} : { 'idempotency-key': key },
     });
+  const reviewOf = async (id: string) =>
+    reviewSchema.parse(await (await running.request(`/api/runs/${id}/review`)).json());
+  /** Comments a run's scorecard and approves the content that comes of it; resolves when it is delivered. */
+  const comment = async (id: string): Promise<void> => {
+    const { code, stderr } = await docket.run(
+      ['comment', id, '--section', 'scorecard', '--text', '{{ scorecard.profiles.created }} clients.'],
+      { DOCKET_TOKEN: recording.token },
+    );
+    expect(code, stderr).toBe(0);
+    await expect.poll(() => stateOf(id), POLL).toBe('awaiting_approval');
+  };
+  const approve = async (id: string): Promise<void> => {
+    const { content } = await reviewOf(id);
+    const { code, stderr } = await docket.run(
+      ['runs', 'approve', id, '--content', content ?? '', '--reason', 'upgrade', '--again', '--json'],
+      { DOCKET_TOKEN: recording.approver },
+    );
+    expect(code, stderr).toBe(0);
+    await expect.poll(() => stateOf(id), POLL).toBe('done');
+  };
   const verify = () =>
     docket.json(
       verifiedSchema,
@@ -158,6 +187,12 @@ describe.each(folders)('of version %s', (version) => {
     const verified = await verify();
     expect(verified).toMatchObject({ faulty: [], archive_findings: [] });
     expect(verified.signed).toBeGreaterThan(0);
+  });
+
+  test('stored readings are listed', async () => {
+    expect(recording.readings.readings).not.toEqual([]);
+    const { readings } = await docket.json(readingsSchema, 'readings', 'acme');
+    expect(readings).toEqual(expect.arrayContaining(recording.readings.readings));
   });
 
   test('a run copied from the archive has the same files', async () => {
@@ -260,6 +295,15 @@ describe.each(folders)('of version %s', (version) => {
     expect(deliveries).toEqual([]);
   });
 
+  test('runs that wait for a comment or approval are sent once both are there', async () => {
+    expect(await stateOf(recorded('comment').id)).toBe('held');
+    await comment(recorded('comment').id);
+    const waiting = ['comment', 'approval'].map((name) => recorded(name).id);
+    expect(waiting.flatMap(readersOf)).toEqual([]);
+    for (const id of waiting) await approve(id);
+    expect(waiting.flatMap(readersOf)).toEqual(['lead@acme.example', 'board@acme.example']);
+  });
+
   test('a repeated backfill finds its runs', async () => {
     const past = recording.runs.filter(({ report }) => report === 'history');
     const [first = '', last = ''] = past.map(({ slot }) => slot.slice('trigger:backfill:'.length).slice(0, 7)).sort();
@@ -272,7 +316,7 @@ describe.each(folders)('of version %s', (version) => {
 
   test('schedules continue at their next slot; a pause lasts until it is lifted', async () => {
     expect(await running.stop()).toBe(0);
-    const seconds = Math.round((Date.parse(recording.nextSlot) + 60_000 - Date.now()) / 1000);
+    seconds = Math.round((Date.parse(recording.nextSlot) + 60_000 - Date.now()) / 1000);
     await redis.setClock(seconds);
     await docket.setClock(seconds);
     running = await docket.start();
@@ -297,6 +341,32 @@ describe.each(folders)('of version %s', (version) => {
     // With `catch_up: latest` the slot before it is superseded.
     const before = recorded('hourly').slot;
     await expect.poll(() => slotsOf('paused'), POLL).toEqual({ [before]: 'skipped', [recording.nextSlot]: 'done' });
+    expect(await running.stop()).toBe(0);
+  });
+
+  test('the version before goes on when it is started again, and so does this one after it', async () => {
+    // Its owner is told that it waits.
+    const boardOf = (run: string): string[] => readersOf(run).filter((reader) => reader.startsWith('board@'));
+    running = await docket.start();
+    const opened = idSchema.parse(await (await ask('acme/approval', { again: true }, 'before-roll-back')).json()).id;
+    await expect.poll(() => stateOf(opened), POLL).toBe('held');
+    await comment(opened);
+    expect(await running.stop()).toBe(0);
+
+    running = await before.start();
+    const between = idSchema.parse(await (await ask('acme/queued', { again: true }, 'rolled-back')).json()).id;
+    await expect.poll(() => stateOf(between), POLL).toBe('done');
+    expect(readersOf(between)).toEqual(['lead@acme.example']);
+    // What this version signed, the version before does not send.
+    expect(boardOf(opened)).toEqual([]);
+    const listed = await before.json(runsSchema, 'runs', '--limit', '500');
+    expect(listed.runs.map(({ id }) => id)).toEqual(expect.arrayContaining(recording.runs.map(({ id }) => id)));
+    expect(await running.stop()).toBe(0);
+
+    running = await docket.start();
+    await expect.poll(() => stateOf(opened), POLL).toBe('awaiting_approval');
+    await approve(opened);
+    expect(boardOf(opened)).toEqual(['board@acme.example']);
     expect(await running.stop()).toBe(0);
   });
 

@@ -12,6 +12,12 @@ ${more}`;
 const FIGURES = '  - { id: figures, metrics: [profiles.created, profiles.decided], totals: true }';
 const BY_DAY = '  - { id: days, metrics: [profiles.created], granularity: day }';
 const BY_TYPE = '  - { id: types, metrics: [profiles.decided], dimensions: [profile.type] }';
+const SCORECARD = `  - id: scorecard
+    layout: scorecard
+    metrics: [profiles.created, profiles.approval_rate, profiles.time_to_decision_p50]
+    compare: [previous_period, previous_year]
+    commentary: { required: true }`;
+const REVIEW = 'approval: { by: [approver], four_eyes: true }';
 const BY_RISK = '  - { id: risks, metrics: [screening.hits], dimensions: [hit.kind] }';
 
 interface ReportOptions {
@@ -39,15 +45,45 @@ ${(options.more ?? []).map((line) => `${line}\n`).join('')}`;
 
 const mailTo = (...to: string[]): string => `email: { to: [${to.join(', ')}], attach: [csv] }`;
 
-/** The reports of the recording, path → content. @param hourly cron of those that are due once an hour */
-export function recordedDefinitions(hourly: string): Readonly<Record<string, string>> {
+export interface RecordedTimes {
+  /** Cron of the reports that are due once an hour. */
+  readonly hourly: string;
+  /** `HH:mm` in UTC at which the current counts are read. */
+  readonly readAt: string;
+}
+
+/** The reports of the recording, path → content. */
+export function recordedDefinitions({ hourly, readAt }: RecordedTimes): Readonly<Record<string, string>> {
   const scheduled = (catchUp: string) => [`schedule: { cron: "${hourly}", timezone: Etc/UTC, catch_up: ${catchUp} }`];
   return {
     'acme/org.yaml': org(
       'Acme',
       'ACME_KEY',
-      'destinations: { folders: [out] }\nbudget: { calls: 1000, window: 1 }\nretention_days: 365\n',
+      `destinations: { folders: [out] }
+budget: { calls: 1000, window: 1 }
+retention_days: 365
+readings: { at: "${readAt}", metrics: [alerts.open, reviews.overdue] }
+people:
+  writer: { name: Wanda Writer, tokens: [recorder] }
+  approver: { name: Ada Approver, tokens: [approver] }
+`,
     ),
+    'acme/targets.yaml': `version: 1
+targets:
+  - { metric: profiles.created, per: week, better: higher, target: 100, watch: 90 }
+  - { metric: profiles.approval_rate, better: higher, target: 90%, watch: 85% }
+`,
+    'acme/approval.yaml': report('Waits for approval', {
+      sections: [SCORECARD],
+      formats: ['xlsx', 'pdf', 'csv'],
+      deliveries: ['email: { to: [board@acme.example], attach: [xlsx, pdf] }'],
+      more: [REVIEW],
+    }),
+    'acme/comment.yaml': report('Waits for a comment', {
+      sections: [SCORECARD],
+      deliveries: [mailTo('lead@acme.example')],
+      more: [REVIEW],
+    }),
     'acme/delivered.yaml': report('Delivered', {
       sections: [FIGURES, BY_DAY],
       formats: ['xlsx', 'csv'],

@@ -52,11 +52,19 @@ export interface DeploymentOptions {
   readonly env: Env;
   /** Sent as a bearer token. */
   readonly token: () => string;
+  /** `main.js` of another version; default: this build. */
+  readonly main?: string;
   /** Given the stderr of each process. */
   readonly onStderr?: (stderr: Readable) => void;
 }
 
-export async function deployment({ folder, env, token, onStderr }: DeploymentOptions): Promise<Deployment> {
+export async function deployment({
+  folder,
+  env,
+  token,
+  main = MAIN,
+  onStderr,
+}: DeploymentOptions): Promise<Deployment> {
   const clock = join(folder, 'clock');
   const setClock = (seconds: number): Promise<void> => writeFile(clock, `${seconds < 0 ? '' : '+'}${seconds}`);
   await setClock(0);
@@ -78,7 +86,7 @@ export async function deployment({ folder, env, token, onStderr }: DeploymentOpt
 
   const start = async (more: Env = {}, ...args: string[]): Promise<RunningDocket> => {
     const port = await freePort();
-    const child = spawn(process.execPath, [MAIN, 'start', ...args], {
+    const child = spawn(process.execPath, [main, 'start', ...args], {
       cwd: folder,
       env: { ...common, DOCKET_ADMIN_PORT: String(port), ...more },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -115,7 +123,7 @@ export async function deployment({ folder, env, token, onStderr }: DeploymentOpt
   };
 
   const run = async (args: readonly string[], more: Env = {}): Promise<CommandResult> => {
-    const child = spawn(process.execPath, [MAIN, ...args], {
+    const child = spawn(process.execPath, [main, ...args], {
       cwd: folder,
       env: { ...common, ...more },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,5 @@
 // Packs the program that `npm run build` made, so that tests of rolling upgrades can start it once it is the version before:
-//   node test/recorded/pack-program.mjs test/recorded/programs/0.1.0.tar.br
+//   node test/recorded/pack-program.mjs test/recorded/0.2.0/program.tar.br
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

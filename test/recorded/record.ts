@@ -20,11 +20,13 @@ import {
   REDIS,
   type RecordedRun,
   type Recording,
+  readingsSchema,
   runsSchema,
   SIGNING_KEY,
   TOKENS,
 } from './recording.ts';
 
+const LATEST_READING = '23:00';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** So many failures within ten minutes open the circuit of the webhook's receiver. */
@@ -66,6 +68,8 @@ const RUNS = {
   refused: 'failed: the service refused the key; its owner could not be told yet',
   hourly: 'done: by its schedule',
   skipping: 'skipped: missed, with catch_up: skip',
+  approval: 'awaiting_approval: commented, with workbook and PDF',
+  comment: 'held: its comment is missing',
   'history-1': 'done: of a backfill without deliveries',
   'history-2': 'done: of a backfill without deliveries',
 } as const;
@@ -124,13 +128,19 @@ async function recordIn(
     },
   });
   closing.push(() => docket.close());
-  for (const [name, text] of Object.entries(recordedDefinitions(`${new Date(due).getUTCMinutes()} * * * *`))) {
+  const readAt = new Date(due).toISOString().slice(11, 16);
+  const times = {
+    hourly: `${new Date(due).getUTCMinutes()} * * * *`,
+    readAt: readAt < LATEST_READING ? readAt : LATEST_READING,
+  };
+  for (const [name, text] of Object.entries(recordedDefinitions(times))) {
     await mkdir(dirname(join(work, 'jobs', name)), { recursive: true });
     await writeFile(join(work, 'jobs', name), text);
   }
   await succeed(docket, 'init', '--signing-key', join(work, SIGNING_KEY));
   const created = await succeed(docket, 'tokens', 'create', '--name', 'recorder', '--role', 'operator', '--by', 'ops');
   token = created.trim();
+  const approver = await succeed(docket, 'tokens', 'create', '--name', 'approver', '--role', 'operator', '--by', 'ops');
   await succeed(docket, 'pause', 'acme/paused', '--reason', 'recorded', '--by', 'ops');
 
   say('schedules, before their slot');
@@ -166,6 +176,13 @@ async function recordIn(
   await reach(first, 'uncertain', 'partly_delivered');
   await reach(first, 'held', 'held');
   await reach(first, 'changed', 'done');
+  for (const name of ['approval', 'comment'] as const) {
+    await trigger(first, name, `acme/${name}`);
+    await reach(first, name, 'held');
+  }
+  const comment = ['--section', 'scorecard', '--text', 'Recorded: {{ scorecard.profiles.created }} clients.'];
+  await succeedWith(docket, { DOCKET_TOKEN: token }, 'comment', ids.get('approval') ?? '', ...comment);
+  await reach(first, 'approval', 'awaiting_approval');
   await succeed(docket, 'run', 'acme/inline', '--again', '--out', 'copy-1');
   // Without Redis it keeps its ledger in the archive.
   await succeedWith(docket, { REDIS_URL: '' }, 'run', 'acme/alone', '--again', '--out', 'copy-2');
@@ -212,7 +229,9 @@ async function recordIn(
     serviceNow: new Date(serviceNow).toISOString(),
     nextSlot: new Date(due + HOUR_MS).toISOString(),
     token,
+    approver: approver.trim(),
     cookie,
+    readings: await readingsOf(docket),
     pauses: ['acme/paused', 'northwind'],
     snoozed: { stored: calls.made, calls: calls.planned },
     runs: named(runs, ids, deliveries),
@@ -232,6 +251,9 @@ async function succeedWith(
   return stdout;
 }
 const succeed = (docket: Deployment, ...args: string[]): Promise<string> => succeedWith(docket, {}, ...args);
+
+/** Days of acme's readings with what was read. */
+const readingsOf = (docket: Deployment) => docket.json(readingsSchema, 'readings', 'acme');
 
 const listRuns = (docket: Deployment) => docket.json(runsSchema, 'runs', '--limit', '500');
 

@@ -34,6 +34,11 @@ export const runsSchema = z.object({
 });
 export const deliveriesSchema = z.object({ deliveries: z.array(rowSchema.extend({ run: z.string() })) });
 
+/** `docket readings --json`, as far as it is compared. */
+export const readingsSchema = z.object({
+  readings: z.array(z.object({ org: z.string(), day: z.string(), question: z.string(), as_of: z.string() })),
+});
+
 const runSchema = runsSchema.shape.runs.element.extend({
   /** What the test calls it. */
   name: z.string(),
@@ -52,11 +57,14 @@ export const recordingSchema = z.object({
   nextSlot: z.iso.datetime(),
   /** The operator's token of `tokens.yaml`, and the cookie of a session that it has opened. */
   token: z.string(),
+  /** The token of the person who may approve. */
+  approver: z.string(),
   cookie: z.string(),
   /** `<org>` or `<org>/<report>`. */
   pauses: z.array(z.string()),
   /** Calls to the service that the snoozed run has stored answers of, and all that it makes. */
   snoozed: z.object({ stored: z.int(), calls: z.int() }),
+  readings: readingsSchema,
   runs: z.array(runSchema),
   /** Messages that have arrived whole. */
   mails: z.array(z.object({ run: z.string(), messageId: z.string(), to: z.array(z.string()), answered: z.boolean() })),

@@ -1,32 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { brotliDecompressSync } from 'node:zlib';
-import { builtMain } from './built-main.ts';
+import { programOf, type Version } from '../recorded/program.ts';
 import { freePort } from './free-port.ts';
 import { type RunningProcess, startDocket } from './running-docket.ts';
-
-const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
-
-/** Which program a machine runs: the version before, as it was packed (`test/recorded/programs/`), or this one. */
-export type Version = '0.1.0' | 'this';
-
-/** Path of a version's `main.js`. A packed one is unpacked below `node_modules`, where it finds its dependencies. */
-export async function programOf(version: Version): Promise<string> {
-  if (version === 'this') return builtMain();
-  const cache = join(PROJECT, 'node_modules', '.cache');
-  const folder = join(cache, `docket-${version}`);
-  if (!existsSync(folder)) {
-    await mkdir(cache, { recursive: true });
-    const made = await mkdtemp(join(cache, 'unpacking-'));
-    const packed = await readFile(join(PROJECT, 'test', 'recorded', 'programs', `${version}.tar.br`));
-    execFileSync('tar', ['x', '-C', made], { input: brotliDecompressSync(packed) });
-    await rename(made, folder);
-  }
-  return join(folder, 'dist', 'main.js');
-}
 
 /** A machine with a file system of its own: its processes cannot see the folders of the others. */
 export interface Machine {
@@ -83,11 +59,11 @@ export async function createMachines<Name extends string>(
                 TMPDIR: join(folder, 'tmp'),
                 DOCKET_ADMIN_PORT: String(await freePort()),
                 // It leaves warnings of dependencies to Node, which prints them between the lines of the log.
-                ...(version === '0.1.0' ? { NODE_NO_WARNINGS: '1' } : {}),
+                ...(version !== 'this' ? { NODE_NO_WARNINGS: '1' } : {}),
               },
               cwd: folder,
               program: [...without(hidden), process.execPath, main],
-              printsText: version === '0.1.0',
+              printsText: version !== 'this',
             };
             const startOnce = async () => {
               const child = startDocket(['--role', role], options);

@@ -39,7 +39,7 @@ export interface DocketProcess {
   readonly cwd: string;
   /** What is started; the program of this version when absent. */
   readonly program?: readonly string[];
-  /** It prints lines that are not JSON, as version 0.1.0 does; they are left out. */
+  /** It prints lines that are not JSON, as version 0.2.0 does; they are left out. */
   readonly printsText?: boolean;
 }
 
