@@ -106,6 +106,10 @@ export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[
   return [...table.notes, ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
 }
 
+/** More rows than a reader compares one by one: each column of figures has one number of decimals. */
+const LONG_TABLE = 12;
+export const isLong = ({ rows }: Pick<Table, 'rows'>): boolean => rows.length > LONG_TABLE;
+
 /** The text of a note; one that makes the table incomplete says so first. */
 export const incompleteNoteText = ({ text, incomplete }: Note, { table }: Words): string =>
   incomplete ? table.incomplete(text) : text;
@@ -120,7 +124,7 @@ export function legendNotes(
   showsTotals: boolean = table.totals !== undefined,
   columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): string[] {
-  const { undefinedMeans, emptyMeans, italicsMean, totalsMean } = messagesFor(locale).table;
+  const { undefinedMeans, emptyMeans, italicsMean, totalsMean, unrounded } = messagesFor(locale).table;
   const missing = columns.some(
     (column) =>
       column.role !== 'label' &&
@@ -133,6 +137,7 @@ export function legendNotes(
     ...(missing ? [undefinedMeans(UNDEFINED_TEXT)] : []),
     ...(empty ? [emptyMeans(UNDEFINED_TEXT)] : []),
     ...(running ? [italicsMean] : []),
+    ...(isLong(table) && columns.some(({ role }) => role === 'change') ? [unrounded] : []),
     // The last day's readings are no totals.
     ...(showsTotals && table.readings === undefined ? [totalsMean] : []),
   ];

@@ -18,6 +18,8 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
     unchanged: (at) => `= unverändert bei ${at}`,
     changed: (direction, size, from) =>
       `${CHANGES[direction]}${size === undefined ? '' : ` um ${size}`}, zuvor ${from}`,
+    changedTimes: (times, from) => `▲ ${times}, zuvor ${from}`,
+    unseen: (unseen, from) => `${unseen}, zuvor ${from}`,
     named: (label, about) => `${label} (${about.join('; ')})`,
     soFar: 'bisher',
     now: (at, timezone) => (at === null ? 'aktuell' : `aktuell, ${to.instant(at, timezone)}`),

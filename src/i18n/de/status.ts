@@ -15,6 +15,8 @@ const COMPARATIVES = {
   other: { up: 'höher', down: 'niedriger' },
 } as const satisfies Record<DifferenceKind, object>;
 
+const MULTIPLES = { count: 'viele', duration: 'lang', other: 'hoch' } as const satisfies Record<DifferenceKind, string>;
+
 export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
   const before = (time: TimeBefore): string => {
     if (time === 'year_before') return 'ein Jahr zuvor';
@@ -36,7 +38,13 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     headlines: 'In Kürze',
     judged: (target, name) => `Ziel ${target}, ${name}`,
     change: (kind, direction, size, time) =>
-      direction === 'same' ? `wie ${before(time)}` : `${size} ${COMPARATIVES[kind][direction]} als ${before(time)}`,
+      direction === 'same'
+        ? `wie ${before(time)}`
+        : direction === 'unseen'
+          ? `nicht sichtbar anders als ${before(time)}`
+          : `${size} ${COMPARATIVES[kind][direction]} als ${before(time)}`,
+    unseen: 'keine sichtbare Veränderung',
+    times: (kind, times) => `${times}-mal so ${MULTIPLES[kind]}`,
     headline: (label, parts, change) => `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
     betterMeans: (higher, lower) =>
       `Grün ist besser, Rot ist schlechter.${higher.length === 0 ? '' : ` Höher ist besser: ${higher.join(', ')}.`}${lower.length === 0 ? '' : ` Tiefer ist besser: ${lower.join(', ')}.`}`,

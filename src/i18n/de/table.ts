@@ -58,6 +58,7 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
     undefinedMeans: (dash) =>
       `${quoted(dash)} bedeutet: nicht definiert, etwa eine Quote oder ein Median ohne zugrunde liegende Fälle oder eine Veränderung gegenüber null. Es bedeutet nicht null.`,
     emptyMeans: (dash) => `${quoted(dash)} in einem Namen oder Feld bedeutet, dass kein Wert vorhanden ist.`,
+    unrounded: 'Veränderungen sind aus ungerundeten Zahlen berechnet.',
     italicsMean: 'Kursive Zeilen betreffen einen Zeitraum, der noch läuft; ihre Zahlen ändern sich noch.',
     totalsMean:
       'Gesamtwerte berechnet der Dienst, nie aus den Zeilen. Wo sie Summen mehrerer Abrufe sind, nennt sie der Abschnitt.',

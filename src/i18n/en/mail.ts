@@ -22,6 +22,10 @@ export const mail = (to: LocaleFormatters) => {
     /** @param size undefined for a change without a size, such as growth from 0 */
     changed: (direction: Direction, size: string | undefined, from: string) =>
       `${ARROWS[direction]}${size === undefined ? '' : ` ${size}`} from ${from}`,
+    /** @param times `1,333 times as many` */
+    changedTimes: (times: string, from: string) => `▲ ${times}, was ${from}`,
+    /** @param unseen that no change is visible */
+    unseen: (unseen: string, from: string) => `${unseen} from ${from}`,
     /** A figure's name with its section or scope. */
     named: (label: string, about: readonly string[]) => `${label} (${about.join('; ')})`,
     /** The period is still running. */

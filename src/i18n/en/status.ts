@@ -28,6 +28,8 @@ const COMPARATIVES = {
   other: { up: 'higher', down: 'lower' },
 } as const satisfies Record<DifferenceKind, object>;
 
+const MULTIPLES = { count: 'many', duration: 'long', other: 'high' } as const satisfies Record<DifferenceKind, string>;
+
 /** Texts about targets and statuses, and the grammar of headlines. */
 export const status = (to: LocaleFormatters) => {
   const before = (time: TimeBefore): string => {
@@ -57,10 +59,16 @@ export const status = (to: LocaleFormatters) => {
     /** `target 90%, breached` */
     judged: (target: string, name: string) => `target ${target}, ${name}`,
     /** `8 more than the week before`; without a size the figure is the same. */
-    change: (kind: DifferenceKind, direction: 'up' | 'down' | 'same', size: string, time: TimeBefore) =>
+    change: (kind: DifferenceKind, direction: 'up' | 'down' | 'same' | 'unseen', size: string, time: TimeBefore) =>
       direction === 'same'
         ? `the same as ${before(time)}`
-        : `${size} ${COMPARATIVES[kind][direction]} than ${before(time)}`,
+        : direction === 'unseen'
+          ? `no visible change from ${before(time)}`
+          : `${size} ${COMPARATIVES[kind][direction]} than ${before(time)}`,
+    /** Two figures that differ, but not as they are shown. */
+    unseen: 'no visible change',
+    /** Growth above 1,000%. */
+    times: (kind: DifferenceKind, times: string) => `${times} times as ${MULTIPLES[kind]}`,
     /** @param parts the figure, then its target and status if it has one */
     headline: (label: string, parts: readonly string[], change: string | undefined) =>
       `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,

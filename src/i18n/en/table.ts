@@ -72,6 +72,8 @@ export const table = (to: LocaleFormatters) => ({
   undefinedMeans: (dash: string) =>
     `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
   emptyMeans: (dash: string) => `“${dash}” in a name or a field means that it has no value.`,
+  /** Of tables with more than twelve rows. */
+  unrounded: 'Changes are computed from unrounded figures.',
   italicsMean: 'Rows in italics are of a time that is still running: their figures will grow.',
   /** An e-mail shows it once for all sections, so it must hold for those with sums too. */
   totalsMean:

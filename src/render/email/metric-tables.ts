@@ -16,14 +16,13 @@ const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
 /** The change in words; `short` as arrow and size, e.g. `▲ 12.4%`, and a dash where the two are not compared. */
 function changeCell(compared: ComparedFigure | undefined, words: Words): SummaryCell {
   if (compared === undefined) return textCell('');
-  const { change, direction, phrase, tone } = compared;
-  const size = direction === 'same' || change.value === null ? '' : change.text.replace(/^([<>]?)[+−-]/, '$1');
+  const { change, direction, phrase, tone, size = '' } = compared;
   return {
     ...PLAIN,
     ...toned(tone, words),
     text: phrase,
     short: direction === null ? change.text : `${ARROWS[direction]} ${size}`.trim(),
-    undefined: direction === null,
+    undefined: direction === null && change.value === null,
   };
 }
 

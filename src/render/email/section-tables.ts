@@ -5,6 +5,7 @@ import { type Figures, judgedChange } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns } from '../figures/columns.ts';
 import { betterOf } from '../figures/judge.ts';
 import { namedComparison } from '../figures/raw-columns.ts';
+import { boundariesOf, totalJudgement } from '../figures/status-text.ts';
 import type { PackCell, PackSection } from '../pack/pack.ts';
 import { totalHeading } from '../table-notes.ts';
 import { MAX_METRIC_ROWS, scorecardTable, trendTable } from './metric-tables.ts';
@@ -122,7 +123,8 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
             ({ role, source, comparison }) => role === 'change' && source === view.source && comparison === kind,
           );
           const better = betterOf(dataset, view.source.name);
-          const phrase = figures && judgedChange(view, figures, kind, better, locale);
+          const judged = boundariesOf(dataset, totalJudgement(dataset.judgements, table.id, view.source.name));
+          const phrase = figures && judgedChange(view, figures, kind, better, { judged }, locale);
           const short = (changed && cellOf(changed)?.text) ?? '';
           return phrase === undefined
             ? textCell('')

@@ -2,6 +2,7 @@ import type { Status } from '../../fetch/dataset.ts';
 import type { Words } from '../../i18n/messages.ts';
 import type { Tone } from '../figures/change-text.ts';
 import type { ViewColumn } from '../figures/columns.ts';
+import { UNDEFINED_TEXT } from '../figures/format-value.ts';
 import type { PackCell } from '../pack/pack.ts';
 import type { SmallChart } from './email-images.ts';
 
@@ -78,8 +79,8 @@ export const toned = (tone: Tone, { status }: Words): Pick<SummaryCell, 'tone' |
 
 /** A figure, label or change of a table. */
 export const asCell = (view: ViewColumn, cell: PackCell, words: Words): SummaryCell => {
-  // A change from 0 has a direction but no size: a dash is neither better nor worse.
-  const tone = toned(cell.value === null ? '' : cell.tone, words);
+  // A dash is neither better nor worse.
+  const tone = toned(cell.text === UNDEFINED_TEXT ? '' : cell.tone, words);
   return {
     ...PLAIN,
     ...tone,

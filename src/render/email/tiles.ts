@@ -61,10 +61,10 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const named = (label: string, about: readonly string[]) =>
     about.length === 0 ? label : mail.named(isolateBidi(label), about);
   return ordered.map((figure, index): Tile => {
-    const { table, view, scope, text, figures } = figure;
+    const { table, view, scope, text, figures, judged } = figure;
     const { name: metric, label } = view.source;
     const section = sections[index] ?? [];
-    const changes = changeTexts(view, figures, table.comparisons, betterOf(dataset, metric), locale);
+    const changes = changeTexts(view, figures, table.comparisons, betterOf(dataset, metric), { judged }, locale);
     return {
       label: named(label, [...section, ...(scope === '' ? [] : [scope])]),
       name: named(label, section),

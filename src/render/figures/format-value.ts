@@ -123,11 +123,8 @@ export function formatApart(
   const format = valueFormatter(quantity, locale);
   let texts: readonly [string, string] = [format(one), format(other)];
   const usual = defaultDecimals(quantity);
-  for (let decimals = usual + 1; texts[0] === texts[1] && decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {
-    texts = [
-      formatWithDecimals(one, decimals, quantity, locale),
-      formatWithDecimals(other, decimals, quantity, locale),
-    ];
+  for (let decimals = usual + 1; texts[0] === texts[1] && decimals <= MAX_APART_DECIMALS; decimals += 1) {
+    texts = [formatDecimals(one, decimals, quantity, locale), formatDecimals(other, decimals, quantity, locale)];
   }
   return texts;
 }
@@ -146,18 +143,24 @@ const inShownUnit = (value: number, quantity: Quantity): number =>
   Number((value * shownPerRaw(quantity)).toPrecision(MAX_TARGET_DIGITS));
 
 /** With exactly these decimals, and the unit. */
-function formatWithDecimals(value: number, decimals: number, quantity: Quantity, locale: string): string {
+export function formatDecimals(value: number, decimals: number, quantity: Quantity, locale: string): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   const options = intlOptions(quantity) ?? {};
   const text = intlNumberFormat(locale, { ...options, ...digits }).format(value / rawPerShown(quantity));
-  if (quantity.kind === 'duration') return `${text} ${messagesFor(locale).table.durations[quantity.scale]}`;
-  return quantity.kind === 'amount' && quantity.unit !== null ? `${text} ${quantity.unit}` : text;
+  const { durations, points } = messagesFor(locale).table;
+  if (quantity.kind === 'duration') return `${text} ${durations[quantity.scale]}`;
+  if (quantity.kind === 'points') return `${text} ${points}`;
+  return (quantity.kind === 'amount' || quantity.kind === 'difference') && quantity.unit !== null
+    ? `${text} ${quantity.unit}`
+    : text;
 }
 
 /** Decimals of a target that divides unevenly: those of its first significant digits, but at least two. */
 const SHORT_TARGET_DIGITS = 3;
 /** Enough to tell any two figures of nine significant digits apart. */
-const MAX_JUDGED_DECIMALS = 12;
+const MAX_APART_DECIMALS = 12;
+/** Of a figure that is shown beside its target: more say nothing to readers. */
+const MAX_JUDGED_DECIMALS = 6;
 
 /** The fewest decimals of a target, and those that show it in full. Ratios are always in full. */
 function targetRange(
@@ -173,7 +176,7 @@ function targetRange(
 }
 
 /** The number that readers see, in the shown unit: as Intl rounds it. */
-function shownNumber(value: number, decimals: number, quantity: Quantity): number {
+export function shownNumber(value: number, decimals: number, quantity: Quantity): number {
   const style = quantity.kind === 'ratio' ? 'percent' : 'decimal';
   const format = intlNumberFormat('en', {
     style,
@@ -217,7 +220,7 @@ export function formatTarget(
 ): string {
   const decimals = targetDecimals(target, quantity, figures);
   if (decimals === undefined) return formatValue(target, quantity, locale);
-  return formatWithDecimals(target, decimals, quantity, locale);
+  return formatDecimals(target, decimals, quantity, locale);
 }
 
 /** What decides the status of a figure. */
@@ -258,7 +261,7 @@ export function judgedDecimals(value: number, { target, watch }: Boundaries, qua
   for (let decimals = usual + 1; decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {
     if (agrees(decimals)) return decimals;
   }
-  return undefined;
+  return MAX_JUDGED_DECIMALS;
 }
 
 /** A figure beside its target, with its `judgedDecimals`. */
@@ -271,7 +274,7 @@ export function formatJudged(
   const decimals = judgedDecimals(value, boundaries, quantity);
   return decimals === undefined
     ? formatValue(value, quantity, locale)
-    : formatWithDecimals(value, decimals, quantity, locale);
+    : formatDecimals(value, decimals, quantity, locale);
 }
 
 /** The unit in a column header of the workbook; undefined where the figures need none. */

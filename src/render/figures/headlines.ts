@@ -4,8 +4,9 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import { MAX_HEADLINES } from '../../definitions/schema/targets.ts';
 import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
-import { type Boundaries, formatJudged, formatTarget, formatValue } from './format-value.ts';
-import { changeKind, type Quantity } from './quantity.ts';
+import { type Boundaries, formatTarget } from './format-value.ts';
+import { changeOf, type Quantity } from './quantity.ts';
+import { type ShownFigures, showFigures } from './shown-change.ts';
 import { type ShownStatus, statusWord } from './status-text.ts';
 
 /** What a figure is compared with. */
@@ -69,18 +70,24 @@ function changeOfFigure({ value, comparison }: HeadlineFigure): KnownChange | un
   return { before, relative, kind, days };
 }
 
+const shownOf = ({ value, unit, quantity, judged, comparison }: HeadlineFigure, locale: string): ShownFigures =>
+  showFigures({ value, compared: [comparison?.value ?? null], quantity, unit, judged }, locale);
+
+/** Undefined where the shown figures have no difference of a known size. */
 function changeText(
-  { value, unit, quantity }: HeadlineFigure & { readonly value: number },
+  figure: HeadlineFigure & { readonly value: number },
   { before, kind, days }: KnownChange,
   locale: string,
-): string {
+): string | undefined {
+  const { value, unit } = figure;
   const words = messagesFor(locale).status;
-  const direction = value === before ? 'same' : value > before ? 'up' : 'down';
+  const shown = shownOf(figure, locale);
+  const change = shown.changeFrom(before, changeOf(unit, value, before));
+  const size = shown.differenceFrom(before) ?? '';
+  const direction = change.unseen ? 'unseen' : (change.direction ?? 'same');
   const of = unit === 'count' ? 'count' : unit === 'seconds' ? 'duration' : 'other';
-  const points = changeKind(unit) === 'points';
-  const size = Math.abs(value - before) * (points ? 100 : 1);
-  const text = formatValue(size, points ? { kind: 'points' } : quantity, locale).replace(/^([<>]?)\+/, '$1');
-  return words.change(of, direction, text, timeBefore(kind, days));
+  if (size === '' && (direction === 'up' || direction === 'down')) return undefined;
+  return words.change(of, direction, size, timeBefore(kind, days));
 }
 
 /** The figure as a sentence; undefined for one without a value. */
@@ -91,7 +98,7 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
   const name = scope === '' ? isolateBidi(label) : words.mail.named(isolateBidi(label), [scope]);
   const change = changeOfFigure(figure);
   const parts = [
-    judged === undefined ? formatValue(value, quantity, locale) : formatJudged(value, judged, quantity, locale),
+    shownOf(figure, locale).text,
     ...(judged === undefined
       ? []
       : [words.status.judged(formatTarget(judged.target, quantity, locale, [value]), statusWord(judged, words))]),

@@ -2,9 +2,9 @@ import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
-import type { Figures } from './change-text.ts';
+import { type Figures, shownFigures } from './change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from './columns.ts';
-import { type Boundaries, formatJudged, formatValue } from './format-value.ts';
+import type { Boundaries } from './format-value.ts';
 import { figureScope } from './scope.ts';
 import { boundariesOf, type ShownStatus, totalJudgement } from './status-text.ts';
 
@@ -20,7 +20,7 @@ export interface TotalFigure {
   /** From `figureScope`; may be empty. */
   readonly scope: string;
   readonly value: number | null;
-  /** For readers, with its unit; beside a target with the decimals that agree with its status. */
+  /** For readers, with its unit, and the decimals that agree with its status and its changes. */
   readonly text: string;
   /** Absent without a target. */
   readonly judged?: ShownStatus & Boundaries;
@@ -48,10 +48,7 @@ export function totalFigure(
     figures,
     scope: figureScope(dataset, table, locale),
     value,
-    text:
-      value === null || judged === undefined
-        ? formatValue(value, view.quantity, locale)
-        : formatJudged(value, judged, view.quantity, locale),
+    text: shownFigures(view, figures, { judged }, locale).text,
     ...(judged === undefined ? {} : { judged }),
   };
 }
@@ -72,8 +69,8 @@ export function totalFigures(
 }
 
 /** Equal for the same figure in several sections. */
-const keyOf = ({ table: { current, range, filters }, view, text, judged }: TotalFigure): string =>
-  JSON.stringify([current, range, filters, view.source.name, text, judged]);
+const keyOf = ({ table: { current, range, filters }, view, value, judged }: TotalFigure): string =>
+  JSON.stringify([current, range, filters, view.source.name, value, judged]);
 
 /** Each figure once: of one in several sections that with the most comparisons, in place of the first. */
 export function distinctFigures(figures: readonly TotalFigure[]): TotalFigure[] {

@@ -1,43 +1,70 @@
-import type { Judgement, Row, Table, Value } from '../../fetch/dataset.ts';
-import type { ViewColumn } from '../figures/columns.ts';
-import { formatJudged } from '../figures/format-value.ts';
-import { changeIsGood } from '../figures/judge.ts';
-import { changeIn } from '../figures/quantity.ts';
+import type { Judgement, Table, Value } from '../../fetch/dataset.ts';
+import { type Beside, type Figures, judgedChange, shownFigures } from '../figures/change-text.ts';
+import { type ViewColumn, valueColumns } from '../figures/columns.ts';
+import { judgedDecimals } from '../figures/format-value.ts';
 import { boundariesOf, judgementsByMetric, packStatus } from '../figures/status-text.ts';
+import { isLong } from '../table-notes.ts';
 import type { PackCell, SectionCells } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
+
+/** The decimals of each metric's figures in a long table: one number for a column. */
+function columnDecimals(table: Table, judgements: readonly Judgement[], context: PackContext): Map<string, number> {
+  const columns = context.columnsOf(table);
+  return new Map(
+    valueColumns(columns).map(({ source: { name }, quantity }) => {
+      const judged = judgements.flatMap((judgement) => {
+        const boundaries = boundariesOf(context.dataset, judgement);
+        if (judgement.metric !== name || boundaries === undefined || judgement.figure === null) return [];
+        return judgedDecimals(judgement.figure, boundaries, quantity) ?? [];
+      });
+      const own = columns.filter(({ role, source }) => source.name === name && ['value', 'previous'].includes(role));
+      return [name, Math.max(...own.map(({ decimals }) => decimals), ...judged)];
+    }),
+  );
+}
 
 /** The cells of a section's table. */
 export function sectionCells(context: PackContext, table: Table): SectionCells {
   const { dataset, locale, words, format } = context;
-  const judgements = judgementsByMetric(
-    table,
-    (dataset.judgements ?? []).filter(({ section }) => section === table.id),
-  );
+  const own = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
+  const judgements = judgementsByMetric(table, own);
+  const long = isLong(table) ? columnDecimals(table, own, context) : undefined;
+  const values = new Map(valueColumns(context.columnsOf(table)).map((view) => [view.source.name, view]));
+  const textOf = (view: ViewColumn, value: Value, figures: Figures | undefined, beside: Beside): string => {
+    const { quantity, source } = view;
+    const figure = values.get(source.name);
+    if (figure === undefined || figures === undefined || typeof value !== 'number') return format(value, quantity);
+    if (view.role === 'value') return shownFigures(figure, figures, beside, locale).text;
+    return view.role === 'previous'
+      ? shownFigures(figure, figures, beside, locale).textOf(value)
+      : format(value, quantity);
+  };
   const cell = (
     view: ViewColumn,
     value: Value,
-    figures: Pick<Row, 'values' | 'compare'> | undefined,
+    figures: Figures | undefined,
     judgement: Judgement | undefined,
   ): PackCell => {
-    const { quantity, source, role, comparison } = view;
-    const boundaries = boundariesOf(dataset, judgement);
-    const change =
-      role === 'change' && comparison !== undefined && figures !== undefined
-        ? changeIn(source, figures.values, figures.compare?.[comparison])
-        : undefined;
-    const good = change === undefined ? undefined : changeIsGood(context.betterOf(source.name), change.direction);
+    const { source, role, comparison } = view;
+    const decimals = long?.get(source.name);
+    const beside = {
+      judged: boundariesOf(dataset, judgement),
+      ...(decimals === undefined ? {} : { columnDecimals: decimals }),
+    };
+    const figure = values.get(source.name);
+    if (role === 'change' && comparison !== undefined && figures !== undefined && figure !== undefined) {
+      const better = context.betterOf(source.name);
+      const { change, tone } = judgedChange(figure, figures, comparison, better, beside, locale);
+      return { value, text: change.text, direction: change.direction, tone };
+    }
     return {
       value,
-      text:
-        typeof value === 'number' && boundaries !== undefined
-          ? formatJudged(value, boundaries, quantity, locale)
-          : format(value, quantity),
-      tone: good === undefined ? '' : good ? 'better' : 'worse',
-      ...(judgement === undefined ? {} : { status: packStatus(judgement, words) }),
+      text: textOf(view, value, figures, beside),
+      tone: '',
+      ...(judgement === undefined || role !== 'value' ? {} : { status: packStatus(judgement, words) }),
     };
   };
-  const judgementsOf = (view: ViewColumn) => (view.role === 'value' ? judgements.get(view.source.name) : undefined);
+  const judgementsOf = ({ role, source }: ViewColumn) => (role === 'label' ? undefined : judgements.get(source.name));
   return {
     ofRow: (view, row) => cell(view, view.read(row), row, judgementsOf(view)?.ofRow(row)),
     ofTotals: (view) =>

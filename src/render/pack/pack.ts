@@ -31,8 +31,10 @@ export interface ComparedFigure extends PackFigure {
    * compared, or there is no such number, as for growth from 0.
    */
   readonly change: PackFigure;
-  /** Null where the two are not compared. */
+  /** Null where the two are not compared, and where they look the same. */
   readonly direction: Change['direction'];
+  /** The change without its sign; absent for one without a size. */
+  readonly size?: string;
   readonly tone: Tone;
   /** The change in words, with an arrow: `▲ up 12.4% from 5,685, better`. */
   readonly phrase: string;
@@ -154,6 +156,8 @@ export interface PackCell {
   readonly value: Value;
   /** With its unit; a dash where it is undefined. */
   readonly text: string;
+  /** Of a change; null where the two are not compared, and where they look the same. */
+  readonly direction?: Change['direction'];
   /** Of a change. */
   readonly tone: Tone;
   /** Absent without a target. */

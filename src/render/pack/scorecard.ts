@@ -25,16 +25,24 @@ const changeQuantity = (kind: ComparedKind, quantity: Quantity, unit: string | n
   kind === 'difference' ? { kind, unit, decimals: quantity.kind === 'amount' ? quantity.decimals : 0 } : { kind };
 type ComparedKind = ReturnType<typeof changeIn>['kind'];
 
-function comparedFigure({ view, figures }: TotalFigure, kind: ComparisonKind, context: PackContext): ComparedFigure {
+function comparedFigure(
+  { view, figures, judged }: TotalFigure,
+  kind: ComparisonKind,
+  context: PackContext,
+): ComparedFigure {
   const { source, quantity } = view;
   const compared = figures.compare?.[kind];
-  const change = changeIn(source, figures.values, compared);
-  const { text, tone } = judgedChange(view, figures, kind, context.betterOf(source.name), context.locale);
+  const { value, kind: changed } = changeIn(source, figures.values, compared);
+  const better = context.betterOf(source.name);
+  const { text, tone, before, change } = judgedChange(view, figures, kind, better, { judged }, context.locale);
   return {
-    ...packFigure(numberOrNull(compared?.values[source.name]), quantity, context),
+    value: numberOrNull(compared?.values[source.name]),
+    quantity,
+    text: before,
     kind,
-    change: packFigure(change.value, changeQuantity(change.kind, quantity, source.unit), context),
+    change: { value, quantity: changeQuantity(changed, quantity, source.unit), text: change.text },
     direction: change.direction,
+    ...(change.size === undefined ? {} : { size: change.size }),
     tone,
     phrase: text,
   };

@@ -173,8 +173,8 @@ describe('tables of an e-mail', () => {
   it('a scorecard has subheadings, changes, and a small picture of each trend with words in its place', async () => {
     const { html, text, pictures } = await mail(judged([SCORECARD]));
     expect(html).toContain('<tr class="sub"><td colspan="4">Quality</td></tr>');
-    expect(html).toContain('▲ 10.0%');
-    expect(text).toContain('▲ up 10.0% from 100');
+    expect(html).toContain('▲ 10%');
+    expect(text).toContain('▲ up 10% from 100');
     const trends = [...html.matchAll(/<img src="cid:(trend[^"]+)" alt="([^"]+)" width="80" height="22"/g)];
     expect(trends.map(([, cid]) => cid)).toEqual(
       pictures.filter(({ name }) => name.startsWith('mail-trend-')).map(({ cid }) => cid),
@@ -200,7 +200,7 @@ describe('tables of an e-mail', () => {
     });
     const { text } = await mail(dataset([groups]));
     expect(text).toContain('Group | Profiles created | Change | Approval rate | Change');
-    expect(text).toMatch(/North\S* \| 110 \| \+10\.0% \| 83\.0% \| -3\.0 pp/);
+    expect(text).toMatch(/North\S* \| 110 \| \+10% \| 83\.0% \| -3\.0 pp/);
   });
 
   it('keeps names from right to left, long labels and markup inside their places', async () => {

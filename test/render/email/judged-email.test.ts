@@ -107,8 +107,8 @@ describe('a judged mail', () => {
     expect(headlines.split('\n').map((line) => line.trim())).toEqual([
       'Approval rate: 83.0%, target 90.0%: ■ breached (▼ down 3.0 pp from 86.0%, worse)',
       // Changed most.
-      'Time to decision (median): 24.0 hours, target 24.0 hours: ● on target (▼ down 50.0% from 48.0 hours, better)',
-      'Profiles created: 110 (▲ up 10.0% from 100)',
+      'Time to decision (median): 24.0 hours, target 24.0 hours: ● on target (▼ down 50% from 48.0 hours, better)',
+      'Profiles created: 110 (▲ up 10% from 100)',
     ]);
   });
 

@@ -55,8 +55,8 @@ describe('a headline', () => {
     ],
     [
       { ...duration, value: 90_000, judged: { status: 'breached', target: 86_400 }, comparison: against(97_200) },
-      'Time to decision: 1.04 days, target 1.0 days, breached (0.1 days shorter than the week before)',
-      'Time to decision: 1,04 Tage, Ziel 1,0 Tage, verfehlt (0,1 Tage kürzer als in der Vorwoche)',
+      'Time to decision: 1.04 days, target 1.0 days, breached (0.09 days shorter than the week before)',
+      'Time to decision: 1,04 Tage, Ziel 1,0 Tage, verfehlt (0,09 Tage kürzer als in der Vorwoche)',
     ],
     [
       { scope: 'Risk is High', comparison: against(54, { kind: 'previous_year' }) },

@@ -5,6 +5,7 @@ import { renderEmail } from '../../../src/render/email/render-email.ts';
 import { viewColumns } from '../../../src/render/figures/columns.ts';
 import { formatValue, UNDEFINED_TEXT } from '../../../src/render/figures/format-value.ts';
 import { changeOf } from '../../../src/render/figures/quantity.ts';
+import { showFigures } from '../../../src/render/figures/shown-change.ts';
 import { escapeFormula } from '../../../src/render/formats/csv/csv-fields.ts';
 import {
   bucketColumn,
@@ -171,15 +172,11 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
   const metrics = METRICS.slice(0, Math.floor((MAIL_COLUMNS[compared ? 'compared' : 'plain'] - keys.length) / size));
   const figuresOf = ({ values, compare }: Pick<Row, 'values' | 'compare'>): string[] =>
     metrics.flatMap(({ name, unit }) => {
-      const value = values[name] ?? null;
-      const [own, change] = ['value', 'change'].map((role) =>
-        columns.find((column) => column.role === role && column.source.name === name),
-      );
-      const before = compare?.previous_period?.values[name] ?? null;
-      return [
-        formatValue(value, own!.quantity),
-        ...(compared ? [formatValue(changeOf(unit, value, before).value, change!.quantity)] : []),
-      ];
+      const value = (values[name] ?? null) as number | null;
+      const { quantity } = columns.find((column) => column.role === 'value' && column.source.name === name)!;
+      const before = (compare?.previous_period?.values[name] ?? null) as number | null;
+      const shown = showFigures({ value, compared: compared ? [before] : [], quantity, unit }, 'en');
+      return [shown.text, ...(compared ? [shown.changeFrom(before, changeOf(unit, value, before)).text] : [])];
     });
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
   const expected = rowsOf(from).map((row) => [

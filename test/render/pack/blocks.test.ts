@@ -168,8 +168,8 @@ describe('cells', () => {
       text: '89.97%',
       status: { status: 'breached' },
     });
-    expect(cells.ofRow(before!, first!)).toEqual({ value: 0.95, text: '95.0%', tone: '' });
-    expect(cells.ofRow(change!, first!)).toMatchObject({ text: '-5.0 pp', tone: 'worse' });
+    expect(cells.ofRow(before!, first!)).toEqual({ value: 0.95, text: '95.00%', tone: '' });
+    expect(cells.ofRow(change!, first!)).toMatchObject({ text: '-5.03 pp', tone: 'worse' });
     expect(cells.ofTotals(group!)).toBeUndefined();
     expect(cells.ofTotals(value!)).toMatchObject({ value: 0.91, status: { status: 'breached' } });
     expect(cells.ofTotals(change!)).toMatchObject({ value: null, text: '–', tone: '' });

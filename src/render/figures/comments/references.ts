@@ -3,10 +3,10 @@ import { parseComment } from '../../../definitions/commentary/comment-text.ts';
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
 import type { Dataset, Table } from '../../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../../fetch/notes.ts';
-import { firstRows } from '../../../fetch/rows.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
-import { isSingleRow, type ViewColumn, viewColumns } from '../columns.ts';
-import { formatValue, UNDEFINED_TEXT } from '../format-value.ts';
+import { judgedChange } from '../change-text.ts';
+import { viewColumns } from '../columns.ts';
+import { UNDEFINED_TEXT } from '../format-value.ts';
 import { totalFigure, totalsOf } from '../total-figures.ts';
 
 /** A figure that a comment may quote: of a section's totals, or of its single row. */
@@ -58,16 +58,15 @@ function* referencesOf(
       const { text, judged } = totalFigure(dataset, table, figures, view, locale);
       yield [SUFFIXES.value, source.name, text];
       if (judged !== undefined) yield ['.status', source.name, names[judged.status]];
-    } else if ((role === 'previous' || role === 'change') && comparison === first?.kind) {
-      yield [SUFFIXES[role], source.name, formatValue(totalOf(table, view), view.quantity, locale)];
+    } else if ((role === 'previous' || role === 'change') && comparison !== undefined && comparison === first?.kind) {
+      const figure = views.find((each) => each.role === 'value' && each.source === source);
+      if (figure === undefined) continue;
+      const { judged } = totalFigure(dataset, table, figures, figure, locale);
+      const { before, change } = judgedChange(figure, figures, comparison, undefined, { judged }, locale);
+      yield [SUFFIXES[role], source.name, role === 'change' ? change.text : before];
     }
   }
 }
-
-const totalOf = (table: Table, { total, read }: ViewColumn) => {
-  const [row] = table.totals === undefined && isSingleRow(table) ? firstRows(table.rows, 1) : [];
-  return row === undefined ? total : read(row);
-};
 
 /** A reference is on one line. */
 const REFERENCE = /\{\{([^{}\n\r]*)\}\}/g;

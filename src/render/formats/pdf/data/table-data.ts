@@ -99,9 +99,6 @@ const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
 export const withArrow = (direction: keyof typeof ARROWS | null, text: string): string =>
   direction === null ? text : text === UNDEFINED_TEXT ? ARROWS[direction] : `${ARROWS[direction]} ${text}`;
 
-const directionOf = ({ role }: ViewColumn, { value }: PackCell): keyof typeof ARROWS | null =>
-  role !== 'change' || typeof value !== 'number' ? null : value > 0 ? 'up' : value < 0 ? 'down' : 'same';
-
 const EMPTY: CellData = { text: '', number: false, tone: '', status: null };
 
 /** A cell; its unit is left out where its heading has it. */
@@ -114,8 +111,8 @@ function cellData(
 ): CellData {
   if (cell === undefined) return EMPTY;
   const unit = unitLabel(view.quantity, words);
-  const { tone, status } = cell;
-  const text = withArrow(directionOf(view, cell), cell.text);
+  const { tone, status, direction = null } = cell;
+  const text = withArrow(cell.value === null ? null : direction, cell.text);
   return {
     text:
       unit !== undefined && heading.includes(`(${unit})`) && text.endsWith(` ${unit}`)
