@@ -25,6 +25,13 @@ export function commentProblem(text: string): 'empty' | 'too_long' | undefined {
 
 export const commentLength = (text: string): number => [...text].length;
 
+/**
+ * Begins a line that asks for something: `Decision:`, `Action:`, `Action (owner, due):`, and in German. Such a line is a
+ * paragraph of its own.
+ */
+export const ASKED_LINE =
+  /^(?:(?<decision>decision|beschluss)|(?<action>action|massnahme|maßnahme)(?: ?\((?<who>[^()]{0,200})\))?) ?: ?(?=\S)/iu;
+
 const BULLET = /^-[ \t]+(?=\S)/;
 const NUMBER = /^(\d{1,9})\.[ \t]+(?=\S)/;
 
@@ -37,7 +44,7 @@ interface OpenBlock {
 /**
  * The blocks of a comment: paragraphs (a blank line ends one), lists (`- ` or `1. `, `2. `, …), `*em*` and `**strong**`.
  * Everything else is text: no links, HTML, headings or nesting, and `*` that is no pair stays. Line breaks in a paragraph are
- * spaces. Numbers of a list begin at 1 and follow each other, so that they are printed as they were typed: `3. November` is
+ * spaces, but before `ASKED_LINE`. Numbers of a list begin at 1 and follow each other, so that they are printed as they were typed: `3. November` is
  * text. Control characters, halves of characters and what `stripInvisible` removes are left out. Pure.
  */
 export function parseComment(text: string): readonly CommentBlock[] {
@@ -82,7 +89,8 @@ function addLine(blocks: OpenBlock[], line: string, afterBlank: boolean): void {
     return;
   }
   // A number out of order does not belong to the item before it.
-  const continues = !afterBlank && !(number !== undefined && last?.kind !== 'paragraph');
+  const asks = ASKED_LINE.test(line.replace(/^\*\*/, ''));
+  const continues = !asks && !afterBlank && !(number !== undefined && last?.kind !== 'paragraph');
   if (last === undefined || !continues) blocks.push({ kind: 'paragraph', items: [line] });
   else last.items.push(last.kind === 'paragraph' ? line : `${last.items.pop() ?? ''} ${line}`);
 }

@@ -3,6 +3,8 @@ import type { LocaleFormatters } from '../formatters.ts';
 
 export const review = (to: LocaleFormatters): ReturnType<typeof english> => ({
   comment: (author, day) => `Kommentar von ${author}, ${day}`,
+  asked: 'Von Ihnen erbeten',
+  actions: 'Massnahmen',
   continued: (where) => `Fortsetzung ${where}.`,
   approved: (people, others) =>
     `Freigegeben von ${to.all([

@@ -9,6 +9,8 @@ const UNITS = {
   year: 'im Vorjahr',
 } as const;
 
+const PER = { day: 'Tag', week: 'Woche', month: 'Monat', quarter: 'Quartal', year: 'Jahr' } as const;
+
 const COMPARATIVES = {
   count: { up: 'mehr', down: 'weniger' },
   duration: { up: 'länger', down: 'kürzer' },
@@ -34,6 +36,7 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     column: 'Status',
     targetColumn: 'Ziel',
     target: (target) => `Ziel ${target}`,
+    targetPer: (target, per) => `${target} pro ${PER[per]}`,
     targets: (targets) => `Ziele: ${targets.join('; ')}.`,
     headlines: 'In Kürze',
     judged: (target, name) => `Ziel ${target}, ${name}`,

@@ -12,6 +12,9 @@ export const review = (to: LocaleFormatters) => {
   return {
     /** Above a comment. @param day in words */
     comment: (author: string, day: string) => `Comment by ${author}, ${day}`,
+    /** Above what a comment asks its readers to decide, and what others will do. */
+    asked: 'Asked of you',
+    actions: 'Actions',
     /** Ends the beginning of a comment. @param where e.g. `in the attached workbook` */
     continued: (where: string) => `Continued ${where}.`,
     /** @param others how many more people */

@@ -22,6 +22,9 @@ const UNITS = {
   year: 'the year',
 } as const;
 
+/** What a target for whole periods is per. */
+export type TargetPer = keyof typeof UNITS;
+
 const COMPARATIVES = {
   count: { up: 'more', down: 'fewer' },
   duration: { up: 'longer', down: 'shorter' },
@@ -53,6 +56,8 @@ export const status = (to: LocaleFormatters) => {
     column: 'Status',
     targetColumn: 'Target',
     target: (target: string) => `target ${target}`,
+    /** Of a target for whole periods of one length. */
+    targetPer: (target: string, per: TargetPer) => `${target} per ${per}`,
     /** Below a table with statuses. @param targets label and target each */
     targets: (targets: readonly string[]) => `Targets: ${targets.join('; ')}.`,
     headlines: 'In short',

@@ -15,7 +15,7 @@ import { approvalText, commentsOn, packComments } from './review/comments.ts';
 import { packCorrection } from './review/correction.ts';
 import { packSection } from './sections.ts';
 import { packSentences } from './sentences.ts';
-import { buildSummary, remarksOf } from './summary.ts';
+import { buildSummary, remarksOf, summaryNotes } from './summary.ts';
 
 export interface PackOptions {
   /** BCP 47; `en-GB` when absent. */
@@ -97,6 +97,7 @@ export function buildPack(
     comments: commentsOn(comments, null),
     attention,
     summary,
+    summaryNotes: summaryNotes(sections, summary),
     remarks: remarksOf(sections, summary?.of),
     sections,
     definitions: packDefinitions(context),

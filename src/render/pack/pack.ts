@@ -290,6 +290,8 @@ export interface Pack {
   readonly attention: readonly Attention[];
   /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
   readonly summary: { readonly of?: string; readonly scorecard: Scorecard } | undefined;
+  /** Facts and notes about the figures of the summary, which the first page shows below them. */
+  readonly summaryNotes: readonly string[];
   /** Printed texts that stand directly after that section, or first in a report without one: the first page shows them. */
   readonly remarks: readonly PackText[];
   /** In the order of the report, the summary's scorecard included. */

@@ -35,6 +35,22 @@ export function buildSummary(context: PackContext): Pack['summary'] {
 }
 
 /**
+ * What a reader of the summary has to know about its figures, each once: what they cover and when they were computed, their
+ * filters, days that are compared with others, gaps and stale answers. What makes them incomplete, the completeness says.
+ */
+export function summaryNotes(sections: readonly PackSection[], summary: Pack['summary']): readonly string[] {
+  if (summary === undefined) return [];
+  const { of, scorecard } = summary;
+  const shown = new Set(
+    of === undefined ? scorecard.groups.flatMap(({ rows }) => rows.map(({ section }) => section)) : [of],
+  );
+  const notes = sections
+    .filter(({ table }) => shown.has(table.id))
+    .flatMap(({ empty, facts, notes: own }) => [...(empty === undefined ? [] : [empty]), ...facts, ...own]);
+  return [...new Set(notes)];
+}
+
+/**
  * The printed texts directly after the summary's section, or first in a report without one, as far as the first page has
  * space for them.
  * @param scorecard id of the summary's section

@@ -49,7 +49,7 @@ it('statuses are beside the figures of judged metrics, in rows and totals', asyn
   const counts = column(cells, 'Profiles created: status');
   // Six ended days; the seventh is still running.
   expect(counts.slice(0, 7)).toEqual([...Array(5).fill('● on target'), '■ breached', undefined]);
-  expect(cells.map(([first]) => first?.v)).toContain('Targets: Profiles created: 1,204; Approval rate: 90.0%.');
+  expect(cells.map(([first]) => first?.v)).toContain('Targets: Profiles created: 1,204 per day; Approval rate: 90.0%.');
   expect(column(cells, 'Approval rate: status')).toContain('◆ watch');
   expect(column(cells, 'Approval rate: status').filter((text) => text !== undefined)).toHaveLength(1);
   // The change of the count is green for more; the medians have no target.

@@ -5,6 +5,7 @@ import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.t
 import { formatZonedInstant } from '../../../figures/format-date.ts';
 import { betterOf } from '../../../figures/judge.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
+import type { PackComment } from '../../../pack/review/review.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
 import {
@@ -59,6 +60,8 @@ export interface PackData {
   };
   readonly headlines: readonly string[];
   readonly summary: ScorecardData | null;
+  /** What its figures are of, when they were computed, and what to know about them. */
+  readonly summaryNotes: readonly string[];
   /** On the figures of the summary, and on the whole report. */
   readonly summaryComments: readonly CommentData[];
   readonly comments: readonly CommentData[];
@@ -92,6 +95,7 @@ export interface PackData {
     readonly running: string;
     readonly reading: string;
     readonly logo: string;
+    readonly comments: string;
   };
 }
 
@@ -127,6 +131,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
   const sections = pack.sections.filter(
     (section) => (section.printed || section.comments.length > 0) && !onFirstPage.has(section.table.id),
   );
+  const said = (comment: PackComment) => commentData(comment, words);
   const summarized = pack.sections.find(({ table }) => table.id === summary?.of);
   return {
     locale,
@@ -145,16 +150,17 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
     completeness: { ...completeness, notes: completeness.notes.map(({ title: section, text }) => ({ section, text })) },
     headlines: pack.headlines,
     summary: summary === undefined ? null : scorecardData(summary.scorecard, locale),
-    summaryComments: (summarized?.comments ?? []).map(commentData),
-    comments: pack.comments.map(commentData),
+    summaryNotes: pack.summaryNotes,
+    summaryComments: (summarized?.comments ?? []).map(said),
+    comments: pack.comments.map(said),
     remarks: pack.remarks.map(({ title, paragraphs, comments }) => ({
       title,
       paragraphs,
-      comments: comments.map(commentData),
+      comments: comments.map(said),
     })),
     contents: sections.length >= MIN_CONTENTS,
     sections: sections.map((section) =>
-      section.printed ? sectionData(section, context) : unprintedSectionData(section),
+      section.printed ? sectionData(section, context) : unprintedSectionData(section, words),
     ),
     definitions: pack.definitions
       .filter(({ column, printed: shown }) => shown && column.kind === 'metric')
@@ -175,6 +181,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
       page: words.workbook.page('{page}', '{pages}'),
       running: words.mail.soFar,
       logo: words.workbook.summary.logoOf(pack.organization),
+      comments: words.review.csv.title,
     },
   };
 }

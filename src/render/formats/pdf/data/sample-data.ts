@@ -1,8 +1,9 @@
+import { parseComment } from '../../../../definitions/commentary/comment-text.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../../i18n/messages.ts';
 import type { ChartData, SeriesData } from './chart-data.ts';
 import type { PackData } from './pack-data.ts';
 import type { PanelData, ScorecardData } from './scorecard-data.ts';
-import type { CommentData, SectionData } from './section-data.ts';
+import { commentData, type SectionData } from './section-data.ts';
 import type { CellData, TableData } from './table-data.ts';
 
 const cell = (text: string, more: Partial<CellData> = {}): CellData => ({
@@ -116,19 +117,18 @@ const panel: PanelData = {
   target: 'target 16',
 };
 
-const comment: CommentData = {
-  heading: 'Comment by Ada Lovelace, 3 November 2026',
-  lines: [
-    {
-      marker: '',
-      spans: [
-        { text: 'More profiles, ', emphasis: '' },
-        { text: 'as planned', emphasis: 'strong' },
-      ],
-    },
-    { marker: '1.', spans: [{ text: 'An item.', emphasis: 'em' }] },
-  ],
-};
+const comment = commentData(
+  {
+    section: null,
+    heading: 'Comment by Ada Lovelace, 3 November 2026',
+    author: 'Ada Lovelace',
+    at: '2026-11-03T08:00:00Z',
+    blocks: parseComment(
+      'More profiles, **as planned**\n\n1. *An item.*\n\nDecision: a second reviewer.\nAction (MLRO, 30 November): hire.\nAction: tell.',
+    ),
+  },
+  messagesFor(DEFAULT_LOCALE),
+);
 
 const section = (id: string, change: Partial<SectionData>): SectionData => ({
   id,
@@ -151,7 +151,7 @@ const section = (id: string, change: Partial<SectionData>): SectionData => ({
 
 /** Data in which every part of a pack occurs, for checking templates. */
 export function samplePackData(): PackData {
-  const { pack, mail, status, workbook } = messagesFor(DEFAULT_LOCALE);
+  const { pack, mail, status, workbook, review } = messagesFor(DEFAULT_LOCALE);
   return {
     locale: DEFAULT_LOCALE,
     language: 'en',
@@ -178,6 +178,7 @@ export function samplePackData(): PackData {
     },
     headlines: ['Profiles created: 12, target 16, breached.'],
     summary: scorecard,
+    summaryNotes: ['October 2026, computed on 1 November.'],
     summaryComments: [comment],
     comments: [comment],
     remarks: [{ title: 'Remarks', paragraphs: ['A paragraph.', 'Another one.'], comments: [comment] }],
@@ -204,6 +205,7 @@ export function samplePackData(): PackData {
       running: mail.soFar,
       reading: mail.template.how_to_read,
       logo: workbook.summary.logoOf('Acme'),
+      comments: review.csv.title,
     },
   };
 }

@@ -1,7 +1,9 @@
+import type { CommentSpan } from '../../../../definitions/commentary/comment-text.ts';
 import { firstRows } from '../../../../fetch/rows.ts';
-import { messagesFor } from '../../../../i18n/messages.ts';
+import { messagesFor, type Words } from '../../../../i18n/messages.ts';
 import type { ColumnBlock, PackSection, SectionOf } from '../../../pack/pack.ts';
-import { blockLines } from '../../../pack/review/block-lines.ts';
+import { askedLines } from '../../../pack/review/asked.ts';
+import { type BlockLine, blockLines } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import { totalHeading } from '../../../table-notes.ts';
 import { type ChartData, chartData } from './chart-data.ts';
@@ -68,13 +70,13 @@ const cellsPerRow = (blocks: readonly ColumnBlock[]): number =>
   );
 
 /** What the PDF shows of a section that is not printed: its title and its comments. */
-export const unprintedSectionData = ({ table, title, comments }: PackSection): SectionData => ({
+export const unprintedSectionData = ({ table, title, comments }: PackSection, words: Words): SectionData => ({
   id: table.id,
   kind: 'text',
   title,
   description: '',
   takeaway: '',
-  comments: comments.map(commentData),
+  comments: comments.map((each) => commentData(each, words)),
   facts: [],
   warnings: [],
   notes: [],
@@ -97,7 +99,7 @@ export function sectionData(section: PackSection, context: SectionContext): Sect
     title,
     description,
     takeaway,
-    comments: section.comments.map(commentData),
+    comments: section.comments.map((each) => commentData(each, messagesFor(locale))),
     facts,
     warnings,
     notes,
@@ -177,13 +179,38 @@ export interface CommentData {
   /** Who wrote it, and when. */
   readonly heading: string;
   /** Paragraphs, and items of lists. `marker` is empty for a paragraph. */
-  readonly lines: readonly { readonly marker: string; readonly spans: readonly SpanData[] }[];
+  readonly lines: readonly LineData[];
+  /** The lines that ask for nothing. */
+  readonly body: readonly LineData[];
+  /** What it asks its readers to decide, below `heading`; null for nothing. */
+  readonly asked: { readonly heading: string; readonly items: readonly (readonly SpanData[])[] } | null;
+  /** What others will do. `who`: owner and due date; may be empty. */
+  readonly actions: {
+    readonly heading: string;
+    readonly items: readonly { readonly who: string; readonly spans: readonly SpanData[] }[];
+  } | null;
 }
 
-export const commentData = ({ heading, blocks }: PackComment): CommentData => ({
-  heading,
-  lines: blockLines(blocks).map(({ marker, spans }) => ({
-    marker,
-    spans: spans.map(({ text, emphasis }): SpanData => ({ text, emphasis: emphasis ?? '' })),
-  })),
-});
+interface LineData {
+  readonly marker: string;
+  readonly spans: readonly SpanData[];
+}
+
+const spansData = (spans: readonly CommentSpan[]): SpanData[] =>
+  spans.map(({ text, emphasis }): SpanData => ({ text, emphasis: emphasis ?? '' }));
+
+const lineData = ({ marker, spans }: BlockLine): LineData => ({ marker, spans: spansData(spans) });
+
+export function commentData({ heading, blocks }: PackComment, { review }: Pick<Words, 'review'>): CommentData {
+  const { body, decisions, actions } = askedLines(blocks);
+  return {
+    heading,
+    lines: blockLines(blocks).map(lineData),
+    body: body.map(lineData),
+    asked: decisions.length === 0 ? null : { heading: review.asked, items: decisions.map(spansData) },
+    actions:
+      actions.length === 0
+        ? null
+        : { heading: review.actions, items: actions.map(({ who, spans }) => ({ who, spans: spansData(spans) })) },
+  };
+}

@@ -1,14 +1,14 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Logo } from '../../../../definitions/load/logo.ts';
 import type { Words } from '../../../../i18n/messages.ts';
-import type { PackSection } from '../../../pack/pack.ts';
+import type { Pack, PackSection } from '../../../pack/pack.ts';
 import type { PictureDrawing } from '../package/drawing-parts.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { commentLines, reportCommentLines } from '../sections/comment-lines.ts';
 import { layoutScorecard, type ScorecardLayout, writeScorecard } from '../sections/scorecard.ts';
 import { linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
-import { scaleForHeight } from '../style/page-layout.ts';
+import { pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, FONT, STYLES } from '../style/styles.ts';
 import { LINE_POINTS, type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
 import { footerOf, type WorkbookContext } from '../workbook-context.ts';
@@ -71,16 +71,15 @@ const correctionLines = ({ pack: { correction }, names }: Pick<WorkbookContext, 
         ...quietLines(correction.more === '' ? [] : [`${correction.more} → ${names.run}`]),
       ];
 
-/** Facts and notes of the scorecard's section, which has no sheet of its own. */
-function scorecardNotes(section: PackSection | undefined): { above: SheetLine[]; below: SheetLine[] } {
-  if (section === undefined) return { above: [], below: [] };
-  const { facts, warnings, notes, legend, empty, comments } = section;
+/** Facts and notes of the figures; of a scorecard's section, which has no sheet of its own, also what else it says. */
+function scorecardNotes(
+  { summaryNotes }: Pack,
+  { warnings = [], legend = [], comments = [] }: Partial<PackSection>,
+  words: Words,
+): { above: SheetLine[]; below: SheetLine[] } {
   return {
     above: warnings.map((text) => ({ text, style: STYLES.warning })),
-    below: [
-      ...comments.flatMap(commentLines),
-      ...quietLines([...(empty === undefined ? [] : [empty]), ...facts, ...notes, ...legend]),
-    ],
+    below: [...comments.flatMap((each) => commentLines(each, words)), ...quietLines([...summaryNotes, ...legend])],
   };
 }
 
@@ -93,6 +92,21 @@ async function writeHead(sheet: SheetWriter, rows: readonly HeadRow[], { columns
   }
 }
 
+/** A page that is less in use is nearly empty. */
+const MIN_SHARE = 0.25;
+
+/**
+ * What a second page begins with, where everything does not fit on one: the comments; the figures where the comments alone
+ * would leave it nearly empty.
+ */
+function firstPageBreak(
+  { opening, figures, said }: { readonly opening: number; readonly figures: number; readonly said: number },
+  page: number,
+): 'figures' | 'comments' | undefined {
+  if (opening + figures + said <= page || said === 0 || opening + figures > page) return undefined;
+  return said >= page * MIN_SHARE ? 'comments' : 'figures';
+}
+
 /** One page: logo, title, period, completeness, headlines, and the scorecard. It opens first. */
 export async function writeSummary(book: WorkbookFile, context: WorkbookContext): Promise<void> {
   const { pack, page, words, logo, dataset } = context;
@@ -102,7 +116,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   const widths = layout?.widths ?? [page.characters];
   const width: LineWidth = { columns: widths.length, characters: totalWidth(widths) };
   const section = pack.sections.find(({ table }) => table.id === summary?.of);
-  const notes = scorecardNotes(section);
+  const notes = scorecardNotes(pack, section ?? {}, words);
   const head = headRows(context, width);
   const complete: SheetLine = {
     text: completeness.text,
@@ -112,23 +126,33 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   const scope = summary === undefined ? '' : summary.scorecard.scope;
   const remarks = pack.remarks.map(({ title, paragraphs, comments }) => ({
     title,
-    lines: [...paragraphs.map((text): SheetLine => ({ text, style: STYLES.text })), ...comments.flatMap(commentLines)],
+    lines: [
+      ...paragraphs.map((text): SheetLine => ({ text, style: STYLES.text })),
+      ...comments.flatMap((each) => commentLines(each, words)),
+    ],
   }));
   const changes = correctionLines(context);
-  const comments = pack.comments.map((comment) => ({ title: comment.heading, lines: reportCommentLines(comment) }));
-  const points =
-    head.reduce((sum, row) => sum + row.points, 0) +
-    linesPoints([...changes, complete, ...news, ...notes.above, ...notes.below], width) +
-    [...comments, ...remarks].reduce(
-      (sum, { lines }) => sum + HEADING_POINTS + linesPoints(lines, width) + lines.length * PARAGRAPH_GAP,
-      0,
-    ) +
-    (layout?.points ?? 0) +
-    80;
+  const comments = pack.comments.map((comment) => ({
+    title: comment.heading,
+    lines: reportCommentLines(comment, words),
+  }));
+  const opening =
+    head.reduce((sum, row) => sum + row.points, 0) + linesPoints([...changes, complete, ...news], width) + 40;
+  const figures = (layout?.points ?? 0) + linesPoints([...notes.above, ...notes.below], width) + 40;
+  const said = [...comments, ...remarks].reduce(
+    (sum, { lines }) => sum + HEADING_POINTS + linesPoints(lines, width) + lines.length * PARAGRAPH_GAP,
+    0,
+  );
+  const points = opening + figures + said;
+  const wanted = layout?.scale ?? 100;
+  const whole = scaleForHeight(points, page, wanted);
+  const fits = points <= pageAt(page, whole).points;
+  const scale = fits ? whole : scaleForHeight(opening + figures, page, wanted);
+  const breaks = firstPageBreak({ opening, figures, said }, pageAt(page, scale).points);
   const sheet = book.addSheet(context.names.summary, {
     widths,
     paper: page.paper,
-    scale: scaleForHeight(points, page, layout?.scale ?? 100),
+    scale,
     printed: true,
     footer: footerOf(context),
     tab: COLOURS.ink,
@@ -142,6 +166,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     await sheet.addRow([], PARAGRAPH_GAP);
     await writeLines(sheet, news, width);
   }
+  if (breaks === 'figures') sheet.addPageBreak();
   if (summary !== undefined && layout !== undefined) {
     await writeHeading(sheet, section?.title ?? words.workbook.summary.figures, width);
     if (scope !== '') {
@@ -152,6 +177,10 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     await writeScorecard(sheet, layout, summary.of, context);
     await sheet.addRow([], 6);
     await writeLines(sheet, notes.below, width);
+  }
+  if (breaks === 'comments') {
+    sheet.addPageBreak();
+    await writeHeading(sheet, words.review.csv.title, width);
   }
   for (const { title, lines } of [...comments, ...remarks]) {
     await writeHeading(sheet, title, width);

@@ -1,5 +1,7 @@
 import { type CommentSpan, spansText } from '../../../../definitions/commentary/comment-text.ts';
-import { blockLines, partsOf } from '../../../pack/review/block-lines.ts';
+import type { Words } from '../../../../i18n/messages.ts';
+import { askedLines } from '../../../pack/review/asked.ts';
+import { type BlockLine, partsOf } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import type { TextRun } from '../package/sheet-rows.ts';
 import { type CellStyle, STYLES } from '../style/styles.ts';
@@ -28,9 +30,30 @@ const MARKED: NoteStyles = { paragraph: STYLES.comment, item: STYLES.commentItem
 /** Of a comment with a heading of its own. */
 const PLAIN: NoteStyles = { paragraph: STYLES.text, item: STYLES.textItem };
 
-/** The lines of a note: one for each paragraph and item, more for a very long one. */
-const noteSheetLines = ({ blocks }: PackComment, { paragraph, item }: NoteStyles): SheetLine[] =>
-  blockLines(blocks).flatMap(({ marker, spans }) => {
+/** The lines of a note: one for each paragraph and item, more for a very long one; what it asks for comes last. */
+function noteSheetLines({ blocks }: PackComment, styles: NoteStyles, { review }: Words): SheetLine[] {
+  const { body, decisions, actions } = askedLines(blocks);
+  const heading = (text: string): SheetLine => ({ text, style: STYLES.commentHeading });
+  return [
+    ...lineRows(body, styles),
+    ...(decisions.length === 0 ? [] : [heading(review.asked)]),
+    ...lineRows(
+      decisions.map((spans) => ({ marker: '▸', spans })),
+      styles,
+    ),
+    ...(actions.length === 0 ? [] : [heading(review.actions)]),
+    ...lineRows(
+      actions.map(({ who, spans }) => ({
+        marker: '•',
+        spans: who === '' ? spans : [{ text: `${who}: `, emphasis: 'strong' }, ...spans],
+      })),
+      styles,
+    ),
+  ];
+}
+
+const lineRows = (lines: readonly BlockLine[], { paragraph, item }: NoteStyles): SheetLine[] =>
+  lines.flatMap(({ marker, spans }) => {
     const text = spansText(spans);
     const wide = textWidth(text) > WIDE_LETTER * text.length;
     return partsOf(spans, wide ? MAX_ROW_LENGTH.wide : MAX_ROW_LENGTH.usual).map((part, index): SheetLine => {
@@ -40,10 +63,11 @@ const noteSheetLines = ({ blocks }: PackComment, { paragraph, item }: NoteStyles
   });
 
 /** A comment on the whole report, below a heading. */
-export const reportCommentLines = (comment: PackComment): SheetLine[] => noteSheetLines(comment, PLAIN);
+export const reportCommentLines = (comment: PackComment, words: Words): SheetLine[] =>
+  noteSheetLines(comment, PLAIN, words);
 
 /** A comment between the title of a section and its figures. */
-export const commentLines = (comment: PackComment): SheetLine[] => [
+export const commentLines = (comment: PackComment, words: Words): SheetLine[] => [
   { text: comment.heading, style: STYLES.commentHeading },
-  ...noteSheetLines(comment, MARKED),
+  ...noteSheetLines(comment, MARKED, words),
 ];

@@ -1,3 +1,4 @@
+import type { Words } from '../../../../i18n/messages.ts';
 import type { PackSection } from '../../../pack/pack.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import { FONT, STYLES } from '../style/styles.ts';
@@ -34,6 +35,7 @@ export const quietLines = (texts: readonly string[]): SheetLine[] =>
  */
 export function introduction(
   { takeaway, description, facts, warnings, comments }: PackSection,
+  words: Words,
   more: readonly string[] = [],
 ): SheetLine[] {
   return [
@@ -41,7 +43,7 @@ export function introduction(
     ...(description === undefined ? [] : [{ text: description, style: STYLES.text }]),
     ...quietLines([...facts, ...more]),
     ...warnings.map((text) => ({ text, style: STYLES.warning })),
-    ...comments.flatMap(commentLines),
+    ...comments.flatMap((each) => commentLines(each, words)),
   ];
 }
 

@@ -34,7 +34,7 @@ export async function writeTextSheet(
   const whole: LineWidth = { columns: 2, characters: totalWidth(widths) };
   await writeSheetHeading(sheet, section.title, context, whole);
   const width = { columns: 1, characters: PARAGRAPH_CHARACTERS };
-  await writeLines(sheet, introduction(section), width);
+  await writeLines(sheet, introduction(section, context.words), width);
   for (const text of section.paragraphs) {
     await sheet.addRow([], 8);
     await writeLines(sheet, [{ text, style: STYLES.text }], width);
@@ -54,7 +54,7 @@ export async function writeScorecardSheet(
   const layout = layoutScorecard(section.scorecard, context.page, context);
   const { widths } = layout;
   const width = { columns: widths.length, characters: totalWidth(widths) };
-  const above = introduction(section);
+  const above = introduction(section, context.words);
   const notes = footnotes(section);
   const points =
     titlePoints(section.title, width.characters) + linesPoints([...above, ...notes], width) + layout.points + 16;

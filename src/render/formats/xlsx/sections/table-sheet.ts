@@ -80,7 +80,7 @@ function sliceRows(
       name,
       id: index === 0 ? id : `${id}_${index + 1}`,
       title: sliceTitle(section.title, index, names.length, words),
-      above: introduction(section, names.length === 1 ? [] : [which]),
+      above: introduction(section, words, names.length === 1 ? [] : [which]),
       count,
       first: index === 0,
       last,

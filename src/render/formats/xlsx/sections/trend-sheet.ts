@@ -101,7 +101,7 @@ export async function writeTrendSheet(
   const onPage = widths.findIndex((_, index) => totalWidth(widths.slice(0, index + 1)) > page.characters + 0.5);
   const shown = onPage === -1 ? widths : widths.slice(0, Math.max(1, onPage));
   const lines = { columns: shown.length, characters: totalWidth(shown) };
-  const above = introduction(section);
+  const above = introduction(section, words);
   const below = footnotes(section);
   const around = titlePoints(section.title, lines.characters) + linesPoints([...above, ...below], lines) + 16;
   const bands = layoutBands(panels.length, pageAt(page, 100), around);

@@ -1,0 +1,46 @@
+import {
+  ASKED_LINE,
+  type CommentBlock,
+  type CommentSpan,
+  spansText,
+} from '../../../definitions/commentary/comment-text.ts';
+import { type BlockLine, blockLines } from './block-lines.ts';
+
+/** What a comment asks for, apart from the rest of it. */
+export interface AskedLines {
+  /** The other lines. */
+  readonly body: readonly BlockLine[];
+  readonly decisions: readonly (readonly CommentSpan[])[];
+  readonly actions: readonly Action[];
+}
+
+export interface Action {
+  /** Owner and due date as typed: `MLRO, 30 November`; empty without. */
+  readonly who: string;
+  readonly spans: readonly CommentSpan[];
+}
+
+/** The lines of a comment that begin with `Decision:` or `Action (owner, due):`, and the others. */
+export function askedLines(blocks: readonly CommentBlock[]): AskedLines {
+  const body: BlockLine[] = [];
+  const decisions: (readonly CommentSpan[])[] = [];
+  const actions: Action[] = [];
+  for (const line of blockLines(blocks)) {
+    const match = ASKED_LINE.exec(spansText(line.spans));
+    const { decision, who = '' } = match?.groups ?? {};
+    if (match === null) body.push(line);
+    else if (decision === undefined) actions.push({ who: who.trim(), spans: spansFrom(line.spans, match[0].length) });
+    else decisions.push(spansFrom(line.spans, match[0].length));
+  }
+  return { body, decisions, actions };
+}
+
+/** The spans without their first characters. */
+function spansFrom(spans: readonly CommentSpan[], from: number): readonly CommentSpan[] {
+  let skip = from;
+  return spans.flatMap((span) => {
+    const text = span.text.slice(skip);
+    skip = Math.max(0, skip - span.text.length);
+    return text === '' ? [] : [{ ...span, text }];
+  });
+}

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseComment } from '../../src/definitions/commentary/comment-text.ts';
+import type { Dataset } from '../../src/fetch/dataset.ts';
+import { writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
+import { kpis, monthTable, october, SEPTEMBER } from '../render/pack/fixtures.ts';
+import { countColumn, MADE_AT, row } from '../support/dataset.ts';
+import { program } from '../support/debian.ts';
+import { commented } from '../support/reviewed-dataset.ts';
+
+const run = promisify(execFile);
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-first-page-'));
+  await program('pdftotext', 'poppler-utils');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The lines of each page. */
+async function pagesOf(name: string, data: Dataset, locale = 'en-GB'): Promise<readonly (readonly string[])[]> {
+  const path = join(folder, `${name}.pdf`);
+  const options = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT, outputs: ['pdf'], locale };
+  await writePdf(path, data, { ...options, signal: new AbortController().signal });
+  const { stdout } = await run('pdftotext', ['-layout', path, '-'], { maxBuffer: 16 * 1024 * 1024 });
+  return stdout
+    .split('\f')
+    .slice(0, -1)
+    .map((page) => page.split('\n').filter((line) => line.trim() !== ''));
+}
+
+const isHeading = (text: string) => (line: string) => line.trim() === text;
+
+test('page one has what the figures are of, the comment, and what it asks for', async () => {
+  const text = 'As planned.\nDecision: Approve a second reviewer.\nAction (MLRO, 30 November): Move two analysts.';
+  const data = commented(
+    october([kpis({ comparisons: [{ kind: 'previous_period', range: SEPTEMBER, rows: null }] })]),
+    parseComment(text),
+  );
+  const [first = []] = await pagesOf('asked', data);
+  const page = first.join('\n').replaceAll(/\s+/g, ' ');
+  for (const part of [/Computed/, /Asked of you/, /Approve a second reviewer/, /MLRO, 30 November: Move two analysts/])
+    expect(page).toMatch(part);
+  expect(page).not.toMatch(/Decision:|Action \(/);
+});
+
+test('a comment of 4,000 characters with twelve actions has a page of its own, with its text beside what it asks for', async () => {
+  const actions = Array.from(
+    { length: 12 },
+    (_, index) => `Action${index % 2 === 0 ? ' (MLRO, 30 November)' : ''}: Number ${index + 1}.`,
+  );
+  const words = 'The queue of entities is longer than in September. '.repeat(70).trim();
+  const data = commented(october([kpis()]), parseComment(`${words}\n\nBeschluss: Ja.\n${actions.join('\n')}`));
+  const pages = await pagesOf('long', data, 'de-CH');
+  const page = pages.find((lines) => lines.some(isHeading('Kommentare'))) ?? [];
+  const shown = page.join('\n').replaceAll(/\s+/g, ' ');
+  expect(shown).toMatch(/The queue of entities.*Von Ihnen erbeten.*Massnahmen/);
+  for (let index = 1; index <= 12; index += 1) expect(shown).toContain(`Number ${index}.`);
+});
+
+test('no page has two lines, also with a scorecard of 30 rows, labels of 130 characters and a comment', async () => {
+  const label = (index: number) =>
+    `${index} ${'Profiles that were created in all regions and channels '.repeat(3)}`.slice(0, 130);
+  for (const count of [14, 18, 22, 26, 30]) {
+    const columns = Array.from({ length: count }, (_, index) => ({
+      ...countColumn,
+      name: `m${index}`,
+      label: label(index),
+    }));
+    const values = Object.fromEntries(columns.map(({ name }, index) => [name, index]));
+    const table = monthTable({ id: 'kpis', layout: { kind: 'scorecard', groups: [] }, columns, rows: [row(values)] });
+    const pages = await pagesOf(
+      `rows-${count}`,
+      commented(october([table]), parseComment('All as planned.\nDecision: None.')),
+    );
+    // Header and footer take two lines.
+    for (const lines of pages) expect(lines.length, `${count} rows`).toBeGreaterThan(6);
+    const asked = pages.find((lines) => lines.some((line) => line.includes('Asked of you'))) ?? [];
+    expect(asked.some((line) => line.includes('All as planned.'))).toBe(true);
+  }
+});
