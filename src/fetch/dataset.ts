@@ -132,6 +132,8 @@ export interface Judgement {
   readonly status: Status;
   /** Index in `Dataset.targets`. */
   readonly target: number;
+  /** Equal for the same figure in several sections (`figureKey`); absent in older manifests. */
+  readonly key?: string | undefined;
   /** The figure cannot be right, so its status is `undefined`. */
   readonly wrong?: true | undefined;
   /** The figure can still become better, because its past still changes: its status is that of now. */

@@ -229,8 +229,14 @@ export const plainCommentText = <Id extends keyof NoteParams>(
   { id, of }: NoteMessage<Id>,
 ): string => words.notes[id](of);
 
-/** A filter as data, with the catalog's labels. */
+/** A filter by ids, which tell apart what labels may not. */
+interface FilterIds {
+  readonly dimension: string;
+  readonly values: readonly string[];
+}
+
+/** A filter as data, with the catalog's labels. `of` is absent in figures that 0.2.0 has stored. */
 export type FilterDescription =
-  | { readonly is: readonly string[]; readonly label: string }
-  | { readonly isNot: readonly string[]; readonly label: string }
+  | { readonly is: readonly string[]; readonly label: string; readonly of?: FilterIds }
+  | { readonly isNot: readonly string[]; readonly label: string; readonly of?: FilterIds }
   | { readonly search: string };

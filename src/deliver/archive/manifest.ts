@@ -67,6 +67,8 @@ const judgementSchema = z.object({
   figure: z.number().nullable(),
   status: z.enum(STATUSES),
   target: z.int().nonnegative(),
+  /** Equal for the same figure in several sections. Absent in older manifests. */
+  key: z.string().optional(),
   /** Absent where the figure can be right, and in older manifests. */
   wrong: z.literal(true).optional(),
   /** Absent where the status is final, and in older manifests. */

@@ -6,6 +6,7 @@ import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { MailBodyName } from '../artifact.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
 import { isSingleRow } from '../figures/columns.ts';
+import { byPlace, ownFilters, sharedFilters } from '../figures/figure-identity.ts';
 import { headlineFigures } from '../figures/headline-figures.ts';
 import { byImportance, isNews } from '../figures/headlines.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
@@ -82,7 +83,7 @@ export interface EmailSummary extends Pick<Pack, 'approval' | 'correction' | 'co
   readonly tiles: readonly Tile[];
   /** Headline figures beyond the maximum. */
   readonly moreTiles: readonly Tile[];
-  /** The coverage that most sections share. They do not repeat it. */
+  /** The coverage that most sections share, which they do not repeat, and the filters that all share. */
   readonly basis?: string;
   readonly sections: readonly SummarySection[];
   readonly hidden: readonly HiddenSection[];
@@ -102,6 +103,15 @@ function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['ta
   }
   const [most] = [...counts].sort(([, one], [, other]) => other - one);
   return most !== undefined && most[1] > 1 ? most[0] : undefined;
+}
+
+/** The filters that all sections share, which tiles and headlines do not name. */
+function reportScope({ tables }: Dataset, locale: string): readonly string[] {
+  const shared = sharedFilters(tables);
+  const [first] = tables.filter(({ columns }) => columns.some(({ kind }) => kind === 'metric'));
+  if (first === undefined) return [];
+  const differing = ownFilters(first, shared);
+  return filterFacts({ filters: first.filters.filter((filter) => !differing.includes(filter)) }, locale);
 }
 
 function chartStatuses(chart: Chart, table: Table, { judgements }: Dataset, words: Words): string[] {
@@ -176,26 +186,26 @@ function summarySection(
 /** A list of persons, or of anything else that is no figure. */
 const isList = ({ columns }: Table): boolean => columns.some(({ kind }) => kind === 'field');
 
-/** In the order of the headlines: those that are wanted, then what is breached, on watch, and changed most; then the others. */
+/**
+ * In the order of the headlines: one of each wanted metric, then those of the report's period and scope, in them what is
+ * breached, on watch, and changed most; then the others.
+ */
 function inHeadlineOrder(tiles: readonly Tile[], { dataset, locale, calendar = {} }: SummaryOptions): Tile[] {
-  const wanted = dataset.headlineMetrics ?? [];
-  const keyOf = (section: string, metric: string) => JSON.stringify([section, metric]);
-  const ranks = new Map<string, number>();
-  for (const { section, metric } of byImportance(headlineFigures(dataset, locale, calendar).filter(isNews))) {
-    const key = keyOf(section, metric);
-    if (!ranks.has(key)) ranks.set(key, ranks.size);
-  }
-  const rank = ({ source: { section, metric } }: Tile): number => {
-    const asked = wanted.indexOf(metric);
-    return asked >= 0 ? asked : wanted.length + (ranks.get(keyOf(section, metric)) ?? ranks.size);
-  };
-  return [...tiles].sort((one, other) => rank(one) - rank(other));
+  const asked = (dataset.headlineMetrics ?? []).flatMap(
+    (metric) => tiles.find(({ source, place }) => source.metric === metric && place !== 'shorter') ?? [],
+  );
+  const news = byImportance(headlineFigures(dataset, locale, calendar).filter(isNews));
+  const ranks = new Map(news.map(({ key }, index) => [key, index]));
+  const rank = ({ key }: Tile): number => ranks.get(key) ?? ranks.size;
+  const others = tiles.filter((tile) => !asked.includes(tile));
+  return [...asked, ...others.sort((one, other) => byPlace(one.place, other.place) || rank(one) - rank(other))];
 }
 
 export function buildSummary(options: SummaryOptions): EmailSummary {
   const { dataset, locale, body = 'full', classification, calendar } = options;
   const pack = buildPack(dataset, { locale, classification, calendar });
   const tiles = inHeadlineOrder(buildTiles(dataset, locale), options);
+  const shown = tiles.filter(({ place }) => place !== 'shorter').slice(0, MAX_TILES);
   const said = new Set([...pack.headlines, ...pack.attention.map(({ text }) => text)]);
   const listed = body === 'full-lists';
   const hidden = pack.sections.filter(({ table }) => isList(table) && !listed);
@@ -205,6 +215,7 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
     // What a section of text says is above already.
     .filter(({ table, paragraphs, comments }) => table !== undefined || paragraphs.length + comments.length > 0);
   const basis = sharedCoverage(sections, dataset.tables);
+  const scope = reportScope(dataset, locale);
   const { approval, correction, comments } = pack;
   return {
     ...(approval === undefined ? {} : { approval }),
@@ -213,9 +224,9 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
     completeness: pack.completeness,
     attention: pack.attention,
     judged: (dataset.judgements ?? []).length > 0,
-    tiles: tiles.slice(0, MAX_TILES),
-    moreTiles: tiles.slice(MAX_TILES),
-    ...(basis === undefined ? {} : { basis }),
+    tiles: shown,
+    moreTiles: tiles.filter((tile) => !shown.includes(tile)),
+    ...(basis === undefined && scope.length === 0 ? {} : { basis: [basis ?? [], scope].flat().join(' ') }),
     sections: attachCharts(sections, options).map((section) => ({
       ...section,
       covers: section.covers.filter((cover) => cover !== basis),

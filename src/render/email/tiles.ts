@@ -2,6 +2,7 @@ import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset, Status } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { type ChangeText, changeTexts } from '../figures/change-text.ts';
+import { byPlace, type FigurePlace } from '../figures/figure-identity.ts';
 import { formatTarget } from '../figures/format-value.ts';
 import { betterOf } from '../figures/judge.ts';
 import { statusText } from '../figures/status-text.ts';
@@ -30,6 +31,9 @@ export interface Tile {
   readonly section: string;
   /** Ids of its section and metric. */
   readonly source: { readonly section: string; readonly metric: string };
+  /** From `figureKey`. */
+  readonly key: string;
+  readonly place: FigurePlace;
 }
 
 /** Status and target of a headline figure. */
@@ -47,24 +51,25 @@ function judgedTexts(
 }
 
 /**
- * The headline figures: breached, on watch, then the others; unfiltered ones first. Duplicates (the same metric, range and filters in two sections) appear once.
- * Figures with the same name and scope get their section's title.
+ * The totals as headline figures, each once: those of the report's period and scope first; in them breached, on watch, then
+ * the others. Figures with the same name and scope get their section's title.
  */
 export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const { mail } = messagesFor(locale);
-  const unique = distinctFigures(dataset.tables.flatMap((table) => totalFigures(dataset, table, locale)));
-  const isFiltered = ({ table }: TotalFigure) => table.filters.length > 0;
-  const byFilter = [...unique.filter((figure) => !isFiltered(figure)), ...unique.filter(isFiltered)];
+  const unique = distinctFigures(
+    dataset.tables.flatMap((table) => totalFigures(dataset, table, locale)),
+    locale,
+  );
   const urgency = ({ judged }: TotalFigure) => (judged?.status === 'breached' ? 0 : judged?.status === 'watch' ? 1 : 2);
-  const ordered = byFilter.sort((one, other) => urgency(one) - urgency(other));
+  const ordered = unique.sort((one, other) => byPlace(one.place, other.place) || urgency(one) - urgency(other));
   const sections = distinguishingSections(ordered);
   const named = (label: string, about: readonly string[]) =>
     about.length === 0 ? label : mail.named(isolateBidi(label), about);
   return ordered.map((figure, index): Tile => {
-    const { table, view, scope, text, figures, judged } = figure;
+    const { table, view, scope, text, figures, comparisons, key, place, judged } = figure;
     const { name: metric, label } = view.source;
     const section = sections[index] ?? [];
-    const changes = changeTexts(view, figures, table.comparisons, betterOf(dataset, metric), { judged }, locale);
+    const changes = changeTexts(view, figures, comparisons, betterOf(dataset, metric), { judged }, locale);
     return {
       label: named(label, [...section, ...(scope === '' ? [] : [scope])]),
       name: named(label, section),
@@ -75,6 +80,8 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
       ...judgedTexts(figure, locale),
       section: table.title,
       source: { section: table.id, metric },
+      key,
+      place,
     };
   });
 }

@@ -21,8 +21,8 @@ export function currentJudgements(judgements: readonly Judgement[]): readonly Ju
 export function countStatuses(judgements: readonly Judgement[]): Readonly<Partial<Record<Status, number>>> {
   const counts: Partial<Record<Status, number>> = {};
   const figures = new Map(
-    currentJudgements(judgements).map(({ metric, bucket, group, figure, target, status }) => [
-      JSON.stringify([metric, bucket, group, figure, target]),
+    currentJudgements(judgements).map(({ metric, bucket, group, figure, target, status, key }) => [
+      JSON.stringify(key === undefined ? [metric, bucket, group, figure, target] : [key, figure]),
       status,
     ]),
   );

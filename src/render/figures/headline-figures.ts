@@ -3,14 +3,22 @@ import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.t
 import type { Column, Dataset, Judgement, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
-import { messagesFor } from '../../i18n/messages.ts';
+import { sameDays } from '../../plan/buckets.ts';
 import { unlikeness } from '../../plan/like-for-like.ts';
 import { currentJudgements } from './current-statuses.ts';
-import { formatBucket } from './format-date.ts';
+import {
+  areAmbiguous,
+  distinctBy,
+  figureKey,
+  figurePlace,
+  type RowPlace,
+  sharedFilters,
+  TOTALS,
+} from './figure-identity.ts';
 import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
-import { parseCivilDate, quantityCollector } from './quantity.ts';
+import { quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';
-import { boundariesOf } from './status-text.ts';
+import { boundariesOf, isTotal } from './status-text.ts';
 import { totalsOf } from './total-figures.ts';
 
 /**
@@ -33,67 +41,89 @@ function comparisonOf(table: Table, metric: string, calendar: FiscalCalendar): H
   return { kind, value: before?.values[metric] ?? null, days, unlike: !like };
 }
 
-/** The figure of a judgement of a row, named by its group and its bucket. */
-function rowScope(table: Table, { group, bucket }: Judgement, locale: string): string {
-  const column = table.columns.find(({ name }) => name === group?.dimension);
-  const value = column?.values?.find((each) => each.value === group?.value)?.label ?? group?.value ?? '';
-  const day = parseCivilDate(bucket);
-  return [
-    ...(column === undefined
-      ? []
-      : [messagesFor(locale).table.filterIs(isolateBidi(column.label), [isolateBidi(value)])]),
-    ...(day === undefined ? [] : [formatBucket(day, table.granularity ?? 'day', locale)]),
-  ].join('; ');
-}
-
 /**
- * The figures of a dataset that may become headlines: totals, single rows, and judged rows.
+ * The figures of a dataset that may become sentences: totals, single rows, and judged rows. Each once, with the comparisons
+ * and the status that any of its sections has.
  * @param calendar the organization's fiscal year: its months are whole months
  */
-export function headlineFigures(dataset: Dataset, locale: string, calendar: FiscalCalendar = {}): HeadlineFigure[] {
+export const headlineFigures = (dataset: Dataset, locale: string, calendar: FiscalCalendar = {}): HeadlineFigure[] =>
+  distinctFigures(dataset.tables.flatMap((table) => sectionFigures(dataset, table, locale, calendar)));
+
+/** The same of one section. */
+export function sectionFigures(
+  dataset: Dataset,
+  table: Table,
+  locale: string,
+  calendar: FiscalCalendar = {},
+): HeadlineFigure[] {
+  if (lacksCurrentCounts(table)) return [];
   const { targets = [], judgements = [] } = dataset;
-  const current = currentJudgements(judgements);
+  const current = currentJudgements(judgements.filter(({ section }) => section === table.id));
   const judgedOf = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
     const boundaries = boundariesOf(dataset, judgement);
     return judgement === undefined || boundaries === undefined
       ? {}
       : { judged: { status: judgement.status, ...boundaries, ...(judgement.soFar && { soFar: judgement.soFar }) } };
   };
-  return dataset.tables.flatMap((table): HeadlineFigure[] => {
-    if (lacksCurrentCounts(table)) return [];
-    const metrics = table.columns.filter(({ kind }) => kind === 'metric');
-    const scope = figureScope(dataset, table, locale);
-    const totals = totalsOf(table);
-    return metrics.flatMap((column): HeadlineFigure[] => {
+  const shared = sharedFilters(dataset.tables);
+  const totals = totalsOf(table);
+  return table.columns
+    .filter(({ kind }) => kind === 'metric')
+    .flatMap((column): HeadlineFigure[] => {
       const { name: metric, label, unit } = column;
-      const own = current.filter((each) => each.section === table.id && each.metric === metric);
-      const base = { section: table.id, metric, label, unit };
-      const figure = (value: number | null, comparison: HeadlineComparison | undefined, of: Judgement | undefined) => ({
-        ...base,
+      const own = current.filter((each) => each.metric === metric);
+      const figure = (
+        row: RowPlace,
+        value: number | null,
+        comparison: HeadlineComparison | undefined,
+        of: Judgement | undefined,
+      ): HeadlineFigure => ({
+        section: table.id,
+        title: table.title,
+        metric,
+        label,
+        unit,
+        key: figureKey(table, metric, row),
+        place: figurePlace(dataset, table, shared, row),
+        scope: figureScope(dataset, table, locale, row, shared),
         value,
         ...quantityOf(column, [value, comparison?.value, of === undefined ? null : targets[of.target]?.target]),
         ...judgedOf(of),
-        ...(comparison === undefined ? {} : { comparison }),
+        comparisons: comparison === undefined ? [] : [comparison],
       });
       const total = totals?.values[metric];
-      const ofTotals = own.find(({ bucket, group }) => bucket === null && group === null);
-      const rows = own.filter((each) => each !== ofTotals);
+      const ofTotals = own.find(isTotal);
       return [
         ...(totals === undefined
           ? []
           : [
-              {
-                ...figure(typeof total === 'number' ? total : null, comparisonOf(table, metric, calendar), ofTotals),
-                scope,
-              },
+              figure(TOTALS, typeof total === 'number' ? total : null, comparisonOf(table, metric, calendar), ofTotals),
             ]),
-        ...rows.map((of) => ({
-          ...figure(of.figure, undefined, of),
-          scope: [scope, rowScope(table, of, locale)].filter((text) => text !== '').join('; '),
-        })),
+        ...own.filter((each) => each !== ofTotals).map((of) => figure(of, of.figure, undefined, of)),
       ];
     });
+}
+
+/** Each figure once; where others have its name, it is named with its section as well. */
+function distinctFigures(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
+  const distinct = distinctBy(figures, (known, other) => {
+    const { judged } = known.judged === undefined ? other : known;
+    // Readings of one day may be compared with those of several other days.
+    const more = other.comparisons.filter(({ kind, days }) =>
+      known.comparisons.every((each) => each.kind !== kind || !sameDays(each.days, days)),
+    );
+    return {
+      ...known,
+      ...(judged === undefined ? {} : { judged }),
+      comparisons: [...known.comparisons, ...more],
+    };
   });
+  const ambiguous = areAmbiguous(distinct.map(({ label, scope }) => JSON.stringify([label, scope])));
+  return distinct.map((figure, index) =>
+    ambiguous[index] === true
+      ? { ...figure, scope: [isolateBidi(figure.title), figure.scope].filter((text) => text !== '').join('; ') }
+      : figure,
+  );
 }
 
 /** The quantity of the numbers of one sentence. */

@@ -4,6 +4,7 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import { MAX_HEADLINES } from '../../definitions/schema/targets.ts';
 import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
+import { byPlace, type FigurePlace } from './figure-identity.ts';
 import { type Boundaries, formatTarget } from './format-value.ts';
 import { changeOf, type Quantity } from './quantity.ts';
 import { type ShownFigures, showFigures } from './shown-change.ts';
@@ -19,18 +20,25 @@ export interface HeadlineComparison {
   readonly unlike: boolean;
 }
 
-/** A figure that may become a headline: totals, or a judged row. */
+/** A figure that may become a sentence: totals, or a judged row. */
 export interface HeadlineFigure {
+  /** The first section that shows it. */
   readonly section: string;
+  /** Of that section. */
+  readonly title: string;
+  /** From `figureKey`. */
+  readonly key: string;
+  readonly place: FigurePlace;
   readonly metric: string;
   readonly label: string;
-  /** What it is of, where that is not everything in the whole period; may be empty. */
+  /** What it is of, where that is not the report's scope in its period; may be empty. */
   readonly scope: string;
   readonly value: number | null;
   readonly unit: string | null;
   readonly quantity: Quantity;
   readonly judged?: ShownStatus & Boundaries;
-  readonly comparison?: HeadlineComparison;
+  /** The first one of each section that shows it. */
+  readonly comparisons: readonly HeadlineComparison[];
 }
 
 type TimeBefore = Parameters<Words['status']['change']>[3];
@@ -62,16 +70,19 @@ interface KnownChange {
   readonly days: NonNullable<HeadlineComparison['days']>;
 }
 
-function changeOfFigure({ value, comparison }: HeadlineFigure): KnownChange | undefined {
-  if (value === null || comparison === undefined || comparison.unlike) return undefined;
-  const { value: before, days, kind } = comparison;
-  if (before === null || days === null) return undefined;
-  const relative = value === before ? 0 : Math.abs(value - before) / Math.abs(before);
-  return { before, relative, kind, days };
-}
+const changesOf = ({ value, comparisons }: HeadlineFigure): KnownChange[] =>
+  comparisons.flatMap(({ value: before, days, kind, unlike }) => {
+    if (value === null || unlike || before === null || days === null) return [];
+    const relative = value === before ? 0 : Math.abs(value - before) / Math.abs(before);
+    return [{ before, relative, kind, days }];
+  });
 
-const shownOf = ({ value, unit, quantity, judged, comparison }: HeadlineFigure, locale: string): ShownFigures =>
-  showFigures({ value, compared: [comparison?.value ?? null], quantity, unit, judged }, locale);
+/** The largest of its changes; 0 without one. */
+const relativeChange = (figure: HeadlineFigure): number =>
+  Math.max(0, ...changesOf(figure).map(({ relative }) => relative));
+
+const shownOf = ({ value, unit, quantity, judged, comparisons }: HeadlineFigure, locale: string): ShownFigures =>
+  showFigures({ value, compared: comparisons.map((each) => each.value), quantity, unit, judged }, locale);
 
 /** Undefined where the shown figures have no difference of a known size. */
 function changeText(
@@ -96,52 +107,59 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
   if (value === null) return undefined;
   const words = messagesFor(locale);
   const name = scope === '' ? isolateBidi(label) : words.mail.named(isolateBidi(label), [scope]);
-  const change = changeOfFigure(figure);
+  const changes = [
+    ...new Set(changesOf(figure).flatMap((change) => changeText({ ...figure, value }, change, locale) ?? [])),
+  ];
   const parts = [
     shownOf(figure, locale).text,
     ...(judged === undefined
       ? []
       : [words.status.judged(formatTarget(judged.target, quantity, locale, [value]), statusWord(judged, words))]),
   ];
-  return words.status.headline(
-    name,
-    parts,
-    change === undefined ? undefined : changeText({ ...figure, value }, change, locale),
-  );
+  return words.status.headline(name, parts, changes.length === 0 ? undefined : changes.join(', '));
 }
 
 const SEVERITY = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const satisfies Record<Status, number>;
 const severityOf = ({ judged }: HeadlineFigure): number => (judged === undefined ? 2 : SEVERITY[judged.status]);
 
-/** Breached, watch, then the largest relative change; otherwise in the order of the sections. */
+/**
+ * Those of the report's period and scope first; in them breached, watch, then the largest relative change; otherwise in the
+ * order of the sections.
+ */
 export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
-  const changes = new Map(figures.map((figure) => [figure, changeOfFigure(figure)?.relative ?? 0]));
+  const changes = new Map(figures.map((figure) => [figure, relativeChange(figure)]));
   const relative = (figure: HeadlineFigure): number => changes.get(figure) ?? 0;
   return [...figures].sort((a, b) => {
-    const severity = severityOf(a) - severityOf(b);
-    if (severity !== 0 || severityOf(a) < 2) return severity;
+    const first = byPlace(a.place, b.place) || severityOf(a) - severityOf(b);
+    if (first !== 0 || severityOf(a) < 2) return first;
     const [x, y] = [relative(a), relative(b)];
     return x === y ? 0 : y > x ? 1 : -1;
   });
 }
 
-/** A figure that needs no request for it: breached, on watch, or with a change of a known size. */
+/** A figure that needs no request for it: breached, on watch, or its own with a change of a known size. */
 export const isNews = (figure: HeadlineFigure): boolean => {
-  const relative = changeOfFigure(figure)?.relative ?? 0;
-  return severityOf(figure) < 2 || (relative > 0 && Number.isFinite(relative));
+  const relative = relativeChange(figure);
+  if (severityOf(figure) < 2) return true;
+  return figure.place === 'own' && relative > 0 && Number.isFinite(relative);
 };
 
+/** Whether a figure may be a headline. Fewer days than the report's period say nothing about it. */
+export const mayBeHeadline = ({ place, value }: Pick<HeadlineFigure, 'place' | 'value'>): boolean =>
+  place !== 'shorter' && value !== null;
+
 /**
- * At most five sentences, the most important first. Every one states a figure with its target or comparison. The same
- * sentence of several sections appears once. Pure.
- * @param wanted metrics to write about, in this order; undefined: those with news
+ * At most five sentences, the most important first. Every one states a figure with its target or comparison. Pure.
+ * @param figures each once, as `headlineFigures` has them
+ * @param wanted metrics to write about, in this order: each from the report's period and scope where it is there; undefined:
+ * those with news
  */
 export function buildHeadlines(
   figures: readonly HeadlineFigure[],
   wanted: readonly string[] | undefined,
   locale: string,
 ): readonly string[] {
-  const ordered = byImportance(figures.filter(({ value }) => value !== null));
+  const ordered = byImportance(figures.filter(mayBeHeadline));
   const chosen =
     wanted === undefined
       ? ordered.filter(isNews)

@@ -14,6 +14,7 @@ import type { Column, Dataset, GroupKey, Judgement, Status, Table, TargetRecord 
 import type { TableNote } from '../../fetch/notes.ts';
 import { firstRows, iterateRows, wrongFigures } from '../../fetch/rows.ts';
 import { lastDayOfBucket } from '../../plan/buckets.ts';
+import { figureKey } from './figure-identity.ts';
 import { isWholePeriod } from './whole-period.ts';
 
 export interface JudgeContext {
@@ -254,8 +255,12 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
       const column = columns.get(target.metric);
       return column === undefined ? [] : toRecord(target, column, wrong.has(target.metric));
     }),
-    judgements: judged.flatMap(({ judgements }) =>
-      judgements.map((judgement) => ({ ...judgement, target: inOrder.indexOf(judgement.target) })),
+    judgements: judged.flatMap(({ judgements }, index) =>
+      judgements.map((judgement) => {
+        const table = dataset.tables[index];
+        const key = table && figureKey(table, judgement.metric, judgement);
+        return { ...judgement, target: inOrder.indexOf(judgement.target), key };
+      }),
     ),
   };
 }

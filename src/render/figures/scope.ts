@@ -2,8 +2,11 @@ import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
+import { sameDays } from '../../plan/buckets.ts';
 import { describeFilters } from '../table-notes.ts';
-import { formatDateRange } from './format-date.ts';
+import { figureDays, ownFilters, type RowPlace, sharedFilters, TOTALS } from './figure-identity.ts';
+import { formatBucket, formatDateRange } from './format-date.ts';
+import { parseCivilDate } from './quantity.ts';
 
 /** Filter values that a scope names; of more it gives the number only. */
 const MAX_FILTER_VALUES = 3;
@@ -17,18 +20,45 @@ function filterText(filter: FilterDescription, locale: string): string {
   return text(isolateBidi(filter.label), values.length);
 }
 
+function groupText({ columns }: Table, group: NonNullable<RowPlace['group']>, locale: string): string[] {
+  const column = columns.find(({ name }) => name === group.dimension);
+  if (column === undefined) return [];
+  const value = column.values?.find((each) => each.value === group.value)?.label ?? group.value;
+  return [messagesFor(locale).table.filterIs(isolateBidi(column.label), [isolateBidi(value)])];
+}
+
 /**
- * What a table's totals are of, where that is not everything in the whole period: `Risk is Severe; so far`. May be empty.
+ * What a figure of a table is of, where that is not the report's scope in its period: `Risk is Severe; so far`. May be empty.
+ * @param row a row's; absent: the totals
+ * @param shared the filters that need no mention: those of all sections when absent
  */
-export function figureScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
+export function figureScope(
+  { period, tables }: Pick<Dataset, 'period' | 'tables'>,
+  table: Table,
+  locale: string,
+  row: RowPlace = TOTALS,
+  shared: ReadonlySet<string> = sharedFilters(tables),
+): string {
   const { mail } = messagesFor(locale);
-  const { range, asOf } = table;
-  const otherRange = range !== null && (range.from !== period.from || range.to !== period.to);
+  const { range, asOf, readings, running } = table;
+  const { bucket, group } = row;
+  const isOther = range !== null && !sameDays(figureDays(table, row), period);
+  const day = parseCivilDate(bucket);
+  const days =
+    !isOther || range === null
+      ? []
+      : [day === undefined ? formatDateRange(range, locale) : formatBucket(day, table.granularity ?? 'day', locale)];
+  const readAt =
+    day === undefined
+      ? asOf
+      : (readings?.find((each) => each.bucket === bucket && each.comparison === null)?.asOf ?? null);
   return [
-    ...table.filters.map((filter) => filterText(filter, locale)),
-    ...(otherRange ? [formatDateRange(range, locale)] : []),
+    ...ownFilters(table, shared, group).map((filter) => filterText(filter, locale)),
+    ...(group === null ? [] : groupText(table, group, locale)),
+    ...days,
     ...(table.current ? [mail.now(asOf, period.timezone)] : []),
-    ...(table.readings === undefined || asOf === null ? [] : [mail.read(asOf, period.timezone)]),
-    ...(table.running ? [mail.soFar] : []),
+    ...(readings === undefined || readAt === null ? [] : [mail.read(readAt, period.timezone)]),
+    // Judged buckets have ended.
+    ...(running && day === undefined ? [mail.soFar] : []),
   ].join('; ');
 }

@@ -1,9 +1,18 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import type { Dataset, Table } from '../../fetch/dataset.ts';
+import type { Dataset, Table, TableComparison } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { type Figures, shownFigures } from './change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from './columns.ts';
+import {
+  areAmbiguous,
+  distinctBy,
+  type FigurePlace,
+  figureKey,
+  figurePlace,
+  sharedFilters,
+  TOTALS,
+} from './figure-identity.ts';
 import type { Boundaries } from './format-value.ts';
 import { figureScope } from './scope.ts';
 import { boundariesOf, type ShownStatus, totalJudgement } from './status-text.ts';
@@ -17,6 +26,11 @@ export interface TotalFigure {
   readonly table: Table;
   readonly view: ViewColumn;
   readonly figures: Figures;
+  /** Those of `table`; of a figure in several sections also those of the others. */
+  readonly comparisons: readonly TableComparison[];
+  /** From `figureKey`. */
+  readonly key: string;
+  readonly place: FigurePlace;
   /** From `figureScope`; may be empty. */
   readonly scope: string;
   readonly value: number | null;
@@ -33,6 +47,7 @@ export function totalFigure(
   figures: Figures,
   view: ViewColumn,
   locale: string,
+  shared: ReadonlySet<string> = sharedFilters(dataset.tables),
 ): TotalFigure {
   const found = figures.values[view.source.name];
   const value = typeof found === 'number' ? found : null;
@@ -46,7 +61,10 @@ export function totalFigure(
     table,
     view,
     figures,
-    scope: figureScope(dataset, table, locale),
+    comparisons: table.comparisons,
+    key: figureKey(table, view.source.name),
+    place: figurePlace(dataset, table, shared),
+    scope: figureScope(dataset, table, locale, TOTALS, shared),
     value,
     text: shownFigures(view, figures, { judged }, locale).text,
     ...(judged === undefined ? {} : { judged }),
@@ -65,29 +83,29 @@ export function totalFigures(
 ): TotalFigure[] {
   const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
   if (figures === undefined) return [];
-  return valueColumns(columns).map((view) => totalFigure(dataset, table, figures, view, locale));
+  const shared = sharedFilters(dataset.tables);
+  return valueColumns(columns).map((view) => totalFigure(dataset, table, figures, view, locale, shared));
 }
 
-/** Equal for the same figure in several sections. */
-const keyOf = ({ table: { current, range, filters }, view, value, judged }: TotalFigure): string =>
-  JSON.stringify([current, range, filters, view.source.name, value, judged]);
-
-/** Each figure once: of one in several sections that with the most comparisons, in place of the first. */
-export function distinctFigures(figures: readonly TotalFigure[]): TotalFigure[] {
-  const richest = new Map<string, TotalFigure>();
-  for (const figure of figures) {
-    const key = keyOf(figure);
-    const known = richest.get(key);
-    if (known === undefined || figure.table.comparisons.length > known.table.comparisons.length)
-      richest.set(key, figure);
-  }
-  return [...richest.values()];
-}
+/** Each figure once: of the section with the most comparisons, with the comparisons and the status of all. */
+export const distinctFigures = (all: readonly TotalFigure[], locale: string): TotalFigure[] =>
+  distinctBy(all, (known, other) => {
+    const [base, rest] = other.comparisons.length > known.comparisons.length ? [other, known] : [known, other];
+    const more = rest.comparisons.filter(({ kind }) => base.comparisons.every((each) => each.kind !== kind));
+    const { judged = rest.judged } = base;
+    if (more.length === 0 && judged === base.judged) return base;
+    const figures = { ...base.figures, compare: { ...rest.figures.compare, ...base.figures.compare } };
+    return {
+      ...base,
+      comparisons: [...base.comparisons, ...more],
+      figures,
+      text: shownFigures(base.view, figures, { judged }, locale).text,
+      ...(judged === undefined ? {} : { judged }),
+    };
+  });
 
 /** The titles of the sections of figures that share label and scope with another one; one list per figure, else empty. */
 export function distinguishingSections(figures: readonly TotalFigure[]): (readonly string[])[] {
-  const nameOf = ({ view, scope }: TotalFigure) => JSON.stringify([view.source.label, scope]);
-  const occurrences = new Map<string, number>();
-  for (const figure of figures) occurrences.set(nameOf(figure), (occurrences.get(nameOf(figure)) ?? 0) + 1);
-  return figures.map((figure) => ((occurrences.get(nameOf(figure)) ?? 0) > 1 ? [isolateBidi(figure.table.title)] : []));
+  const ambiguous = areAmbiguous(figures.map(({ view, scope }) => JSON.stringify([view.source.label, scope])));
+  return figures.map(({ table }, index) => (ambiguous[index] === true ? [isolateBidi(table.title)] : []));
 }

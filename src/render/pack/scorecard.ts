@@ -3,8 +3,10 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { MetricGroup, Table } from '../../fetch/dataset.ts';
 import { judgedChange } from '../figures/change-text.ts';
 import { valueColumns } from '../figures/columns.ts';
+import { TOTALS } from '../figures/figure-identity.ts';
 import { formatTarget, unitLabel } from '../figures/format-value.ts';
 import { changeIn, type Quantity } from '../figures/quantity.ts';
+import { figureScope } from '../figures/scope.ts';
 import { packStatus } from '../figures/status-text.ts';
 import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
 import type { ComparedFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
@@ -60,7 +62,7 @@ function scorecardRow(
   about: { readonly section: readonly string[]; readonly scope: string },
   context: PackContext,
 ): ScorecardRow {
-  const { table, view, figures, value, text, judged } = figure;
+  const { table, view, figures, value, text, judged, comparisons: own } = figure;
   const { source, quantity } = view;
   const { words, locale } = context;
   const name = isolateBidi(source.label);
@@ -74,7 +76,7 @@ function scorecardRow(
     unit: unitLabel(quantity, words) ?? '',
     figure: { value, quantity, text },
     compared: comparisons.map((kind) =>
-      table.comparisons.some((each) => each.kind === kind) ? comparedFigure(figure, kind, context) : undefined,
+      own.some((each) => each.kind === kind) ? comparedFigure(figure, kind, context) : undefined,
     ),
     ...(toDate === undefined || table.toDate?.unit !== toDate
       ? {}
@@ -127,10 +129,13 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
   const figures = filled.flatMap((group) => group.figures);
   const tables = [...new Set(figures.map(({ table }) => table))];
   const shared: SharedColumns = {
-    comparisons: [...new Set(tables.flatMap(({ comparisons }) => comparisons.map(({ kind }) => kind)))],
+    comparisons: [...new Set(figures.flatMap((figure) => figure.comparisons.map(({ kind }) => kind)))],
     toDate: tables.find(({ toDate }) => toDate !== undefined)?.toDate?.unit,
   };
-  const scopes = new Set(figures.map(({ scope }) => scope));
+  // A scorecard may stand far from its section's facts: it names filters that all sections share as well.
+  const scopeOf = ({ table }: TotalFigure): string =>
+    figureScope(context.dataset, table, context.locale, TOTALS, new Set());
+  const scopes = new Set(figures.map(scopeOf));
   const [firstScope = ''] = scopes;
   const scope = scopes.size === 1 ? firstScope : '';
   const sections = distinguishingSections(figures);
@@ -144,7 +149,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
         {
           // A metric in two groups of one section is the same figure.
           section: tables.length > 1 ? (sectionOf.get(figure) ?? []) : [],
-          scope: scope === '' ? figure.scope : '',
+          scope: scope === '' ? scopeOf(figure) : '',
         },
         context,
       ),

@@ -1,5 +1,5 @@
-import { headlineFigures } from '../figures/headline-figures.ts';
-import { buildHeadlines, type HeadlineFigure, headlineText } from '../figures/headlines.ts';
+import { headlineFigures, sectionFigures } from '../figures/headline-figures.ts';
+import { buildHeadlines, byImportance, type HeadlineFigure, headlineText } from '../figures/headlines.ts';
 import type { Attention } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -11,27 +11,26 @@ export interface PackSentences {
 }
 
 function attentionTo(figures: readonly HeadlineFigure[], locale: string): Attention[] {
-  const found = new Map<string, Attention>();
-  for (const wanted of ['breached', 'watch'] as const) {
-    for (const figure of figures) {
-      const text = figure.judged?.status === wanted ? headlineText(figure, locale) : undefined;
-      // The same sentence of several sections is about the same figure.
-      if (text === undefined || found.has(text)) continue;
-      found.set(text, { status: wanted, section: figure.section, metric: figure.metric, text });
-    }
-  }
-  return [...found.values()];
+  const ordered = byImportance(figures);
+  return (['breached', 'watch'] as const).flatMap((status) =>
+    ordered.flatMap((figure) => {
+      const text = figure.judged?.status === status ? headlineText(figure, locale) : undefined;
+      return text === undefined ? [] : [{ status, section: figure.section, metric: figure.metric, text }];
+    }),
+  );
 }
 
 /** A takeaway is the most important sentence of a section; of the metrics that headlines are wanted of, if some are. */
 export function packSentences({ dataset, locale, calendar }: PackContext): PackSentences {
-  const figures = headlineFigures(dataset, locale, calendar);
   const takeaways = new Map<string, string>();
   // A dataset without headlines has no sentences.
-  for (const { id } of dataset.headlines === undefined ? [] : dataset.tables) {
-    const own = figures.filter(({ section }) => section === id);
+  for (const table of dataset.headlines === undefined ? [] : dataset.tables) {
+    const own = sectionFigures(dataset, table, locale, calendar).map((figure) => ({
+      ...figure,
+      place: 'own' as const,
+    }));
     const [first] = buildHeadlines(own, dataset.headlineMetrics, locale);
-    if (first !== undefined) takeaways.set(id, first);
+    if (first !== undefined) takeaways.set(table.id, first);
   }
-  return { attention: attentionTo(figures, locale), takeaways };
+  return { attention: attentionTo(headlineFigures(dataset, locale, calendar), locale), takeaways };
 }

@@ -1,3 +1,4 @@
+import { ownFilters, sharedFilters } from '../figures/figure-identity.ts';
 import { distinctFigures, type TotalFigure, totalFigures } from '../figures/total-figures.ts';
 import type { Pack, PackSection, PackText } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
@@ -8,10 +9,10 @@ const MAX_SUMMARY_METRICS = 8;
 /** Characters of texts on the first page, which has to stay one page. */
 const MAX_REMARKS = 1_000;
 
-/** The figure of a metric for the summary: unfiltered and of the whole period where there is such a one. */
+/** The figure of a metric for the summary: of the report's period and scope where there is such a one. */
 const bestFigure = (figures: readonly TotalFigure[], metric: string): TotalFigure | undefined => {
   const own = figures.filter(({ view }) => view.source.name === metric);
-  return own.find(({ scope }) => scope === '') ?? own.find(({ table }) => table.filters.length === 0) ?? own[0];
+  return own.find(({ scope }) => scope === '') ?? own.find(({ place }) => place === 'own') ?? own[0];
 };
 
 /**
@@ -23,10 +24,14 @@ export function buildSummary(context: PackContext): Pack['summary'] {
   const { tables, headlineMetrics } = dataset;
   const section = tables.find(({ layout, print }) => layout?.kind === 'scorecard' && print !== false);
   if (section !== undefined) return { of: section.id, scorecard: sectionScorecard(section, context) };
-  const all = distinctFigures(tables.flatMap((table) => totalFigures(dataset, table, locale, columnsOf(table))));
+  const all = distinctFigures(
+    tables.flatMap((table) => totalFigures(dataset, table, locale, columnsOf(table))),
+    locale,
+  );
+  const shared = sharedFilters(tables);
   const candidates =
     headlineMetrics === undefined
-      ? all.filter(({ table }) => table.filters.length === 0 && table.print !== false)
+      ? all.filter(({ table }) => ownFilters(table, shared).length === 0 && table.print !== false)
       : all;
   const metrics =
     headlineMetrics ?? [...new Set(candidates.map(({ view }) => view.source.name))].slice(0, MAX_SUMMARY_METRICS);

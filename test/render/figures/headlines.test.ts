@@ -10,6 +10,10 @@ import { dataset, onboarding, ratioColumn, row, table, typeColumn, workload } fr
 const WEEK_BEFORE = { from: '2026-11-02', to: '2026-11-08' };
 const figure = (more: Partial<HeadlineFigure> = {}): HeadlineFigure => ({
   section: 'kpis',
+  title: 'KPIs',
+  key: '',
+  place: 'own',
+  comparisons: [],
   metric: 'reviews.overdue',
   label: 'Reviews overdue',
   scope: '',
@@ -18,7 +22,7 @@ const figure = (more: Partial<HeadlineFigure> = {}): HeadlineFigure => ({
   quantity: { kind: 'count' },
   ...more,
 });
-const against = (value: number | null, more: Partial<NonNullable<HeadlineFigure['comparison']>> = {}) =>
+const against = (value: number | null, more: Partial<HeadlineFigure['comparisons'][number]> = {}) =>
   ({ kind: 'previous_period', value, days: WEEK_BEFORE, unlike: false, ...more }) as const;
 const BREACHED = { status: 'breached', target: 0 } as const;
 const ratio = { unit: 'ratio', quantity: { kind: 'ratio' }, label: 'Approval rate' } as const;
@@ -27,39 +31,39 @@ const duration = { unit: 'seconds', quantity: { kind: 'duration', scale: 'days' 
 describe('a headline', () => {
   test.each<[Partial<HeadlineFigure>, string, string]>([
     [
-      { judged: BREACHED, comparison: against(54) },
+      { judged: BREACHED, comparisons: [against(54)] },
       'Reviews overdue: 62, target 0, breached (8 more than the week before)',
       'Reviews overdue: 62, Ziel 0, verfehlt (8 mehr als in der Vorwoche)',
     ],
     [
-      { comparison: against(70) },
+      { comparisons: [against(70)] },
       'Reviews overdue: 62 (8 fewer than the week before)',
       'Reviews overdue: 62 (8 weniger als in der Vorwoche)',
     ],
     [
-      { comparison: against(62) },
+      { comparisons: [against(62)] },
       'Reviews overdue: 62 (the same as the week before)',
       'Reviews overdue: 62 (wie in der Vorwoche)',
     ],
     [
-      { comparison: against(0) },
+      { comparisons: [against(0)] },
       'Reviews overdue: 62 (62 more than the week before)',
       'Reviews overdue: 62 (62 mehr als in der Vorwoche)',
     ],
-    [{ comparison: against(null) }, 'Reviews overdue: 62', 'Reviews overdue: 62'],
-    [{ comparison: against(54, { unlike: true }) }, 'Reviews overdue: 62', 'Reviews overdue: 62'],
+    [{ comparisons: [against(null)] }, 'Reviews overdue: 62', 'Reviews overdue: 62'],
+    [{ comparisons: [against(54, { unlike: true })] }, 'Reviews overdue: 62', 'Reviews overdue: 62'],
     [
-      { ...ratio, value: 0.86, judged: { status: 'watch', target: 0.9 }, comparison: against(0.8) },
+      { ...ratio, value: 0.86, judged: { status: 'watch', target: 0.9 }, comparisons: [against(0.8)] },
       'Approval rate: 86.0%, target 90.0%, watch (6.0 pp higher than the week before)',
       'Approval rate: 86,0 %, Ziel 90,0 %, beobachten (6,0 PP höher als in der Vorwoche)',
     ],
     [
-      { ...duration, value: 90_000, judged: { status: 'breached', target: 86_400 }, comparison: against(97_200) },
+      { ...duration, value: 90_000, judged: { status: 'breached', target: 86_400 }, comparisons: [against(97_200)] },
       'Time to decision: 1.04 days, target 1.0 days, breached (0.09 days shorter than the week before)',
       'Time to decision: 1,04 Tage, Ziel 1,0 Tage, verfehlt (0,09 Tage kürzer als in der Vorwoche)',
     ],
     [
-      { scope: 'Risk is High', comparison: against(54, { kind: 'previous_year' }) },
+      { scope: 'Risk is High', comparisons: [against(54, { kind: 'previous_year' })] },
       'Reviews overdue (Risk is High): 62 (8 more than a year before)',
       'Reviews overdue (Risk is High): 62 (8 mehr als ein Jahr zuvor)',
     ],
@@ -77,7 +81,7 @@ describe('a headline', () => {
     ['2026-11-08', '2026-11-08', 'the day before'],
     ['2026-11-01', '2026-11-14', 'the 14 days before'],
   ])('names %s to %s %s', (from, to, name) => {
-    expect(headlineText(figure({ comparison: against(54, { days: { from, to } }) }), 'en-GB')).toContain(
+    expect(headlineText(figure({ comparisons: [against(54, { days: { from, to } })] }), 'en-GB')).toContain(
       `than ${name})`,
     );
   });
@@ -90,14 +94,14 @@ describe('a headline', () => {
 describe('the headlines', () => {
   const named = (metric: string, more: Partial<HeadlineFigure>) => figure({ metric, label: metric, ...more });
   const FIGURES = [
-    named('small', { comparison: against(60) }),
-    named('large', { comparison: against(20) }),
-    named('same', { comparison: against(62) }),
+    named('small', { comparisons: [against(60)] }),
+    named('large', { comparisons: [against(20)] }),
+    named('same', { comparisons: [against(62)] }),
     named('plain', {}),
     named('watched', { judged: { status: 'watch', target: 1 } }),
     named('missed', { judged: BREACHED }),
     named('fine', { judged: { status: 'on_target', target: 99 } }),
-    named('unlike', { comparison: against(1, { unlike: true }) }),
+    named('unlike', { comparisons: [against(1, { unlike: true })] }),
   ];
   const names = (wanted?: readonly string[]) =>
     buildHeadlines(FIGURES, wanted, 'en-GB').map((text) => text.replace(/:.*/, ''));
@@ -125,7 +129,7 @@ describe('the headlines', () => {
             named(metric, {
               value,
               ...(target === null ? {} : { judged: { status: value === target ? 'on_target' : 'breached', target } }),
-              comparison: against(was, { unlike }),
+              comparisons: [against(was, { unlike })],
             }),
           ),
           undefined,
@@ -185,10 +189,10 @@ describe('read from a dataset', () => {
       ]),
     ).toEqual([
       'Open alerts (now, 16 November 2026 at 07:59): 37, target 0, breached',
-      'Approval rate (Profile type is Entity (KYB)): 50.0%, target 90.0%, watch',
       'Time to decision (median): 5.3 hours (1.1 hours longer than the week before)',
       'Profiles created: 6,390 (100 more than the week before)',
       'Approval rate: 83.6% (0.6 pp higher than the week before)',
+      'Approval rate (Profile type is Entity (KYB)): 50.0%, target 90.0%, watch',
     ]);
   });
 

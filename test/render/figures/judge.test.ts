@@ -92,7 +92,16 @@ test('the target of the period judges, and is frozen with its numbers in the raw
     },
   ]);
   expect(judged.judgements).toEqual([
-    { section: 'kpis', metric: RATE, bucket: null, group: null, figure: 0.86, status: 'watch', target: 0 },
+    {
+      section: 'kpis',
+      metric: RATE,
+      bucket: null,
+      group: null,
+      figure: 0.86,
+      status: 'watch',
+      target: 0,
+      key: `${RATE}/2026-11-09/2026-11-15`,
+    },
   ]);
 });
 

@@ -13,6 +13,7 @@ import {
 } from './checked.ts';
 import type { Compared } from './days.ts';
 import { changeIn, type ExpectedSection, type Figure } from './expected.ts';
+import { mayBeTile, totalKey } from './headlines.ts';
 import type { Judged } from './judged.ts';
 import { shows } from './shown.ts';
 
@@ -76,7 +77,7 @@ function expectJudged(
 /** The headline figures and the tables of an e-mail, as its plain text shows them. */
 export function checkEmail(
   text: string,
-  { sections, judged }: PackToCheck,
+  { period, sections, judged }: PackToCheck,
   headlines: readonly string[],
   checked: Checked,
   units: UnitsShown,
@@ -162,28 +163,41 @@ export function checkEmail(
       }
     }
   }
-  checkTiles(lines, sections, judged, checked);
+  checkTiles(lines, { period, sections, judged }, checked);
 }
 
-/** A tile is of one section's totals; one of several with its name. */
+/** A tile is of one section's totals, with the comparisons of all sections that show them. */
 function checkTiles(
   lines: readonly string[],
-  sections: readonly ExpectedSection[],
-  judged: readonly Judged[],
+  { period, sections, judged }: Pick<PackToCheck, 'period' | 'sections' | 'judged'>,
   checked: Checked,
 ): void {
   const start = lines.indexOf('HEADLINE');
   const end = lines.indexOf('', start + 1);
   const tiles = start < 0 ? [] : lines.slice(start + 1, end).map((line) => line.trim());
-  const all = sections.flatMap((section) => {
+  const each = sections.flatMap((section) => {
     const single = section.dimensions.length === 0 && section.granularity === undefined;
     const figures = section.total ?? (single ? section.rows[0]?.figures : undefined);
     return figures === undefined
       ? []
       : section.metrics.map(({ id, label, unit }) => ({ section, figure: figureOf(figures, id), id, label, unit }));
   });
-  expect(tiles.length > 0).toBe(all.length > 0);
-  for (const tile of tiles.filter((line) => !/^\d+ more /.test(line))) {
+  const all = each
+    .filter(({ section }) => mayBeTile(section, period))
+    .map((one) => {
+      const keyOf = ({ section, id, figure }: typeof one): string => totalKey(section, id, figure.now);
+      const [first = one, ...others] = each
+        .filter((other) => keyOf(other) === keyOf(one))
+        .sort((a, b) => b.section.kinds.length - a.section.kinds.length);
+      const kinds = [...new Set([first, ...others].flatMap(({ section }) => section.kinds))];
+      const known = Object.assign({}, ...others.map(({ figure }) => figure.others), first.figure.others);
+      return { ...first, section: { ...first.section, kinds }, figure: { ...first.figure, others: known } };
+    });
+  const shown = tiles.filter((line) => !/^\d+ more /.test(line));
+  expect(shown.length > 0).toBe(all.length > 0);
+  const names = shown.map((line) => line.replace(/: .*$/, ''));
+  expect(new Set(names).size, names.join('; ')).toBe(names.length);
+  for (const tile of shown) {
     const faults = all
       .filter(({ label }) => tile.startsWith(`${label}:`) || tile.startsWith(`${label} (`))
       .map(({ section, figure, id, label, unit }) => {

@@ -36,6 +36,7 @@ const manifestSchema = z.object({
         status: z.enum(['on_target', 'watch', 'breached', 'undefined']),
         soFar: z.literal(true).optional(),
         target: z.int().nonnegative(),
+        key: z.string(),
       }),
     )
     .default([]),
@@ -98,7 +99,7 @@ export function checkManifest(text: string, { sections, judged, targets }: PackT
   const keyOf = (one: { section: string; metric: string; bucket: string | null; group: unknown }): string =>
     JSON.stringify([one.section, one.metric, one.bucket, one.group]);
   const found = manifest.judgements
-    .map(({ target, ...one }) => ({ ...one, target: manifest.targets[target] }))
+    .map(({ target, key: _, ...one }) => ({ ...one, target: manifest.targets[target] }))
     .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const expected = judged
     .map(({ target, group: value, ...one }) => ({

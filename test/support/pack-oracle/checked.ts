@@ -1,4 +1,4 @@
-import type { Compared } from './days.ts';
+import type { Compared, Days } from './days.ts';
 import type { ExpectedRow, ExpectedSection, Figure } from './expected.ts';
 import type { GivenTarget, Judged, Verdict } from './judged.ts';
 import { factorOf } from './shown.ts';
@@ -90,6 +90,8 @@ export function noteUnitIn(text: string, units: UnitsShown, metric: string, unit
 
 /** What was given to a report, and what its pack has to show. */
 export interface PackToCheck {
+  /** The report's. */
+  readonly period: Days;
   readonly sections: readonly ExpectedSection[];
   readonly judged: readonly Judged[];
   readonly targets: readonly GivenTarget[];

@@ -1,5 +1,5 @@
-import { type Compared, type Days, dayAt, isOne } from './days.ts';
-import { type ExpectedSection, type Figure, type Frame, isProvisional } from './expected.ts';
+import { type Days, dayAt, isOne } from './days.ts';
+import { type ExpectedSection, type Frame, isProvisional } from './expected.ts';
 
 // Statuses and headlines, written from the contract alone: nothing of src/ is used here.
 
@@ -54,7 +54,7 @@ interface Candidate {
   readonly days: Days | undefined;
 }
 
-const endOf = (bucket: string, granularity: string): string => {
+export const endOf = (bucket: string, granularity: string): string => {
   const start = new Date(`${bucket}T00:00:00Z`);
   if (granularity === 'week') start.setUTCDate(start.getUTCDate() + 6);
   if (granularity === 'month') start.setUTCMonth(start.getUTCMonth() + 1, 0);
@@ -128,90 +128,5 @@ export function judge(sections: readonly ExpectedSection[], given: readonly Give
       }
       return [...judged.values()];
     }),
-  );
-}
-
-/** What a headline has to say. */
-export interface Said {
-  readonly metric: string;
-  readonly label: string;
-  readonly value: number;
-  readonly unit: string | null;
-  readonly judged: { readonly target: number; readonly status: Verdict; readonly soFar: true | undefined } | undefined;
-  readonly change: { readonly before: number; readonly kind: Compared } | undefined;
-  /** What it is about: equal for the same sentence of two sections. */
-  readonly about: string;
-}
-
-function changeOf(section: ExpectedSection, figure: Figure): Said['change'] {
-  const [kind] = section.kinds;
-  if (kind === undefined || figure.provisional) return undefined;
-  const other = figure.others[kind];
-  if (other === undefined || other.value === null || !other.comparable || !other.like) return undefined;
-  return { before: other.value, kind };
-}
-
-/** The headlines in their order; more than five are cut by the caller. */
-export function headlinesOf(
-  sections: readonly ExpectedSection[],
-  judged: readonly Judged[],
-  wanted: readonly string[] | undefined,
-): Said[] {
-  const all = sections.flatMap((section) =>
-    section.metrics.flatMap(({ id, label, unit }): Said[] => {
-      const own = judged.filter((one) => one.section === section.id && one.metric === id);
-      const ofTotal = own.find(({ bucket, group }) => bucket === null && group === null);
-      const single = section.dimensions.length === 0 && section.granularity === undefined;
-      const figures = section.total ?? (single ? section.rows[0]?.figures : undefined);
-      const base = { metric: id, label, unit };
-      const about = JSON.stringify([section.range, section.filters, section.over]);
-      const said = (one: Judged | undefined): Said['judged'] =>
-        one === undefined ? undefined : { target: one.target.target, status: one.status, soFar: one.soFar };
-      const figure = figures?.[id];
-      const total: Said[] =
-        figure === undefined || figure.now === null
-          ? []
-          : [{ ...base, value: figure.now, judged: said(ofTotal), change: changeOf(section, figure), about }];
-      // Of a series only the last bucket is the present, and none where the total says it.
-      const rows = own.filter((one) => {
-        if (one === ofTotal || one.figure === null) return false;
-        if (one.bucket === null) return true;
-        const series = own.filter(({ group }) => group === one.group);
-        return (
-          !series.some(({ bucket }) => bucket === null) &&
-          series.every(({ bucket }) => (bucket ?? '') <= (one.bucket ?? ''))
-        );
-      });
-      return [
-        ...total,
-        ...rows.map((one) => ({
-          ...base,
-          value: one.figure ?? 0,
-          judged: said(one),
-          change: undefined,
-          about: JSON.stringify([about, one.bucket, one.group]),
-        })),
-      ];
-    }),
-  );
-  const severity = ({ judged: one }: Said): number =>
-    one?.status === 'breached' ? 0 : one?.status === 'watch' ? 1 : 2;
-  const size = ({ value, change }: Said): number =>
-    change === undefined || change.before === value ? 0 : Math.abs((value - change.before) / change.before);
-  const order = all
-    .map((said, at) => ({ said, at }))
-    .sort((a, b) => {
-      const [x, y] = [severity(a.said), severity(b.said)];
-      if (x !== y) return x - y;
-      if (x === 2 && size(a.said) !== size(b.said)) return size(b.said) > size(a.said) ? 1 : -1;
-      return a.at - b.at;
-    })
-    .map(({ said }) => said);
-  const chosen =
-    wanted === undefined
-      ? order.filter((said) => severity(said) < 2 || (size(said) > 0 && Number.isFinite(size(said))))
-      : wanted.flatMap((metric) => order.find((said) => said.metric === metric) ?? []);
-  return chosen.filter(
-    (said, at) => chosen.findIndex((other) => JSON.stringify(other) === JSON.stringify(said)) === at,
   );
 }

@@ -82,6 +82,7 @@ export function filtersOf(section: Section, catalog: Catalog): FilterDescription
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
     const label = dimension?.label ?? id;
     const labels = values.map((value) => dimension?.values.find((known) => known.value === value)?.label ?? value);
-    return op === 'not_in' ? { label, isNot: labels } : { label, is: labels };
+    const of = { dimension: id, values };
+    return op === 'not_in' ? { label, isNot: labels, of } : { label, is: labels, of };
   });
 }
