@@ -1,3 +1,4 @@
+import type { MetricBase } from '../contract/bases.ts';
 import type { Granularity } from '../contract/report.ts';
 import type { CommentBlock } from '../definitions/commentary/comment-text.ts';
 import type { Period } from '../definitions/periods/period.ts';
@@ -50,6 +51,8 @@ export type MetricValues = Readonly<Record<string, number | null>>;
 /** The figures that a row or the totals are compared with. */
 export interface ComparedFigures {
   readonly values: MetricValues;
+  /** The numbers of cases behind ratios and durations, by metric; absent where they are not known. */
+  readonly cases?: MetricValues;
   /** Why the change is not shown; absent if it is. */
   readonly unlike?: UnlikeReason;
   /** Metrics without a change, because one of the two figures cannot be right. Absent without any. */
@@ -65,6 +68,9 @@ export interface Row {
   readonly compare?: Comparisons;
   /** From the start of the year or quarter on; of rows without a bucket. */
   readonly toDate?: MetricValues;
+  /** The numbers of cases behind its ratios and durations, by metric; absent where they are not known. */
+  readonly cases?: MetricValues;
+  readonly toDateCases?: MetricValues;
   /** Its bucket (without one: the range) has not ended: its values will grow. */
   readonly partial: boolean;
 }
@@ -186,6 +192,8 @@ export interface TableTrend {
   readonly buckets: readonly { readonly label: string; readonly partial: boolean }[];
   /** By metric, one value per bucket; null is undefined and leaves a gap. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
+  /** The numbers of cases behind them, as far as they are known. */
+  readonly cases?: Readonly<Record<string, readonly (number | null)[]>>;
   /** The readings that its values are, one for each bucket. Absent where they are not of readings. */
   readonly readings?: readonly TrendReading[];
 }
@@ -222,6 +230,8 @@ export interface Table {
     readonly values: MetricValues;
     readonly compare?: Comparisons;
     readonly toDate?: MetricValues;
+    readonly cases?: MetricValues;
+    readonly toDateCases?: MetricValues;
   };
   readonly chart?: ChartSpec;
   /** Absent: a plain table. A `text` has neither columns nor rows. */
@@ -274,6 +284,10 @@ export interface Dataset {
   readonly sums?: Readonly<Record<string, Sums>>;
   readonly calls: readonly CallRecord[];
   readonly registryVersion: number;
+  /** Figures of fewer cases are few. Absent: of runs of older versions, in which none is. */
+  readonly small?: number;
+  /** The bases of its ratios and durations, as far as they are known. Absent without any. */
+  readonly bases?: readonly MetricBase[];
   /** The targets that hold for its figures. Absent: not judged. */
   readonly targets?: readonly TargetRecord[];
   /** In the order of the sections, their metrics and rows. */

@@ -20,6 +20,7 @@ import { mapOutcomes } from './map-outcomes.ts';
 import type { TableNote } from './notes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
+import { withoutBaseRows } from './tables/cases.ts';
 import { byMetric, renamedBucket, renamedCatalog, renamedResponse } from './tables/columns/display-names.ts';
 import { withDisplayUnits } from './tables/columns/display-units.ts';
 import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/comparisons/partner-answers.ts';
@@ -113,6 +114,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
   });
   const { definition } = plan;
   const { headline } = definition;
+  const bases = [...new Map(plan.sections.flatMap((one) => one.bases ?? []).map((one) => [one.metric, one])).values()];
   return done({
     org: plan.org,
     organization,
@@ -125,6 +127,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     ...(sums.length === 0 ? {} : { sums: Object.fromEntries(sums) }),
     calls: results.value.map(({ record }) => record),
     registryVersion: plan.registryVersion,
+    ...(bases.length === 0 ? {} : { bases }),
     ...(headline === undefined ? {} : { headlineMetrics: followedMetrics(headline, definition, asked.catalog) }),
   });
 }
@@ -209,23 +212,16 @@ function tableOf(
   const [result] = resultsOf(sectionPlan);
   if (result?.kind === 'list') return without(listTable(section, result.list, period));
   const parts = answersOf(sectionPlan);
-  const partners = sectionPlan.partners.map(({ kind, of, range, request, call, join: partnerJoin }): PartnerAnswer => {
-    const one = { call, ...(partnerJoin === undefined ? {} : { join: partnerJoin }) };
-    const answers = answersOf(one);
-    const undefinedTotals = partnerJoin?.undefinedTotals?.metrics;
-    return {
-      kind,
-      of,
-      range,
-      request,
-      answers,
-      undefinedTotals,
-      response: tableResponse(partnerJoin, answers, catalog),
-    };
+  const partners = sectionPlan.partners.map((partner): PartnerAnswer => {
+    const { kind, of, range, request } = partner;
+    const answers = answersOf(partner);
+    const undefinedTotals = partner.join?.undefinedTotals?.metrics;
+    const response = tableResponse(partner, answers, catalog);
+    return { kind, of, range, request, answers, undefinedTotals, response };
   });
   const [first] = parts;
   const request = join?.request ?? first.request;
-  const response = tableResponse(join, parts, catalog);
+  const response = tableResponse(sectionPlan, parts, catalog);
   const asOfs = (answers: readonly IdentifiedAnswer[] | PartnerAnswer['answers']) =>
     answers.map((answer) => answer.response.meta.as_of);
   const table = reportTable({
@@ -243,6 +239,7 @@ function tableOf(
     parts,
     ...(join?.undefinedTotals === undefined ? {} : { undefinedTotals: join.undefinedTotals }),
     ...(replaced === undefined ? {} : { replaced }),
+    ...(sectionPlan.bases === undefined ? {} : { bases: sectionPlan.bases }),
   });
   const answers = [
     {
@@ -301,7 +298,8 @@ function createCallRunner(
     if (call.kind === 'report') {
       const fetched = await fetchReport({ ...input, responses, rateLimit: contextOf(budget) }, call, options);
       if (fetched.kind !== 'done') return fetched;
-      const { body: response, at, correlationId, askedBy, tokens, ms } = fetched.value;
+      const { body, at, correlationId, askedBy, tokens, ms } = fetched.value;
+      const response = withoutBaseRows(call, body);
       reportFetched(call, { saved: tokens === null, tokens, correlationId }, ms);
       const labels = otherLabels(response, published);
       const record: CallRecord = {

@@ -1,4 +1,5 @@
 import { DocketError } from '../base/error.ts';
+import { metricBases } from '../contract/bases.ts';
 import { displayOf } from '../definitions/display.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
@@ -11,6 +12,8 @@ import { type SectionRequest, sectionRequests } from './requests/section-request
 
 export interface PlanInput extends CheckPlanInput {
   readonly settings: OrgSettings;
+  /** False: without the counts of the cases behind ratios and durations. */
+  readonly bases?: boolean;
 }
 
 /**
@@ -22,16 +25,26 @@ export interface PlanInput extends CheckPlanInput {
  * with every `PlanDiagnostic` that stops a run.
  */
 export function compilePlan(input: PlanInput): Plan {
-  const { definition, settings, period, catalog } = input;
+  const { definition, settings, period, catalog, bases = true } = input;
   const diagnostics = checkRequests(input);
   if (diagnostics.length > 0) throw planInvalidError(definition, diagnostics);
   const requests = sectionRequests(input);
-  const planned = planRequests(requests, settings.org, catalog, callLimits(catalog, input.limits));
+  const planned = planRequests(
+    requests,
+    settings.org,
+    catalog,
+    callLimits(catalog, input.limits),
+    bases ? (settings.bases ?? {}) : undefined,
+  );
   const calls = new Map<string, Call>();
-  const callOf = ({ calls: [first, ...more], join }: PlannedCalls): Pick<PartnerPlan, 'call' | 'join'> => {
+  const callOf = (one: PlannedCalls): Pick<PartnerPlan, 'call' | 'join' | 'baseJoin'> => {
+    const {
+      calls: [first, ...more],
+      ...joins
+    } = one;
     // Setting a key again keeps its position: equal calls are made once.
     for (const call of [first, ...more]) calls.set(call.id, call);
-    return { call: first.id, ...(join === undefined ? {} : { join }) };
+    return { call: first.id, ...joins };
   };
   const ownCalls = ({ section, request }: SectionRequest): PlannedCalls | undefined => {
     if (section.list !== undefined) return { calls: [listCall(settings.org, section.list, section)] };
@@ -40,6 +53,7 @@ export function compilePlan(input: PlanInput): Plan {
   const sections = requests.map((one): SectionPlan => {
     const { section, replaced, comparisons } = one;
     const own = ownCalls(one);
+    const known = bases ? metricBases(section.metrics ?? [], catalog, settings.bases) : [];
     return {
       section,
       period: one.period,
@@ -49,6 +63,7 @@ export function compilePlan(input: PlanInput): Plan {
       partners: planned
         .partners(section.id)
         .map(({ calls: answers, ...partner }) => ({ ...partner, ...callOf(answers) })),
+      ...(known.length === 0 ? {} : { bases: known }),
       ...(replaced.length === 0 ? {} : { replaced }),
     };
   });

@@ -1,5 +1,6 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
+import type { ReportRequest } from '../contract/report.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import { allCallsOf, type Call, callsOf, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
@@ -57,6 +58,8 @@ export interface ExplainDocument {
     readonly to_date: ToDate | null;
     /** Its figures are stored readings of current counts: it costs no call. */
     readonly readings: boolean;
+    /** Its ratios and durations whose number of cases is known, but not asked: its calls do not take the count. */
+    readonly without_cases: readonly string[];
   }[];
   /** Metrics calls of this plan; each costs one token of the key. */
   readonly tokens: number;
@@ -87,6 +90,7 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     rows_at_most: callRowLimit(call, extra.catalog),
   }));
   const ownCalls = new Set(asking.flatMap(callsOf));
+  const requests = new Map(plan.calls.flatMap((call) => (call.kind === 'report' ? [[call.id, call.request]] : [])));
   const furtherCalls = (kind: PartnerPlan['kind']): number =>
     calls.filter(({ id, partners }) => !ownCalls.has(id) && partners[0]?.kind === kind).length;
   return {
@@ -103,8 +107,9 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
       to_date: furtherCalls('to_date'),
       trend: furtherCalls('trend'),
     },
-    sections: plan.sections.flatMap(({ section, period, comparisons, toDate }) =>
-      section.layout === 'text'
+    sections: plan.sections.flatMap((planned) => {
+      const { section, period, comparisons, toDate } = planned;
+      return section.layout === 'text'
         ? []
         : {
             id: section.id,
@@ -112,8 +117,9 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
             comparisons: answered.has(section.id) ? wantedComparisons(section, plan.definition) : comparisons,
             to_date: toDate ?? null,
             readings: answered.has(section.id),
-          },
-    ),
+            without_cases: answered.has(section.id) ? [] : withoutCases(planned, requests),
+          };
+    }),
     tokens: plan.calls.filter((call) => call.kind === 'report').length,
     rows_at_most: calls.reduce<number | null>(
       (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
@@ -127,6 +133,18 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     ),
     slots: extra.slots ?? [],
   };
+}
+
+/** The metrics of a section whose base none of its own calls gives. */
+function withoutCases(
+  { section, call, join, baseJoin, bases = [] }: SectionPlan,
+  requests: ReadonlyMap<string, ReportRequest>,
+): string[] {
+  const given = new Set([
+    ...(section.metrics ?? []),
+    ...((join === undefined ? requests.get(call ?? '') : baseJoin?.request)?.metrics ?? []),
+  ]);
+  return bases.filter(({ base }) => !given.has(base)).map(({ metric }) => metric);
 }
 
 /** Calls of a section with one call per metric and part, and the same for each of its partners. */
@@ -226,6 +244,10 @@ export function formatExplain(document: ExplainDocument): string {
   });
   const read = document.sections.filter(({ readings }) => readings).map(({ id }) => id);
   if (read.length > 0) lines.push(`Readings ${read.join(', ')}: stored readings of current counts, no calls`);
+  for (const { id, without_cases } of document.sections) {
+    if (without_cases.length > 0)
+      lines.push(`Cases    ${id}: its calls have no room for the number of cases of ${without_cases.join(', ')}`);
+  }
   const further = PARTNER_KINDS.filter((kind) => document.further_calls[kind] > 0);
   if (further.length > 0) {
     lines.push(

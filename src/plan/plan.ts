@@ -1,3 +1,4 @@
+import type { MetricBase } from '../contract/bases.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
@@ -12,6 +13,8 @@ export interface ReportCall {
   readonly id: string;
   readonly org: OrgRef;
   readonly request: ReportRequest;
+  /** Metrics of the request that no section asks for: the counts of the cases behind others. Absent without any. */
+  readonly bases?: readonly string[];
 }
 
 /** A list export with all pages. Uses the `reads` budget, not the metrics budget. */
@@ -82,6 +85,8 @@ export interface PartnerPlan {
   /** Id of its call; of the first part if there is a `join`. */
   readonly call: string;
   readonly join?: Join;
+  /** How the bases that the join does not have are joined. */
+  readonly baseJoin?: Join;
 }
 
 /** The calls of a section and how its table is read from them. */
@@ -99,6 +104,9 @@ export interface SectionPlan {
   /** Id of its call; of the first part if there is a `join`. Absent for a text, which has none. */
   readonly call?: string;
   readonly join?: Join;
+  readonly baseJoin?: Join;
+  /** Of its ratios and durations, as far as the catalog has them. A call without room lacks their values. */
+  readonly bases?: readonly MetricBase[];
   readonly replaced?: readonly Replacement[];
 }
 

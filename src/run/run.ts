@@ -2,6 +2,7 @@ import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { assertBegun } from '../definitions/periods/assert-period.ts';
+import { DEFAULT_SMALL } from '../definitions/schema/org-settings.ts';
 import { reportTargets } from '../definitions/schema/targets.ts';
 import { inStagedFolder, type PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
@@ -11,7 +12,7 @@ import { fetchDataset } from '../fetch/fetch-dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
 import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
 import { DEFAULT_LOCALE } from '../i18n/messages.ts';
-import { compilePlan } from '../plan/compile.ts';
+import { compilePlan, type PlanInput } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
 import { followedMetrics, followedTargets } from '../plan/replacements.ts';
 import { headlineFigures } from '../render/figures/headline-figures.ts';
@@ -113,10 +114,30 @@ async function finalize(
   return someMayHaveArrived ? done(toRunResult('partly_delivered', published, receipts)) : fail(undelivered);
 }
 
+/**
+ * The plan of a run. One that another version has begun goes on with its calls: those with the counts of cases are others,
+ * and would be asked beside the stored ones.
+ */
+async function planOf(
+  input: PlanInput,
+  { id }: Pick<RunOrder, 'id'>,
+  fresh: boolean | undefined,
+  { responses }: Pick<RunPorts, 'responses'>,
+): Promise<Plan> {
+  const plan = compilePlan(input);
+  if (fresh === true || !plan.calls.some((call) => call.kind === 'report' && call.bases !== undefined)) return plan;
+  const ids = new Set(plan.calls.map((call) => call.id));
+  const plain = compilePlan({ ...input, bases: false });
+  for (const call of plain.calls) {
+    if (!ids.has(call.id) && (await responses.get(id, call.id)) !== undefined) return plain;
+  }
+  return plan;
+}
+
 /** The plan and its catalog. If a cached catalog does not allow the definition, a recent one is fetched. */
 async function makePlan(
   order: RunOrder,
-  { definition, settings, signal, observe }: RunContext,
+  { definition, settings, signal, observe, fresh }: RunContext,
   ports: RunPorts,
 ): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> {
   const planWith = async (maxAgeMs?: number): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> => {
@@ -125,7 +146,8 @@ async function makePlan(
     const catalog = await ports.catalogs.get(request, signal, observe);
     if (catalog.kind !== 'done') return catalog;
     const { period, sectionPeriods } = order;
-    const plan = compilePlan({ definition, settings, period, sectionPeriods, catalog: catalog.value });
+    const input = { definition, settings, period, sectionPeriods, catalog: catalog.value };
+    const plan = await planOf(input, order, fresh, ports);
     return done({ catalog: catalog.value, plan });
   };
   return planWith().catch((thrown: unknown) => {
@@ -149,7 +171,8 @@ function judgedDataset(
     followedTargets(settings.targets ?? [], definition, catalog),
     followedTargets(own, definition, catalog),
   );
-  const judged = judgeDataset(dataset, targets, { sections: definition.sections, calendar: settings });
+  const ruled = { ...dataset, small: settings.small ?? DEFAULT_SMALL };
+  const judged = judgeDataset(ruled, targets, { sections: definition.sections, calendar: settings });
   const locale = localeOf({ definition, settings });
   const metrics = headline && followedMetrics(headline, definition, catalog);
   return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };

@@ -77,6 +77,9 @@ const smtpSchema = z
   })
   .describe('SMTP settings that override SMTP_URL and MAIL_FROM.');
 
+/** Figures of fewer cases are few, unless org.yaml says otherwise. */
+export const DEFAULT_SMALL = 10;
+
 /** `jobs/<org>/org.yaml`: the organization at the API, a reference to its key, and the allowed recipients. */
 export const orgFileSchema = z.strictObject({
   version: z.literal(1).default(1),
@@ -127,6 +130,20 @@ export const orgFileSchema = z.strictObject({
   readings: readingsSchema.optional(),
   units: unitsSchema.optional(),
   labels: labelsSchema.optional(),
+  small: z
+    .int()
+    .min(2, 'a whole number from 2 to 50')
+    .max(50, 'a whole number from 2 to 50')
+    .optional()
+    .describe(
+      `Ratios and durations of fewer cases are grey and show their number; changes of fewer are not judged. ${DEFAULT_SMALL} by default.`,
+    ),
+  bases: z
+    .record(lineSchema(200), lineSchema(200))
+    .optional()
+    .describe(
+      'The count of the cases behind a ratio or a duration, by metric: another metric, or none. Adds to what Docket knows and corrects it.',
+    ),
   people: peopleSchema.optional(),
   budget: z
     .strictObject({

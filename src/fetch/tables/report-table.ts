@@ -1,3 +1,4 @@
+import type { MetricBase } from '../../contract/bases.ts';
 import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
@@ -12,11 +13,12 @@ import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
 import { withRunningRows } from '../answer-checks/running-check.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
-import type { Row, Table, Value } from '../dataset.ts';
+import type { Comparisons, MetricValues, Row, Table, Value } from '../dataset.ts';
+import { type CaseReader, caseReader } from './cases.ts';
 import { columnsOf, filtersOf } from './columns/table-columns.ts';
-import { comparisonsOf, rangeOf, type TableComparer, tableComparer } from './comparisons/compare-figures.ts';
+import { comparisonsOf, rangeOf, tableComparer } from './comparisons/compare-figures.ts';
 import { type PartnerAnswer, pickMetrics } from './comparisons/partner-answers.ts';
-import { type ToDateFigures, toDateFigures } from './comparisons/to-date.ts';
+import { toDateFigures } from './comparisons/to-date.ts';
 import { withoutValuesOfNoData } from './data-start.ts';
 import { missingData } from './missing-data.ts';
 import { sectionFields } from './section-fields.ts';
@@ -43,6 +45,8 @@ export interface ReportTableInput {
   readonly partners?: readonly PartnerAnswer[];
   readonly toDate?: ToDate | undefined;
   readonly calendar?: FiscalCalendar | undefined;
+  /** Of the section's ratios and durations. */
+  readonly bases?: readonly MetricBase[];
 }
 
 /**
@@ -71,11 +75,29 @@ export function reportTable(given: ReportTableInput): Table {
   const computed = computedAt(input);
   const running = !current && isRunning(input, computed);
   const context = { timezone: period.timezone, asOf: computed, ...(calendar === undefined ? {} : { calendar }) };
-  const compareInput = { request, response, partners, catalog, metrics, context, running };
+  const { metrics: read, split, splitTrend } = caseReader(metrics, input.bases ?? [], catalog);
+  const compareInput = { request, response, partners, catalog, metrics: read, context, running };
   const comparers = current ? [] : input.comparisons.map((kind) => tableComparer(kind, compareInput));
-  const toDate = toDateFigures(input.toDate, partners, metrics, catalog);
-  const trend = answeredTrend(partners, metrics, catalog, context);
-  const withData = dataFilter(input, metrics);
+  const toDate = toDateFigures(input.toDate, partners, read, catalog);
+  const trend = answeredTrend(partners, read, catalog, context);
+  const withData = dataFilter(input, read);
+  const readIds = read.map(({ id }) => id);
+  /** Of a row or of the totals. */
+  const sides = (
+    values: Readonly<Record<string, unknown>>,
+    bucket: string | null | undefined,
+    compare: Comparisons | undefined,
+    to: MetricValues | undefined,
+  ): Pick<Row, 'cases' | 'compare' | 'toDate' | 'toDateCases'> => {
+    const { cases } = split(withData(pickMetrics(values, readIds), bucket));
+    const { values: own, cases: toDateCases } = to === undefined ? {} : split(to);
+    return {
+      ...(compare === undefined ? {} : { compare: splitComparisons(compare, split) }),
+      ...(own === undefined ? {} : { toDate: own }),
+      ...(cases === undefined ? {} : { cases }),
+      ...(toDateCases === undefined ? {} : { toDateCases }),
+    };
+  };
   let cells = 0;
   const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
@@ -86,15 +108,24 @@ export function reportTable(given: ReportTableInput): Table {
       }),
     );
     const compare = comparisonsOf(comparers, ({ ofRow }) => ofRow(row));
-    const rowToDate = toDate?.ofRow(row);
     return {
       values: withData(values, row.bucket),
-      ...(compare === undefined ? {} : { compare }),
-      ...(rowToDate === undefined ? {} : { toDate: rowToDate }),
+      ...sides(row, row.bucket, compare, toDate?.ofRow(row)),
       partial: row.partial === true,
     };
   });
-  const totals = section.totals ? totalsOf(response, names, withData, comparers, toDate) : undefined;
+  const totals =
+    section.totals && response.totals != null
+      ? {
+          values: withData(pickMetrics(response.totals, names), undefined),
+          ...sides(
+            response.totals,
+            undefined,
+            comparisonsOf(comparers, ({ ofTotals }) => ofTotals()),
+            toDate?.ofTotals(),
+          ),
+        }
+      : undefined;
   const undefinedTotals = input.undefinedTotals?.metrics;
   const asked = { catalog, published, metrics, request, response, running, undefinedTotals };
   const findings = checkAnswers(answers, asked);
@@ -109,7 +140,7 @@ export function reportTable(given: ReportTableInput): Table {
     columns,
     rows,
     ...(totals === undefined ? {} : { totals }),
-    ...(trend === undefined ? {} : { trend }),
+    ...(trend === undefined ? {} : { trend: splitTrend(trend) }),
     filters: filtersOf(section, catalog),
     notes: collectTableNotes({
       section,
@@ -183,19 +214,7 @@ function isRunning({ request, response: { meta, rows }, period }: ReportTableInp
   return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;
 }
 
-function totalsOf(
-  { totals }: ReportResponse,
-  names: readonly string[],
-  withData: DataFilter,
-  comparers: readonly TableComparer[],
-  toDate: ToDateFigures | undefined,
-): Table['totals'] {
-  if (totals == null) return undefined;
-  const compare = comparisonsOf(comparers, ({ ofTotals }) => ofTotals());
-  const values = toDate?.ofTotals();
-  return {
-    values: withData(pickMetrics(totals, names), undefined),
-    ...(compare === undefined ? {} : { compare }),
-    ...(values === undefined ? {} : { toDate: values }),
-  };
-}
+const splitComparisons = (compare: Comparisons, split: CaseReader['split']): Comparisons =>
+  Object.fromEntries(
+    Object.entries(compare).map(([kind, figures]) => [kind, { ...figures, ...split(figures.values) }]),
+  );

@@ -1,17 +1,20 @@
+import { type BaseSettings, metricBases } from '../../contract/bases.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { ReportRequest } from '../../contract/report.ts';
 import { bucketsOf, previousPeriod } from '../buckets.ts';
 import type { Join, JoinPart, ReportCall } from '../plan.ts';
+import { addBases, type BasedBody, joinBases } from './add-bases.ts';
 import { type CallLimits, canonicalJson, reportCall } from './call.ts';
 import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
 import { requestRange } from './partition.ts';
-import { type RequestSplit, splitRequest } from './split-request.ts';
+import { type RequestSplit, type SubRequest, splitRequest } from './split-request.ts';
 
 /** The calls of a request, and how their responses are joined if there are several. */
 export interface RequestCalls {
   readonly calls: readonly [ReportCall, ...ReportCall[]];
   readonly join?: Join;
+  readonly baseJoin?: Join;
 }
 
 /**
@@ -31,12 +34,14 @@ export function splitMetrics(request: ReportRequest, maxMetrics: number): Report
 /**
  * The calls of every request, by its key. Requests are merged before they are split, so that sections over one long period
  * share its parts as well; parts are merged again, with those of other requests. Requires requests that `checkSplit` accepts.
+ * @param bases adds the bases of ratios and durations, with these settings; undefined: none
  */
 export function buildCalls(
   requests: readonly KeyedRequest[],
   org: OrgRef,
   catalog: Catalog,
   limits: CallLimits,
+  bases?: BaseSettings,
 ): ReadonlyMap<string, RequestCalls> {
   const keyed = requests.map(({ key, request, lookup = false }) => ({
     key,
@@ -60,11 +65,19 @@ export function buildCalls(
       split: requireSplit(merged.get(part.key), catalog, limits),
     })),
   }));
-  const bodies = mergeParts(
+  const plain = mergeParts(
     split.flatMap(({ splits }) => splits),
     limits,
   );
-  return new Map(split.map(({ key, request, splits }) => [key, requestCalls(key, request, splits, bodies, org)]));
+  const bodies =
+    bases === undefined
+      ? new Map([...plain].map(([key, request]) => [key, { request }] as const))
+      : addBases(plain, catalog, limits, bases);
+  const basesOf = ({ metrics }: ReportRequest): string[] =>
+    bases === undefined ? [] : metricBases(metrics, catalog, bases).map(({ base }) => base);
+  return new Map(
+    split.map(({ key, request, splits }) => [key, requestCalls(key, request, splits, bodies, org, basesOf(request))]),
+  );
 }
 
 interface SplitPart {
@@ -98,10 +111,15 @@ function requestCalls(
   key: string,
   request: ReportRequest,
   splits: readonly SplitPart[],
-  bodies: ReadonlyMap<string, ReportRequest>,
+  bodies: ReadonlyMap<string, BasedBody>,
   org: OrgRef,
+  bases: readonly string[],
 ): RequestCalls {
   const withTotals = request.include !== undefined;
+  const callOf = (subRequest: SubRequest, lookup: boolean): ReportCall => {
+    const body = bodies.get(partKey(subRequest.request, lookup)) ?? subRequest;
+    return reportCall(org, body.request, 'bases' in body ? body.bases : undefined);
+  };
   const subRequests = splits.flatMap(({ part, lookup, split }) =>
     split.requests.flatMap((subRequest) => {
       // A merged call may have metrics of other requests.
@@ -111,7 +129,7 @@ function requestCalls(
         ? [
             {
               subRequest,
-              call: reportCall(org, bodies.get(partKey(subRequest.request, lookup)) ?? subRequest.request),
+              call: callOf(subRequest, lookup),
               metrics: subRequest.rows ? ownMetrics(part.metrics) : [],
               totals,
             },
@@ -147,5 +165,10 @@ function requestCalls(
       ? {}
       : { undefinedTotals: { metrics: missingTotals, why: why.why } }),
   };
-  return { calls: [first, ...more], join };
+  const baseJoin = joinBases(
+    join,
+    splits.map(({ split, lookup }) => ({ split, callOf: (subRequest: SubRequest) => callOf(subRequest, lookup) })),
+    bases,
+  );
+  return { calls: [first, ...more], join, ...(baseJoin === undefined ? {} : { baseJoin }) };
 }

@@ -23,8 +23,14 @@ const callId = (kind: string, org: OrgRef, request: unknown): string =>
     .digest('hex')
     .slice(0, 16);
 
-export function reportCall(org: OrgRef, request: ReportRequest): ReportCall {
-  return { kind: 'report', id: callId('report', org, request), org, request };
+export function reportCall(org: OrgRef, request: ReportRequest, bases?: readonly string[]): ReportCall {
+  return {
+    kind: 'report',
+    id: callId('report', org, request),
+    org,
+    request,
+    ...(bases === undefined ? {} : { bases }),
+  };
 }
 
 export function listCall(org: OrgRef, list: 'profiles', section: Section): ListCall {

@@ -1,3 +1,4 @@
+import type { BaseSettings } from '../../contract/bases.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { Call, Join } from '../plan.ts';
@@ -12,6 +13,7 @@ import { shareTrends } from './share-trends.ts';
 export interface PlannedCalls {
   readonly calls: readonly [Call, ...Call[]];
   readonly join?: Join;
+  readonly baseJoin?: Join;
 }
 
 /** The calls of all sections and of their partners, by section id. */
@@ -26,12 +28,14 @@ const partnerKey = (section: string, { kind, of }: PartnerRequest): string => `$
 /**
  * The calls of all sections: the fewest of several plans, which read totals beside the rows of another request over the
  * same days, trends from a longer request, or both.
+ * @param bases adds the bases of ratios and durations, with these settings; undefined: none
  */
 export function planRequests(
   sections: readonly SectionRequest[],
   org: OrgRef,
   catalog: Catalog,
   limits: CallLimits,
+  bases?: BaseSettings,
 ): PlannedRequests {
   const answered = (one: SectionRequest, partner: PartnerRequest): boolean =>
     one.request !== undefined && isAnsweredBySection(partner, one.request);
@@ -56,7 +60,8 @@ export function planRequests(
     .map((requests) => ({ requests, calls: buildCalls(requests, org, catalog, limits) }))
     .reduce((least, plan) => (callCount(plan.calls) < callCount(least.calls) ? plan : least));
   const requestOf = new Map(best.requests.map(({ key, request }) => [key, request]));
-  const callsOf = (key: string): RequestCalls => best.calls.get(key) ?? unplanned(key);
+  const based = bases === undefined ? best.calls : buildCalls(best.requests, org, catalog, limits, bases);
+  const callsOf = (key: string): RequestCalls => based.get(key) ?? unplanned(key);
   const bySection = new Map(sections.map((one) => [one.section.id, one]));
   return {
     own: (section) => callsOf(ownKey(section)),

@@ -67,6 +67,7 @@ export async function checkEdition(
       definition: asked,
       settings,
       period,
+      bases: false,
       ...(sectionPeriods === undefined ? {} : { sectionPeriods }),
       catalog: catalog.value,
     }),

@@ -16,6 +16,7 @@ import type { Definition } from '../../../definitions/schema/report-definition.t
 import type { PartialValue } from '../../../definitions/yaml/check-schema.ts';
 import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
+import { checkBases } from '../../../plan/checks/check-bases.ts';
 import { checkOrgDisplay } from '../../../plan/checks/check-display.ts';
 import { provisionalWarnings } from '../../../plan/checks/check-provisional.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
@@ -297,6 +298,7 @@ function settingsErrors(org: string, settings: OrgSettings, jobs: Definitions, c
       ? []
       : checkReadings(settings.readings, catalog).map(planDiagnostic(orgSource))),
     ...(orgSource === undefined ? [] : checkOrgDisplay(settings, catalog).map(planDiagnostic(orgSource))),
+    ...(orgSource === undefined ? [] : checkBases(settings.bases ?? {}, catalog).map(planDiagnostic(orgSource))),
     ...(targetSource === undefined
       ? []
       : checkTargets(settings.targets ?? [], catalog).map(planDiagnostic(targetSource))),

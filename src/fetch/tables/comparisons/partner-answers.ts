@@ -1,12 +1,13 @@
 import { type Catalog, zeroOf } from '../../../contract/catalog.ts';
 import type { ReportResponse, ReportRow } from '../../../contract/report.ts';
-import type { Join, PartnerPlan } from '../../../plan/plan.ts';
+import type { PartnerPlan } from '../../../plan/plan.ts';
 import { requestRange } from '../../../plan/requests/partition.ts';
 import type { CallAnswer } from '../../answer-checks/checked-answer.ts';
 import { withoutExcluded } from '../../answer-checks/row-checks.ts';
 import { withRunningRows } from '../../answer-checks/running-check.ts';
 import { numberOf } from '../../answer-checks/value-types.ts';
 import type { MetricValues } from '../../dataset.ts';
+import { withBaseValues } from '../cases.ts';
 import { joinAnswers } from '../join-answers.ts';
 
 /** A response to a call, with the id of the call. */
@@ -24,7 +25,7 @@ export interface PartnerAnswer extends Pick<PartnerPlan, 'kind' | 'of' | 'range'
 
 /** The response to the request for a whole table: of its only call, or joined. Its rows are running by date. */
 export function tableResponse(
-  join: Join | undefined,
+  { join, baseJoin }: Pick<PartnerPlan, 'join' | 'baseJoin'>,
   answers: readonly [IdentifiedAnswer, ...IdentifiedAnswer[]],
   catalog: Catalog,
 ): ReportResponse {
@@ -33,7 +34,11 @@ export function tableResponse(
     const { call, request } = answer;
     return [call, { response: withoutExcluded(request, withRunningRows(answer)) }] as const;
   });
-  return joinAnswers(join, new Map(responses), catalog);
+  const byCall = new Map(responses);
+  const joined = joinAnswers(join, byCall, catalog);
+  return baseJoin === undefined
+    ? joined
+    : withBaseValues(joined, joinAnswers(baseJoin, byCall, catalog), baseJoin.request);
 }
 
 /** The values of these metrics that are present. */

@@ -1,0 +1,46 @@
+import type { BaseSettings } from '../../contract/bases.ts';
+import { type Catalog, isAdditive, type Metric } from '../../contract/catalog.ts';
+import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
+
+/** What the catalog does not allow in `bases` of org.yaml; paths are those of org.yaml. Pure. */
+export function checkBases(bases: BaseSettings, { metrics }: Catalog): PlanDiagnostic[] {
+  const known = new Map(metrics.map((metric) => [metric.id, metric]));
+  return Object.entries(bases).flatMap(([id, base]): PlanDiagnostic[] => {
+    const path = ['bases', id];
+    const metric = known.get(id);
+    if (metric === undefined || (metric.unit !== 'ratio' && metric.unit !== 'seconds')) {
+      const isKnown = metric !== undefined;
+      return [
+        {
+          path,
+          ...(isKnown ? {} : { code: 'catalog.unknown' as const }),
+          expected: "a ratio or a duration of the organization's catalog",
+          got: isKnown ? `"${id}", whose unit is ${metric.unit ?? 'none'}` : `"${id}"`,
+          next: isKnown ? 'Remove it.' : suggestion(id, known.keys(), 'Name one of the catalog, or remove it.'),
+        },
+      ];
+    }
+    const count = known.get(base);
+    if (base === 'none' || (count !== undefined && isBaseOf(count, metric))) return [];
+    const usable = metrics.filter((each) => isBaseOf(each, metric)).map((each) => each.id);
+    return [
+      {
+        path,
+        ...(count === undefined ? { code: 'catalog.unknown' as const } : {}),
+        expected: `none, or a plain count of the catalog that counts by "${metric.time_field}" as "${id}" does`,
+        got: count === undefined ? `"${base}"` : `"${base}", ${whatOf(count)}`,
+        next: suggestion(
+          base,
+          usable,
+          usable.length === 0 ? 'Write none.' : `Use one of ${usable.join(', ')}, or none.`,
+        ),
+      },
+    ];
+  });
+}
+
+const isBaseOf = (count: Metric, metric: Metric): boolean =>
+  isAdditive(count) && count.time_field === metric.time_field;
+
+const whatOf = (metric: Metric): string =>
+  isAdditive(metric) ? `which counts by "${metric.time_field}"` : 'which is no plain count';
