@@ -190,7 +190,8 @@ function sparklineOption(chart: Chart, locale: string): EchartsChart {
       series.map((each) => ({
         ...seriesOption({ ...chart, kind: 'line' }, { series: each, axis: index }, 0, ''),
         xAxisIndex: index,
-        showSymbol: false,
+        // Only points of a time that is cut off or has not ended have a size of their own.
+        symbolSize: 0,
       })),
     ),
   };

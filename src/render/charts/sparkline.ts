@@ -9,7 +9,7 @@ interface SparklinePoint {
 export interface SparklinePath {
   /** SVG path data of the line, one `M` for each part between gaps; empty where no two neighbours have values. */
   readonly line: string;
-  /** The last point, and points without a neighbour; hollow where they are partial. */
+  /** The last point, points without a neighbour, and partial ones, which are hollow. */
   readonly dots: readonly { readonly x: number; readonly y: number; readonly hollow: boolean }[];
 }
 
@@ -57,7 +57,7 @@ export function sparklinePath(points: readonly SparklinePoint[], width: number, 
     const { x, y } = place(value, index);
     const [before, after] = [isKnown(index - 1), isKnown(index + 1)];
     if (before || after) commands.push(`${before ? 'L' : 'M'}${x} ${y}`);
-    if (index === last || !(before || after)) dots.push({ x, y, hollow: partial });
+    if (index === last || partial || !(before || after)) dots.push({ x, y, hollow: partial });
   }
   return { line: commands.join(''), dots };
 }

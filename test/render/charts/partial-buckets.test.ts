@@ -4,14 +4,15 @@ import { echartsOption } from '../../../src/render/charts/echarts-option.ts';
 import { csvColumns } from '../../../src/render/formats/csv/section-csv.ts';
 import { tableSchema } from '../../../src/render/formats/csv/table-schema.ts';
 import { chartData } from '../../../src/render/formats/pdf/data/chart-data.ts';
-import { chartXml } from '../../../src/render/formats/xlsx/charts/chart-xml.ts';
+import { chartXml, sparklineCharts } from '../../../src/render/formats/xlsx/charts/chart-xml.ts';
+import { sparklinesExtension } from '../../../src/render/formats/xlsx/package/sparkline-groups.ts';
 import { dataset, table } from '../../support/dataset.ts';
 
 const column = (name: string, kind: 'time' | 'metric' | 'dimension') =>
   ({ name, label: name, kind, type: 'x', unit: kind === 'metric' ? 'count' : null }) as const;
 
 /** October: its first and its last week are cut off; `runningFrom` has not ended. */
-const october = (kind: 'column' | 'line' | 'stacked_column', runningFrom = '9', grouped = false) =>
+const october = (kind: 'column' | 'line' | 'stacked_column' | 'sparkline', runningFrom = '9', grouped = false) =>
   table({
     id: 'weeks',
     granularity: 'week',
@@ -55,4 +56,29 @@ test('a raw CSV file says which weeks are cut off, apart from those that run', (
   const fields = tableSchema(dataset([weeks]), weeks, columns, { values: 'raw' }).fields;
   expect(fields.at(-1)).toMatchObject({ name: cut?.header, type: 'boolean' });
   expect(fields.at(-1)?.description).not.toBe(fields.at(-2)?.description);
+});
+
+test('small lines end hollow in mail, PDF and workbook', () => {
+  const chart = buildChart(october('sparkline'));
+  if (chart === undefined) throw new Error('expected a chart');
+  const marked = [true, false, false, false, true];
+  expect(chartData(chart, 'en').lines.map(({ partial }) => partial)).toEqual([marked]);
+  const { series } = echartsOption(chart, 'en').option as { series: { symbolSize: number; data: unknown[] }[] };
+  expect(series[0]?.data.map((each) => typeof each === 'object' && each !== null && 'symbolSize' in each)).toEqual(
+    marked,
+  );
+  expect(series[0]?.symbolSize).toBe(0);
+  const [{ xml = '' } = {}] = sparklineCharts(chart, { sheet: 'x', row: 1 }, 'en');
+  expect([...xml.matchAll(/<c:dPt><c:idx val="(\d)"/g)].map(([, index]) => Number(index))).toEqual([0, 4]);
+});
+
+test('the end of a native sparkline of Excel has another colour where its time runs or is cut off', () => {
+  const points = { sheet: 'Data', column: 1, rows: { from: 2, to: 6 } };
+  const lines = [true, false].map((endsPartial, row) => ({ row: row + 1, column: 3, points, endsPartial }));
+  const groups = sparklinesExtension(lines).split('<x14:sparklineGroup ').slice(1);
+  const lastOf = groups.map((group) => [/colorLast rgb="(\w+)"/.exec(group)?.[1], /<xm:sqref>(\w+)/.exec(group)?.[1]]);
+  expect(lastOf).toEqual([
+    ['FFD55E00', 'D2'],
+    ['FF9AA5B1', 'D1'],
+  ]);
 });

@@ -22,6 +22,14 @@ describe('a sparkline', () => {
     expect(sparklinePath(points([1, null]), 20, 20).dots).toHaveLength(1);
   });
 
+  it('has a hollow dot for each time that is cut off or has not ended', () => {
+    const { dots } = sparklinePath(points([0, 10, 0, 10], [0, 3]), 34, 24);
+    expect(dots).toEqual([
+      { x: 2, y: 22, hollow: true },
+      { x: 32, y: 2, hollow: true },
+    ]);
+  });
+
   it('of one point is in the middle, and of none is empty', () => {
     expect(sparklinePath(points([7]), 40, 20)).toEqual({ line: '', dots: [{ x: 20, y: 10, hollow: false }] });
     expect(sparklinePath(points([null, null]), 40, 20)).toEqual({ line: '', dots: [] });

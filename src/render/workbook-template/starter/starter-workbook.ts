@@ -37,6 +37,8 @@ export async function createStarterWorkbook(outline: ReportOutline, options: Sta
   book.created = new Date(options.madeAt);
   book.modified = book.created;
   book.title = options.title;
+  // The types lack it.
+  Object.assign(book, { language: options.locale });
   const sections = outline.sections.filter(({ text, columns }) => !text && columns.length > 0);
   const [front = '', ...names] = sheetNames(
     [words.workbook.sheets.summary, ...sections.map(({ title }) => title)],

@@ -7,6 +7,7 @@ import { outlineOfDefinition } from '../../../../src/render/workbook-template/bi
 import { openPackage } from '../../../../src/render/workbook-template/package/open-package.ts';
 import { createStarterWorkbook } from '../../../../src/render/workbook-template/starter/starter-workbook.ts';
 import { readWorkbook } from '../../../../src/render/workbook-template/workbook/read-workbook.ts';
+import { readParts } from '../../../support/read-files.ts';
 import { CATALOG, definitionOf } from '../../../support/reports.ts';
 
 /** Two metrics of one label, a duration, ids that are cells or written alike, a list, a text, and one row alone. */
@@ -50,6 +51,9 @@ test.each([
   const folder = await mkdtemp(join(tmpdir(), 'docket-starter-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, 'starter.xlsx'), bytes);
+  expect(readParts(join(folder, 'starter.xlsx')).get('docProps/core.xml')).toContain(
+    `<dc:language>${locale}</dc:language>`,
+  );
   const template = await openPackage(join(folder, 'starter.xlsx'), 'starter.xlsx');
   onTestFinished(() => template.close());
   const workbook = await readWorkbook(template);

@@ -34,6 +34,8 @@ export interface SmallLineData {
   /** Its last figure. */
   readonly value: string;
   readonly values: readonly (number | null)[];
+  /** By value: its time is cut off or has not ended. Empty where that is not known. */
+  readonly partial: readonly boolean[];
 }
 
 /** A chart as a template draws it. */
@@ -167,6 +169,7 @@ const smallLines = (chart: Chart, locale: string): readonly SmallLineData[] =>
               locale,
             ),
             values: stretched(current.values),
+            partial: chart.partial ?? [],
           },
         ],
   );

@@ -36,7 +36,7 @@ const scorecard: ScorecardData = {
         toDate: '12,340',
         target: '1,200',
         status: { state, word: state },
-        trend: index === 3 ? null : { alt: 'From 1 to 3.', values: [0, null, 1] },
+        trend: index === 3 ? null : { alt: 'From 1 to 3.', values: [0, null, 1], partial: [false, false, true] },
       })),
     },
   ],
@@ -96,7 +96,7 @@ const chart = (kind: ChartData['kind'], overTime: boolean): ChartData => ({
     },
   ],
   series: kind === 'sparkline' ? [] : [series, { ...series, mark: kind === 'line' ? 'line' : 'column', dashed: true }],
-  lines: kind === 'sparkline' ? [{ name: 'Profiles created', value: '12', values: [0, 0.5, 1] }] : [],
+  lines: kind === 'sparkline' ? [{ name: 'Profiles created', value: '12', values: [0, 0.5, 1], partial: [] }] : [],
 });
 
 const panel: PanelData = {

@@ -13,6 +13,8 @@ export interface SparkData {
   readonly alt: string;
   /** From 0 to 1; null is a gap. */
   readonly values: readonly (number | null)[];
+  /** By value: its time is cut off or has not ended. */
+  readonly partial: readonly boolean[];
 }
 
 export interface ScorecardRowData {
@@ -95,7 +97,14 @@ function rowData(
     toDate: toDate?.text ?? '',
     target: target?.text ?? '',
     status: status === undefined ? null : statusData(status),
-    trend: trend.length === 0 ? null : { alt: trendText, values: stretched(trend.map(({ value }) => value)) },
+    trend:
+      trend.length === 0
+        ? null
+        : {
+            alt: trendText,
+            values: stretched(trend.map(({ value }) => value)),
+            partial: trend.map(({ partial }) => partial),
+          },
   };
 }
 

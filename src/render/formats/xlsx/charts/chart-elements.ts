@@ -31,11 +31,17 @@ const textProperties = (size: number, bold = false): string =>
   `<a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill>${FONT_FACE}</a:defRPr></a:pPr>`;
 
 export const titleXml = (text: string, size: number, bold: boolean): string =>
-  `<c:title><c:tx><c:rich>${textProperties(size, bold)}<a:r><a:rPr lang="en-GB" sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill>${FONT_FACE}</a:rPr><a:t>${escapeXml(text)}</a:t></a:r></a:p></c:rich></c:tx><c:overlay val="0"/></c:title>`;
+  `<c:title><c:tx><c:rich>${textProperties(size, bold)}<a:r><a:rPr sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill>${FONT_FACE}</a:rPr><a:t>${escapeXml(text)}</a:t></a:r></a:p></c:rich></c:tx><c:overlay val="0"/></c:title>`;
 
-export const smallText = `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr>`;
+export const smallText = `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr/></a:p></c:txPr>`;
 export const lineXml = (colour: string, width: number, dash = ''): string =>
   `<a:ln w="${width}" cap="rnd"><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill>${dash}<a:round/></a:ln>`;
+
+/** Texts of people are escaped: only our own elements begin with `<`. */
+const inLanguage = (xml: string, locale: string): string =>
+  xml
+    .replaceAll('<a:rPr ', `<a:rPr lang="${escapeXml(locale)}" `)
+    .replaceAll('<a:endParaRPr/>', `<a:endParaRPr lang="${escapeXml(locale)}"/>`);
 
 /**
  * The chart part around a plot.
@@ -45,15 +51,19 @@ export const chartSpace = (
   title: { readonly text: string; readonly size: number } | undefined,
   plot: string,
   legend: boolean,
+  locale: string,
   layout = '',
 ): string =>
   XML_DECLARATION +
-  '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
-  `<c:roundedCorners val="0"/><c:chart>${title === undefined ? '' : titleXml(title.text, title.size, true)}<c:autoTitleDeleted val="${title === undefined ? 1 : 0}"/><c:plotArea><c:layout>${layout}</c:layout>${plot}</c:plotArea>` +
-  `${legend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
-  '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
-  '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
-  `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr></c:chartSpace>`;
+  inLanguage(
+    '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
+      `<c:roundedCorners val="0"/><c:chart>${title === undefined ? '' : titleXml(title.text, title.size, true)}<c:autoTitleDeleted val="${title === undefined ? 1 : 0}"/><c:plotArea><c:layout>${layout}</c:layout>${plot}</c:plotArea>` +
+      `${legend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
+      '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
+      '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
+      `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr/></a:p></c:txPr></c:chartSpace>`,
+    locale,
+  );
 
 /** A column of a bucket that is cut off or has not ended. */
 export const hatchedPoint = (index: number, colour: string): string =>

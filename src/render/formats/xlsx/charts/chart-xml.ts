@@ -53,10 +53,11 @@ function lastValueLabel(series: Series, locale: string): string {
 }
 
 /** Dots for the figures without a neighbour, of which a line without markers shows nothing. */
-function loneDots({ values }: Series, colour: string): string {
+function loneDots({ values }: Series, colour: string, others: readonly number[]): string {
   const isShown = (index: number): boolean => (values[index] ?? null) !== null;
   return values
     .flatMap((_, index) => (isShown(index) && !isShown(index - 1) && !isShown(index + 1) ? [index] : []))
+    .filter((index) => !others.includes(index))
     .map(
       (index) =>
         `<c:dPt><c:idx val="${index}"/><c:marker><c:symbol val="circle"/><c:size val="5"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr></c:marker><c:bubble3D val="0"/></c:dPt>`,
@@ -79,13 +80,13 @@ function seriesXml(
     : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR);
   const marker = MARKERS[index % MARKERS.length] ?? 'circle';
   const bare = series.previous || small;
-  const unfinished = bare
+  const unfinished = series.previous
     ? []
     : series.values.flatMap((value, at) => (value !== null && chart.partial?.[at] === true ? [at] : []));
   const points = unfinished.map((at) => (asLine ? hollowPoint(at, marker, colour) : hatchedPoint(at, colour))).join('');
   const shape = asLine
     ? `<c:spPr>${lineXml(colour, small ? 19_050 : 28_575, series.previous ? '<a:prstDash val="dash"/>' : '')}</c:spPr>` +
-      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>${bare ? loneDots(series, colour) : points}`
+      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>${bare ? loneDots(series, colour, unfinished) : ''}${points}`
     : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>${points}`;
   return (
     `<c:ser><c:idx val="${column - 1}"/><c:order val="${column - 1}"/>` +
@@ -155,7 +156,7 @@ export function sparklineCharts(
     const unit = unitLabel(axis.quantity, messagesFor(locale));
     const title = `${cutAtWord(name, MAX_SMALL_TITLE)}${unit === undefined ? '' : ` (${unit})`}`;
     const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
-    return { axis, xml: chartSpace({ text: title, size: TEXT_SIZE }, plot, false, SPARKLINE_LAYOUT) };
+    return { axis, xml: chartSpace({ text: title, size: TEXT_SIZE }, plot, false, locale, SPARKLINE_LAYOUT) };
   });
 }
 
@@ -181,5 +182,6 @@ export function chartXml(chart: Chart, range: ChartRange, locale: string, titled
     titled ? { text: chart.title, size: 1300 } : undefined,
     plot,
     chart.axes.flatMap(({ series }) => series).length > 1,
+    locale,
   );
 }

@@ -97,5 +97,5 @@ export function panelXml(panel: Panel, range: ChartRange, locale: string): strin
     `<c:majorGridlines><c:spPr>${lineXml('E3E8EE', 6350)}</c:spPr></c:majorGridlines><c:numFmt formatCode="${escapeXml(format)}" sourceLinked="0"/>` +
     `<c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/><c:spPr><a:ln><a:noFill/></a:ln></c:spPr>${smallText}` +
     `<c:crossAx val="1"/><c:crosses val="autoZero"/><c:crossBetween val="between"/>${share ? '<c:majorUnit val="0.5"/>' : ''}</c:valAx>`;
-  return chartSpace({ text: title, size: TEXT_SIZE }, columns + line + axes, false);
+  return chartSpace({ text: title, size: TEXT_SIZE }, columns + line + axes, false, locale);
 }

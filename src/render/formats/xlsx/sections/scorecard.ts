@@ -91,6 +91,7 @@ export async function writeScorecard(
         row: sheet.rowCount,
         column: trendColumn,
         points: { sheet: range.sheet, column, rows: at },
+        endsPartial: row.trend.at(-1)?.partial ?? false,
       });
     }
   }
