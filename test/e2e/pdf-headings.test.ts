@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import { writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
 import { countColumn, dataset, groupColumn, MADE_AT, ratioColumn, row, table } from '../support/dataset.ts';
 import { program } from '../support/debian.ts';
 
 const run = promisify(execFile);
-const RECORDED = new URL('../recorded/pack-templates/0.2.0', import.meta.url).pathname;
-const FILES = ['charts.typ', 'comments.typ', 'pack.typ', 'style.typ', 'tables.typ'];
 
 let folder: string;
 beforeAll(async () => {
@@ -21,11 +19,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 let made = 0;
-async function pdfOf(data: Dataset, templates?: string): Promise<string> {
+async function pdfOf(data: Dataset): Promise<string> {
   made += 1;
   const path = join(folder, `${made}.pdf`);
   const about = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT, locale: 'en-GB' };
-  await writePdf(path, data, { ...about, templates, signal: new AbortController().signal });
+  await writePdf(path, data, { ...about, signal: new AbortController().signal });
   return path;
 }
 
@@ -103,27 +101,4 @@ test('the structure of a PDF has a heading for each section, and one below it fo
 test('a PDF without a headline begins with a heading of the first level', async () => {
   const commented: Dataset = { ...PACK, headlines: [] };
   expect((await headingsOf(await pdfOf(commented)))[0]).toMatch(/^H1 /);
-});
-
-describe('templates of 0.2.0', () => {
-  async function templatesOf(files: readonly string[]): Promise<string> {
-    made += 1;
-    const own = join(folder, `templates-${made}`);
-    await mkdir(join(own, 'pack'), { recursive: true });
-    for (const file of files) await cp(join(RECORDED, file), join(own, 'pack', file));
-    return own;
-  }
-
-  test('are all recorded', async () => {
-    expect((await readdir(RECORDED)).sort()).toEqual(FILES);
-  });
-
-  test.each<readonly [string, readonly string[]]>([
-    ['all', FILES],
-    ...FILES.map((file): [string, string[]] => [`${file} alone`, [file]]),
-    ...FILES.map((file): [string, string[]] => [`all but ${file}`, FILES.filter((each) => each !== file)]),
-  ])('still make a pack: %s', async (_, files) => {
-    const headings = await headingsOf(await pdfOf(PACK, await templatesOf(files)));
-    expect(headings).toEqual(expect.arrayContaining(['H1 Courses', 'H1 Groups']));
-  });
 });

@@ -9,6 +9,7 @@ import { checkPackTemplates } from '../../src/render/formats/pdf/check-templates
 import { packData } from '../../src/render/formats/pdf/data/pack-data.ts';
 import type { ScorecardData } from '../../src/render/formats/pdf/data/scorecard-data.ts';
 import type { TableData } from '../../src/render/formats/pdf/data/table-data.ts';
+import { type Coverage, packCoverage, withPdfNames } from '../../src/render/formats/pdf/pdf-names.ts';
 import type { TypstLimits } from '../../src/render/formats/pdf/typst/typst-compiler.ts';
 import { type PdfOptions, writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
 import { buildPack } from '../../src/render/pack/build-pack.ts';
@@ -31,7 +32,9 @@ const RUN = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT };
 
 let folder: string;
 let made = 0;
+let covers: Coverage;
 beforeAll(async () => {
+  covers = await packCoverage({ fonts: [] });
   folder = await mkdtemp(join(tmpdir(), 'docket-pdf-'));
   await program('qpdf', 'qpdf');
   await program('pdfinfo', 'poppler-utils');
@@ -107,7 +110,7 @@ const expectedScorecard = ({ headers, groups }: ScorecardData): string[] =>
   ].map(squeezed);
 
 function expectedCells(data: Dataset, locale = 'en-GB'): string[] {
-  const pack = packData(buildPack(data, { locale }), data, { ...RUN, formats: [] });
+  const pack = packData(buildPack(withPdfNames(data, covers), { locale }), data, { ...RUN, formats: [] });
   return [
     ...(pack.summary === null ? [] : expectedScorecard(pack.summary)),
     ...pack.sections.flatMap(({ scorecard, tables }) => [

@@ -1,11 +1,52 @@
 import { expect, test } from 'vitest';
 import { parseComment, spansText } from '../../src/definitions/commentary/comment-text.ts';
+import type { Chart } from '../../src/render/charts/chart.ts';
+import { truncateLabels } from '../../src/render/charts/label-texts.ts';
+import { chartData } from '../../src/render/formats/pdf/data/chart-data.ts';
+import { sparklineCharts } from '../../src/render/formats/xlsx/charts/chart-xml.ts';
 import { footerCodes } from '../../src/render/formats/xlsx/package/page-footer.ts';
 import { sheetNames } from '../../src/render/formats/xlsx/sheet-names.ts';
 import { blockLines, shortenBlocks } from '../../src/render/pack/review/block-lines.ts';
 
 test('a sheet name without spaces does not end inside a figure', () => {
   expect(sheetNames([`${'x'.repeat(28)}34300`], 'Sheet')).toEqual(['x'.repeat(28)]);
+});
+
+test('a sheet whose title begins with a long figure is called by what follows', () => {
+  expect(sheetNames([`${'1234567890'.repeat(4)} profiles`], 'Sheet')).toEqual(['profiles']);
+  expect(sheetNames(['1234567890'.repeat(4)], 'Sheet')).toEqual(['Sheet']);
+});
+
+test('names that are cut alike stay apart, and end in no figure', () => {
+  const stem = 'Profiles that were created by the onboarding team in';
+  expect(truncateLabels([`${stem} Zurich`, `${stem} Geneva`], 48)).toEqual([
+    'Profiles that were… team in Zurich',
+    'Profiles that were… team in Geneva',
+  ]);
+  const figures = truncateLabels([`${'x'.repeat(20)}1234567890123`, `${'x'.repeat(20)}1234567890124`], 20);
+  expect(new Set(figures).size).toBe(2);
+  for (const text of figures) expect(text).toMatch(/^x+…(?: \(2\))?$/);
+});
+
+test('two charts of one section have two names in PDF and workbook', () => {
+  const name = (end: string) => `Profiles that were created by the onboarding team in ${end}`;
+  const chart: Chart = {
+    kind: 'sparkline',
+    title: 'Teams',
+    categoryTitle: 'Month',
+    categories: ['Oct', 'Nov'],
+    overTime: true,
+    axes: ['Zurich', 'Geneva'].map((end) => ({
+      title: name(end),
+      quantity: { kind: 'count' },
+      series: [{ name: name(end), metric: end, values: [1, 2], quantity: { kind: 'count' }, previous: false }],
+    })),
+    omitted: [],
+  };
+  expect(new Set(chartData(chart, 'en').lines.map((line) => line.name)).size).toBe(2);
+  const titles = sparklineCharts(chart, { sheet: 'x', row: 1 }, 'en').map(({ xml }) => /<a:t>([^<]*)/.exec(xml)?.[1]);
+  expect(new Set(titles).size).toBe(2);
+  expect(new Set(chartData({ ...chart, kind: 'line' }, 'en').series.map((line) => line.name)).size).toBe(2);
 });
 
 test('the footer of a page ends at a word, and counts an ampersand as two', () => {

@@ -35,7 +35,10 @@ const truncateStem = (stem: string, extension: string): string => {
     length += [...segment].length;
     result += segment;
   }
-  return wholeWords(stem, result) || result;
+  // A name that begins with a longer figure is called by what follows it.
+  return (
+    wholeWords(stem, result) || (/^\S+\s+\S/u.test(stem) ? truncateStem(stem.replace(/^\S+\s+/u, ''), extension) : '')
+  );
 };
 
 /** A file name from any text that is valid on Windows, macOS and Linux, in mail clients and archives. */

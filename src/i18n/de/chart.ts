@@ -25,8 +25,7 @@ export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
   notDrawn: (names) => `${names.join(', ')} ${names.length === 1 ? 'ist' : 'sind'} nicht dargestellt`,
   omits: (what) => `Zu diesem Diagramm: ${what.join('; ')}.`,
   endRunning: 'Die letzten Werte betreffen einen Zeitraum, der noch läuft.',
-  unpaintable:
-    'Das Diagramm ist hier nicht dargestellt: Es enthält Namen in einer Schrift, die der Zeichensatz nicht umfasst.',
+  codes: (codes) => `In diesem Bild: ${codes.join('; ')}.`,
   noAxis: 'Kein Diagramm: Es gibt weder Zeit noch Gruppe, an der entlang gezeichnet werden könnte.',
 
   by: (kind, along) => `${KINDS[kind]} nach ${along}.`,

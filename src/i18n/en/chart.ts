@@ -35,7 +35,8 @@ export const chart = (to: LocaleFormatters) => ({
   notDrawn: (names: readonly string[]) => `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not drawn`,
   omits: (what: readonly string[]) => `In this chart ${what.join('; ')}.`,
   endRunning: 'Its last figures are of a time that is still running.',
-  unpaintable: 'The chart is not drawn here: it has names in a script that its font does not have.',
+  /** Codes of names in a script that the font of the picture does not have. */
+  codes: (codes: readonly string[]) => `In this picture ${codes.join('; ')}.`,
   noAxis: 'No chart: there is nothing to draw along, no time and no group.',
 
   by: (kind: Kind, along: string) =>

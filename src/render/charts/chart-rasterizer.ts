@@ -13,11 +13,22 @@ export type RasterizeChart = (chart: Chart, locale: string) => Uint8Array;
 const UNSUPPORTED_GLYPHS =
   /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Common}\p{Script=Inherited}]|\p{Emoji_Presentation}/u;
 
-/** Whether the font has glyphs for every name in the chart. */
-export const isRasterizable = ({ categories, axes }: Chart): boolean =>
-  ![...categories, ...axes.flatMap(({ title, series }) => [title, ...series.map(({ name }) => name)])].some((text) =>
-    UNSUPPORTED_GLYPHS.test(text),
-  );
+/** Whether the font has glyphs for a text. */
+export const isPaintable = (text: string): boolean => !UNSUPPORTED_GLYPHS.test(text);
+
+/** A chart without characters that the font does not have: codes stand for its names already. */
+function paintableChart(chart: Chart): Chart {
+  const shown = (text: string) => text.replace(new RegExp(UNSUPPORTED_GLYPHS, 'gu'), '□');
+  return {
+    ...chart,
+    categories: chart.categories.map(shown),
+    axes: chart.axes.map((axis) => ({
+      ...axis,
+      title: shown(axis.title),
+      series: axis.series.map((series) => ({ ...series, name: shown(series.name) })),
+    })),
+  };
+}
 
 /**
  * Loads ECharts for the layout, and resvg with the Arimo font for the pixels. Without a browser ECharts assumes the metrics
@@ -26,7 +37,7 @@ export const isRasterizable = ({ categories, axes }: Chart): boolean =>
 export async function loadRasterizer(): Promise<RasterizeChart> {
   const [echarts, rasterize] = await Promise.all([import('./echarts.ts'), loadSvgRasterizer()]);
   return (chart, locale) => {
-    const { option, height } = echartsOption(chart, locale);
+    const { option, height } = echartsOption(paintableChart(chart), locale);
     const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width: CHART_WIDTH, height });
     try {
       drawing.setOption(option);

@@ -1,12 +1,12 @@
 import type { EChartsCoreOption } from 'echarts/core';
-import { cutAtWord } from '../../base/text/cut-text.ts';
 import { intlNumberFormat } from '../../base/text/intl.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { formatValue, unitLabel } from '../figures/format-value.ts';
 import { rawPerShown } from '../figures/quantity.ts';
 import { alignedScales } from './axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from './chart.ts';
-import { disambiguateNames, type Series } from './chart-data.ts';
+import type { Series } from './chart-data.ts';
+import { truncateLabel, truncateLabels } from './label-texts.ts';
 
 /** In the units of the drawing. An e-mail shows the image slightly larger, a phone at half the size. */
 export const CHART_WIDTH = 520;
@@ -26,24 +26,6 @@ const INK = '#22272e';
 const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond'] as const;
 /** With more points than this, the markers of a line would touch. */
 const MAX_MARKERS = 35;
-
-/** A label on one line, without characters that XML cannot contain, truncated to `letters`. */
-const truncateLabel = (text: string, letters: number): string =>
-  cutAtWord(text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' '), letters);
-
-/** Truncated labels that stay unique: those that differ only at the end are shortened in the middle. */
-const truncateLabels = (texts: readonly string[], letters: number): readonly string[] =>
-  disambiguateNames(
-    texts.map((text) => truncateLabel(text, letters)),
-    (name, index) => {
-      const whole = truncateLabel(texts[index] ?? name, Number.POSITIVE_INFINITY);
-      if (whole.length <= letters) return name;
-      const half = Math.floor((letters - 1) / 2);
-      const end = [...whole].slice(-half).join('');
-      // Words at the end stay whole, too.
-      return cutAtWord(whole, half + 1) + end.slice(Math.max(0, end.indexOf(' ')));
-    },
-  );
 
 /** The axis title, truncated before its unit. */
 function axisName({ quantity, title }: Axis, locale: string): string {

@@ -1,5 +1,6 @@
 import cronstrue from 'cronstrue';
 import 'cronstrue/locales/de.js';
+import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Chart } from '../charts/chart.ts';
@@ -88,11 +89,12 @@ export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: 
  */
 export const chartCaption = (
   { omitted, overTime }: Chart,
-  { running, chartStatuses = [] }: SummarySection,
+  { running, chartStatuses = [], codes = [] }: SummarySection,
   { chart }: Words,
 ): string =>
   [
     ...(omitted.length === 0 ? [] : [chart.omits(omitted)]),
+    ...(codes.length === 0 ? [] : [chart.codes(codes.map(({ code, name }) => `${code} = ${isolateBidi(name)}`))]),
     ...(overTime && running ? [chart.endRunning] : []),
     ...chartStatuses.map((status) => `${status}.`),
   ].join(' ');

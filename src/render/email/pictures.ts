@@ -3,7 +3,7 @@ import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { InlineImage } from '../artifact.ts';
 import { chartAltText } from '../charts/alt-text.ts';
-import { isRasterizable, loadRasterizer } from '../charts/chart-rasterizer.ts';
+import { loadRasterizer } from '../charts/chart-rasterizer.ts';
 import { sparklinePath } from '../charts/sparkline.ts';
 import { loadSvgRasterizer, type RasterizeSvg } from '../charts/svg-rasterizer.ts';
 import type { ImageData, SmallChart } from './email-images.ts';
@@ -38,14 +38,14 @@ export async function drawCharts(
   locale: string,
 ): Promise<ReadonlyMap<string, MailPicture>> {
   const charts = sections.flatMap((section) =>
-    section.chart !== undefined && isRasterizable(section.chart) ? [{ section, chart: section.chart }] : [],
+    section.chart === undefined ? [] : [{ section, chart: section.chart, drawn: section.drawn ?? section.chart }],
   );
   if (charts.length === 0) return new Map();
   const rasterize = await loadRasterizer();
   return new Map(
-    charts.map(({ section, chart }) => [
+    charts.map(({ section, chart, drawn }) => [
       section.id,
-      picture(section.id, `mail-${section.id}.png`, rasterize(chart, locale), {
+      picture(section.id, `mail-${section.id}.png`, rasterize(drawn, locale), {
         alt: chartAltText(chart, locale),
         note: chartCaption(chart, section, messagesFor(locale)),
       }),

@@ -1,8 +1,7 @@
 import { DocketError } from '../../base/error.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
-import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
+import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import type { Artifact, MailBody } from '../artifact.ts';
-import { isRasterizable } from '../charts/chart-rasterizer.ts';
 import { escapeForHtml, escapeForText } from './data/escape-data.ts';
 import type { EmailPictures } from './email-images.ts';
 import { estimateHeight, MAX_HEIGHT } from './height.ts';
@@ -40,16 +39,6 @@ const sizeBudgets = (sections: number): readonly SizeBudget[] => [
   ...[3, 1, 0].map((shown) => ({ rows: 0, rowsBelowChart: 0, sections: shown, entries: MIN_ENTRIES })),
 ];
 
-/** Adds a note to each section whose chart cannot be drawn. */
-const withMissingChartNotes = (summary: EmailSummary, { chart }: Words): EmailSummary => ({
-  ...summary,
-  sections: summary.sections.map((section) =>
-    section.chart === undefined || isRasterizable(section.chart)
-      ? section
-      : { ...section, notes: [...section.notes, chart.unpaintable] },
-  ),
-});
-
 async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, body }: EmailOptions, locale: string) {
   const sections = body === 'summary' || body === 'notice' ? [] : summary.sections;
   const charts = await drawCharts(sections, locale);
@@ -77,10 +66,7 @@ export async function renderEmail(
   const locale = options.locale ?? DEFAULT_LOCALE;
   const [html, text] = [loadTemplate('html', options.templates), loadTemplate('text', options.templates)];
   const { body, classification, calendar } = options;
-  const summary = withMissingChartNotes(
-    buildSummary({ dataset, locale, body, classification, calendar }),
-    messagesFor(locale),
-  );
+  const summary = buildSummary({ dataset, locale, body, classification, calendar });
   const pictures = await drawPictures(summary, dataset, options, locale);
   const input = { dataset, summary, artifacts, pictures: pictures.data, options };
   const fill = (data: BodyData): MailBody => {

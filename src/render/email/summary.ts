@@ -5,10 +5,12 @@ import { formatNote, type Note } from '../../fetch/notes.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { MailBodyName } from '../artifact.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
+import { isPaintable } from '../charts/chart-rasterizer.ts';
 import { isSingleRow } from '../figures/columns.ts';
 import { byPlace, ownFilters, sharedFilters } from '../figures/figure-identity.ts';
 import { headlineFigures } from '../figures/headline-figures.ts';
 import { byImportance, isNews } from '../figures/headlines.ts';
+import { type NameCode, withNameCodes } from '../figures/name-codes.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { buildPack } from '../pack/build-pack.ts';
 import type { Attention, Pack, PackSection } from '../pack/pack.ts';
@@ -53,6 +55,10 @@ export interface SummarySection {
   readonly legend: readonly string[];
   /** Only the first sections with a chart have one. */
   readonly chart?: Chart;
+  /** The chart with codes for names that the font of pictures does not have; absent where it has all. */
+  readonly drawn?: Chart;
+  /** What these codes stand for. */
+  readonly codes?: readonly NameCode[];
   /** The statuses of the totals of what the chart shows, e.g. `Alerts open: ■ breached`. */
   readonly chartStatuses?: readonly string[];
 }
@@ -124,6 +130,16 @@ function chartStatuses(chart: Chart, table: Table, { judgements }: Dataset, word
   });
 }
 
+function codedChart(table: Table, locale: string): Pick<SummarySection, 'drawn' | 'codes'> {
+  const { tables, codes } = withNameCodes([table], { shows: isPaintable, write: ({ code }) => code });
+  const [coded] = tables;
+  const drawn = codes.length === 0 || coded === undefined ? undefined : buildChart(coded, locale, MAX_CHART_GROUPS);
+  if (drawn === undefined) return {};
+  const texts = drawn.axes.flatMap(({ title, series }) => [title, ...series.map(({ name }) => name)]);
+  const shown = [...drawn.categories, ...texts];
+  return { drawn, codes: codes.filter(({ code }) => shown.some((text) => text.includes(code))) };
+}
+
 /** Adds the charts of the first sections that have one. */
 function attachCharts(sections: readonly SummarySection[], { dataset, locale }: SummaryOptions): SummarySection[] {
   const tables = new Map(dataset.tables.map((table) => [table.id, table]));
@@ -133,7 +149,12 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
     const chart = drawn < MAX_CHARTS && table !== undefined ? buildChart(table, locale, MAX_CHART_GROUPS) : undefined;
     if (chart === undefined || table === undefined) return section;
     drawn += 1;
-    return { ...section, chart, chartStatuses: chartStatuses(chart, table, dataset, messagesFor(locale)) };
+    return {
+      ...section,
+      chart,
+      ...codedChart(table, locale),
+      chartStatuses: chartStatuses(chart, table, dataset, messagesFor(locale)),
+    };
   });
 }
 

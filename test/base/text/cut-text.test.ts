@@ -36,6 +36,27 @@ test('a long subject ends at a word, wherever the limit is', async () => {
   }
 });
 
+test('a sender whose name is one long figure has none', async () => {
+  const { raw } = await buildEmail({
+    delivery: 'd',
+    run: 'r',
+    from: 'docket@acme.example',
+    fromName: '1234567890'.repeat(30),
+    list: { org: 'acme', report: 'weekly' },
+    to: 'a@acme.example',
+    subject: 'x',
+    text: 'x',
+    attachments: [],
+    date: new Date(0),
+  });
+  expect((await PostalMime.parse(raw)).from).toEqual({ address: 'docket@acme.example', name: '' });
+});
+
+test('a file whose name begins with a long figure is called by what follows', () => {
+  expect(safeFileName(`${'1234567890'.repeat(15)} profiles`, '.xlsx')).toBe('profiles.xlsx');
+  expect(safeFileName('1234567890'.repeat(15), '.xlsx')).toBe('report.xlsx');
+});
+
 test('a long file name does not end inside a figure', () => {
   const stem = `${'word '.repeat(40)}`.slice(0, 110);
   for (let at = 0; at < 20; at += 1)

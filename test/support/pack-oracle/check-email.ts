@@ -15,7 +15,7 @@ import type { Compared } from './days.ts';
 import { changeIn, type ExpectedSection, type Figure } from './expected.ts';
 import { mayBeTile, totalKey } from './headlines.ts';
 import type { Judged } from './judged.ts';
-import { shows } from './shown.ts';
+import { shows, showsChange } from './shown.ts';
 
 /** `▲ up 12.4% from 5,685`, `was 60`, `= unchanged at 5`, `no figure for the previous period`. */
 function expectChange(text: string, figure: Figure, kind: Compared, where: string): void {
@@ -35,11 +35,21 @@ function expectChange(text: string, figure: Figure, kind: Compared, where: strin
     expect(text.startsWith('= unchanged at ') && shows(text.slice(15), before, figure.unit), why).toBe(true);
     return;
   }
+  const [, unseen = ''] = /^no visible change from (.+)$/.exec(text) ?? [];
+  if (unseen !== '') {
+    expect(shows(unseen, before, figure.unit) && shows(unseen, figure.now, figure.unit), why).toBe(true);
+    return;
+  }
+  const [, times = '', was = ''] = /^▲ (.+ times as .+?), was (.+?)(?:, (?:better|worse))?$/.exec(text) ?? [];
+  if (times !== '') {
+    expect(shows(was, before, figure.unit) && showsChange(times, figure.now ?? 0, before, figure.unit), why).toBe(true);
+    return;
+  }
   const [, direction, , size, from = ''] = /^(▲ up|▼ down)( (.+))? from (.+?)(?:, (?:better|worse))?$/.exec(text) ?? [];
   expect(direction, why).toBe((figure.now ?? 0) > before ? '▲ up' : '▼ down');
   expect(shows(from, before, figure.unit), why).toBe(true);
   if (change === null) expect(size, why).toBeUndefined();
-  else expect(shows(size ?? '', Math.abs(figure.unit === 'ratio' ? change / 100 : change), 'ratio'), why).toBe(true);
+  else expect(showsChange(size ?? '', figure.now ?? 0, before, figure.unit), why).toBe(true);
 }
 
 /** `+12.4%`, `-0.6 pp, worse`, `–` without one. */
@@ -52,8 +62,13 @@ function expectShortChange(text: string, figure: Figure, kind: Compared, where: 
     expect(text, why).toBe('–');
     return;
   }
+  const [now, was] = [figure.now ?? 0, before?.value ?? 0];
+  if (text === 'no visible change') {
+    expect(Math.abs(now - was), why).toBeLessThan(figure.unit === 'seconds' ? 0.1 * 86_400 : 0.001);
+    return;
+  }
   const size = text.replace(/, (?:better|worse)$/, '').replace(/^([<>]?)[+-]/, '$1');
-  expect(shows(size, Math.abs(figure.unit === 'ratio' ? change / 100 : change), 'ratio'), why).toBe(true);
+  expect(showsChange(size, now, was, figure.unit), why).toBe(true);
 }
 
 /** A figure with its status where it is judged: `83.0% (■ breached, target 90.0%)`. Returns the figure's text. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { wordOf } from './checked.ts';
 import type { Said } from './headlines.ts';
-import { shows } from './shown.ts';
+import { shows, showsDifference } from './shown.ts';
 
 /** What is said of a figure of the report's own period and scope beside its label. */
 const OF_OWN = /^(?:(?:now, |as read |so far)[^;]*(?:; )?)*$/;
@@ -41,9 +41,10 @@ function changesNot(
   const isYear = compared.endsWith(' a year before');
   if (isYear !== (kind === 'previous_year')) return `other days "${compared}"`;
   if (before === value) return compared.startsWith('the same as ') ? undefined : `"${compared}" for no change`;
+  if (compared.startsWith('no visible change from ')) return undefined;
   const [, size = '', word = ''] = /^(.+) (more|fewer|longer|shorter|higher|lower) than /.exec(compared) ?? [];
   if (['more', 'longer', 'higher'].includes(word) !== value > before) return `direction "${compared}"`;
-  return shows(size, Math.abs(value - before), unit) ? undefined : `size "${size}"`;
+  return showsDifference(size, Math.abs(value - before), unit) ? undefined : `size "${size}"`;
 }
 
 const MAX_HEADLINES = 5;

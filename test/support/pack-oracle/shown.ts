@@ -62,6 +62,21 @@ export function shows(text: string, figure: number | null, unit: string | null):
   return Math.abs(shown.value - figure) <= shown.off + 1e-9;
 }
 
+/** Whether a text shows the difference of two figures, each of which is rounded before. */
+export function showsDifference(text: string, difference: number, unit: string | null): boolean {
+  const shown = readShown(text, unit);
+  return shown !== null && Math.abs(shown.value - difference) <= 2 * shown.off + 1e-9;
+}
+
+/** `12%` of a count or a duration, a difference in points or time, `1,333 times as many`; its size without a sign. */
+export function showsChange(text: string, now: number, before: number, unit: string | null): boolean {
+  const [, times] = /^([\d,]+) times as (?:many|long|high)$/.exec(text) ?? [];
+  if (times !== undefined) return Math.abs(Number(times.replaceAll(',', '')) - now / before) <= 1;
+  if (unit === 'ratio') return showsDifference(text, Math.abs(now - before), unit);
+  if (text.endsWith('%')) return shows(text, Math.abs((now - before) / before), 'ratio');
+  return unit === 'seconds' && showsDifference(text, Math.abs(now - before), unit);
+}
+
 /** Raw units in one unit of a header of the workbook: `h:mm:ss` and `days` are days in a cell. */
 export function factorOf(unit: string | undefined): number {
   if (unit === undefined || unit === '%') return 1;

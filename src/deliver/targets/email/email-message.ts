@@ -99,7 +99,8 @@ export function listIdOf({ org, report }: EmailParts['list'], from: string): str
 /** The name of a sender or recipient as a header may have it; undefined where nothing of it is visible. */
 function displayName(name: string | undefined): string | undefined {
   const shown = name === undefined ? '' : oneLine(cutAtWord(oneLine(headerText(name)), MAX_NAME_LENGTH));
-  return shown === '' ? undefined : shown;
+  // Of one figure that is too long nothing is left: the address says more than an ellipsis.
+  return shown === '' || shown === '…' ? undefined : shown;
 }
 
 /**

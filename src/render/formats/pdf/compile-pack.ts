@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { SECOND_MS } from '../../../base/time.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import type { PackData } from './data/pack-data.ts';
 import { MAIN_TEMPLATE, type PackTemplates } from './pack-templates.ts';
-import { displayable, fontFiles, glyphCoverage } from './typst/font-coverage.ts';
+import { packCoverage } from './pdf-names.ts';
+import { displayable, fontFiles } from './typst/font-coverage.ts';
 import { compileTypst, type TypstLimits } from './typst/typst-compiler.ts';
 import type { TypstResult } from './typst/typst-job.ts';
 
@@ -20,11 +20,7 @@ export interface PackJob {
 
 /** Compiles the templates with the data of a pack. Throws as `compileTypst`. */
 export async function compilePack({ data, logo, templates, madeAt, signal, limits }: PackJob): Promise<TypstResult> {
-  const paths = fontFiles();
-  const covers = glyphCoverage([
-    ...(await Promise.all(paths.map((path) => readFile(path)))),
-    ...templates.fonts.map(Buffer.from),
-  ]);
+  const covers = await packCoverage(templates);
   let replaced = false;
   const shown = displayable({ ...data, approval: '' }, covers, () => {
     replaced = true;
@@ -46,7 +42,7 @@ export async function compilePack({ data, logo, templates, madeAt, signal, limit
         { path: 'pack.json', bytes: Buffer.from(JSON.stringify(made)) },
         ...(logo === undefined || data.logo === null ? [] : [{ path: data.logo, bytes: logo }]),
       ],
-      fontFiles: paths,
+      fontFiles: fontFiles(),
       fonts: templates.fonts,
       madeAt: Math.floor(madeAt / SECOND_MS),
     },

@@ -5,6 +5,7 @@ import { type FormatContext, readCurrentLogo } from '../format.ts';
 import { compilePack } from './compile-pack.ts';
 import { packData } from './data/pack-data.ts';
 import { readPackTemplates } from './pack-templates.ts';
+import { packCoverage, withPdfNames } from './pdf-names.ts';
 import { rethrowLimit, throwIssue, typstIssue } from './template-errors.ts';
 import type { TypstLimits } from './typst/typst-compiler.ts';
 import type { TypstUsage } from './typst/typst-job.ts';
@@ -24,7 +25,8 @@ export type PdfOptions = Pick<
 export async function writePdf(path: string, dataset: Dataset, options: PdfOptions): Promise<TypstUsage> {
   const { locale, classification, calendar, run, digest, madeAt, outputs = [], signal, limits } = options;
   const [templates, logo] = await Promise.all([readPackTemplates(options.templates), readCurrentLogo(options.logo)]);
-  const pack = buildPack(dataset, { locale, classification, calendar });
+  const shown = withPdfNames(dataset, await packCoverage(templates));
+  const pack = buildPack(shown, { locale, classification, calendar });
   const data = packData(pack, dataset, {
     run,
     digest,

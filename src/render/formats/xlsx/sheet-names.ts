@@ -19,9 +19,10 @@ function truncateSheetName(text: string, length: number, unnamed: string): strin
   const cutsWord = /\S/.test(text.charAt(name.length));
   const words = (cutsWord ? name.slice(0, Math.max(0, name.lastIndexOf(' '))) : name).replace(DANGLING_END, '');
   // A single grapheme with many combining marks can exceed the limit.
-  return words.length >= MIN_WHOLE_WORDS_LENGTH
-    ? words
-    : (cutsWord ? withoutOpenFigure(name) : name.trimEnd()) || unnamed;
+  const short = words.length >= MIN_WHOLE_WORDS_LENGTH ? words : cutsWord ? withoutOpenFigure(name) : name.trimEnd();
+  // A title that begins with a longer figure is called by what follows it.
+  const rest = short === '' ? text.replace(/^\S+\s*/u, '') : '';
+  return short || (rest === '' ? unnamed : truncateSheetName(rest, length, unnamed));
 }
 
 /**

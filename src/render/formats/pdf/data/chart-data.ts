@@ -1,9 +1,9 @@
-import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import { chartAltText } from '../../../charts/alt-text.ts';
 import { alignedScales, type Scale } from '../../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../../charts/chart.ts';
 import type { Series } from '../../../charts/chart-data.ts';
+import { truncateLabel, truncateLabels } from '../../../charts/label-texts.ts';
 import { sparklineScale } from '../../../charts/sparkline.ts';
 import { formatValue } from '../../../figures/format-value.ts';
 import { rawPerShown } from '../../../figures/quantity.ts';
@@ -117,6 +117,10 @@ export function chartData(chart: Chart, locale: string): ChartData {
         : chart.kind;
   const ends = chart.axes.map((axis, index) => endsOf(axis, chart.kind === 'stacked_column' && index === 0));
   const scales = axisScales(chart, ends);
+  const names = truncateLabels(
+    chart.axes.flatMap((axis) => axis.series.map(({ name }) => name)),
+    MAX_NAME_LENGTH,
+  );
   let position = -1;
   const series = chart.axes.flatMap((axis, index) =>
     axis.series.map((each, nth): SeriesData => {
@@ -124,7 +128,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
       const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
       const own = ends[index]?.[nth] ?? [];
       return {
-        name: cutAtWord(each.name, MAX_NAME_LENGTH),
+        name: names[position] ?? '',
         colour: colourOf(position, each.previous),
         // Columns of two units invite comparison, so the second unit is a line.
         mark: kind === 'line' || index > 0 || each.target === true ? 'line' : 'column',
@@ -140,13 +144,13 @@ export function chartData(chart: Chart, locale: string): ChartData {
     alt: chartAltText(chart, locale),
     note: chart.omitted.length === 0 ? '' : words.omits(chart.omitted),
     overTime: chart.overTime,
-    categories: chart.categories.map((text) => cutAtWord(text, 40)),
+    categories: truncateLabels(chart.categories, 40),
     partial: chart.partial ?? [],
     categoryTitle: chart.categoryTitle,
     axes: chart.axes.map(({ title, quantity }, index) => {
       const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
       return {
-        title: cutAtWord(title, MAX_NAME_LENGTH),
+        title: truncateLabel(title, MAX_NAME_LENGTH),
         zero: positionOn(scale, 0),
         ticks: ticksOf(scale, quantity, locale),
       };
@@ -156,20 +160,20 @@ export function chartData(chart: Chart, locale: string): ChartData {
   };
 }
 
-const smallLines = (chart: Chart, locale: string): readonly SmallLineData[] =>
-  chart.axes.flatMap(({ series: [current] }) =>
-    current === undefined
-      ? []
-      : [
-          {
-            name: cutAtWord(current.name, MAX_NAME_LENGTH),
-            value: formatValue(
-              current.values.findLast((value) => value !== null),
-              current.quantity,
-              locale,
-            ),
-            values: stretched(current.values),
-            partial: chart.partial ?? [],
-          },
-        ],
+function smallLines(chart: Chart, locale: string): readonly SmallLineData[] {
+  const drawn = chart.axes.flatMap(({ series: [current] }) => current ?? []);
+  const names = truncateLabels(
+    drawn.map(({ name }) => name),
+    MAX_NAME_LENGTH,
   );
+  return drawn.map((current, index) => ({
+    name: names[index] ?? '',
+    value: formatValue(
+      current.values.findLast((value) => value !== null),
+      current.quantity,
+      locale,
+    ),
+    values: stretched(current.values),
+    partial: chart.partial ?? [],
+  }));
+}

@@ -1,8 +1,8 @@
-import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import { alignedScales } from '../../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../../charts/chart.ts';
 import type { Series } from '../../../charts/chart-data.ts';
+import { truncateLabels } from '../../../charts/label-texts.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import { createRounder } from '../../../figures/quantity.ts';
 import { escapeXml } from '../package/xml-text.ts';
@@ -149,12 +149,15 @@ export function sparklineCharts(
   range: ChartRange,
   locale: string,
 ): { readonly axis: Axis; readonly xml: string }[] {
-  return assignColumns(chart).map(({ axis, placed, ids }) => {
+  const names = truncateLabels(
+    chart.axes.map(({ title, series }) => series.find(({ previous }) => !previous)?.name ?? title),
+    MAX_SMALL_TITLE,
+  );
+  return assignColumns(chart).map(({ axis, placed, ids }, index) => {
     const positive = axis.series.flatMap(({ values }) => values).every((value) => value === null || value >= 0);
-    const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
     // Its last value is a number alone: there is no axis that names the unit.
     const unit = unitLabel(axis.quantity, messagesFor(locale));
-    const title = `${cutAtWord(name, MAX_SMALL_TITLE)}${unit === undefined ? '' : ` (${unit})`}`;
+    const title = `${names[index]}${unit === undefined ? '' : ` (${unit})`}`;
     const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
     return { axis, xml: chartSpace({ text: title, size: TEXT_SIZE }, plot, false, locale, SPARKLINE_LAYOUT) };
   });

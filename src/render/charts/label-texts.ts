@@ -1,0 +1,31 @@
+import { cutAtWord } from '../../base/text/cut-text.ts';
+import { disambiguateNames } from './chart-data.ts';
+
+/** A label on one line, without characters that XML cannot contain, truncated to `letters`. */
+export const truncateLabel = (text: string, letters: number): string =>
+  cutAtWord(text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' '), letters);
+
+/** The end of a text of at most so many UTF-16 units, without a part of a word, a figure or a grapheme. */
+function endOf(text: string, letters: number): string {
+  let end = '';
+  for (const { segment } of [...new Intl.Segmenter().segment(text)].reverse()) {
+    if (end.length + segment.length > letters) break;
+    end = segment + end;
+  }
+  const space = end.indexOf(' ');
+  if (space >= 0) return end.slice(space);
+  // A figure that begins before the cut is left out.
+  return /[\d.,'’]$/u.test(text.slice(0, text.length - end.length)) ? end.replace(/^[\d.,'’]+/u, '') : end;
+}
+
+/** Truncated labels that stay unique: those that differ only at the end are shortened in the middle. */
+export const truncateLabels = (texts: readonly string[], letters: number): readonly string[] =>
+  disambiguateNames(
+    texts.map((text) => truncateLabel(text, letters)),
+    (name, index) => {
+      const whole = truncateLabel(texts[index] ?? name, Number.POSITIVE_INFINITY);
+      if (whole.length <= letters) return name;
+      const half = Math.floor((letters - 1) / 2);
+      return cutAtWord(whole, half + 1) + endOf(whole, half);
+    },
+  );
