@@ -62,19 +62,20 @@ export interface RunPeriods {
 }
 
 /**
- * All periods of a report at an instant. `spec` replaces the report's period only; those of sections are then computed at
- * the instant after its last day, or at `at` if that is earlier. Those that hold that instant (`current_…`, `…_to_date`) are
- * computed on the last day: they would reach beyond it.
+ * All periods of a report at an instant. `spec` replaces the report's period only. Those of sections count from the report's:
+ * they are computed at the instant after its last day, or at `at` if that is earlier. Those that hold that instant
+ * (`current_…`, `…_to_date`) are computed on the last day: they would reach beyond it. With `period_from: slot` they are
+ * computed at `at`, unless `spec` replaces the report's.
  */
 export function runPeriodsOf(
-  definition: Pick<ReportFile, 'period' | 'timezone' | 'locale' | 'sections'>,
+  definition: Pick<ReportFile, 'period' | 'period_from' | 'timezone' | 'locale' | 'sections'>,
   settings: Parameters<typeof periodOf>[1],
   at: number,
   spec?: PeriodSpec,
 ): RunPeriods {
   const period = periodOf(definition, settings, at, spec);
   const instantFor = (own: PeriodSpec): number => {
-    if (spec === undefined) return at;
+    if (spec === undefined && definition.period_from === 'slot') return at;
     const afterLastDay = DateTime.fromISO(period.to, { zone: period.timezone }).plus({ days: 1 }).startOf('day');
     const holdsInstant = typeof own === 'string' && /^current_|_to_date$/.test(own);
     return Math.min(at, afterLastDay.toMillis() - (holdsInstant ? 1 : 0));

@@ -31,6 +31,12 @@ export function createReportSchema(kinds: DefinitionKinds) {
       classification: classificationSchema.optional(),
       schedule: schedulesSchema,
       period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
+      period_from: z
+        .enum(['report', 'slot'])
+        .optional()
+        .describe(
+          "From where the periods of sections count. report: from the end of the report's period, the default; slot: from the slot or trigger, as in 0.2.0. With either, `docket check` does not name sections whose days have changed.",
+        ),
       timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
       locale: localeSchema.optional(),
       compare: compareSchema.optional(),

@@ -98,7 +98,7 @@ const fieldsSchema = z.strictObject({
   period: periodSpecSchema
     .optional()
     .describe(
-      "The section's own days, instead of the report's; frozen when the run is triggered. A backfill or `--period` replaces the report's period only: the section's is then computed at the end of the replaced one (or now, if that is earlier).",
+      "The section's own days, instead of the report's; frozen when the run is triggered. Computed at the end of the report's period, or now if that is earlier (`period_from`).",
     ),
   compare: compareSchema.optional().describe("The section's own comparisons, instead of the report's `compare`."),
   to_date: toDateSchema

@@ -25,19 +25,26 @@ const daysOf = (at: number, spec?: Spec) => {
 };
 
 describe('the periods of a run', () => {
-  test('are the report’s, and those of sections with their own, all from one instant', () => {
+  test('are the report’s, and those of sections with their own, which end with it', () => {
     expect(daysOf(SLOT)).toEqual([
       '2026-10-01..2026-10-31',
       '2025-10-01..2026-10-31',
-      '2026-10-26..2026-11-01',
+      '2026-10-19..2026-10-25',
       '2026-03-01..2026-03-05',
     ]);
     expect(runPeriodsOf(definition(), settingsOf(), SLOT).sectionPeriods?.week).toEqual({
-      from: '2026-10-26',
-      to: '2026-11-01',
+      from: '2026-10-19',
+      to: '2026-10-25',
       timezone: 'Europe/Zurich',
-      label: '2026-W44',
+      label: '2026-W43',
     });
+  });
+
+  test('of sections count from the slot with `period_from: slot`, unless the report’s period is replaced', () => {
+    const days = (spec?: Spec) =>
+      runPeriodsOf(definition({ period_from: 'slot' }), settingsOf(), SLOT, spec).sectionPeriods?.week?.from;
+    expect(days()).toBe('2026-10-26');
+    expect(days({ from: '2026-03-01', to: '2026-03-31' })).toBe('2026-03-23');
   });
 
   test('of sections end with the period that replaces the report’s', () => {

@@ -9,6 +9,7 @@ import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../de
 import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
 import { protectionDiagnostics } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { scheduleAdvice } from '../../../definitions/diagnostics/schedule-advice.ts';
+import { sectionPeriodAdvice } from '../../../definitions/diagnostics/section-period-advice.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
@@ -101,6 +102,7 @@ const adviceOn = ({ reports, sources, orgs }: Definitions, now: number): Diagnos
       : [
           ...exceptionWarnings(source, report, settings),
           ...scheduleAdvice(source, report, settings, BUILT_IN_KINDS, now),
+          ...sectionPeriodAdvice(source, report, settings, now),
         ];
   });
 
