@@ -41,7 +41,7 @@ export function commentableSections(
     required: sections.some((each) => each.id === id && each.required),
     references: figures
       .filter(({ section }) => section === id)
-      .map((figure) => ({ reference: referenceText(figure), text: figure.text })),
+      .map((figure) => ({ reference: referenceText(figure), label: figure.label, text: figure.text })),
   }));
 }
 
@@ -68,7 +68,8 @@ export function checkComment(
   const [unknown] = unknownReferences(text, figureReferences(dataset, locale));
   if (unknown !== undefined) {
     throw new DocketError('review.comment_invalid', 'The comment refers to a figure that the report does not have.', {
-      expected: 'a figure of a total or of a single row, e.g. {{ onboarding.profiles.created }}',
+      expected:
+        'a figure of a total or of a row, e.g. {{ onboarding.profiles.created }} or {{ risk.profiles.created[severe] }}',
       got: unknown.typed,
       ...(unknown.near === undefined ? {} : { next: `Did you mean {{ ${unknown.near} }}?` }),
     });

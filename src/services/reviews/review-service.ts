@@ -38,8 +38,8 @@ export interface ReviewView {
     readonly id: string;
     readonly title: string;
     readonly required: boolean;
-    /** References that a comment may use, e.g. `{{ onboarding.profiles.created }}`, with the text they print. */
-    readonly references: readonly { readonly reference: string; readonly text: string }[];
+    /** References that a comment may use, e.g. `{{ onboarding.profiles.created }}`, by name, with the text they print. */
+    readonly references: readonly { readonly reference: string; readonly label: string; readonly text: string }[];
   }[];
   readonly drafts: readonly CarriedComment[];
   /** Names of the rendered files of `state.content`, once the worker has made them. */

@@ -97,7 +97,7 @@ const review: ReviewView = {
       id: 'onboarding',
       title: 'Onboarding',
       required: true,
-      references: [{ reference: '{{ onboarding.profiles.created }}', text: '12' }],
+      references: [{ reference: '{{ onboarding.profiles.created }}', label: 'Profiles created', text: '12' }],
     },
   ],
   drafts: [{ section: 'onboarding', text: 'Of last week.', author: 'Mia Lro', period: '2026-W45', run: ID }],

@@ -4,7 +4,7 @@ import type { TableNote } from '../../../src/fetch/notes.ts';
 import { withComments } from '../../../src/render/figures/comments/printed-comments.ts';
 import { figureReferences, resolveNote, unknownReferences } from '../../../src/render/figures/comments/references.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
-import { dataset, nastyDataset, onboarding, workload } from '../../support/dataset.ts';
+import { dataset, groupColumn, onboarding, row, workload } from '../../support/dataset.ts';
 
 const judged = judgeDataset(
   dataset([onboarding, workload]),
@@ -27,10 +27,33 @@ describe('figureReferences', () => {
     expect(german.get('onboarding.profiles.created')?.text).toBe('6.390');
   });
 
-  it('has no status without target, no change without comparison, nothing of rows and lists', () => {
+  it('has rows by their values, with the names that readers know, as the pack prints them', () => {
+    const columns = [
+      { ...groupColumn, name: 'risk', values: [{ value: 'severe', label: 'Severe' }] },
+      ...onboarding.columns.slice(1, 2),
+    ];
+    const rows = [
+      row({ risk: 'severe', 'profiles.created': 12 }),
+      row({ risk: null, 'profiles.created': 3 }),
+      row({ risk: '}}', 'profiles.created': 4 }),
+    ];
+    const { totals: _, ...plain } = onboarding;
+    const found = figureReferences(dataset([{ ...plain, granularity: null, comparisons: [], columns, rows }]), 'en');
+    expect([...found.values()].map(({ name, text }) => [name, text])).toEqual([
+      ['onboarding.profiles.created[severe]', '12'],
+    ]);
+    expect(found.get('onboarding.profiles.created[severe]')?.label).toBe('Profiles created (Severe)');
+    expect(unknownReferences('{{ onboarding.profiles.created[severe] }}', found)).toEqual([]);
+    expect(unknownReferences('{{ onboarding.profiles.created[sever] }}', found)[0]?.near).toBe(
+      'onboarding.profiles.created[severe]',
+    );
+  });
+
+  it('has no status without target, no change without comparison, nothing of lists', () => {
     expect(textOf('onboarding.profiles.created.status')).toBeUndefined();
     expect(textOf('workload.alerts.open.change')).toBeUndefined();
-    expect([...figureReferences(nastyDataset(), 'en').values()].map(({ section }) => section)).not.toContain('groups');
+    const list = { ...workload, columns: [{ ...groupColumn, kind: 'field' } as const, ...workload.columns] };
+    expect([...figureReferences(dataset([list]), 'en').keys()].filter((name) => name.includes('['))).toEqual([]);
   });
 
   it('shows a figure that is undefined as undefined', () => {
@@ -84,7 +107,7 @@ describe('resolveNote', () => {
   });
 
   it('never reads a figure as markup', () => {
-    const figures = new Map([['a.b', { name: 'a.b', section: 'a', text: '*1* {{ a.b }}' }]]);
+    const figures = new Map([['a.b', { name: 'a.b', section: 'a', label: 'A', text: '*1* {{ a.b }}' }]]);
     expect(resolveNote('{{ a.b }}', figures)).toEqual([{ kind: 'paragraph', spans: [{ text: '*1* {{ a.b }}' }] }]);
   });
 

@@ -199,6 +199,7 @@ test('references print figures of the run; unknown ones are refused, contradicti
   expect(view?.sections).toMatchObject([{ id: 'onboarding', title: 'Onboarding', required: false }]);
   expect(view?.sections[0]?.references).toContainEqual({
     reference: '{{ onboarding.profiles.created }}',
+    label: 'Profiles created',
     text: '6,390',
   });
   await expect(service.comment(RUN.id, null, 'Up to {{ onboarding.profiles.create }}.', ANNA)).rejects.toMatchObject({

@@ -54,9 +54,9 @@ export const reviewSchema = z
           title: z.string(),
           required: z.boolean(),
           references: z
-            .array(z.object({ reference: z.string(), text: z.string() }))
+            .array(z.object({ reference: z.string(), label: z.string(), text: z.string() }))
             .readonly()
-            .describe('Figures that a comment may quote, and how they are printed.'),
+            .describe('Figures that a comment may quote, by name, and how they are printed.'),
         }),
       )
       .readonly()

@@ -1,19 +1,27 @@
 import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
 import { parseComment } from '../../../definitions/commentary/comment-text.ts';
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
-import type { Dataset, Table } from '../../../fetch/dataset.ts';
+import type { Column, Dataset, Table } from '../../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../../fetch/notes.ts';
+import { firstRows } from '../../../fetch/rows.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
+import { sectionCells } from '../../pack/cells.ts';
+import { createPackContext, type PackContext } from '../../pack/pack-context.ts';
 import { judgedChange } from '../change-text.ts';
 import { viewColumns } from '../columns.ts';
 import { UNDEFINED_TEXT } from '../format-value.ts';
 import { totalFigure, totalsOf } from '../total-figures.ts';
 
-/** A figure that a comment may quote: of a section's totals, or of its single row. */
+/** A figure that a comment may quote: of a section's totals, of its single row, or of one of its first rows. */
 export interface FigureReference {
-  /** `onboarding.profiles.created`, or with `.change`, `.previous` or `.status` behind it; without braces. */
+  /**
+   * `onboarding.profiles.created`, or with `.change`, `.previous` or `.status` behind it; of a row
+   * `risk.profiles.approval_rate[severe]`. Without braces.
+   */
   readonly name: string;
   readonly section: string;
+  /** By its names: `Approval rate (Severe)`. */
+  readonly label: string;
   /** As the pack prints it, with its unit. */
   readonly text: string;
 }
@@ -25,16 +33,23 @@ export const referenceText = ({ name }: Pick<FigureReference, 'name'>): string =
 
 /**
  * The figures of a dataset that comments may quote, by name, in the order of the pack: the figure itself, its change and
- * figure before (of the section's first comparison), and its status. Reads all rows of tables with totals. Pure.
+ * figure before (of the section's first comparison), and its status; of totals first, then of the first rows. Reads all rows
+ * of tables. Pure.
  * @param dataset judged
  */
 export function figureReferences(dataset: Dataset, locale: string): FigureReferences {
   const found = new Map<string, FigureReference>();
   for (const table of dataset.tables) {
-    for (const [suffix, metric, text] of referencesOf(dataset, table, locale)) {
+    for (const [suffix, { name: metric, label }, text] of referencesOf(dataset, table, locale)) {
       const name = `${table.id}.${metric}${suffix}`;
       // A metric may be called as another one's change: its own figure counts.
-      if (suffix === '' || !found.has(name)) found.set(name, { name, section: table.id, text });
+      if (suffix === '' || !found.has(name)) found.set(name, { name, section: table.id, label, text });
+    }
+  }
+  const context = createPackContext(dataset, { locale, calendar: {} });
+  for (const table of dataset.tables) {
+    for (const reference of rowReferences(table, context)) {
+      if (!found.has(reference.name)) found.set(reference.name, reference);
     }
   }
   return found;
@@ -46,7 +61,7 @@ function* referencesOf(
   dataset: Dataset,
   table: Table,
   locale: string,
-): Generator<readonly [suffix: string, metric: string, text: string]> {
+): Generator<readonly [suffix: string, metric: Column, text: string]> {
   const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
   if (figures === undefined) return;
   const views = viewColumns(table, locale);
@@ -56,14 +71,43 @@ function* referencesOf(
     const { role, comparison, source } = view;
     if (role === 'value') {
       const { text, judged } = totalFigure(dataset, table, figures, view, locale);
-      yield [SUFFIXES.value, source.name, text];
-      if (judged !== undefined) yield ['.status', source.name, names[judged.status]];
+      yield [SUFFIXES.value, source, text];
+      if (judged !== undefined) yield ['.status', source, names[judged.status]];
     } else if ((role === 'previous' || role === 'change') && comparison !== undefined && comparison === first?.kind) {
       const figure = views.find((each) => each.role === 'value' && each.source === source);
       if (figure === undefined) continue;
       const { judged } = totalFigure(dataset, table, figures, figure, locale);
       const { before, change } = judgedChange(figure, figures, comparison, undefined, { judged }, locale);
-      yield [SUFFIXES[role], source.name, role === 'change' ? change.text : before];
+      yield [SUFFIXES[role], source, role === 'change' ? change.text : before];
+    }
+  }
+}
+
+/** Rows of a section that comments may quote, from the first one. */
+const MAX_ROWS = 100;
+
+/** The figures of a table's rows. A row is named by its values: `[severe]`, `[2026-10-05, entity]`. */
+function* rowReferences(table: Table, context: PackContext): Generator<FigureReference> {
+  const columns = context.columnsOf(table);
+  const keys = columns.filter(({ role }) => role === 'label' || role === 'bucket');
+  // The records of a list are no figures.
+  if (keys.length === 0 || 'path' in table.rows || keys.some(({ source }) => source.kind === 'field')) return;
+  const cells = sectionCells(context, table);
+  const [first] = table.comparisons;
+  for (const row of firstRows(table.rows, MAX_ROWS)) {
+    const values = keys.map(({ source }) => row.values[source.name]);
+    const key = values.join(', ');
+    if (values.some((value) => typeof value !== 'string' || value === '') || /[{}[\]\p{Cc}]/u.test(key)) continue;
+    const label = keys.map((view) => cells.ofRow(view, row).text).join(', ');
+    for (const view of columns) {
+      const { role, comparison, source } = view;
+      if (role !== 'value' && role !== 'previous' && role !== 'change') continue;
+      if (role !== 'value' && comparison !== first?.kind) continue;
+      const name = `${table.id}.${source.name}[${key}]`;
+      const { text, status } = cells.ofRow(view, row);
+      const of = { section: table.id, label: context.words.mail.named(source.label, [label]) };
+      yield { ...of, name: `${name}${SUFFIXES[role]}`, text };
+      if (role === 'value' && status !== undefined) yield { ...of, name: `${name}.status`, text: status.word };
     }
   }
 }

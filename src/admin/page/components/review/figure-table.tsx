@@ -11,18 +11,23 @@ type Aspect = (typeof ASPECTS)[number];
 export interface QuotableFigure {
   /** As it is typed: `{{ onboarding.profiles.created }}`. */
   readonly reference: string;
+  /** By its names. */
+  readonly label: string;
   readonly value: string;
   readonly aspects: Readonly<Partial<Record<Aspect, string>>>;
 }
 
 /** The figures of a section in order, with their changes and statuses. */
 export function quotableFigures(references: References): readonly QuotableFigure[] {
-  const figures = new Map<string, { reference: string; value: string; aspects: Partial<Record<Aspect, string>> }>();
-  for (const { reference, text } of references) {
+  const figures = new Map<
+    string,
+    { reference: string; label: string; value: string; aspects: Partial<Record<Aspect, string>> }
+  >();
+  for (const { reference, label, text } of references) {
     const path = /^\{\{\s*(.+?)\s*\}\}$/.exec(reference)?.[1] ?? reference;
     const aspect = ASPECTS.find((each) => path.endsWith(`.${each}`) && figures.has(path.slice(0, -each.length - 1)));
     const figure = aspect === undefined ? undefined : figures.get(path.slice(0, -aspect.length - 1));
-    if (aspect === undefined || figure === undefined) figures.set(path, { reference, value: text, aspects: {} });
+    if (aspect === undefined || figure === undefined) figures.set(path, { reference, label, value: text, aspects: {} });
     else figure.aspects[aspect] = text;
   }
   return [...figures.values()];
@@ -45,10 +50,10 @@ export const FigureTable = ({ caption, references }: FigureTableProps) => {
       classes={{ Value: 'number', Change: 'number', Before: 'number' }}
       class="figures"
     >
-      {figures.map(({ reference, value, aspects }) => (
+      {figures.map(({ reference, label, value, aspects }) => (
         <tr>
           <td class="wrap">
-            <code>{reference}</code>
+            {label} <code>{reference}</code>
           </td>
           <td data-name="Value" class="number">
             <strong>{value}</strong>
