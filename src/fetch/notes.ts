@@ -50,7 +50,30 @@ export interface TableNote extends Omit<Note, 'text'> {
 
 interface NotedTable {
   readonly notes: readonly TableNote[];
+  readonly columns?: readonly { readonly kind: string }[];
 }
+
+/**
+ * The notes of a table, with one sentence where all of its metrics have no data before the same day: that organization is
+ * new, and a sentence for each metric would say nothing more.
+ */
+export function tableNotesOnce({ notes, columns = [] }: NotedTable): readonly TableNote[] {
+  const metrics = columns.filter(({ kind }) => kind === 'metric').length;
+  const lacking = notes.flatMap(({ message }) => (message.id === 'no_data_before' ? message.of.first : []));
+  const [first] = lacking;
+  if (first === undefined || lacking.length < Math.max(2, metrics) || lacking.some((day) => day !== first))
+    return notes;
+  const [whole] = notes.filter(({ message }) => message.id === 'no_data_before');
+  const about = notes.filter(({ message }) => !ABOUT_DATA_STARTS.has(message.id));
+  return whole === undefined ? notes : [{ ...whole, message: { id: 'no_figures_before', of: { first } } }, ...about];
+}
+
+/** What follows from the day on which data begins. */
+const ABOUT_DATA_STARTS: ReadonlySet<NoteMessage['id']> = new Set([
+  'no_data_before',
+  'not_compared_before',
+  'to_date_from',
+]);
 
 /** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */
 export const lacksCurrentCounts = ({ notes }: NotedTable): boolean =>
@@ -70,8 +93,10 @@ export function incompleteNotes(
   dataset: { readonly tables: readonly (NotedTable & { readonly id: string })[] },
   words: Words = messagesFor(),
 ): IncompleteNote[] {
-  return dataset.tables.flatMap(({ id, notes }) =>
-    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...formatNote(words, note), section: id })),
+  return dataset.tables.flatMap((table) =>
+    tableNotesOnce(table)
+      .filter(({ incomplete }) => incomplete)
+      .map((note) => ({ ...formatNote(words, note), section: table.id })),
   );
 }
 

@@ -196,6 +196,7 @@ export interface NoteParams {
     readonly from: { readonly label: string; readonly id: string };
     readonly to: { readonly label: string; readonly id: string };
   };
+  readonly no_figures_before: { readonly first: string };
   readonly no_data_before: { readonly label: string; readonly first: string };
   readonly data_from: { readonly label: string; readonly first: string };
   /** Compared days have no data: the comparison is undefined. */

@@ -1,7 +1,7 @@
 import { isolateBidi } from '../base/text/bidi.ts';
 import { DAY_MS } from '../base/time.ts';
 import type { Dataset, Table } from '../fetch/dataset.ts';
-import { formatNote, type Note, type TableNote } from '../fetch/notes.ts';
+import { formatNote, type Note, type TableNote, tableNotesOnce } from '../fetch/notes.ts';
 import { someRow } from '../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../i18n/messages.ts';
 import type { FilterDescription } from '../i18n/note.ts';
@@ -103,7 +103,7 @@ function clippedBucketsNote(table: Table): TableNote | undefined {
 export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[] {
   const clipped = clippedBucketsNote(table);
   const words = messagesFor(locale);
-  return [...table.notes, ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
+  return [...tableNotesOnce(table), ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
 }
 
 /** More rows than a reader compares one by one: each column of figures has one number of decimals. */

@@ -3,7 +3,7 @@ import type { TableNote } from '../../src/fetch/notes.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 import { buildSummary } from '../../src/render/email/summary.ts';
 import { UNDEFINED_TEXT } from '../../src/render/figures/format-value.ts';
-import { legendNotes, tableFacts } from '../../src/render/table-notes.ts';
+import { legendNotes, tableFacts, tableNotes } from '../../src/render/table-notes.ts';
 import {
   bucketColumn,
   countColumn,
@@ -11,6 +11,7 @@ import {
   durationColumn,
   onboarding,
   previous,
+  ratioColumn,
   row,
   table,
   WEEK_BEFORE,
@@ -76,4 +77,19 @@ test('the counts of the last day are not explained as totals', () => {
 test('an e-mail, which shows no changes of rows, gives no reasons for missing ones', () => {
   const [section] = buildSummary({ dataset: dataset([unlikeDay(3)]), locale: 'en-GB' }).sections;
   expect(section?.notes).toEqual([]);
+});
+
+test('a new organization has one sentence about the day on which its figures begin', () => {
+  const start = (label: string, first = '2026-11-02'): TableNote => ({
+    code: 'data_available_from',
+    message: { id: 'no_data_before', of: { label, first } },
+    incomplete: true,
+  });
+  const columns = [countColumn, ratioColumn];
+  const texts = (notes: readonly TableNote[]) =>
+    tableNotes(table({ id: 'a', columns, rows: [], notes })).map(({ text }) => text);
+  expect(texts([start('A'), start('B')])).toEqual(['No figures before 2 November 2026.']);
+  expect(texts([start('A')])).toHaveLength(1);
+  expect(texts([start('A')])[0]).toContain('A has no data before');
+  expect(texts([start('A'), start('B', '2026-11-03')])).toHaveLength(2);
 });

@@ -160,6 +160,7 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
     { ...METRIC, since: '2026-01-01', successor: 'risk.exposure' },
   ],
   replaced: [{ from: METRIC, to: { label: 'Exposure', id: 'risk.exposure' } }],
+  no_figures_before: [{ first: '2027-01-01' }],
   no_data_before: [{ label: METRIC.label, first: '2027-01-01' }],
   data_from: [{ label: METRIC.label, first: '2026-11-12' }],
   not_compared_before: [{ label: METRIC.label, first: '2026-11-05' }],

@@ -1,4 +1,5 @@
 import { type DefinitionKinds, targetOf } from '../schema/kinds.ts';
+import type { OrgSettings } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
@@ -32,6 +33,32 @@ export function clearFigures(
   });
 }
 
+/** Whether figures stay in the message and its files: with a classification, or a password for a workbook. */
+export const keepsFiguresInside = (
+  { classification, outputs }: Pick<ReportFile, 'classification' | 'outputs'>,
+  settings: Pick<OrgSettings, 'classification'>,
+): boolean =>
+  (classification ?? settings.classification) !== undefined || outputs.some(({ password }) => password !== undefined);
+
+/** Deliveries whose subject has no figure although nobody has said so: in 0.2.0 it had. Warnings. */
+export const subjectAdvice = (
+  source: SourceFile,
+  report: Pick<ReportFile, 'classification' | 'outputs' | 'deliveries'>,
+  settings: Pick<OrgSettings, 'classification'>,
+  { targets }: Pick<DefinitionKinds, 'targets'>,
+): readonly Diagnostic[] =>
+  report.deliveries.flatMap((delivery, index): Diagnostic[] => {
+    const { target, spec } = targetOf(delivery, targets);
+    if (target.describe(spec).undecidedSubject !== true || !keepsFiguresInside(report, settings)) return [];
+    return [
+      diagnosticAt(source, ['deliveries', index], {
+        expected: '"subject_figures": with a classification or a password, no headline stands in the subject',
+        got: 'none',
+        next: 'write "subject_figures: false", or "true" if servers and locked phones may show figures',
+      }),
+    ];
+  });
+
 /** `clearFigures` at the places of the deliveries. An error for a definition that is new or changed, else a warning. */
 export const protectionDiagnostics = (
   source: SourceFile,
@@ -44,6 +71,6 @@ export const protectionDiagnostics = (
       message: 'a password protects the workbook, and this delivery sends its figures in the clear',
       expected: 'a delivery of the workbook alone, or "unprotected: true" beside its target',
       got: what.join(', '),
-      next: 'send the protected workbook alone (e-mail: body: notice, subject_figures: false), or write "unprotected: true" if it is meant',
+      next: 'send the protected workbook alone (e-mail: body: notice), or write "unprotected: true" if it is meant',
     }),
   );

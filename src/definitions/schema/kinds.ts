@@ -39,6 +39,8 @@ export interface TargetDescription {
   readonly addresses: readonly string[];
   /** Shown in a plan instead of the addresses, where these alone do not show the kind. */
   readonly labels?: readonly string[];
+  /** Its subject has a headline, and nothing says whether it may. */
+  readonly undecidedSubject?: boolean;
   /** E-mail addresses that get one delivery each; compared with `recipients` of the organization. */
   readonly mailboxes?: readonly { readonly address: string; readonly path: ValuePath }[];
   /** The formats of the files that the message carries; absent where it carries none ever. */

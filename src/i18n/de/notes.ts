@@ -160,6 +160,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `${label} (${id}) ist seit dem ${day(since)} veraltet${successor === null ? '' : `; an ihre Stelle tritt ${successor}`}.`,
     replaced: ({ from, to: successor }) =>
       `${successor.label} (${successor.id}) steht anstelle von ${from.label} (${from.id}); jene Kennzahl ist veraltet.`,
+    no_figures_before: ({ first }) => `Keine Zahlen vor dem ${to.day(first)}.`,
     no_data_before: ({ label, first }) =>
       `Für ${label} gibt es vor dem ${day(first)} keine Daten: Die Werte sind nicht definiert.`,
     data_from: ({ label, first }) =>

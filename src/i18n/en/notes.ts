@@ -135,6 +135,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `${label} (${id}) is deprecated since ${since}${successor === null ? '' : `; ${successor} takes its place`}.`,
     replaced: ({ from, to: successor }) =>
       `${successor.label} (${successor.id}) replaces ${from.label} (${from.id}), which is deprecated.`,
+    no_figures_before: ({ first }) => `No figures before ${to.day(first)}.`,
     no_data_before: ({ label, first }) => `${label} has no data before ${first}: its figures are undefined.`,
     data_from: ({ label, first }) =>
       `${label} has data from ${first}: earlier figures are undefined, and those that include that day count from it on.`,

@@ -128,6 +128,9 @@ export function buildChart(
         series,
       };
     });
+  // An empty chart says less than the note on what is missing.
+  if (axes.every(({ series }) => series.every(({ values }) => values.every((value) => value === null))))
+    return undefined;
   const inChart = new Set(axes.flatMap(({ series }) => series.map(({ metric }) => metric)));
   const leftOut = content.series.filter(({ metric, previous }) => !previous && !inChart.has(metric));
   return {

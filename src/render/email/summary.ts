@@ -230,8 +230,10 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
   const said = new Set([...pack.headlines, ...pack.attention.map(({ text }) => text)]);
   const listed = body === 'full-lists';
   const hidden = pack.sections.filter(({ table }) => isList(table) && !listed);
-  const sections = pack.sections
-    .filter((section) => !hidden.includes(section))
+  // The scorecard comes before charts, wherever the report has it.
+  const isScorecard = ({ table }: PackSection) => table.id === pack.summary?.of;
+  const shown = pack.sections.filter((section) => !hidden.includes(section));
+  const sections = [...shown.filter(isScorecard), ...shown.filter((section) => !isScorecard(section))]
     .map((section) => summarySection(section, said, options))
     // What a section of text says is above already.
     .filter(({ table, paragraphs, comments }) => table !== undefined || paragraphs.length + comments.length > 0);

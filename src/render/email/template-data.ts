@@ -76,8 +76,18 @@ function shownRows(table: SectionTable | undefined, most: number): readonly Summ
   if (most === 0 || table === undefined) return [];
   const { rows, which, metrics } = table;
   // Metrics are the point of a scorecard.
-  if (metrics) return rows;
+  if (metrics) return firstMetrics(rows);
   return which === 'last' ? rows.slice(-most) : rows.slice(0, most);
+}
+
+/** Metrics of a scorecard, at most: as many as fit with everything else. */
+const MAX_METRICS = 12;
+
+function firstMetrics(rows: readonly SummaryRow[]): readonly SummaryRow[] {
+  let left = MAX_METRICS;
+  const end = rows.findIndex(({ heading }) => !heading && left-- === 0);
+  const shown = end < 0 ? rows : rows.slice(0, end);
+  return shown.at(-1)?.heading ? shown.slice(0, -1) : shown;
 }
 
 const rowLimit = (hasPicture: boolean, budget: SizeBudget): number =>
@@ -163,6 +173,9 @@ function attentionData({ attention, judged }: EmailSummary, words: Words) {
   };
 }
 
+const titleWithRows = (title: string, rows: number | null, mail: Words['mail']): string =>
+  rows === null ? isolateBidi(title) : mail.named(isolateBidi(title), [mail.rowCount(rows)]);
+
 /** Which parts a body has. A notice has no figures, and so no remark that may name some. */
 const PARTS = {
   full: { figures: true, sections: true },
@@ -195,10 +208,8 @@ export function buildTemplateData(
   const sections = has.sections ? summary.sections.slice(0, budget.sections) : [];
   const left = has.sections ? summary.sections.slice(sections.length) : [];
   const others = [
-    ...left.map(({ title }) => isolateBidi(title)),
-    ...(has.sections ? summary.hidden : []).map(({ title, rows }) =>
-      rows === null ? isolateBidi(title) : mail.named(isolateBidi(title), [mail.rowCount(rows)]),
-    ),
+    ...left.map(({ title, table }) => titleWithRows(title, table?.size.rows ?? null, mail)),
+    ...(has.sections ? summary.hidden : []).map(({ title, rows }) => titleWithRows(title, rows, mail)),
   ];
   const limitOf = (section: SummarySection) => rowLimit(pictures.charts.has(section.id), budget);
   const moreTiles = has.figures ? summary.moreTiles : [];

@@ -53,14 +53,25 @@ function runningTables({ tables, period }: CompleteDataset): readonly Table[] {
   return runs ? tables.filter(({ asOf }) => parseIsoInstant(asOf) !== undefined) : [];
 }
 
+/** Sections that a note on several of them names. */
+const MAX_SECTIONS_NAMED = 3;
+
 /** The completeness statement, with the notes that it counts. */
 export function completenessOf(dataset: CompleteDataset, words: Words, locale: string): Pack['completeness'] {
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
-  const notes = incompleteNotes(dataset, words).map(({ section, text }) => ({
+  const found = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section,
     title: titles.get(section) ?? section,
     text,
   }));
+  const notes = found.flatMap((note) => {
+    const same = found.filter(({ text }) => text === note.text);
+    if (same[0] !== note) return [];
+    // The same of many sections is said once.
+    const others = same.length - MAX_SECTIONS_NAMED;
+    const named = same.slice(0, MAX_SECTIONS_NAMED).map(({ title }) => title);
+    return [{ ...note, title: `${named.join(', ')}${others > 0 ? ` … (+${others})` : ''}` }];
+  });
   return {
     complete: notes.length === 0,
     text: notes.length === 0 ? completenessText(dataset, words, locale) : words.workbook.incomplete(notes.length),

@@ -118,10 +118,13 @@ describe('the alternative text of a chart', () => {
   });
 
   it('says that there is no figure, and never shows a zero instead', () => {
-    const rows = [row({ bucket: '2026-11-09', 'profiles.time_to_decision_p50': null })];
-    const chart = buildChart(
-      table({ id: 'a', granularity: 'day', chart: 'line', columns: [bucketColumn, durationColumn], rows }),
-    );
-    expect(chartAltText(drawn(chart), 'en-GB')).toBe('Line chart by Day. Time to decision (median): no figures.');
+    const chartOf = (created: number | null) => {
+      const rows = [row({ bucket: '2026-11-09', 'profiles.created': created, 'profiles.time_to_decision_p50': null })];
+      const columns = [bucketColumn, countColumn, durationColumn];
+      return buildChart(table({ id: 'a', granularity: 'day', chart: 'line', columns, rows }));
+    };
+    expect(chartAltText(drawn(chartOf(5)), 'en-GB')).toMatch(/ Time to decision \(median\): no figures\.$/);
+    // A chart without any figure is left out.
+    expect(chartOf(null)).toBeUndefined();
   });
 });

@@ -4,6 +4,7 @@ import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
 import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
 import type { Artifact, MailBodyName } from '../../../src/render/artifact.ts';
 import { renderEmail } from '../../../src/render/email/render-email.ts';
+import { buildSummary } from '../../../src/render/email/summary.ts';
 import type { EmailOptions } from '../../../src/render/email/template-data.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
 import {
@@ -230,5 +231,29 @@ describe('tables of an e-mail', () => {
     const { text } = await mail(ALL, { locale: 'de-CH' });
     expect(text).toContain('2 verfehlt');
     expect((await mail(ALL, { locale: 'de-CH', body: 'notice' })).text).toContain('2026-W46 ist fertig.');
+  });
+});
+
+describe('the scorecard', () => {
+  const columns = Array.from({ length: 14 }, (_, index) => ({
+    ...countColumn,
+    name: `m${index}`,
+    label: `Metric ${index}`,
+  }));
+  const long = {
+    ...SCORECARD,
+    columns,
+    comparisons: [],
+    rows: [row(Object.fromEntries(columns.map(({ name }, index) => [name, index])))],
+  };
+  const { trend: _, ...plain } = long;
+  const summary = buildSummary({ dataset: dataset([onboarding, plain]), locale: 'en-GB' });
+
+  it('stands before the charts, with its first twelve metrics and where the others are', async () => {
+    expect(summary.sections.map(({ id }) => id)).toEqual(['scorecard', 'onboarding']);
+    const { text } = await mail(dataset([onboarding, { ...plain, layout: { kind: 'scorecard', groups: [] } }]));
+    expect(text).toMatch(/Metric 11 \|/);
+    expect(text).not.toMatch(/Metric 12 \|/);
+    expect(text).toMatch(/first 12 of 14 rows/);
   });
 });

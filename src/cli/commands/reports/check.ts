@@ -7,7 +7,7 @@ import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
-import { protectionDiagnostics } from '../../../definitions/diagnostics/protection-diagnostics.ts';
+import { protectionDiagnostics, subjectAdvice } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { scheduleAdvice } from '../../../definitions/diagnostics/schedule-advice.ts';
 import { sectionPeriodAdvice } from '../../../definitions/diagnostics/section-period-advice.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
@@ -103,6 +103,7 @@ const adviceOn = ({ reports, sources, orgs }: Definitions, now: number): Diagnos
           ...exceptionWarnings(source, report, settings),
           ...scheduleAdvice(source, report, settings, BUILT_IN_KINDS, now),
           ...sectionPeriodAdvice(source, report, settings, now),
+          ...subjectAdvice(source, report, settings, BUILT_IN_KINDS),
         ];
   });
 

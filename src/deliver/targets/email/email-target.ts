@@ -3,6 +3,7 @@ import { DocketError } from '../../../base/error.ts';
 import { renderNonEmptySubject, renderSubject } from '../../../base/text/email-subject.ts';
 import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
 import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
+import { keepsFiguresInside } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { shortPeriod } from '../../../definitions/periods/period.ts';
 import { subjectSchema } from '../../../definitions/schema/template-fields.ts';
 import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/values/primitives.ts';
@@ -40,7 +41,7 @@ const emailSchema = (formats: readonly string[]) =>
       .boolean()
       .optional()
       .describe(
-        'false: no headline, and so no figure, in the subject, which servers log and phones show while locked. Default: true, whatever the classification.',
+        'Whether headlines, and so figures, may stand in the subject, `{{ headline }}` included: servers log it, and phones show it while locked. Default: true; false with a `classification` or a `password`.',
       ),
     body: z
       .enum(MAIL_BODIES)
@@ -97,11 +98,13 @@ export const emailTarget = defineTarget({
     mailboxes: spec.to.map((address, index) => ({ address, path: ['to', index] })),
     attach: spec.attach,
     body: bodyNameOf(spec),
+    ...(spec.subject_figures === undefined && hasHeadline(spec) ? { undecidedSubject: true } : {}),
     shows: {
       formats: spec.attach,
       parts: [
         ...(spec.body === 'notice' ? [] : ['the body']),
-        ...(spec.subject_figures !== false && (spec.subject ?? 'headline').includes('headline') ? ['the subject'] : []),
+        // Only asked where there is a password: there the default is none.
+        ...(spec.subject_figures === true && hasHeadline(spec) ? ['the subject'] : []),
       ],
     },
   }),
@@ -245,9 +248,10 @@ function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryCont
 
 /** The subject: the definition's own, or title, period and first headline; of a corrected edition it begins by saying so. */
 function subjectOf(
-  { subject, subject_figures: figures = true }: EmailSpec,
+  { subject, subject_figures }: EmailSpec,
   { published: { manifest }, definition, settings }: DeliveryContext,
 ): string {
+  const figures = subject_figures ?? !keepsFiguresInside(definition, settings);
   const headlines = figures ? (manifest.headlines ?? []) : [];
   const text = renderSubject(subject, templateVariables({ ...manifest, headlines }), 'deliveries[].email.subject', {
     title: manifest.title,
@@ -257,6 +261,9 @@ function subjectOf(
   const { subject: corrected } = manifest.corrects ?? {};
   return corrected === undefined ? text : `${corrected}: ${text}`;
 }
+
+/** Whether the subject has a headline where it may: the default one, or `{{ headline }}`. */
+const hasHeadline = ({ subject = 'headline' }: EmailSpec): boolean => subject.includes('headline');
 
 const attachesFiles = ({ attach }: EmailSpec, { published }: DeliveryContext): boolean =>
   mailAttachments(published.artifacts, attach).length > 0;

@@ -89,8 +89,8 @@ describe('a workbook with a password', () => {
     mail(`attach: [xlsx, csv], ${PRIVATE}`),
     mail('attach: [xlsx], subject_figures: false'),
     mail('attach: [xlsx], subject_figures: false, body: summary'),
-    mail('attach: [xlsx], body: notice'),
-    mail('attach: [xlsx], body: notice, subject: "{{ headline }}"'),
+    mail('attach: [xlsx], body: notice, subject_figures: true'),
+    mail('attach: [xlsx], body: notice, subject: "{{ headline }}", subject_figures: true'),
     `${WEEKLY}${outputs}deliveries:\n  - directory: { path: "o/{{ period.label }}" }\n`,
     `${WEEKLY}${outputs}deliveries:\n  - directory: { path: "o/{{ period.label }}", files: [xlsx, totals] }\n`,
   ])('is an error where a new definition sends its figures beside it in the clear: %j', async (rest) => {
@@ -99,6 +99,8 @@ describe('a workbook with a password', () => {
 
   test.each([
     mail(`attach: [xlsx], ${PRIVATE}`),
+    mail('attach: [xlsx], body: notice'),
+    mail('attach: [xlsx], body: notice, subject: "{{ headline }}"'),
     mail('attach: [xlsx, csv]', '    unprotected: true\n'),
     mail('attach: [xlsx], body: notice, subject: "Weekly {{ period.label }}"'),
     `${WEEKLY}${outputs}deliveries:\n  - directory: { path: "o/{{ period.label }}", files: [xlsx] }\n`,
@@ -107,11 +109,19 @@ describe('a workbook with a password', () => {
     expect(await check(rest)).toMatchObject({ code: 0, faults: [] });
   });
 
+  test('keeps figures out of the subject, which is a warning until the delivery says whether it may', async () => {
+    const warnings = async (fields: string) => (await check(mail(`attach: [xlsx], body: notice${fields}`))).warnings;
+    expect(await warnings('')).toEqual(['deliveries.0']);
+    expect(await warnings(', subject: "Weekly {{ period.label }}"')).toEqual([]);
+    expect(await warnings(', subject_figures: false')).toEqual([]);
+  });
+
   test('is a warning in the version that is active, and an error once that has changed', async () => {
     const redis = await localRedis({ PATH: process.env.PATH });
     try {
       const env = { REDIS_URL: redis.url };
-      const { folder } = await check(mail('attach: [xlsx]'), env);
+      const clear = mail('attach: [xlsx], subject_figures: false');
+      const { folder } = await check(clear, env);
       const digest = (await loadDefinitions(folder)).reports.get('acme/weekly')?.digest ?? '';
       const config = readConfig({ REDIS_URL: redis.url });
       await withRedis({ config, log: silentLog }, (client) =>
@@ -122,7 +132,7 @@ describe('a workbook with a password', () => {
           'host:1',
         ),
       );
-      expect(await check(mail('attach: [xlsx]'), env)).toMatchObject({
+      expect(await check(clear, env)).toMatchObject({
         code: 0,
         faults: [],
         warnings: ['deliveries.0'],

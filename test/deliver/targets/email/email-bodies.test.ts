@@ -135,6 +135,21 @@ test('the subject is title, period and first headline; without figures where the
   });
 });
 
+test('with a classification no figure stands in a subject unless the delivery allows it', async () => {
+  const { input, messages } = await caseOf([
+    email('a'),
+    email('b', { subject: 'Own {{ headline }}' }),
+    email('c', { subject_figures: true }),
+  ]);
+  await deliver({ ...input, settings: { ...input.settings, classification: 'Confidential' } });
+  const subjects = new Map((await messages()).map(({ to, subject }) => [to?.[0]?.address?.[0], subject]));
+  expect(Object.fromEntries(subjects)).toEqual({
+    a: 'Weekly KPIs, 2026-W46',
+    b: 'Own',
+    c: `Weekly KPIs, 2026-W46: ${HEADLINES[0]}`,
+  });
+});
+
 test('the subject of a corrected edition says so first, whatever its template is', async () => {
   const send = (target: string) => ({ target, recipient: null, send_if: 'correction', send: true, reason: 'Got it.' });
   const { input, messages } = await caseOf([email('a'), email('b', { subject: 'Own' })], {
