@@ -232,8 +232,8 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
   const hidden = pack.sections.filter(({ table }) => isList(table) && !listed);
   // The scorecard comes before charts, wherever the report has it.
   const isScorecard = ({ table }: PackSection) => table.id === pack.summary?.of;
-  const shown = pack.sections.filter((section) => !hidden.includes(section));
-  const sections = [...shown.filter(isScorecard), ...shown.filter((section) => !isScorecard(section))]
+  const inBody = pack.sections.filter((section) => !hidden.includes(section));
+  const sections = [...inBody.filter(isScorecard), ...inBody.filter((section) => !isScorecard(section))]
     .map((section) => summarySection(section, said, options))
     // What a section of text says is above already.
     .filter(({ table, paragraphs, comments }) => table !== undefined || paragraphs.length + comments.length > 0);
