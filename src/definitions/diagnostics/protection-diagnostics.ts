@@ -52,7 +52,7 @@ export const subjectAdvice = (
     if (target.describe(spec).undecidedSubject !== true || !keepsFiguresInside(report, settings)) return [];
     return [
       diagnosticAt(source, ['deliveries', index], {
-        expected: '"subject_figures": with a classification or a password, no headline stands in the subject',
+        expected: '"subject_figures": with a classification or a password, no headline is in the subject',
         got: 'none',
         next: 'write "subject_figures: false", or "true" if servers and locked phones may show figures',
       }),

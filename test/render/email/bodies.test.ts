@@ -249,7 +249,7 @@ describe('the scorecard', () => {
   const { trend: _, ...plain } = long;
   const summary = buildSummary({ dataset: dataset([onboarding, plain]), locale: 'en-GB' });
 
-  it('stands before the charts, with its first twelve metrics and where the others are', async () => {
+  it('comes before the charts, with its first twelve metrics and where the others are', async () => {
     expect(summary.sections.map(({ id }) => id)).toEqual(['scorecard', 'onboarding']);
     const { text } = await mail(dataset([onboarding, { ...plain, layout: { kind: 'scorecard', groups: [] } }]));
     expect(text).toMatch(/Metric 11 \|/);

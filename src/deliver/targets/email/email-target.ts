@@ -41,7 +41,7 @@ const emailSchema = (formats: readonly string[]) =>
       .boolean()
       .optional()
       .describe(
-        'Whether headlines, and so figures, may stand in the subject, `{{ headline }}` included: servers log it, and phones show it while locked. Default: true; false with a `classification` or a `password`.',
+        'Whether headlines, and so figures, may be in the subject, `{{ headline }}` included: servers log it, and phones show it while locked. Default: true; false with a `classification` or a `password`.',
       ),
     body: z
       .enum(MAIL_BODIES)

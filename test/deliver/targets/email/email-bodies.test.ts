@@ -135,7 +135,7 @@ test('the subject is title, period and first headline; without figures where the
   });
 });
 
-test('with a classification no figure stands in a subject unless the delivery allows it', async () => {
+test('with a classification no figure is in a subject unless the delivery allows it', async () => {
   const { input, messages } = await caseOf([
     email('a'),
     email('b', { subject: 'Own {{ headline }}' }),
