@@ -157,7 +157,7 @@ describe('every figure of a pack, read by other programs, equals the dataset’s
             for (const cell of row.slice(keyCount(section))) {
               if (numbersIn(String(cell), locale).length === 0) continue;
               read += 1;
-              if (!known.some(([figure, unit]) => showsFigure(cell, figure, unit, locale)))
+              if (!known.some(([figure, unit, rounded]) => showsFigure(cell, figure, unit, locale, rounded)))
                 strangers.push({ name, section: section.id, row });
             }
           }
@@ -172,8 +172,10 @@ describe('every figure of a pack, read by other programs, equals the dataset’s
 /** Columns of keys; a scorecard has the metric there. */
 const keyCount = ({ columns }: Table): number => Math.max(1, columns.filter(({ kind }) => kind !== 'metric').length);
 
+type Known = readonly [figure: number, unit: string | null, rounded?: 1 | 2];
+
 /** All that a section may show: its figures, what they are compared with, the changes and its targets. */
-function knownFigures({ targets = [] }: Dataset, section: Table): (readonly [number, string | null])[] {
+function knownFigures({ targets = [] }: Dataset, section: Table): Known[] {
   return section.columns
     .filter(({ kind }) => kind === 'metric')
     .flatMap(({ name, unit }) => {
@@ -188,18 +190,24 @@ function knownFigures({ targets = [] }: Dataset, section: Table): (readonly [num
         };
       });
       const changes = figures.flatMap(({ now: [now], others }) =>
-        others.flatMap((before): (readonly [number, string | null])[] => {
+        others.flatMap((before): Known[] => {
           if (now === undefined) return [];
-          const change = unit === 'ratio' ? now - before : now / before - 1;
-          // With a sign, or beside an arrow.
-          return [
-            [change, 'ratio'],
-            [Math.abs(change), 'ratio'],
-          ];
+          // With a sign, or beside an arrow; in points, per cent or time, or as a multiple.
+          const difference = now - before;
+          const share = difference / before;
+          const signed: Known[] =
+            unit === 'ratio'
+              ? [[difference, 'ratio', 2]]
+              : [
+                  [share, 'ratio'],
+                  [now / before, 'count'],
+                ];
+          const all: Known[] = unit === 'seconds' ? [...signed, [difference, 'seconds', 2]] : signed;
+          return all.flatMap((each): Known[] => [each, [Math.abs(each[0]), each[1], each[2] ?? 1]]);
         }),
       );
       const plain = [...own, ...figures.flatMap(({ now, others, toDate }) => [...now, ...others, ...toDate])];
-      return [...plain.map((figure) => [figure, unit] as const), ...changes];
+      return [...plain.map((figure): Known => [figure, unit]), ...changes];
     });
 }
 

@@ -40,8 +40,17 @@ export function numbersIn(text: string, locale: string): ShownNumber[] {
   }));
 }
 
-/** Whether a cell shows this figure, of this unit. */
-export function showsFigure(cell: ReadCell, figure: number | null, unit: string | null, locale: string): boolean {
+/**
+ * Whether a cell shows this figure, of this unit.
+ * @param rounded figures that the text was computed from: 2 for the difference of two
+ */
+export function showsFigure(
+  cell: ReadCell,
+  figure: number | null,
+  unit: string | null,
+  locale: string,
+  rounded: 1 | 2 = 1,
+): boolean {
   if (typeof cell === 'number') {
     if (figure === null) return false;
     // A cell has the raw ratio.
@@ -52,7 +61,9 @@ export function showsFigure(cell: ReadCell, figure: number | null, unit: string 
   const factors = FACTORS[unit ?? 'count'] ?? [1];
   return numbersIn(cell, locale).some(({ value, off, bound }) =>
     factors.some((factor) =>
-      bound ? Math.abs(figure) < Math.abs(value * factor) : Math.abs(value * factor - figure) <= off * factor + 1e-9,
+      bound
+        ? Math.abs(figure) < Math.abs(value * factor)
+        : Math.abs(value * factor - figure) <= rounded * off * factor + 1e-9,
     ),
   );
 }

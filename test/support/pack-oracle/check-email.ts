@@ -62,6 +62,10 @@ function expectShortChange(text: string, figure: Figure, kind: Compared, where: 
     expect(text, why).toBe('–');
     return;
   }
+  if (change === 0) {
+    expect(text, why).toMatch(/^0(?:\.0+)?(?:%| pp)$/);
+    return;
+  }
   const [now, was] = [figure.now ?? 0, before?.value ?? 0];
   if (text === 'no visible change') {
     expect(Math.abs(now - was), why).toBeLessThan(figure.unit === 'seconds' ? 0.1 * 86_400 : 0.001);

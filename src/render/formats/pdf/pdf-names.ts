@@ -26,7 +26,9 @@ export function withPdfNames(dataset: Dataset, covers: Coverage): Dataset {
     table.filters.map((filter) => {
       if ('search' in filter) return filter;
       const label = shown(filter.label);
-      return 'is' in filter ? { label, is: filter.is.map(shown) } : { label, isNot: filter.isNot.map(shown) };
+      return 'is' in filter
+        ? { ...filter, label, is: filter.is.map(shown) }
+        : { ...filter, label, isNot: filter.isNot.map(shown) };
     });
   return {
     ...dataset,
