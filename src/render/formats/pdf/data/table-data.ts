@@ -49,6 +49,9 @@ const MAX_KEY_WIDTH = 260;
 
 const widthOf = (letters: number): number => letters * LETTER_WIDTH + PADDING;
 
+/** Arrows and per cent signs are nearly twice as wide as a digit. */
+const lettersIn = (text: string): number => text.length + 0.8 * (text.match(/[▲▼%]/g)?.length ?? 0);
+
 const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s\u00ad-]+/).map((word) => word.length));
 
 interface MeasuredColumn {
@@ -62,7 +65,7 @@ const sumOf = (widths: readonly number[]): number => widths.reduce((sum, width) 
 function wantedWidth({ number, header, texts }: MeasuredColumn, mostOfHeading: number): number {
   const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
   const heading = widthOf(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
-  const cell = widthOf(Math.max(0, ...texts.map((text) => text.length)));
+  const cell = widthOf(Math.max(0, ...texts.map(lettersIn)));
   return Math.max(MIN_WIDTH, Math.min(mostOfHeading, heading), Math.min(most, cell));
 }
 
