@@ -119,6 +119,10 @@ export interface TargetRecord {
   readonly watch?: number | undefined;
   /** A civil date. */
   readonly from?: string | undefined;
+  /** Dimensions whose groups it is also about. */
+  readonly rows?: readonly string[] | undefined;
+  /** Figures of few cases do not count for conditions. */
+  readonly few?: 'ignore' | undefined;
   readonly owner?: string | undefined;
   readonly note?: string | undefined;
   /** The file it is from: `targets.yaml` or the report. */
@@ -142,6 +146,8 @@ export interface Judgement {
   readonly key?: string | undefined;
   /** The figure cannot be right, so its status is `undefined`. */
   readonly wrong?: true | undefined;
+  /** It has few cases: its status is grey, and no headline. `ignored`: it does not count for conditions either. */
+  readonly few?: true | 'ignored' | undefined;
   /** The figure can still become better, because its past still changes: its status is that of now. */
   readonly soFar?: true | undefined;
 }

@@ -6,7 +6,7 @@ import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { CorrectedEdition, Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
 import { rowBatches, wrongFigures, type YieldToEventLoop } from '../fetch/rows.ts';
-import { currentJudgements, statusesByFigure } from '../render/figures/current-statuses.ts';
+import { currentJudgements, statusesByFigure, withoutIgnored } from '../render/figures/current-statuses.ts';
 import { hashFigures } from '../render/hash-figures.ts';
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
@@ -125,7 +125,7 @@ function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgeme
 
 /** Whether a status differs from the one last sent to the destination. */
 async function evaluateStatusChanged(
-  statuses: Readonly<Record<string, Status>>,
+  judgements: readonly Judgement[],
   destination: FiguresDestination,
   sent: LastSentFigures | undefined,
 ): Promise<ConditionResult> {
@@ -138,11 +138,13 @@ async function evaluateStatusChanged(
     return conditionResult(true, 'No earlier delivery with statuses on record.');
   }
   const when = `run ${last.sent.run}, sent ${new Date(last.sent.at).toISOString()}`;
+  const statuses = statusesByFigure(withoutIgnored(judgements));
+  const all = statusesByFigure(judgements);
   // A figure without a status is no breach: a group has no row once it has recovered, and may be breached again later.
   const crossed =
     Object.entries(statuses).find(([figure, status]) => status !== (before[figure] ?? 'on_target'))?.[0] ??
     Object.keys(before).find(
-      (figure) => statuses[figure] === undefined && (before[figure] === 'breached' || before[figure] === 'watch'),
+      (figure) => all[figure] === undefined && (before[figure] === 'breached' || before[figure] === 'watch'),
     );
   if (crossed === undefined) return conditionResult(false, `Every status is the same as in ${when}.`);
   const described = (of: Readonly<Record<string, Status>>) => of[crossed] ?? 'without a status';
@@ -189,7 +191,6 @@ export async function evaluateConditions(
   });
   if (conditional.length === 0) return { conditions: [] };
   const figures = known ?? (await hashFigures(dataset, yieldToEventLoop));
-  const statuses = statusesByFigure(dataset.judgements ?? []);
   const wrong = wrongFigure(dataset.judgements ?? []);
   const conditions: SendDecision[] = [];
   for (const { target, recipients, send_if, condition } of conditional) {
@@ -199,7 +200,7 @@ export async function evaluateConditions(
       const result =
         shared ??
         (condition.kind === 'status_changed'
-          ? (wrong ?? (await evaluateStatusChanged(statuses, destination, sent)))
+          ? (wrong ?? (await evaluateStatusChanged(dataset.judgements ?? [], destination, sent)))
           : await evaluateChanged(figures, destination, sent));
       conditions.push({ target, recipient, send_if, ...result });
     }
@@ -248,7 +249,7 @@ async function evaluateShared(
       return evaluateNonEmpty(dataset, yieldToEventLoop);
     case 'breached':
     case 'watch':
-      return evaluateStatus(condition.kind, dataset.judgements ?? []);
+      return evaluateStatus(condition.kind, withoutIgnored(dataset.judgements ?? []));
     case 'changed':
     case 'status_changed':
       return undefined;

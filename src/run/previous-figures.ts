@@ -6,7 +6,8 @@ import type { Judgement, Status } from '../fetch/dataset.ts';
 import { statusesByFigure } from '../render/figures/current-statuses.ts';
 
 /**
- * The statuses that later runs compare with. A figure that cannot be right has the one that was sent before: it is neither
+ * The statuses that later runs compare with. A figure that cannot be right, or has so few cases that its target ignores it,
+ * has the one that was sent before: it is neither
  * a recovery nor, when the figure is right again, a new crossing.
  */
 async function lastingStatuses(
@@ -14,7 +15,7 @@ async function lastingStatuses(
   destination: FiguresDestination,
   sentFigures: LastSentFigures,
 ): Promise<Readonly<Record<string, Status>>> {
-  const statuses = statusesByFigure(judgements.filter(({ wrong }) => wrong !== true));
+  const statuses = statusesByFigure(judgements.filter(({ wrong, few }) => wrong !== true && few !== 'ignored'));
   const wrong = Object.keys(statusesByFigure(judgements)).filter((figure) => statuses[figure] === undefined);
   if (wrong.length === 0) return statuses;
   const before = (await sentFigures.last(destination)).sent?.statuses ?? {};

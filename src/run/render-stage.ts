@@ -230,6 +230,8 @@ const manifestOf = (
   calls: dataset.calls,
   ...readingsOf(dataset),
   incomplete: incompleteNotes(dataset),
+  ...(dataset.small === undefined ? {} : { small: dataset.small }),
+  ...(dataset.bases === undefined ? {} : { bases: dataset.bases }),
   ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
   ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),

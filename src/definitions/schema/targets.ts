@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS } from '../../contract/limits.ts';
 import { parseAmount } from './values/amount.ts';
 import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
@@ -49,6 +50,18 @@ const fieldsSchema = z.strictObject({
     .describe(
       "First day on which the entry applies: the latest entry by the period's last day is used. Absent: from the beginning.",
     ),
+  rows: z
+    .array(lineSchema(200))
+    .min(1)
+    .max(LIMITS.max_dimensions)
+    .optional()
+    .describe(
+      'Dimensions whose groups the entry is also about, e.g. [profile.group]: their rows get a status and a colour. Absent: only totals and times.',
+    ),
+  few: z
+    .literal('ignore', 'ignore, or nothing')
+    .optional()
+    .describe('Figures of few cases do not count for `send_if` and `required_if`. Absent: they do.'),
   owner: printedLineSchema(320).optional().describe('Who answers for it.'),
   note: printedLineSchema(500).optional().describe('Where it was decided.'),
 });

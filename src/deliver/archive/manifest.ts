@@ -54,6 +54,8 @@ const targetSchema = z.object({
   target: z.number().nullable(),
   watch: z.number().optional(),
   from: z.string().optional(),
+  rows: z.array(z.string()).readonly().optional(),
+  few: z.literal('ignore').optional(),
   owner: z.string().optional(),
   note: z.string().optional(),
   source: z.enum(['organization', 'report']),
@@ -71,6 +73,8 @@ const judgementSchema = z.object({
   key: z.string().optional(),
   /** Absent where the figure can be right, and in older manifests. */
   wrong: z.literal(true).optional(),
+  /** Absent where the figure has cases enough, and in older manifests. */
+  few: z.union([z.literal(true), z.literal('ignored')]).optional(),
   /** Absent where the status is final, and in older manifests. */
   soFar: z.literal(true).optional(),
 });
@@ -219,6 +223,18 @@ const knownFieldsSchema = z.object({
       reason: z.string(),
     }),
     MAX_RECIPIENTS,
+  ).optional(),
+  /** Figures of fewer cases are few. Absent in older manifests. */
+  small: z.int().optional(),
+  /** The counts of the cases behind ratios and durations. Absent without any, and in older manifests. */
+  bases: listOf(
+    z.object({
+      metric: z.string(),
+      base: z.string(),
+      share: z.string().optional(),
+      atMost: z.literal(true).optional(),
+    }),
+    MAX_TARGETS,
   ).optional(),
   /** The targets that held for the figures. Absent without any, and in older manifests. */
   targets: listOf(targetSchema, MAX_TARGETS).optional(),

@@ -31,6 +31,7 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
     /** Of a figure whose past still changes. */
     soFar: (name: string) => `bisher ${name}`,
+    few: (count, name) => `${to.number(count)} ${name} bei wenigen Fällen`,
     tones: { better: 'besser', worse: 'schlechter' },
     header: (label) => `${label}: Status`,
     column: 'Status',

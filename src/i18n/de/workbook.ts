@@ -100,6 +100,8 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       otherUnit: (unit) => `${unit} (wie der Dienst sie nennt)`,
       countsNow: 'Ein aktueller Bestand: der Stand zum Zeitpunkt des Abrufs.',
       countsAt: (when) => `Gezählt bei: ${when}.`,
+      casesUnknown: 'Zahl der Fälle unbekannt.',
+      casesAtMost: (count) => `Von höchstens so vielen Fällen wie ${count}.`,
       availableFrom: (first) =>
         `Verfügbar ab ${day(first)}; frühere Werte sind nicht definiert und werden nicht verglichen.`,
       deprecated: 'Veraltet.',

@@ -49,6 +49,8 @@ export const status = (to: LocaleFormatters) => {
     } as Readonly<Record<StatusName, string>>,
     /** Of a figure whose past still changes. */
     soFar: (name: string) => `${name} so far`,
+    /** Figures whose status says little. */
+    few: (count: number, name: string) => `${to.number(count)} ${name} on few cases`,
     /** Of a change, where a target says which direction is better. */
     tones: { better: 'better', worse: 'worse' },
     /** Header of the column beside a metric's figures. */

@@ -107,6 +107,8 @@ export const workbook = (to: LocaleFormatters) => {
       otherUnit: (unit: string) => `${unit} (as the service names it)`,
       countsNow: 'A current count: the state at the time of the call.',
       countsAt: (when: string) => `Counts at: ${when}.`,
+      casesUnknown: 'Number of cases unknown.',
+      casesAtMost: (count: string) => `Of at most as many cases as ${count}.`,
       availableFrom: (day: string) => `Available from ${day}; earlier figures are undefined and not compared.`,
       deprecated: 'Deprecated.',
       replacedBy: (id: string) => `Deprecated: replaced by ${id}.`,

@@ -49,6 +49,7 @@ export function checkTargets(
       ...checkAmounts(target, metric, path),
       ...checkPer(target, metric, path),
       ...checkWhere(target, metric, catalog, path),
+      ...checkRows(target, metric, path),
     ];
   });
 }
@@ -74,6 +75,20 @@ function checkPer({ per }: Target, metric: Metric, path: PlanDiagnostic['path'])
     },
   ];
 }
+
+const checkRows = ({ rows = [] }: Target, metric: Metric, path: PlanDiagnostic['path']): PlanDiagnostic[] =>
+  rows.flatMap((id, index): PlanDiagnostic[] =>
+    metric.dimensions.includes(id)
+      ? []
+      : [
+          {
+            path: [...path, 'rows', index],
+            expected: `a dimension that "${metric.id}" accepts (${metric.dimensions.join(', ')})`,
+            got: `"${id}"`,
+            next: suggestion(id, metric.dimensions, 'Name one of these, or remove it.'),
+          },
+        ],
+  );
 
 function checkWhere(target: Target, metric: Metric, catalog: Catalog, path: PlanDiagnostic['path']): PlanDiagnostic[] {
   const where = whereOf(target);

@@ -124,7 +124,7 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
           );
           const better = betterOf(dataset, view.source.name);
           const judged = boundariesOf(dataset, totalJudgement(dataset.judgements, table.id, view.source.name));
-          const phrase = figures && judgedChange(view, figures, kind, better, { judged }, locale);
+          const phrase = figures && judgedChange(view, figures, kind, better, { judged, few: dataset }, locale);
           const short = (changed && cellOf(changed)?.text) ?? '';
           return phrase === undefined
             ? textCell('')

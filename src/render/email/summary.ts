@@ -7,6 +7,7 @@ import type { MailBodyName } from '../artifact.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
 import { isPaintable } from '../charts/chart-rasterizer.ts';
 import { isSingleRow } from '../figures/columns.ts';
+import { countStatuses } from '../figures/current-statuses.ts';
 import { byPlace, ownFilters, sharedFilters } from '../figures/figure-identity.ts';
 import { headlineFigures } from '../figures/headline-figures.ts';
 import { byImportance, isNews } from '../figures/headlines.ts';
@@ -86,6 +87,8 @@ export interface EmailSummary extends Pick<Pack, 'approval' | 'correction' | 'co
   readonly attention: readonly Attention[];
   /** Whether any figure has a target. */
   readonly judged: boolean;
+  /** The statuses of figures of few cases. */
+  readonly few: ReturnType<typeof countStatuses>;
   readonly tiles: readonly Tile[];
   /** Headline figures beyond the maximum. */
   readonly moreTiles: readonly Tile[];
@@ -247,6 +250,7 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
     completeness: pack.completeness,
     attention: pack.attention,
     judged: (dataset.judgements ?? []).length > 0,
+    few: countStatuses(dataset.judgements ?? [], true),
     tiles: shown,
     moreTiles: tiles.filter((tile) => !shown.includes(tile)),
     ...(basis === undefined && scope.length === 0 ? {} : { basis: [basis ?? [], scope].flat().join(' ') }),

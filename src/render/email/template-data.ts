@@ -6,7 +6,7 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-date.ts';
-import { statusText } from '../figures/status-text.ts';
+import { fewStatuses, statusText } from '../figures/status-text.ts';
 import { commentData, type RestLocation, reviewData } from './data/review-data.ts';
 import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
@@ -159,11 +159,14 @@ const tileData = ({ label, name, scope, value, change = '', changes, status = ''
 });
 
 /** What is breached or on watch, in words, and a heading that says how many; empty where nothing has a target. */
-function attentionData({ attention, judged }: EmailSummary, words: Words) {
+function attentionData({ attention, judged, few }: EmailSummary, words: Words) {
   const { mail } = words;
   const count = (status: 'breached' | 'watch') => attention.filter((each) => each.status === status).length;
-  const heading =
+  const judgedText =
     attention.length > 0 ? mail.attention(count('breached'), count('watch')) : judged ? mail.nothingBreached : '';
+  const heading = [judgedText, fewStatuses(few, words)]
+    .filter((text) => text !== '')
+    .join(attention.length > 0 ? '; ' : ' ');
   return {
     attention: attention
       .slice(0, MAX_ATTENTION)

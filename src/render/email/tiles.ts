@@ -5,7 +5,7 @@ import { type ChangeText, changeTexts } from '../figures/change-text.ts';
 import { byPlace, type FigurePlace } from '../figures/figure-identity.ts';
 import { formatTarget } from '../figures/format-value.ts';
 import { betterOf } from '../figures/judge.ts';
-import { statusText } from '../figures/status-text.ts';
+import { colourOf, statusText } from '../figures/status-text.ts';
 import { distinctFigures, distinguishingSections, type TotalFigure, totalFigures } from '../figures/total-figures.ts';
 
 /** A headline figure: the service's total, or the only value of a section without groups. Never a sum of rows. */
@@ -45,7 +45,7 @@ function judgedTexts(
   const words = messagesFor(locale);
   return {
     status: statusText(judged, words),
-    state: judged.status,
+    state: colourOf(judged),
     target: words.status.target(formatTarget(judged.target, view.quantity, locale, [value])),
   };
 }
@@ -59,8 +59,12 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const unique = distinctFigures(
     dataset.tables.flatMap((table) => totalFigures(dataset, table, locale)),
     locale,
+    dataset,
   );
-  const urgency = ({ judged }: TotalFigure) => (judged?.status === 'breached' ? 0 : judged?.status === 'watch' ? 1 : 2);
+  const urgency = ({ judged }: TotalFigure) => {
+    const shown = judged && colourOf(judged);
+    return shown === 'breached' ? 0 : shown === 'watch' ? 1 : 2;
+  };
   const ordered = unique.sort((one, other) => byPlace(one.place, other.place) || urgency(one) - urgency(other));
   const sections = distinguishingSections(ordered);
   const named = (label: string, about: readonly string[]) =>
@@ -69,7 +73,14 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
     const { table, view, scope, text, figures, comparisons, key, place, judged } = figure;
     const { name: metric, label } = view.source;
     const section = sections[index] ?? [];
-    const changes = changeTexts(view, figures, comparisons, betterOf(dataset, metric), { judged }, locale);
+    const changes = changeTexts(
+      view,
+      figures,
+      comparisons,
+      betterOf(dataset, metric),
+      { judged, few: dataset },
+      locale,
+    );
     return {
       label: named(label, [...section, ...(scope === '' ? [] : [scope])]),
       name: named(label, section),

@@ -3,27 +3,33 @@ import type { Better } from '../../definitions/schema/targets.ts';
 import type { Row, TableComparison } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { ViewColumn } from './columns.ts';
+import { absoluteChange, type FewRules, fewText, isFewChange } from './few.ts';
+import { UNDEFINED_TEXT } from './format-value.ts';
 import { changeIsGood } from './judge.ts';
 import { changeIn } from './quantity.ts';
 import { namedComparison } from './raw-columns.ts';
 import { type ComparedFigure, type ShownChange, type ShownFigures, showFigures } from './shown-change.ts';
 
 /** The values of a row or of the totals. */
-export type Figures = Pick<Row, 'values' | 'compare' | 'toDate'>;
+export type Figures = Pick<Row, 'values' | 'compare' | 'toDate' | 'cases' | 'toDateCases'>;
 
 /** The boundaries of the figure's status, and the decimals of its column, where it has these. */
-export type Beside = Pick<ComparedFigure, 'judged' | 'columnDecimals'>;
+export interface Beside extends Pick<ComparedFigure, 'judged' | 'columnDecimals'> {
+  /** What few cases are. */
+  readonly few: FewRules;
+}
 
 /** A metric's figure with all that it is compared with, as readers see them. */
-export const shownFigures = (
+export function shownFigures(
   { source, quantity }: ViewColumn,
-  { values, compare }: Figures,
-  beside: Beside,
+  { values, compare, cases }: Figures,
+  { few, ...beside }: Beside,
   locale: string,
-): ShownFigures =>
-  showFigures(
+): ShownFigures {
+  const value = numberOrNull(values[source.name]);
+  const shown = showFigures(
     {
-      value: numberOrNull(values[source.name]),
+      value,
       compared: Object.values(compare ?? {}).map((each) => numberOrNull(each?.values[source.name])),
       quantity,
       unit: source.unit,
@@ -31,6 +37,18 @@ export const shownFigures = (
     },
     locale,
   );
+  return { ...shown, text: withCases(shown.text, fewText(few, source, value, cases)) };
+}
+
+const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
+
+/** A change with its arrow, so that it can be told without colour. @param direction null where nothing is compared */
+export const withArrow = (direction: keyof typeof ARROWS | null, text: string): string =>
+  direction === null ? text : text === UNDEFINED_TEXT ? ARROWS[direction] : `${ARROWS[direction]} ${text}`;
+
+/** `62.5% (n = 8)` */
+export const withCases = (text: string, cases: string | undefined): string =>
+  cases === undefined ? text : `${text} ${cases}`;
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
@@ -70,11 +88,13 @@ export function judgedChange(
   const { source } = view;
   const compared = figures.compare?.[kind];
   const value = numberOrNull(compared?.values[source.name]);
-  const exact = changeIn(source, figures.values, compared);
+  const few = isFewChange(beside.few, source, figures, compared);
+  const whole = changeIn(source, figures.values, compared);
+  const exact = few ? absoluteChange(whole, figures.values[source.name], value, view.quantity) : whole;
   const shown = shownFigures(view, figures, beside, locale);
   const change = shown.changeFrom(value, exact);
-  const before = shown.textOf(value);
-  const good = changeIsGood(better, change.direction);
+  const before = withCases(shown.textOf(value), fewText(beside.few, source, value, compared?.cases));
+  const good = few ? undefined : changeIsGood(better, change.direction);
   const tone = good === undefined ? '' : good ? 'better' : 'worse';
   const text = value === null ? words.mail.noPrevious(kind) : changePhrase(change, before, words);
   return { text: tone === '' ? text : `${text}, ${words.status.tones[tone]}`, tone, before, change };

@@ -17,11 +17,22 @@ export function currentJudgements(judgements: readonly Judgement[]): readonly Ju
   });
 }
 
-/** The number of present figures by status. The same figure in several sections counts once. */
-export function countStatuses(judgements: readonly Judgement[]): Readonly<Partial<Record<Status, number>>> {
+/** Judgements that conditions look at. */
+export const withoutIgnored = (judgements: readonly Judgement[]): readonly Judgement[] =>
+  judgements.filter(({ few }) => few !== 'ignored');
+
+/**
+ * The number of present figures by status. The same figure in several sections counts once.
+ * @param few of figures of few cases, which are counted apart
+ */
+export function countStatuses(
+  judgements: readonly Judgement[],
+  few = false,
+): Readonly<Partial<Record<Status, number>>> {
   const counts: Partial<Record<Status, number>> = {};
+  const counted = judgements.filter((judgement) => (judgement.few !== undefined) === few);
   const figures = new Map(
-    currentJudgements(judgements).map(({ metric, bucket, group, figure, target, status, key }) => [
+    currentJudgements(counted).map(({ metric, bucket, group, figure, target, status, key }) => [
       JSON.stringify(key === undefined ? [metric, bucket, group, figure, target] : [key, figure]),
       status,
     ]),

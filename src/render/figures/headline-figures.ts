@@ -6,6 +6,7 @@ import { firstRows } from '../../fetch/rows.ts';
 import { sameDays } from '../../plan/buckets.ts';
 import { unlikeness } from '../../plan/like-for-like.ts';
 import { currentJudgements } from './current-statuses.ts';
+import { type FewRules, isFewChange } from './few.ts';
 import {
   areAmbiguous,
   distinctBy,
@@ -18,27 +19,37 @@ import {
 import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
 import { quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';
-import { boundariesOf, isTotal } from './status-text.ts';
+import { boundariesOf, isTotal, shownStatus } from './status-text.ts';
 import { totalsOf } from './total-figures.ts';
 
 /**
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
  */
-function comparisonOf(table: Table, metric: string, calendar: FiscalCalendar): HeadlineComparison | undefined {
+function comparisonOf(
+  rules: FewRules,
+  table: Table,
+  metric: string,
+  calendar: FiscalCalendar,
+): HeadlineComparison | undefined {
   const { columns, comparisons, range, running } = table;
   const [comparison] = comparisons;
-  if (comparison === undefined || columns.find(({ name }) => name === metric)?.provisional) return undefined;
+  const column = columns.find(({ name }) => name === metric);
+  if (comparison === undefined || column === undefined || column.provisional) return undefined;
   const { kind, range: days } = comparison;
-  const before = (table.totals ?? firstRows(table.rows, 1)[0])?.compare?.[kind];
+  const figures = table.totals ?? firstRows(table.rows, 1)[0];
+  const before = figures?.compare?.[kind];
+  const few = figures !== undefined && isFewChange(rules, column, figures, before);
   // Totals that are compared although their ranges are unlike have a note, which a headline has not.
   const like =
     !running &&
+    // Counts say themselves how few they are.
+    !(few && column.unit !== 'count') &&
     before?.unlike === undefined &&
     before?.wrong?.includes(metric) !== true &&
     range !== null &&
     days !== null &&
     unlikeness(range, days, calendar) === undefined;
-  return { kind, value: before?.values[metric] ?? null, days, unlike: !like };
+  return { kind, value: before?.values[metric] ?? null, days, unlike: !like, ...(few ? { few } : {}) };
 }
 
 /**
@@ -63,7 +74,7 @@ export function sectionFigures(
     const boundaries = boundariesOf(dataset, judgement);
     return judgement === undefined || boundaries === undefined
       ? {}
-      : { judged: { status: judgement.status, ...boundaries, ...(judgement.soFar && { soFar: judgement.soFar }) } };
+      : { judged: { ...shownStatus(judgement), ...boundaries } };
   };
   const shared = sharedFilters(dataset.tables);
   const totals = totalsOf(table);
@@ -97,7 +108,12 @@ export function sectionFigures(
         ...(totals === undefined
           ? []
           : [
-              figure(TOTALS, typeof total === 'number' ? total : null, comparisonOf(table, metric, calendar), ofTotals),
+              figure(
+                TOTALS,
+                typeof total === 'number' ? total : null,
+                comparisonOf(dataset, table, metric, calendar),
+                ofTotals,
+              ),
             ]),
         ...own.filter((each) => each !== ofTotals).map((of) => figure(of, of.figure, undefined, of)),
       ];

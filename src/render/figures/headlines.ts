@@ -18,6 +18,8 @@ export interface HeadlineComparison {
   readonly days: { readonly from: string; readonly to: string } | null;
   /** The change would mislead, so nothing is said of it. */
   readonly unlike: boolean;
+  /** One of the two figures has few cases: the change is no news. */
+  readonly few?: boolean;
 }
 
 /** A figure that may become a sentence: totals, or a judged row. */
@@ -68,18 +70,19 @@ interface KnownChange {
   readonly relative: number;
   readonly kind: ComparisonKind;
   readonly days: NonNullable<HeadlineComparison['days']>;
+  readonly few: boolean;
 }
 
 const changesOf = ({ value, comparisons }: HeadlineFigure): KnownChange[] =>
-  comparisons.flatMap(({ value: before, days, kind, unlike }) => {
+  comparisons.flatMap(({ value: before, days, kind, unlike, few = false }) => {
     if (value === null || unlike || before === null || days === null) return [];
     const relative = value === before ? 0 : Math.abs(value - before) / Math.abs(before);
-    return [{ before, relative, kind, days }];
+    return [{ before, relative, kind, days, few }];
   });
 
 /** The largest of its changes; 0 without one. */
 const relativeChange = (figure: HeadlineFigure): number =>
-  Math.max(0, ...changesOf(figure).map(({ relative }) => relative));
+  Math.max(0, ...changesOf(figure).map(({ relative, few }) => (few ? 0 : relative)));
 
 const shownOf = ({ value, unit, quantity, judged, comparisons }: HeadlineFigure, locale: string): ShownFigures =>
   showFigures({ value, compared: comparisons.map((each) => each.value), quantity, unit, judged }, locale);
@@ -120,7 +123,8 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
 }
 
 const SEVERITY = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const satisfies Record<Status, number>;
-const severityOf = ({ judged }: HeadlineFigure): number => (judged === undefined ? 2 : SEVERITY[judged.status]);
+const severityOf = ({ judged }: HeadlineFigure): number =>
+  judged === undefined || judged.few !== undefined ? 2 : SEVERITY[judged.status];
 
 /**
  * Those of the report's period and scope first; in them breached, watch, then the largest relative change; otherwise in the

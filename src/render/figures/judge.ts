@@ -10,10 +10,21 @@ import {
   whereOf,
 } from '../../definitions/schema/targets.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
-import type { Column, Dataset, GroupKey, Judgement, Status, Table, TargetRecord } from '../../fetch/dataset.ts';
+import type {
+  Column,
+  Dataset,
+  GroupKey,
+  Judgement,
+  MetricValues,
+  Row,
+  Status,
+  Table,
+  TargetRecord,
+} from '../../fetch/dataset.ts';
 import type { TableNote } from '../../fetch/notes.ts';
 import { firstRows, iterateRows, wrongFigures } from '../../fetch/rows.ts';
 import { lastDayOfBucket } from '../../plan/buckets.ts';
+import { fewText } from './few.ts';
 import { figureKey } from './figure-identity.ts';
 import { isWholePeriod } from './whole-period.ts';
 
@@ -41,6 +52,7 @@ interface Figure {
   readonly value: number | null;
   /** It cannot be right. */
   readonly wrong: boolean;
+  readonly cases: MetricValues | undefined;
   /** The day whose targets hold. */
   readonly day: string;
   /** Its days, if it is of ended days. */
@@ -74,11 +86,15 @@ const isScope = (scope: GroupKey | null | undefined, where: GroupKey | undefined
     ? where === undefined
     : scope !== undefined && where?.dimension === scope.dimension && where.value === scope.value;
 
-/** The figures of a metric that a target with this `where` and `per` is about. */
+/** The figures of a metric that a target with this `where`, `rows` and `per` is about. */
 function* figuresOf(
   table: Table,
   metric: string,
-  { where, per }: { readonly where: GroupKey | undefined; readonly per: boolean },
+  {
+    where,
+    per,
+    rows = [],
+  }: { readonly where: GroupKey | undefined; readonly per: boolean; readonly rows?: readonly string[] | undefined },
   filters: Filters,
   day: string,
 ): Generator<Figure> {
@@ -86,34 +102,37 @@ function* figuresOf(
   const dimensions = columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
   const ofScope = isScope(scopeOf(filters), where);
   const [only] = dimensions;
-  const ofRows =
+  const ofWhere =
     where !== undefined &&
     dimensions.length === 1 &&
     only === where.dimension &&
     (filters ?? []).every(({ dimension }) => dimension === where.dimension);
+  const ofRows = ofWhere || (ofScope && dimensions.length === 1 && only !== undefined && rows.includes(only));
   const ended = running ? null : range;
   const { inTotals, inRow } = wrongFigures(table);
   if (ofScope) {
     const single = dimensions.length === 0 && granularity === null;
-    const figures = table.totals ?? (single ? (firstRows(table.rows, 1)[0] ?? { values: {} }) : undefined);
+    const figures = table.totals ?? (single ? (firstRows(table.rows, 1)[0] ?? { values: {}, cases: {} }) : undefined);
     if (figures !== undefined) {
       const wrong = table.totals === undefined ? inRow(metric, figures.values) : inTotals(metric);
-      yield { bucket: null, group: null, value: numberOf(figures.values[metric]), wrong, day, ended };
+      const { cases } = figures;
+      yield { bucket: null, group: null, value: numberOf(figures.values[metric]), wrong, cases, day, ended };
     }
   }
   // Buckets are judged only by a target that names their length.
   if (granularity === null ? !ofRows : !per || !(ofRows || (ofScope && dimensions.length === 0))) return;
-  for (const { values, partial } of iterateRows(table.rows)) {
-    if (ofRows && values[where.dimension] !== where.value) continue;
-    const group = ofRows ? where : null;
+  for (const { values, partial, cases } of iterateRows(table.rows)) {
+    const own = only === undefined ? undefined : values[only];
+    if (ofWhere ? own !== where?.value : ofRows && typeof own !== 'string') continue;
+    const group = ofRows && only !== undefined && typeof own === 'string' ? { dimension: only, value: own } : null;
     const value = numberOf(values[metric]);
     const wrong = inRow(metric, values);
-    if (granularity === null) yield { bucket: null, group, value, wrong, day, ended: partial ? null : range };
+    if (granularity === null) yield { bucket: null, group, value, wrong, cases, day, ended: partial ? null : range };
     else if (typeof values.bucket === 'string') {
       const bucket = values.bucket;
       const days = { from: bucket, to: lastDayOfBucket(bucket, granularity) };
       const whole = range !== null && days.from >= range.from && days.to <= range.to;
-      yield { bucket, group, value, wrong, day: days.to, ended: whole && !partial ? days : null };
+      yield { bucket, group, value, wrong, cases, day: days.to, ended: whole && !partial ? days : null };
     }
   }
 }
@@ -178,17 +197,17 @@ function judgeTable(
     const judged = new Set<string>();
     const refused = new Set<SourcedTarget>();
     for (const series of seriesOf(targets.filter((target) => target.metric === metric))) {
-      const [{ per } = {}] = series;
+      const [{ per, rows } = {}] = series;
       const where = series[0] && whereOf(series[0]);
       const atEnd = where === undefined ? heldTarget(series, day) : undefined;
       if (atEnd !== undefined) held.add(atEnd);
-      for (const figure of figuresOf(table, metric, { where, per: per !== undefined }, filters, day)) {
+      for (const figure of figuresOf(table, metric, { where, per: per !== undefined, rows }, filters, day)) {
         const target = heldTarget(series, figure.day);
         if (target?.target === undefined) continue;
         if (per !== undefined && !isWhole(figure, per, column, calendar)) continue;
         const key = JSON.stringify([figure.bucket, figure.group]);
         if (judged.has(key)) continue;
-        const { bucket, group, value, wrong } = figure;
+        const { bucket, group, value, wrong, cases } = figure;
         const amounts = amountsOf(target, column) ?? (wrong ? writtenAmounts(target) : undefined);
         if (amounts === undefined || amounts.target === null) {
           refused.add(target);
@@ -202,7 +221,12 @@ function judgeTable(
         const judgement = { section: table.id, metric, bucket, group, figure: value, status, target } as const;
         // A share of what has happened so far only grows: on target is final, the others are not.
         const soFar = column.provisional === true && target.better === 'higher' && status !== 'on_target';
-        judgements.push({ ...judgement, ...(wrong ? { wrong } : soFar && value !== null ? { soFar } : {}) });
+        const few = !wrong && fewText(dataset, column, value, cases) !== undefined;
+        judgements.push({
+          ...judgement,
+          ...(wrong ? { wrong } : soFar && value !== null ? { soFar } : {}),
+          ...(few ? { few: target.few === 'ignore' ? 'ignored' : true } : {}),
+        });
       }
     }
     for (const { target } of refused) {
@@ -214,7 +238,7 @@ function judgeTable(
 }
 
 function toRecord(entry: SourcedTarget, column: Column, wrong: boolean): TargetRecord {
-  const { metric, per, better, from, owner, note, source } = entry;
+  const { metric, per, better, from, rows, few, owner, note, source } = entry;
   const where = whereOf(entry);
   return {
     metric,
@@ -223,6 +247,8 @@ function toRecord(entry: SourcedTarget, column: Column, wrong: boolean): TargetR
     better,
     ...(amountsOf(entry, column) ?? (wrong ? writtenAmounts(entry) : { target: null })),
     ...(from === undefined ? {} : { from }),
+    ...(rows === undefined ? {} : { rows }),
+    ...(few === undefined ? {} : { few }),
     ...(owner === undefined ? {} : { owner }),
     ...(note === undefined ? {} : { note }),
     source,
@@ -270,6 +296,41 @@ export function betterOf({ targets = [] }: Pick<Dataset, 'targets'>, metric: str
   const found = new Set(targets.filter((target) => target.metric === metric).map(({ better }) => better));
   const [only] = found;
   return found.size === 1 ? only : undefined;
+}
+
+/**
+ * The same of a row. A row of a group is coloured only by a target that names its value, or its dimensions in `rows`:
+ * what should be better as a whole need not be in each group.
+ */
+export function betterOfRow(
+  dataset: Pick<Dataset, 'targets'>,
+  { columns }: Pick<Table, 'columns'>,
+  metric: string,
+  values: Row['values'],
+): Better | undefined {
+  const dimensions = columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
+  const [only] = dimensions;
+  if (only === undefined) return betterOf(dataset, metric);
+  const isAbout = ({ where, rows = [] }: TargetRecord): boolean =>
+    where === undefined
+      ? dimensions.every((dimension) => rows.includes(dimension))
+      : dimensions.length === 1 && where.dimension === only && where.value === values[only];
+  return betterOf({ targets: (dataset.targets ?? []).filter(isAbout) }, metric);
+}
+
+/** The direction by which any change of a table is coloured: of its totals, its times or its groups. */
+export function colouredBetter(
+  dataset: Pick<Dataset, 'targets'>,
+  table: Pick<Table, 'columns' | 'totals'>,
+  metric: string,
+): Better | undefined {
+  const isGrouped = table.columns.some(({ kind }) => kind === 'dimension');
+  const names = (dataset.targets ?? []).some(
+    ({ metric: of, where }) => of === metric && table.columns.some(({ name }) => name === where?.dimension),
+  );
+  return isGrouped && table.totals === undefined && !names
+    ? betterOfRow(dataset, table, metric, {})
+    : betterOf(dataset, metric);
 }
 
 /** Whether a change is good; undefined without a direction that is better, and for no change. */

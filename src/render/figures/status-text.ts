@@ -6,8 +6,17 @@ import type { Boundaries } from './format-value.ts';
 /** One shape per status, so that it can be told without colour. None is an arrow, which marks changes. */
 const SHAPES = { on_target: '●', watch: '◆', breached: '■', undefined: '○' } as const satisfies Record<Status, string>;
 
-/** A status, and whether the figure can still become better. */
-export type ShownStatus = Pick<Judgement, 'status' | 'soFar'>;
+/** A status, whether the figure can still become better, and whether it has few cases. */
+export type ShownStatus = Pick<Judgement, 'status' | 'soFar' | 'few'>;
+
+export const shownStatus = ({ status, soFar, few }: Judgement): ShownStatus => ({
+  status,
+  ...(soFar && { soFar }),
+  ...(few && { few }),
+});
+
+/** The status that decides the colour: that of a figure of few cases is grey, as an undefined one. */
+export const colourOf = ({ status, few }: ShownStatus): Status => (few === undefined ? status : 'undefined');
 
 /** The target and the watch limit of a judged figure; undefined without a target. */
 export function boundariesOf(
@@ -27,9 +36,15 @@ export const statusWord = ({ status, soFar }: ShownStatus, { status: words }: Wo
 export const statusText = (shown: ShownStatus, words: Words): string =>
   `${SHAPES[shown.status]} ${statusWord(shown, words)}`;
 
+/** `1 breached on few cases`; empty without any. @param counts from `countStatuses` */
+export const fewStatuses = (counts: Readonly<Partial<Record<Status, number>>>, { status: words }: Words): string =>
+  (['breached', 'watch'] as const)
+    .flatMap((status) => (counts[status] === undefined ? [] : [words.few(counts[status], words.names[status])]))
+    .join('; ');
+
 /** A status as packs show it. */
 export const packStatus = (shown: ShownStatus, words: Words): PackStatus => ({
-  status: shown.status,
+  status: colourOf(shown),
   text: statusText(shown, words),
   word: statusWord(shown, words),
 });

@@ -4,6 +4,7 @@ import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { type Figures, shownFigures } from './change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from './columns.ts';
+import type { FewRules } from './few.ts';
 import {
   areAmbiguous,
   distinctBy,
@@ -15,7 +16,7 @@ import {
 } from './figure-identity.ts';
 import type { Boundaries } from './format-value.ts';
 import { figureScope } from './scope.ts';
-import { boundariesOf, type ShownStatus, totalJudgement } from './status-text.ts';
+import { boundariesOf, type ShownStatus, shownStatus, totalJudgement } from './status-text.ts';
 
 /** The service's totals of a table, or the single row of one without groups; undefined if it has neither. Never a sum. */
 export const totalsOf = (table: Table): Figures | undefined =>
@@ -54,9 +55,7 @@ export function totalFigure(
   const judgement = totalJudgement(dataset.judgements, table.id, view.source.name);
   const boundaries = boundariesOf(dataset, judgement);
   const judged =
-    judgement === undefined || boundaries === undefined
-      ? undefined
-      : { status: judgement.status, ...boundaries, ...(judgement.soFar && { soFar: judgement.soFar }) };
+    judgement === undefined || boundaries === undefined ? undefined : { ...shownStatus(judgement), ...boundaries };
   return {
     table,
     view,
@@ -66,7 +65,7 @@ export function totalFigure(
     place: figurePlace(dataset, table, shared),
     scope: figureScope(dataset, table, locale, TOTALS, shared),
     value,
-    text: shownFigures(view, figures, { judged }, locale).text,
+    text: shownFigures(view, figures, { judged, few: dataset }, locale).text,
     ...(judged === undefined ? {} : { judged }),
   };
 }
@@ -88,7 +87,7 @@ export function totalFigures(
 }
 
 /** Each figure once: of the section with the most comparisons, with the comparisons and the status of all. */
-export const distinctFigures = (all: readonly TotalFigure[], locale: string): TotalFigure[] =>
+export const distinctFigures = (all: readonly TotalFigure[], locale: string, few: FewRules): TotalFigure[] =>
   distinctBy(all, (known, other) => {
     const [base, rest] = other.comparisons.length > known.comparisons.length ? [other, known] : [known, other];
     const more = rest.comparisons.filter(({ kind }) => base.comparisons.every((each) => each.kind !== kind));
@@ -99,7 +98,7 @@ export const distinctFigures = (all: readonly TotalFigure[], locale: string): To
       ...base,
       comparisons: [...base.comparisons, ...more],
       figures,
-      text: shownFigures(base.view, figures, { judged }, locale).text,
+      text: shownFigures(base.view, figures, { judged, few }, locale).text,
       ...(judged === undefined ? {} : { judged }),
     };
   });

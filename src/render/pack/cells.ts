@@ -1,7 +1,10 @@
+import type { Better } from '../../definitions/schema/targets.ts';
 import type { Judgement, Table, Value } from '../../fetch/dataset.ts';
-import { type Beside, type Figures, judgedChange, shownFigures } from '../figures/change-text.ts';
+import { type Beside, type Figures, judgedChange, shownFigures, withCases } from '../figures/change-text.ts';
 import { type ViewColumn, valueColumns } from '../figures/columns.ts';
+import { casesBehind, fewText } from '../figures/few.ts';
 import { judgedDecimals } from '../figures/format-value.ts';
+import { betterOfRow } from '../figures/judge.ts';
 import { boundariesOf, judgementsByMetric, packStatus } from '../figures/status-text.ts';
 import { isLong } from '../table-notes.ts';
 import type { PackCell, SectionCells } from './pack.ts';
@@ -35,40 +38,47 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
     const figure = values.get(source.name);
     if (figure === undefined || figures === undefined || typeof value !== 'number') return format(value, quantity);
     if (view.role === 'value') return shownFigures(figure, figures, beside, locale).text;
-    return view.role === 'previous'
-      ? shownFigures(figure, figures, beside, locale).textOf(value)
-      : format(value, quantity);
+    const text =
+      view.role === 'previous' ? shownFigures(figure, figures, beside, locale).textOf(value) : format(value, quantity);
+    return withCases(text, fewText(dataset, source, value, casesBehind(view, figures)));
   };
   const cell = (
     view: ViewColumn,
     value: Value,
     figures: Figures | undefined,
     judgement: Judgement | undefined,
+    better: (metric: string) => Better | undefined,
   ): PackCell => {
     const { source, role, comparison } = view;
     const decimals = long?.get(source.name);
     const beside = {
       judged: boundariesOf(dataset, judgement),
+      few: dataset,
       ...(decimals === undefined ? {} : { columnDecimals: decimals }),
     };
     const figure = values.get(source.name);
     if (role === 'change' && comparison !== undefined && figures !== undefined && figure !== undefined) {
-      const better = context.betterOf(source.name);
-      const { change, tone } = judgedChange(figure, figures, comparison, better, beside, locale);
+      const { change, tone } = judgedChange(figure, figures, comparison, better(source.name), beside, locale);
       return { value, text: change.text, direction: change.direction, tone };
     }
     return {
       value,
       text: textOf(view, value, figures, beside),
       tone: '',
+      ...(fewText(dataset, source, value, casesBehind(view, figures)) === undefined ? {} : { few: true }),
       ...(judgement === undefined || role !== 'value' ? {} : { status: packStatus(judgement, words) }),
     };
   };
   const judgementsOf = ({ role, source }: ViewColumn) => (role === 'label' ? undefined : judgements.get(source.name));
   return {
-    ofRow: (view, row) => cell(view, view.read(row), row, judgementsOf(view)?.ofRow(row)),
+    ofRow: (view, row) =>
+      cell(view, view.read(row), row, judgementsOf(view)?.ofRow(row), (metric) =>
+        betterOfRow(dataset, table, metric, row.values),
+      ),
     ofTotals: (view) =>
-      view.total === undefined ? undefined : cell(view, view.total, table.totals, judgementsOf(view)?.ofTotals),
+      view.total === undefined
+        ? undefined
+        : cell(view, view.total, table.totals, judgementsOf(view)?.ofTotals, context.betterOf),
     judged: new Set(judgements.keys()),
   };
 }

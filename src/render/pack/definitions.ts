@@ -1,5 +1,6 @@
 import type { Column, Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../i18n/messages.ts';
+import type { FewRules } from '../figures/few.ts';
 import type { PackDefinition } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -42,6 +43,14 @@ function columnNotes({ counts, availableFrom, replacedBy }: Column, words: Words
   ].filter((line) => line !== undefined);
 }
 
+/** What is known of the number of cases behind a ratio or a duration. */
+function caseNotes({ name, unit }: Column, { small, bases = [] }: FewRules, { workbook }: Words): string[] {
+  if (small === undefined || (unit !== 'ratio' && unit !== 'seconds')) return [];
+  const base = bases.find(({ metric }) => metric === name);
+  if (base === undefined) return [workbook.definitions.casesUnknown];
+  return base.atMost === true ? [workbook.definitions.casesAtMost(base.base)] : [];
+}
+
 /** All metrics, then dimensions and fields of lists. */
 export function packDefinitions({ dataset, words }: PackContext): PackDefinition[] {
   const columns = [
@@ -51,7 +60,7 @@ export function packDefinitions({ dataset, words }: PackContext): PackDefinition
   return columns.map(({ column, tables }) => ({
     column,
     unit: unitText(column, words),
-    notes: columnNotes(column, words.workbook.definitions),
+    notes: [...columnNotes(column, words.workbook.definitions), ...caseNotes(column, dataset, words)],
     sections: tables.map(({ title }) => title),
     printed: tables.some(({ print }) => print !== false),
   }));

@@ -21,6 +21,8 @@ export interface PackFigure {
   readonly value: number | null;
   readonly quantity: Quantity;
   readonly text: string;
+  /** `(n = 3)`, which `text` ends with: the figure has few cases. */
+  readonly few?: string;
 }
 
 /** A figure that another is compared with, and the change from it. */
@@ -31,6 +33,8 @@ export interface ComparedFigure extends PackFigure {
    * compared, or there is no such number, as for growth from 0.
    */
   readonly change: PackFigure;
+  /** One of the two figures has few cases: the change is a difference, and has no tone. */
+  readonly fewChange?: true;
   /** Null where the two are not compared, and where they look the same. */
   readonly direction: Change['direction'];
   /** The change without its sign; absent for one without a size. */
@@ -160,6 +164,8 @@ export interface PackCell {
   readonly direction?: Change['direction'];
   /** Of a change. */
   readonly tone: Tone;
+  /** A figure of few cases, which `text` says. */
+  readonly few?: true;
   /** Absent without a target. */
   readonly status?: PackStatus;
 }

@@ -1,15 +1,16 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { MetricGroup, Table } from '../../fetch/dataset.ts';
-import { judgedChange } from '../figures/change-text.ts';
-import { valueColumns } from '../figures/columns.ts';
+import { judgedChange, withCases } from '../figures/change-text.ts';
+import { type ViewColumn, valueColumns } from '../figures/columns.ts';
+import { fewText, isFewChange } from '../figures/few.ts';
 import { TOTALS } from '../figures/figure-identity.ts';
 import { formatTarget, unitLabel } from '../figures/format-value.ts';
 import { changeIn, type Quantity } from '../figures/quantity.ts';
 import { figureScope } from '../figures/scope.ts';
 import { packStatus } from '../figures/status-text.ts';
 import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
-import type { ComparedFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
+import type { ComparedFigure, PackFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
 import { type PackContext, packFigure } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';
 import { describePoints, scorecardTrend } from './trends/trend-points.ts';
@@ -35,12 +36,22 @@ function comparedFigure(
   const { source, quantity } = view;
   const compared = figures.compare?.[kind];
   const { value, kind: changed } = changeIn(source, figures.values, compared);
+  const few = fewText(context.dataset, source, compared?.values[source.name], compared?.cases);
   const better = context.betterOf(source.name);
-  const { text, tone, before, change } = judgedChange(view, figures, kind, better, { judged }, context.locale);
+  const { text, tone, before, change } = judgedChange(
+    view,
+    figures,
+    kind,
+    better,
+    { judged, few: context.dataset },
+    context.locale,
+  );
   return {
     value: numberOrNull(compared?.values[source.name]),
     quantity,
     text: before,
+    ...(few === undefined ? {} : { few }),
+    ...(isFewChange(context.dataset, source, figures, compared) ? { fewChange: true } : {}),
     kind,
     change: { value, quantity: changeQuantity(changed, quantity, source.unit), text: change.text },
     direction: change.direction,
@@ -48,6 +59,15 @@ function comparedFigure(
     tone,
     phrase: text,
   };
+}
+
+const withFew = (figure: PackFigure, few: string | undefined): PackFigure =>
+  few === undefined ? figure : { ...figure, few };
+
+function toDateFigure(figures: TotalFigure['figures'], { source, quantity }: ViewColumn, context: PackContext) {
+  const figure = packFigure(numberOrNull(figures.toDate?.[source.name]), quantity, context);
+  const few = fewText(context.dataset, source, figure.value, figures.toDateCases);
+  return withFew({ ...figure, text: withCases(figure.text, few) }, few);
 }
 
 interface SharedColumns {
@@ -74,13 +94,11 @@ function scorecardRow(
     label: named.length === 0 ? source.label : words.mail.named(name, named),
     scope: about.scope,
     unit: unitLabel(quantity, words) ?? '',
-    figure: { value, quantity, text },
+    figure: withFew({ value, quantity, text }, fewText(context.dataset, source, value, figures.cases)),
     compared: comparisons.map((kind) =>
       own.some((each) => each.kind === kind) ? comparedFigure(figure, kind, context) : undefined,
     ),
-    ...(toDate === undefined || table.toDate?.unit !== toDate
-      ? {}
-      : { toDate: packFigure(numberOrNull(figures.toDate?.[source.name]), quantity, context) }),
+    ...(toDate === undefined || table.toDate?.unit !== toDate ? {} : { toDate: toDateFigure(figures, view, context) }),
     ...(judged === undefined
       ? {}
       : {

@@ -7,6 +7,7 @@ import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { buildChart } from '../charts/chart.ts';
 import { isTransposed, totalsDiffer, type ViewColumn } from '../figures/columns.ts';
+import { colouredBetter } from '../figures/judge.ts';
 import { targetNotes } from '../figures/target-notes.ts';
 import { totalsOf } from '../figures/total-figures.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../table-notes.ts';
@@ -34,10 +35,14 @@ function emptyText({ rows, columns, notes }: Table, { words }: PackContext): str
 }
 
 /** What the colours of changes mean, if some are coloured. */
-function toneLegend(columns: readonly ViewColumn[], { words, betterOf }: PackContext): string[] {
+function toneLegend(table: Table, columns: readonly ViewColumn[], { words, dataset }: PackContext): string[] {
   const changed = columns.filter(({ role, source }) => role === 'change' && source.provisional !== true);
   const labelsWhere = (better: Better): string[] => [
-    ...new Set(changed.flatMap(({ source }) => (betterOf(source.name) === better ? [isolateBidi(source.label)] : []))),
+    ...new Set(
+      changed.flatMap(({ source }) =>
+        colouredBetter(dataset, table, source.name) === better ? [isolateBidi(source.label)] : [],
+      ),
+    ),
   ];
   const [higher, lower] = [labelsWhere('higher'), labelsWhere('lower')];
   return higher.length + lower.length === 0 ? [] : [words.status.betterMeans(higher, lower)];
@@ -82,7 +87,7 @@ function sectionHead(
     legend: [
       ...(chart?.partial === undefined ? [] : [context.words.pack.hatchedMeans]),
       ...(table.columns.length === 0 ? [] : legendNotes(table, locale, shows.totals, columns)),
-      ...(table.rows.length === 0 ? [] : toneLegend(columns, context)),
+      ...(table.rows.length === 0 ? [] : toneLegend(table, columns, context)),
     ],
     ...(empty === undefined ? {} : { empty }),
     printed: table.print !== false,

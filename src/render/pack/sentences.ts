@@ -14,7 +14,8 @@ function attentionTo(figures: readonly HeadlineFigure[], locale: string): Attent
   const ordered = byImportance(figures);
   return (['breached', 'watch'] as const).flatMap((status) =>
     ordered.flatMap((figure) => {
-      const text = figure.judged?.status === status ? headlineText(figure, locale) : undefined;
+      const text =
+        figure.judged?.status === status && figure.judged.few === undefined ? headlineText(figure, locale) : undefined;
       return text === undefined ? [] : [{ status, section: figure.section, metric: figure.metric, text }];
     }),
   );

@@ -27,6 +27,7 @@ export function buildSummary(context: PackContext): Pack['summary'] {
   const all = distinctFigures(
     tables.flatMap((table) => totalFigures(dataset, table, locale, columnsOf(table))),
     locale,
+    dataset,
   );
   const shared = sharedFilters(tables);
   const candidates =

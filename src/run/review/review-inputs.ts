@@ -4,7 +4,7 @@ import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { approvalSchema, type CommentarySpec, peopleSchema } from '../../definitions/schema/review.ts';
 import type { Dataset, Judgement } from '../../fetch/dataset.ts';
 import { incompleteNotes } from '../../fetch/notes.ts';
-import { currentJudgements } from '../../render/figures/current-statuses.ts';
+import { currentJudgements, withoutIgnored } from '../../render/figures/current-statuses.ts';
 import type { ConditionResults } from '../delivery-conditions.ts';
 import type { RunOrder } from '../run-record.ts';
 
@@ -46,7 +46,7 @@ export function createReviewInputs(
   { conditions }: ConditionResults,
 ): ReviewInputs {
   const { sections, deliveries, approval, on_incomplete } = definition;
-  const current = currentJudgements(dataset.judgements ?? []);
+  const current = currentJudgements(withoutIgnored(dataset.judgements ?? []));
   const conditional = new Set(conditions.map(({ target }) => target));
   return {
     version: 1,

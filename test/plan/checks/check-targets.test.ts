@@ -152,3 +152,11 @@ test.each([
   const found = checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: ODD_CATALOG });
   expect(found).toMatchObject([{ path: ['deliveries', 0, 'send_if'], got: `"${send_if}"` }]);
 });
+
+test('rows name dimensions that the metric accepts', () => {
+  const target = { metric: 'profiles.created', better: 'higher' as const };
+  expect(checkTargets([{ ...target, rows: ['profile.risk'] }], CATALOG)).toEqual([]);
+  expect(checkTargets([{ ...target, rows: ['profile.rsk'] }], CATALOG)).toMatchObject([
+    { path: ['targets', 0, 'rows', 0], got: '"profile.rsk"', next: 'Did you mean "profile.risk"?' },
+  ]);
+});

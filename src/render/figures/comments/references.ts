@@ -77,7 +77,7 @@ function* referencesOf(
       const figure = views.find((each) => each.role === 'value' && each.source === source);
       if (figure === undefined) continue;
       const { judged } = totalFigure(dataset, table, figures, figure, locale);
-      const { before, change } = judgedChange(figure, figures, comparison, undefined, { judged }, locale);
+      const { before, change } = judgedChange(figure, figures, comparison, undefined, { judged, few: {} }, locale);
       yield [SUFFIXES[role], source, role === 'change' ? change.text : before];
     }
   }

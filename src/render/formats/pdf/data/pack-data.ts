@@ -3,7 +3,7 @@ import type { Better } from '../../../../definitions/schema/targets.ts';
 import type { Dataset } from '../../../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.ts';
 import { formatZonedInstant } from '../../../figures/format-date.ts';
-import { betterOf } from '../../../figures/judge.ts';
+import { colouredBetter } from '../../../figures/judge.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
@@ -192,11 +192,15 @@ function legendOf(
   dataset: Pick<Dataset, 'targets'>,
   { status }: Words,
 ): readonly string[] {
-  const columns = sections.flatMap((section) => section.columns.filter(({ role }) => role === 'change'));
+  const columns = sections.flatMap(({ table, columns: own }) =>
+    own.flatMap(({ role, source }) => (role === 'change' ? [{ table, source }] : [])),
+  );
   const labels = (better: Better): readonly string[] => [
     ...new Set(
-      columns.flatMap(({ source }) =>
-        source.provisional !== true && betterOf(dataset, source.name) === better ? [isolateBidi(source.label)] : [],
+      columns.flatMap(({ table, source }) =>
+        source.provisional !== true && colouredBetter(dataset, table, source.name) === better
+          ? [isolateBidi(source.label)]
+          : [],
       ),
     ),
   ];

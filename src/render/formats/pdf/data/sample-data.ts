@@ -10,6 +10,7 @@ const cell = (text: string, more: Partial<CellData> = {}): CellData => ({
   text,
   number: false,
   tone: '',
+  few: false,
   status: null,
   ...more,
 });
@@ -31,6 +32,7 @@ const scorecard: ScorecardData = {
       rows: (['on_target', 'watch', 'breached', 'undefined'] as const).map((state, index) => ({
         label: `Metric ${state}`,
         value: '1,234',
+        few: index === 3,
         running: index === 0,
         compared: [index === 3 ? null : { value: '1,100', change: '▲ +12.2%', tone: 'better', toneWord: 'better' }],
         toDate: '12,340',

@@ -1,12 +1,12 @@
 import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
-import type { Tone } from '../../../figures/change-text.ts';
+import { type Tone, withArrow } from '../../../figures/change-text.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import { rawPerShown } from '../../../figures/quantity.ts';
 import type { Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
 import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
 import { stretched } from './chart-data.ts';
-import { type StatusData, statusData, withArrow } from './table-data.ts';
+import { type StatusData, statusData } from './table-data.ts';
 
 /** A small line in a row. */
 export interface SparkData {
@@ -20,6 +20,8 @@ export interface SparkData {
 export interface ScorecardRowData {
   readonly label: string;
   readonly value: string;
+  /** It has few cases, and is grey. */
+  readonly few: boolean;
   readonly running: boolean;
   /** One for each comparison; null where the figure has none. */
   readonly compared: readonly ({
@@ -83,6 +85,7 @@ function rowData(
   return {
     label,
     value: figure.text,
+    few: figure.few !== undefined,
     running,
     compared: compared.map((each) =>
       each === undefined

@@ -1,8 +1,8 @@
 import type { Row, Status } from '../../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../../i18n/messages.ts';
-import type { Tone } from '../../../figures/change-text.ts';
+import { type Tone, withArrow } from '../../../figures/change-text.ts';
 import { isFigureColumn, type ViewColumn } from '../../../figures/columns.ts';
-import { UNDEFINED_TEXT, unitLabel } from '../../../figures/format-value.ts';
+import { unitLabel } from '../../../figures/format-value.ts';
 import type { ColumnBlock, PackCell, PackStatus, SectionCells } from '../../../pack/pack.ts';
 
 /** The status of a figure: its shape is the template's, its word ours. */
@@ -17,6 +17,8 @@ export interface CellData {
   readonly number: boolean;
   /** Of a change that is better or worse. */
   readonly tone: Tone;
+  /** A figure of few cases, which is grey. */
+  readonly few: boolean;
   readonly status: StatusData | null;
 }
 
@@ -96,13 +98,7 @@ export interface TableOptions {
   readonly cells: SectionCells;
 }
 
-const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
-
-/** A change with its arrow, so that it can be told without colour. @param direction null where nothing is compared */
-export const withArrow = (direction: keyof typeof ARROWS | null, text: string): string =>
-  direction === null ? text : text === UNDEFINED_TEXT ? ARROWS[direction] : `${ARROWS[direction]} ${text}`;
-
-const EMPTY: CellData = { text: '', number: false, tone: '', status: null };
+const EMPTY: CellData = { text: '', number: false, tone: '', few: false, status: null };
 
 /** A cell; its unit is left out where its heading has it. */
 function cellData(
@@ -114,7 +110,7 @@ function cellData(
 ): CellData {
   if (cell === undefined) return EMPTY;
   const unit = unitLabel(view.quantity, words);
-  const { tone, status, direction = null } = cell;
+  const { tone, status, direction = null, few = false } = cell;
   const text = withArrow(cell.value === null ? null : direction, cell.text);
   return {
     text:
@@ -123,6 +119,7 @@ function cellData(
         : text,
     number,
     tone,
+    few,
     status: status === undefined ? null : statusData(status),
   };
 }

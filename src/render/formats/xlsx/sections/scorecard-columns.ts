@@ -1,11 +1,13 @@
 import type { Words } from '../../../../i18n/messages.ts';
+import { withArrow } from '../../../figures/change-text.ts';
 import { judgedDecimals, targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
 import { createRounder, type Rounding } from '../../../figures/quantity.ts';
 import { namedComparison } from '../../../figures/raw-columns.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
-import { type CellStyle, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
+import { withSuffix } from '../style/number-formats.ts';
+import { type CellStyle, COLOURS, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
 import { measuredLineCount } from '../style/text-size.ts';
 import { toCellValue } from './grid/cell-value.ts';
 import { shownAs } from './grid/headings.ts';
@@ -58,15 +60,22 @@ function figureCells(words: Words, locale: string) {
     return made;
   };
   const cellOf = (
-    { value, quantity }: PackFigure,
+    { value, quantity, few }: PackFigure,
     more: Pick<DataStyle, 'secondary' | 'partial'>,
     rounding?: Rounding,
   ): Cell => {
     const style = { quantity, total: false, unitInCell: true, ...more };
     if (value === null) return { value: UNDEFINED_TEXT, style: styleOf(style, true) };
     const rounded = { ...style, rounding: rounding ?? createRounder(quantity)(value) };
-    return { value: toCellValue(value, quantity), style: styleOf(rounded, false) };
+    const cell = { value: toCellValue(value, quantity), style: styleOf(rounded, false) };
+    return few === undefined ? cell : { ...cell, style: greyed(cell.style, few) };
   };
+  /** With the number of cases behind it. */
+  const greyed = (style: CellStyle, few: string): CellStyle => ({
+    ...style,
+    numFmt: withSuffix(style.numFmt ?? '', few),
+    font: { ...style.font, color: { argb: COLOURS.quiet } },
+  });
   return { cellOf, withTone };
 }
 
@@ -112,6 +121,8 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           const figure = row.compared[index];
           if (figure === undefined) return EMPTY;
           const cell = cellOf(figure.change, { secondary: true, partial: false });
+          if (figure.fewChange && figure.direction !== null)
+            return { value: withArrow(figure.direction, figure.change.text), style: { ...cell.style, numFmt: '@' } };
           return { ...cell, style: withTone(cell.style, figure.tone) };
         },
       },

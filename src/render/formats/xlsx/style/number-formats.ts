@@ -52,6 +52,16 @@ export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Roun
   return `${text};${text}`;
 }
 
+/** Adds a text behind the figure, whatever its sign. */
+export const withSuffix = (format: string, suffix: string): string =>
+  format
+    .split(';')
+    .map((part) => `${part}" ${suffix}"`)
+    .join(';');
+
+/** What `withSuffix` has added; empty without it. */
+export const suffixOf = (format: string | undefined): string => /" (\(n [^"]*\))"/.exec(format ?? '')?.[0] ?? '';
+
 /** Adds the unit of a change to the cell where the header cannot name it. */
 export const withUnit = (format: string, quantity: Quantity, { table }: Words): string =>
   quantity.kind === 'points'

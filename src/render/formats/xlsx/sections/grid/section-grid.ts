@@ -1,6 +1,7 @@
 import type { Dataset, Table } from '../../../../../fetch/dataset.ts';
 import type { Words } from '../../../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
+import { withFewCells } from './few-cells.ts';
 import type { Grid } from './grid.ts';
 import type { Headings } from './headings.ts';
 import { withStatuses } from './status-columns.ts';
@@ -13,7 +14,7 @@ import { transposedGrid } from './transposed-grid.ts';
  * @param locale BCP 47, for headings and bounds; Excel formats numbers and dates by its own locale
  */
 export function sectionGrid(
-  dataset: Pick<Dataset, 'targets' | 'judgements'>,
+  dataset: Pick<Dataset, 'targets' | 'judgements' | 'small' | 'bases'>,
   table: Table,
   columns: readonly ViewColumn[],
   headings: Headings,
@@ -23,5 +24,5 @@ export function sectionGrid(
   const grid = isTransposed(table, columns)
     ? transposedGrid(table, columns, locale)
     : tableGrid(table, columns, headings, locale);
-  return withStatuses(grid, dataset, table, columns, words, locale);
+  return withStatuses(withFewCells(grid, dataset, table, columns, locale), dataset, table, columns, words, locale);
 }

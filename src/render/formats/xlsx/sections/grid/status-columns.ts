@@ -3,10 +3,11 @@ import { iterateRows } from '../../../../../fetch/rows.ts';
 import type { Words } from '../../../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
 import { judgedDecimals, targetDecimals } from '../../../../figures/format-value.ts';
-import { betterOf } from '../../../../figures/judge.ts';
+import { betterOfRow } from '../../../../figures/judge.ts';
 import type { Quantity } from '../../../../figures/quantity.ts';
 import {
   boundariesOf,
+  colourOf,
   judgementsByMetric,
   type MetricJudgements,
   statusText,
@@ -14,7 +15,7 @@ import {
 import type { ConditionalFormat } from '../../package/conditional-formatting.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
 import { createDataStyles } from '../../style/data-styles.ts';
-import { quantityNumberFormat } from '../../style/number-formats.ts';
+import { quantityNumberFormat, suffixOf } from '../../style/number-formats.ts';
 import { type CellStyle, STATUS_STYLES, STYLES } from '../../style/styles.ts';
 import { toCellValue } from './cell-value.ts';
 import type { Grid } from './grid.ts';
@@ -25,7 +26,7 @@ const MAX_STATUS_WIDTH = 42;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
 
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
-  judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[judgement.status] };
+  judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[colourOf(judgement)] };
 
 /** The cell of a judged figure with enough decimals to agree with its status, as texts have them. */
 type JudgedCell = (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
@@ -38,7 +39,7 @@ function createJudgedCells(targets: Dataset['targets'] = []): JudgedCell {
     const decimals =
       boundaries === undefined || figure === null ? undefined : judgedDecimals(figure, boundaries, quantity);
     if (decimals === undefined) return cell;
-    const numFmt = quantityNumberFormat(quantity, decimals);
+    const numFmt = `${quantityNumberFormat(quantity, decimals)}${suffixOf(cell.style.numFmt)}`;
     const known = styles.get(cell.style) ?? new Map<string, CellStyle>();
     styles.set(cell.style, known);
     const style = known.get(numFmt) ?? { ...cell.style, numFmt };
@@ -196,7 +197,8 @@ export function withStatuses(
   if (dataset.targets === undefined || dataset.targets.length === 0) return grid;
   const judgements = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
   const kindOf = (metric: string): ConditionalFormat['kind'] => {
-    const better = betterOf(dataset, metric);
+    // One format for a column: rows of groups only where all of them are coloured.
+    const better = betterOfRow(dataset, table, metric, {});
     return better === undefined ? 'change' : `change_${better}`;
   };
   if (isTransposed(table, columns)) {
