@@ -142,6 +142,11 @@ describe('a change', () => {
     expect(shown('count', { kind: 'count' }, 33, 3)).toMatchObject({ size: '1000%' });
   });
 
+  test('of more than 1,000% is a multiple in German', () => {
+    const figures = showFigures({ value: 4_000, compared: [3], quantity: { kind: 'count' }, unit: 'count' }, 'de-CH');
+    expect(figures.changeFrom(3, changeOf('count', 4_000, 3)).text).toBe("1'333-mal so viele");
+  });
+
   test('of a long table is of unrounded figures', () => {
     const change = shown('ratio', { kind: 'ratio' }, 0.12449, 0.11451, { columnDecimals: 1 });
     expect(change).toMatchObject({ value: '12.4%', before: '11.5%', size: '1.0 pp' });
