@@ -130,9 +130,7 @@ function withWidths(table: Omit<TableData, 'widths'>, pageWidth: number): TableD
   const texts = (index: number): readonly string[] =>
     table.rows.map(({ cells }) => {
       const { text = '', status = null } = cells[index] ?? {};
-      // An arrow is as wide as two letters.
-      const shown = text.replace(/^[▲▼] /u, '▲▲ ');
-      return status === null ? shown : `${shown}    ${status.word}`;
+      return status === null ? text : `${text}    ${status.word}`;
     });
   const columns = table.headers.map(({ text, number }, index) => ({ number, header: text, texts: texts(index) }));
   return { widths: columnWidths(columns, pageWidth), ...table };
