@@ -102,7 +102,7 @@ const expectedScorecard = ({ headers, groups }: ScorecardData): string[] =>
           `${compared?.change ?? ''}${compared?.toneWord ?? ''}`,
         ]),
         ...(headers.toDate === '' ? [] : [each.toDate]),
-        ...(headers.target === '' ? [] : [each.target]),
+        ...(headers.target === '' ? [] : [`${each.target}${each.watch}`]),
         ...(headers.status === '' ? [] : [each.status?.word ?? '']),
         ...(headers.trend === '' ? [] : ['']),
       ]),

@@ -36,7 +36,11 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     header: (label) => `${label}: Status`,
     column: 'Status',
     targetColumn: 'Ziel',
+    watchColumn: 'Grenzwert',
     target: (target) => `Ziel ${target}`,
+    watchLimit: (limit) => `beobachten ${limit}`,
+    targetAbout: (target, owner, note) =>
+      `Ziel ${target}${owner === undefined ? '' : `, verantwortlich ${owner}`}${note === undefined ? '' : `: ${note}`}`,
     targetPer: (target, per) => `${target} pro ${PER[per]}`,
     targets: (targets) => `Ziele: ${targets.join('; ')}.`,
     headlines: 'In Kürze',

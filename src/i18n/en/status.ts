@@ -57,7 +57,13 @@ export const status = (to: LocaleFormatters) => {
     header: (label: string) => `${label}: status`,
     column: 'Status',
     targetColumn: 'Target',
+    watchColumn: 'Watch limit',
     target: (target: string) => `target ${target}`,
+    /** Below a target. */
+    watchLimit: (limit: string) => `watch ${limit}`,
+    /** Of a metric, in its definition. @param owner who answers for it; @param note may be absent, as the owner */
+    targetAbout: (target: string, owner: string | undefined, note: string | undefined) =>
+      `Target ${target}${owner === undefined ? '' : `, owner ${owner}`}${note === undefined ? '' : `: ${note}`}`,
     /** Of a target for whole periods of one length. */
     targetPer: (target: string, per: TargetPer) => `${target} per ${per}`,
     /** Below a table with statuses. @param targets label and target each */

@@ -1,6 +1,8 @@
+import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Column, Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../i18n/messages.ts';
 import type { FewRules } from '../figures/few.ts';
+import { formatTarget } from '../figures/format-value.ts';
 import type { PackDefinition } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -51,8 +53,24 @@ function caseNotes({ name, unit }: Column, { small, bases = [] }: FewRules, { wo
   return base.atMost === true ? [workbook.definitions.casesAtMost(base.base)] : [];
 }
 
+/** Who answers for the targets by which a metric is judged, and what they are for. */
+function targetAbout({ name }: Column, { dataset, columnsOf, words, locale }: PackContext): string[] {
+  const { targets = [], judgements = [] } = dataset;
+  const used = new Set(judgements.flatMap(({ metric, target }) => (metric === name ? [target] : [])));
+  const view = dataset.tables
+    .flatMap((table) => columnsOf(table))
+    .find(({ role, source }) => role === 'value' && source.name === name);
+  const texts = targets.flatMap(({ target, owner, note }, index) => {
+    if (!used.has(index) || target === null || view === undefined || (owner ?? note) === undefined) return [];
+    const text = formatTarget(target, view.quantity, locale, []);
+    return [words.status.targetAbout(text, owner && isolateBidi(owner), note && isolateBidi(note))];
+  });
+  return [...new Set(texts)].map((text) => (/[.!?]$/.test(text) ? text : `${text}.`));
+}
+
 /** All metrics, then dimensions and fields of lists. */
-export function packDefinitions({ dataset, words }: PackContext): PackDefinition[] {
+export function packDefinitions(context: PackContext): PackDefinition[] {
+  const { dataset, words } = context;
   const columns = [
     ...definedColumns(dataset.tables, ['metric']),
     ...definedColumns(dataset.tables, ['dimension', 'field']),
@@ -60,7 +78,11 @@ export function packDefinitions({ dataset, words }: PackContext): PackDefinition
   return columns.map(({ column, tables }) => ({
     column,
     unit: unitText(column, words),
-    notes: [...columnNotes(column, words.workbook.definitions), ...caseNotes(column, dataset, words)],
+    notes: [
+      ...columnNotes(column, words.workbook.definitions),
+      ...caseNotes(column, dataset, words),
+      ...targetAbout(column, context),
+    ],
     sections: tables.map(({ title }) => title),
     printed: tables.some(({ print }) => print !== false),
   }));

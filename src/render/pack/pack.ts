@@ -87,6 +87,8 @@ export interface ScorecardRow {
   readonly target?: PackFigure;
   /** The raw watch limit of the target. */
   readonly watch?: number;
+  /** The same for readers, e.g. `watch 85.0%`. */
+  readonly watchText?: string;
   /** Absent without a target. */
   readonly status?: PackStatus;
   /** Empty without a trend. */

@@ -103,7 +103,12 @@ function scorecardRow(
       ? {}
       : {
           target: { value: judged.target, quantity, text: formatTarget(judged.target, quantity, locale, [value]) },
-          ...(judged.watch === undefined ? {} : { watch: judged.watch }),
+          ...(judged.watch === undefined
+            ? {}
+            : {
+                watch: judged.watch,
+                watchText: words.status.watchLimit(formatTarget(judged.watch, quantity, locale, [value])),
+              }),
           status: packStatus(judged, words),
         }),
     trend,

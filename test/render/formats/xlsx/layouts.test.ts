@@ -144,7 +144,7 @@ describe('a workbook of every layout', () => {
     ]);
     const rows = values('Summary');
     const header = rows.findIndex(([first]) => first === 'Metric');
-    expect(rows[header]).toEqual(['Metric', 'Value', 'Previous period', 'Change', 'Target', 'Status', 'Trend']);
+    expect(rows[header]).toEqual(['Metric', 'Value', 'Previous period', 'Change', 'Target', 'Watch limit', 'Status', 'Trend']);
     const body = rows.slice(header + 1, header + 5);
     expect(body.map(([label]) => label)).toEqual([
       'Profiles created',
@@ -153,7 +153,7 @@ describe('a workbook of every layout', () => {
       'Time to decision (median) (hours)',
     ]);
     expect(body[0]?.slice(1, 4)).toEqual([1204, 1000, expect.closeTo(0.204)]);
-    expect(body[1]?.slice(1, 6)).toEqual([0.81, '–', '–', 0.9, '◆ watch']);
+    expect(body[1]?.slice(1, 7)).toEqual([0.81, '–', '–', 0.9, expect.any(Number), '◆ watch']);
     expect(body[3]?.slice(1, 4)).toEqual([3.5, 3.5, 0]);
   });
 

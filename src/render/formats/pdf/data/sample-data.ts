@@ -37,6 +37,7 @@ const scorecard: ScorecardData = {
         compared: [index === 3 ? null : { value: '1,100', change: '▲ +12.2%', tone: 'better', toneWord: 'better' }],
         toDate: '12,340',
         target: '1,200',
+        watch: 'watch 1,100',
         status: { state, word: state },
         trend: index === 3 ? null : { alt: 'From 1 to 3.', values: [0, null, 1], partial: [false, false, true] },
       })),
@@ -117,6 +118,17 @@ const panel: PanelData = {
     { label: 'Oct 2026', at: 1, target: 0.8, partial: true },
   ],
   target: 'target 16',
+  line: {
+    ticks: [
+      { at: 0, text: '80' },
+      { at: 1, text: '95' },
+    ],
+    points: [
+      { at: 0.5, target: 0.8 },
+      { at: null, target: 0.8 },
+      { at: 1, target: 0.8 },
+    ],
+  },
 };
 
 const comment = commentData(

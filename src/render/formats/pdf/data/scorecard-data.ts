@@ -2,9 +2,9 @@ import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
 import { type Tone, withArrow } from '../../../figures/change-text.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
-import { rawPerShown } from '../../../figures/quantity.ts';
+import { type Quantity, rawPerShown } from '../../../figures/quantity.ts';
 import type { Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
-import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
+import { lineScale, positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
 import { stretched } from './chart-data.ts';
 import { type StatusData, statusData } from './table-data.ts';
 
@@ -34,6 +34,8 @@ export interface ScorecardRowData {
   } | null)[];
   readonly toDate: string;
   readonly target: string;
+  /** The watch limit; may be empty. */
+  readonly watch: string;
   readonly status: StatusData | null;
   readonly trend: SparkData | null;
 }
@@ -75,10 +77,15 @@ export interface PanelData {
   }[];
   /** The last target in words; empty without one. */
   readonly target: string;
+  /** A rate is a line, whose axis may begin above zero; null for columns. Positions as of `points`. */
+  readonly line: {
+    readonly ticks: readonly Tick[];
+    readonly points: readonly { readonly at: number | null; readonly target: number | null }[];
+  } | null;
 }
 
 function rowData(
-  { label, figure, compared, toDate, target, status, trend, trendText = label, running }: ScorecardRow,
+  { label, figure, compared, toDate, target, status, trend, trendText = label, running, watchText = '' }: ScorecardRow,
   locale: string,
 ): ScorecardRowData {
   const words = messagesFor(locale);
@@ -99,6 +106,7 @@ function rowData(
     ),
     toDate: toDate?.text ?? '',
     target: target?.text ?? '',
+    watch: watchText,
     status: status === undefined ? null : statusData(status),
     trend:
       trend.length === 0
@@ -133,6 +141,23 @@ export function scorecardData(
   };
 }
 
+function lineOf(
+  shown: readonly (number | null)[],
+  limits: readonly (number | null)[],
+  quantity: Quantity,
+  locale: string,
+): PanelData['line'] {
+  const scale = lineScale(
+    [...shown, ...limits].filter((value) => value !== null),
+    quantity,
+  );
+  const at = (value: number | null | undefined) => (value == null ? null : positionOn(scale, value));
+  return {
+    ticks: ticksOf(scale, quantity, locale),
+    points: shown.map((value, index) => ({ at: at(value), target: at(limits[index]) })),
+  };
+}
+
 export function panelData({ label, quantity, points, target, description }: TrendPanel, locale: string): PanelData {
   const divide = rawPerShown(quantity);
   const shown = points.map(({ value }) => (value === null ? null : value / divide));
@@ -159,5 +184,6 @@ export function panelData({ label, quantity, points, target, description }: Tren
       partial: point.partial,
     })),
     target: target === undefined ? '' : words.status.target(target.text),
+    line: quantity.kind === 'ratio' ? lineOf(shown, limits, quantity, locale) : null,
   };
 }

@@ -128,6 +128,18 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       },
     ];
   });
+  const watchName = words.status.watchColumn;
+  const watchColumn: ScorecardColumn = {
+    kind: 'figure',
+    ...header(watchName, watchName, STYLES.headerSecondary),
+    width: Math.max(headingWidth(watchName), widthFor(rows.map((row) => row.target))),
+    cell: ({ watch, target, figure }) => {
+      if (watch === undefined || target === undefined) return EMPTY;
+      const decimals = targetDecimals(watch, target.quantity, [figure.value]);
+      const limit = { ...target, value: watch };
+      return cellOf(limit, { secondary: true, partial: false }, decimals === undefined ? undefined : { decimals });
+    },
+  };
   return [
     {
       kind: 'label',
@@ -176,6 +188,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
               return cellOf(target, { secondary: true, partial: false }, rounding);
             },
           } satisfies ScorecardColumn,
+          ...(rows.some(({ watch }) => watch !== undefined) ? [watchColumn] : []),
           {
             kind: 'figure',
             ...header(words.status.column, headings.status, STYLES.headerIndented),

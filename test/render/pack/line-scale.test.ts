@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { lineScale } from '../../../src/render/formats/pdf/data/axis-ticks.ts';
+
+const shown = (values: readonly number[]) => {
+  const { min, max } = lineScale(values, { kind: 'ratio' });
+  return [min, max].map((value) => Number(value.toFixed(6)));
+};
+
+test('a rate that moves between 86 and 91 % has an axis from 80; one near zero begins at zero', () => {
+  expect(shown([0.86, 0.9, 0.91])).toEqual([0.8, 0.95]);
+  expect(shown([0.02, 0.5])[0]).toBe(0);
+  expect(shown([0.9])[0]).toBeGreaterThan(0.8);
+  expect(shown([])).toEqual([0, 1]);
+});
