@@ -144,7 +144,16 @@ describe('a workbook of every layout', () => {
     ]);
     const rows = values('Summary');
     const header = rows.findIndex(([first]) => first === 'Metric');
-    expect(rows[header]).toEqual(['Metric', 'Value', 'Previous period', 'Change', 'Target', 'Watch limit', 'Status', 'Trend']);
+    expect(rows[header]).toEqual([
+      'Metric',
+      'Value',
+      'Previous period',
+      'Change',
+      'Target',
+      'Watch limit',
+      'Status',
+      'Trend',
+    ]);
     const body = rows.slice(header + 1, header + 5);
     expect(body.map(([label]) => label)).toEqual([
       'Profiles created',
