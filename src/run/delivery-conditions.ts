@@ -7,6 +7,7 @@ import { TARGETS } from '../deliver/targets/registry.ts';
 import type { CorrectedEdition, Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
 import { rowBatches, wrongFigures, type YieldToEventLoop } from '../fetch/rows.ts';
 import { currentJudgements, statusesByFigure, withoutIgnored } from '../render/figures/current-statuses.ts';
+import { unusualFigure } from '../render/figures/usual-range.ts';
 import { hashFigures } from '../render/hash-figures.ts';
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
@@ -64,6 +65,9 @@ function hasWrongFigure(table: Table, { section, metric }: CompareCondition): bo
   if (table.totals !== undefined) return wrongFigures(table).inTotals(name);
   return (table.wrong ?? []).some((figure) => figure.metric === name && figure.at !== 'totals');
 }
+
+/** What conditions look at. */
+type ConditionData = Pick<Dataset, 'tables' | 'judgements' | 'small' | 'bases'>;
 
 type ConditionResult = Pick<SendDecision, 'send' | 'reason'>;
 
@@ -123,6 +127,16 @@ function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgeme
   return conditionResult(false, `None of ${of} is ${wanted.join(' or ')}.`);
 }
 
+/** Whether a figure is outside of its usual range, or may be. */
+function evaluateUnusual(dataset: ConditionData): ConditionResult {
+  const found = unusualFigure(dataset);
+  if (found !== undefined) {
+    const { metric, value, low, high } = found;
+    return conditionResult(true, `${metric} is ${value}, and usually between ${low} and ${high}.`);
+  }
+  return wrongFigure(dataset.judgements ?? []) ?? conditionResult(false, 'No figure is outside of its usual range.');
+}
+
 /** Whether a status differs from the one last sent to the destination. */
 async function evaluateStatusChanged(
   judgements: readonly Judgement[],
@@ -171,7 +185,7 @@ export interface ConditionResults {
  * @param known the hash of the figures where it has been computed already
  */
 export async function evaluateConditions(
-  dataset: Pick<Dataset, 'tables' | 'judgements' | 'correction'>,
+  dataset: ConditionData & Pick<Dataset, 'correction'>,
   { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
   sent: LastSentFigures | undefined,
   yieldToEventLoop?: YieldToEventLoop,
@@ -238,7 +252,7 @@ function correctionDecisions(
 
 /** The result of a condition that is the same for every recipient; undefined for one that compares with the last delivery. */
 async function evaluateShared(
-  dataset: Pick<Dataset, 'tables' | 'judgements'>,
+  dataset: ConditionData,
   condition: SendCondition,
   yieldToEventLoop?: YieldToEventLoop,
 ): Promise<ConditionResult | undefined> {
@@ -250,6 +264,8 @@ async function evaluateShared(
     case 'breached':
     case 'watch':
       return evaluateStatus(condition.kind, withoutIgnored(dataset.judgements ?? []));
+    case 'unusual':
+      return evaluateUnusual(dataset);
     case 'changed':
     case 'status_changed':
       return undefined;

@@ -31,6 +31,8 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
     /** Of a figure whose past still changes. */
     soFar: (name: string) => `bisher ${name}`,
+    unusual: (low, high) => `ungewöhnlich: üblich ist ${low}–${high}`,
+    usual: (low, high) => `üblich ${low}–${high}`,
     few: (count, name) => `${to.number(count)} ${name} bei wenigen Fällen`,
     tones: { better: 'besser', worse: 'schlechter' },
     header: (label) => `${label}: Status`,

@@ -49,6 +49,9 @@ export const status = (to: LocaleFormatters) => {
     } as Readonly<Record<StatusName, string>>,
     /** Of a figure whose past still changes. */
     soFar: (name: string) => `${name} so far`,
+    /** Outside of what its own history makes usual. */
+    unusual: (low: string, high: string) => `unusual: usual is ${low}–${high}`,
+    usual: (low: string, high: string) => `usual ${low}–${high}`,
     /** Figures whose status says little. */
     few: (count: number, name: string) => `${to.number(count)} ${name} on few cases`,
     /** Of a change, where a target says which direction is better. */

@@ -11,7 +11,7 @@ import { type SplitRefusal, splitRequest } from '../requests/split-request.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
 import { checkDisplay } from './check-display.ts';
 import { checkConditions } from './check-targets.ts';
-import { trendDiagnostics } from './check-trends.ts';
+import { trendDiagnostics, unusualConditions } from './check-trends.ts';
 import { comparisonDiagnostics } from './comparison-check.ts';
 
 export type CheckPlanInput = SectionRequestsInput;
@@ -37,6 +37,7 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
     ...comparisonDiagnostics(requests, input),
     ...trendDiagnostics(requests, input),
     ...checkConditions(input.definition, input.catalog),
+    ...unusualConditions(requests, input),
   ];
   // Within a section they are in order already.
   return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);

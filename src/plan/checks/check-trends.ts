@@ -1,4 +1,4 @@
-import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
+import { type Catalog, isCurrentCount, isProvisional, type Metric } from '../../contract/catalog.ts';
 import { metricPath } from '../../definitions/schema/layout.ts';
 import type { MetricsSection } from '../../definitions/schema/report-definition.ts';
 import type { ValuePath } from '../../definitions/yaml/source-file.ts';
@@ -23,6 +23,34 @@ export const trendDiagnostics = (requests: readonly SectionRequest[], input: Tre
     const without = withoutTrend({ ...section, metrics }, at, span, input.catalog);
     return without.length > 0 ? without : beforeData(known, at, span);
   });
+
+/** Points of a trend that a usual range needs: twelve, and the figure's own. */
+const RANGE_POINTS = 13;
+
+/** `send_if: unusual` where no figure can have a usual range. */
+export function unusualConditions(
+  requests: readonly SectionRequest[],
+  { definition, catalog }: Pick<SectionRequestsInput, 'definition' | 'catalog'>,
+): PlanDiagnostic[] {
+  const canHaveRange = ({ section: { metrics = [], trend = 0 }, period }: SectionRequest): boolean => {
+    const { granularity, range } = trendSpan(period, 1);
+    const hasHistory = metrics.some((id) => catalog.metrics.some((each) => each.id === id && !isProvisional(each)));
+    return trend >= RANGE_POINTS && granularity !== 'day' && range.from === period.from && hasHistory;
+  };
+  if (requests.some(canHaveRange)) return [];
+  return definition.deliveries.flatMap(({ send_if }, index): PlanDiagnostic[] =>
+    send_if?.trim() === 'unusual'
+      ? [
+          {
+            path: ['deliveries', index, 'send_if'],
+            expected: `a scorecard with "trend: ${RANGE_POINTS}" or more, over one week or one month`,
+            got: '"unusual"',
+            next: `Add trend: ${RANGE_POINTS} to a scorecard, or use another condition.`,
+          },
+        ]
+      : [],
+  );
+}
 
 /** Current counts without stored readings. */
 function unreadCounts(section: MetricsSection, at: ValuePath, { settings }: TrendCheckInput): PlanDiagnostic[] {

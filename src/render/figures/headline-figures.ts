@@ -21,6 +21,7 @@ import { quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';
 import { boundariesOf, isTotal, shownStatus } from './status-text.ts';
 import { totalsOf } from './total-figures.ts';
+import { totalRange } from './usual-range.ts';
 
 /**
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
@@ -102,17 +103,23 @@ export function sectionFigures(
         ...judgedOf(of),
         comparisons: comparison === undefined ? [] : [comparison],
       });
+      const withRange = (total: HeadlineFigure): HeadlineFigure => {
+        const usual = totalRange(dataset, table, column, total.value, total.quantity);
+        return usual === undefined ? total : { ...total, usual };
+      };
       const total = totals?.values[metric];
       const ofTotals = own.find(isTotal);
       return [
         ...(totals === undefined
           ? []
           : [
-              figure(
-                TOTALS,
-                typeof total === 'number' ? total : null,
-                comparisonOf(dataset, table, metric, calendar),
-                ofTotals,
+              withRange(
+                figure(
+                  TOTALS,
+                  typeof total === 'number' ? total : null,
+                  comparisonOf(dataset, table, metric, calendar),
+                  ofTotals,
+                ),
               ),
             ]),
         ...own.filter((each) => each !== ofTotals).map((of) => figure(of, of.figure, undefined, of)),

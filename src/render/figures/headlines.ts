@@ -9,6 +9,7 @@ import { type Boundaries, formatTarget } from './format-value.ts';
 import { changeOf, type Quantity } from './quantity.ts';
 import { type ShownFigures, showFigures } from './shown-change.ts';
 import { type ShownStatus, statusWord } from './status-text.ts';
+import type { UsualRange } from './usual-range.ts';
 
 /** What a figure is compared with. */
 export interface HeadlineComparison {
@@ -39,6 +40,8 @@ export interface HeadlineFigure {
   readonly unit: string | null;
   readonly quantity: Quantity;
   readonly judged?: ShownStatus & Boundaries;
+  /** Absent where its history gives none. */
+  readonly usual?: UsualRange;
   /** The first one of each section that shows it. */
   readonly comparisons: readonly HeadlineComparison[];
 }
@@ -119,15 +122,28 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
       ? []
       : [words.status.judged(formatTarget(judged.target, quantity, locale, [value]), statusWord(judged, words))]),
   ];
-  return words.status.headline(name, parts, changes.length === 0 ? undefined : changes.join(', '));
+  const { usual } = figure;
+  const shown = shownOf(figure, locale);
+  const said = [
+    ...changes,
+    ...(usual?.is === 'unusual' ? [words.status.unusual(shown.textOf(usual.low), shown.textOf(usual.high))] : []),
+  ];
+  return words.status.headline(name, parts, said.length === 0 ? undefined : said.join(', '));
 }
 
-const SEVERITY = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const satisfies Record<Status, number>;
-const severityOf = ({ judged }: HeadlineFigure): number =>
-  judged === undefined || judged.few !== undefined ? 2 : SEVERITY[judged.status];
+const UNUSUAL = 2;
+const LEAST = 3;
+const SEVERITY = { breached: 0, watch: 1, on_target: LEAST, undefined: LEAST } as const satisfies Record<
+  Status,
+  number
+>;
+const severityOf = ({ judged, usual }: HeadlineFigure): number => {
+  const severity = judged === undefined || judged.few !== undefined ? LEAST : SEVERITY[judged.status];
+  return severity === LEAST && usual?.is === 'unusual' ? UNUSUAL : severity;
+};
 
 /**
- * Those of the report's period and scope first; in them breached, watch, then the largest relative change; otherwise in the
+ * Those of the report's period and scope first; in them breached, watch, unusual, then the largest relative change; otherwise in the
  * order of the sections.
  */
 export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
@@ -141,11 +157,11 @@ export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure
   });
 }
 
-/** A figure that needs no request for it: breached, on watch, or its own with a change of a known size. */
+/** A figure that needs no request for it: breached, on watch, or its own unusual one, or with a change of a known size. */
 export const isNews = (figure: HeadlineFigure): boolean => {
   const relative = relativeChange(figure);
   if (severityOf(figure) < 2) return true;
-  return figure.place === 'own' && relative > 0 && Number.isFinite(relative);
+  return figure.place === 'own' && (severityOf(figure) === UNUSUAL || (relative > 0 && Number.isFinite(relative)));
 };
 
 /** Whether a figure may be a headline. Fewer days than the report's period say nothing about it. */

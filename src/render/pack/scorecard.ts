@@ -10,6 +10,7 @@ import { changeIn, type Quantity } from '../figures/quantity.ts';
 import { figureScope } from '../figures/scope.ts';
 import { packStatus } from '../figures/status-text.ts';
 import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
+import { totalRange } from '../figures/usual-range.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
 import { type PackContext, packFigure } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';
@@ -88,6 +89,11 @@ function scorecardRow(
   const name = isolateBidi(source.label);
   const named = [...about.section, ...(about.scope === '' ? [] : [about.scope])];
   const trend = scorecardTrend(table, view, context);
+  const usual = totalRange(context.dataset, table, source, value, quantity);
+  const band =
+    usual === undefined
+      ? []
+      : [`(${words.status.usual(context.format(usual.low, quantity), context.format(usual.high, quantity))})`];
   return {
     section: table.id,
     column: source,
@@ -112,7 +118,7 @@ function scorecardRow(
           status: packStatus(judged, words),
         }),
     trend,
-    ...(trend.length === 0 ? {} : { trendText: describePoints(name, trend, context) }),
+    ...(trend.length === 0 ? {} : { trendText: [describePoints(name, trend, context), ...band].join(' ') }),
     running: table.running,
   };
 }

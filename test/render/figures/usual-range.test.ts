@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import type { Column, Table } from '../../../src/fetch/dataset.ts';
+import { headlineFigures } from '../../../src/render/figures/headline-figures.ts';
+import { buildHeadlines } from '../../../src/render/figures/headlines.ts';
+import { totalRange, unusualFigure, usualRange } from '../../../src/render/figures/usual-range.ts';
+import { evaluateConditions } from '../../../src/run/delivery-conditions.ts';
+import { countColumn, ratioColumn, row } from '../../support/dataset.ts';
+import { definitionOf } from '../../support/reports.ts';
+import { monthTable, october } from '../pack/fixtures.ts';
+
+const COUNT = countColumn.name;
+
+/** By hand: m = 106, moving ranges 4 2 6 8 6 2 4 6 8 2 4 → R = 52/11, w = 2.66 R = 12.5745… */
+const EARLIER = [104, 108, 106, 112, 104, 110, 108, 104, 110, 102, 104, 100];
+const MEAN = 106;
+const WIDTH = (2.66 * 52) / 11;
+
+test('the range is that of a table by hand', () => {
+  const range = usualRange({ earlier: EARLIER, value: 110, least: 1 });
+  expect(range?.is).toBe('usual');
+  expect(range?.low).toBeCloseTo(MEAN - WIDTH, 9);
+  expect(range?.high).toBeCloseTo(MEAN + WIDTH, 9);
+});
+
+test.each([
+  [118, 'usual'],
+  // The step from 100 is larger than the width.
+  [119, 'unusual'],
+  [93, 'drifting'],
+  // Outside, and 100 - 87 is more than 12.57.
+  [87, 'unusual'],
+])('%s after these points is %s', (value, is) => {
+  expect(usualRange({ earlier: EARLIER, value, least: 1 })?.is).toBe(is);
+});
+
+test('needs twelve earlier points, and no moving range spans a gap', () => {
+  expect(usualRange({ earlier: EARLIER.slice(1), value: 999, least: 1 })).toBeUndefined();
+  expect(usualRange({ earlier: [null, ...EARLIER.slice(1)], value: 999, least: 1 })).toBeUndefined();
+  const gap = [...EARLIER.slice(0, 6), null, ...EARLIER.slice(6)];
+  // Without the moving range from 110 to 108.
+  expect(usualRange({ earlier: gap, value: 106, least: 1 })?.high).toBeCloseTo(MEAN + (2.66 * 50) / 10, 9);
+  const alternate = EARLIER.flatMap((point) => [point, null]);
+  expect(usualRange({ earlier: alternate, value: 999, least: 1 })).toBeUndefined();
+  // After a gap there is no step.
+  expect(usualRange({ earlier: [...EARLIER, null], value: 999, least: 1 })?.is).toBe('drifting');
+});
+
+test('a constant series has the least width, and a range ends at its bounds', () => {
+  const constant = Array.from({ length: 12 }, () => 40);
+  expect(usualRange({ earlier: constant, value: 41, least: 1 })).toEqual({ low: 39, high: 41, is: 'usual' });
+  expect(usualRange({ earlier: constant, value: 42, least: 1 })?.is).toBe('unusual');
+  const rates = [0.9, 1, 0.8, 1, 0.7, 1, 0.9, 1, 0.8, 1, 0.9, 1];
+  expect(usualRange({ earlier: rates, value: 0.9, least: 0.001, most: 1 })?.high).toBe(1);
+  expect(usualRange({ earlier: [0, 9, 0, 8, 0, 9, 0, 9, 1, 9, 0, 9], value: 4, least: 1 })?.low).toBe(0);
+});
+
+/** Another implementation: limits by sorting and summing in a loop. */
+function isUnusual(points: readonly number[], least: number): boolean {
+  const [value = 0, ...before] = [...points].reverse();
+  const earlier = before.slice(0, 12).reverse();
+  let sum = 0;
+  let moves = 0;
+  for (let at = 0; at < 12; at += 1) {
+    sum += earlier[at] ?? 0;
+    if (at > 0) moves += Math.abs((earlier[at] ?? 0) - (earlier[at - 1] ?? 0));
+  }
+  const half = Math.max((moves / 11) * 2.66, least);
+  const up = value - Math.max(0, sum / 12 + half);
+  const down = Math.max(0, sum / 12 - half) - value;
+  const step = value - (earlier[11] ?? 0);
+  return (up > 0 && step > half) || (down > 0 && -step > half);
+}
+
+/** A generator of equal numbers for each seed (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+/** Poisson by the normal approximation above 50, else by multiplication. */
+function poisson(rate: number, next: () => number): number {
+  if (rate > 50) {
+    const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+    return Math.max(0, Math.round(rate + Math.sqrt(rate) * normal));
+  }
+  const limit = Math.exp(-rate);
+  let count = -1;
+  for (let product = 1; product > limit; product *= next()) count += 1;
+  return count;
+}
+
+describe('simulated', () => {
+  const RUNS = 2_000;
+  /** The share of series whose last point is unusual. */
+  const share = (rateAt: (month: number, start: number) => number): number => {
+    const next = random(39);
+    let unusual = 0;
+    for (let run = 0; run < RUNS; run += 1) {
+      const start = Math.floor(next() * 12);
+      const points = Array.from({ length: 13 }, (_, month) => poisson(rateAt(month, start), next));
+      const found = usualRange({ earlier: points.slice(0, 12), value: points[12] ?? 0, least: 1 })?.is === 'unusual';
+      expect(found).toBe(isUnusual(points, 1));
+      if (found) unusual += 1;
+    }
+    return unusual / RUNS;
+  };
+  test.each<[string, (month: number, start: number) => number]>([
+    ['a growth of 2 % a month', (month) => 400 * 1.02 ** month],
+    ['a season of ±20 %', (month, start) => 400 * (1 + 0.2 * Math.sin((2 * Math.PI * (month + start)) / 12))],
+    ['0.3 a month', () => 0.3],
+    ['3 a month', () => 3],
+    ['400 a month', () => 400],
+  ])('%s is seldom unusual', (_, rateAt) => {
+    expect(share(rateAt)).toBeLessThanOrEqual(0.07);
+  });
+  test('a month of 30 % more is found', () => {
+    expect(share((month) => (month === 12 ? 520 : 400))).toBeGreaterThanOrEqual(0.85);
+  });
+});
+
+const MONTHS = Array.from({ length: 13 }, (_, index) =>
+  new Date(Date.UTC(2025, 9 + index, 1)).toISOString().slice(0, 10),
+);
+const card = (value: number, column: Column = countColumn, change: Partial<Table> = {}): Table =>
+  monthTable({
+    id: 'kpis',
+    layout: { kind: 'scorecard', groups: [] },
+    columns: [column],
+    rows: [row({ [column.name]: value })],
+    trend: {
+      granularity: 'month',
+      buckets: MONTHS.map((label) => ({ label, partial: false })),
+      values: { [column.name]: [...EARLIER, value] },
+    },
+    ...change,
+  });
+const rangeOf = (table: Table, rules: Parameters<typeof totalRange>[0] = { small: 10 }) => {
+  const [column = countColumn] = table.columns;
+  return totalRange(rules, table, column, 160, { kind: 'count' })?.is;
+};
+
+test('only totals of exactly one bucket, of metrics whose past stays, have a range', () => {
+  expect(rangeOf(card(160))).toBe('unusual');
+  expect(rangeOf(card(160), {})).toBeUndefined();
+  expect(rangeOf(card(160, countColumn, { range: { from: '2026-10-01', to: '2026-10-30' } }))).toBeUndefined();
+  expect(rangeOf(card(160, countColumn, { range: { from: '2026-09-01', to: '2026-10-31' } }))).toBeUndefined();
+  expect(rangeOf(card(160, countColumn, { running: true }))).toBeUndefined();
+  expect(rangeOf(card(160, { ...countColumn, provisional: true }))).toBeUndefined();
+  expect(rangeOf(card(160, { ...countColumn, replacedBy: 'x' }))).toBeUndefined();
+  const replaced = {
+    id: 'replaced',
+    of: { from: { id: 'old', label: 'Old' }, to: { id: COUNT, label: 'x' } },
+  } as const;
+  const notes = [{ code: 'deprecated', message: replaced, incomplete: false }] as const;
+  expect(rangeOf(card(160, countColumn, { notes }))).toBeUndefined();
+  expect(rangeOf(card(160, { ...countColumn, availableFrom: '2025-10-15' }))).toBeUndefined();
+  expect(rangeOf(card(160, { ...countColumn, availableFrom: '2025-10-01' }))).toBe('unusual');
+});
+
+test('points of few or unknown cases are gaps, where the base is known', () => {
+  const bases = [{ metric: ratioColumn.name, base: COUNT }];
+  const table = card(160, ratioColumn);
+  const withCases = (cases: readonly number[]): Table => ({
+    ...table,
+    ...(table.trend === undefined ? {} : { trend: { ...table.trend, cases: { [ratioColumn.name]: cases } } }),
+  });
+  const all = Array.from({ length: 13 }, () => 50);
+  expect(rangeOf(withCases(all), { small: 10, bases })).toBe('unusual');
+  expect(rangeOf(withCases(all.with(4, 9)), { small: 10, bases })).toBeUndefined();
+  expect(rangeOf(withCases(all.with(12, 9)), { small: 10, bases })).toBeUndefined();
+  expect(rangeOf(table, { small: 10, bases })).toBeUndefined();
+  expect(rangeOf(table)).toBe('unusual');
+});
+
+test('an unusual figure is a headline with its range, and meets send_if: unusual', async () => {
+  const settled = async (value: number) => {
+    const data = october([card(value)], { small: 10 });
+    const definition = definitionOf([{ id: 'kpis', metrics: [COUNT] }], {
+      deliveries: [{ directory: { path: 'out' }, send_if: 'unusual' }],
+    });
+    const { conditions } = await evaluateConditions(data, definition, undefined);
+    expect(unusualFigure(data) !== undefined).toBe(conditions[0]?.send);
+    return [buildHeadlines(headlineFigures(data, 'en'), undefined, 'en'), conditions[0]?.send];
+  };
+  expect(await settled(160)).toEqual([[`${countColumn.label}: 160 (unusual: usual is 94–118)`], true]);
+  expect(await settled(110)).toEqual([[], false]);
+});
