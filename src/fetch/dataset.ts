@@ -182,8 +182,8 @@ export type TableLayout =
   | { readonly kind: 'table' | 'trend' | 'text' }
   /** `groups`: metrics under subheadings; a metric in none of them comes first. */
   | { readonly kind: 'scorecard'; readonly groups: readonly MetricGroup[] }
-  /** `top`: rows shown at most. */
-  | { readonly kind: 'exceptions'; readonly top: number };
+  /** `top`: rows shown at most. `worst`: the worst judged rows, whatever their status. */
+  | { readonly kind: 'exceptions'; readonly top: number; readonly worst?: true };
 
 /** Metrics under a subheading. */
 export interface MetricGroup {

@@ -14,8 +14,7 @@ export const BACKLOG: Recipe = {
     {
       id: 'groups',
       title: 'Overdue by group',
-      why: 'Exceptions: the worst rows only, here the groups with most overdue reviews. All rows are in the CSV file.',
-      layout: 'exceptions',
+      why: 'The groups with most overdue reviews first.',
       metrics: ['reviews.overdue', 'profiles.pending_review'],
       dimensions: ['profile.group'],
       order: { by: 'reviews.overdue', dir: 'desc' },

@@ -69,12 +69,10 @@ function fitToCatalog(
   // A chart is of what was wished: fewer axes may leave nothing to draw.
   const whole = bucketed === (granularity !== undefined) && dimensions.length === (wish.dimensions?.length ?? 0);
   const ordered = order !== undefined && metrics.some(({ id }) => id === order.by);
-  // Exceptions are rows, of which an order says which come first.
-  const laidOut = layout === 'exceptions' ? dimensions.length > 0 && ordered : layout !== undefined;
   return {
     ...rest,
     metrics: metrics.map(({ id }) => id),
-    ...(laidOut && layout !== undefined ? { layout } : {}),
+    ...(layout === undefined ? {} : { layout }),
     ...(dimensions.length > 0 ? { dimensions } : {}),
     ...(bucketed ? { granularity } : {}),
     ...(ordered ? { order } : {}),

@@ -17,8 +17,7 @@ export interface SectionTemplate {
   readonly chart?: string;
   readonly order?: { readonly by: string; readonly dir: 'desc' };
   readonly toDate?: 'year';
-  /** Exceptions need rows: without its dimensions the section has the default layout. */
-  readonly layout?: 'scorecard' | 'exceptions';
+  readonly layout?: 'scorecard';
   /** The run is held until somebody has commented it. */
   readonly commented?: true;
   /** Further fields, as a comment: not every organization has the figures. */

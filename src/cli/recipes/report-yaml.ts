@@ -88,12 +88,6 @@ const approvalYaml = ({ owner, approvers = [] }: ReportOptions): string =>
 /** The layout, and as comments what it may have besides. */
 function layoutYaml({ layout, metrics, current }: RecipeSection, unit: string): string[] {
   if (layout === undefined) return [];
-  if (layout === 'exceptions') {
-    return [
-      '    layout: exceptions       # the first rows only; docs/how-to/layouts-and-targets.md',
-      '    # top: 20                # this many',
-    ];
-  }
   const groups = metrics.slice(-2).map((id) => scalar(id));
   return [
     '    layout: scorecard        # a row for each metric; docs/how-to/layouts-and-targets.md',

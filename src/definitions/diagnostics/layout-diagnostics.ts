@@ -1,46 +1,49 @@
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
-import { reportTargets } from '../schema/targets.ts';
+import { reportTargets, whereOf } from '../schema/targets.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
 
-/** Sections of exceptions whose other rows no reader gets, or in which nothing says which rows come first. Warnings. */
+/** Sections of exceptions whose other rows no reader gets, or whose rows no target judges. Warnings. */
 export function exceptionWarnings(
   source: SourceFile,
   { sections, outputs, targets }: ReportFile,
   org: Pick<OrgSettings, 'targets'>,
 ): Diagnostic[] {
   const hasRows = outputs.some(({ format }) => format === 'csv');
-  const judged = new Set(
-    reportTargets(org.targets, targets).flatMap(({ metric, target, per, where }) =>
-      target === undefined || (per === undefined && where === undefined) ? [] : metric,
-    ),
-  );
-  return sections.flatMap(({ layout, list, metrics = [], order = [], ordering }, index): Diagnostic[] => {
+  const held = reportTargets(org.targets, targets).filter(({ target }) => target !== undefined);
+  return sections.flatMap(({ layout, metrics = [], dimensions = [], granularity }, index): Diagnostic[] => {
     if (layout !== 'exceptions') return [];
     const at = ['sections', index, 'layout'];
-    const isOrdered = list === undefined ? order.length > 0 : ordering !== undefined;
+    const [dimension] = dimensions.length === 1 ? dimensions : [];
+    const judges = (target: (typeof held)[number]): boolean => {
+      const ofRows = granularity === undefined || target.per === granularity;
+      return (
+        metrics.includes(target.metric) &&
+        ofRows &&
+        (dimensions.length === 0 ||
+          whereOf(target)?.dimension === dimension ||
+          (dimension !== undefined && target.rows?.includes(dimension) === true))
+      );
+    };
     return [
       ...(hasRows
         ? []
         : [
             diagnosticAt(source, at, {
-              expected: 'an output "csv", which has all rows: exceptions show the first ones',
+              expected: 'an output "csv", which has all rows: exceptions show those on watch or breached',
               got: 'none',
               next: 'add { format: csv } to outputs',
             }),
           ]),
-      ...(isOrdered || metrics.some((id) => judged.has(id))
+      ...(held.some(judges)
         ? []
         : [
             diagnosticAt(source, at, {
-              expected:
-                list === undefined
-                  ? 'a target with "per" or "where" for one of the metrics, or an "order": they say which rows come first'
-                  : '"ordering", which says which rows come first',
-              got: list === undefined ? 'neither' : 'none',
-              next: list === undefined ? 'add a target to targets.yaml, or an order' : 'add it, e.g. ordering: -id',
+              expected: 'a target that judges its rows, with "where" for groups or "per" for times: it lists no others',
+              got: 'none',
+              next: 'add one to targets.yaml, or show the first rows instead: no layout, and "order" and "limit"',
             }),
           ]),
     ];

@@ -17,7 +17,7 @@ export const layoutFields = {
     .enum(LAYOUTS)
     .optional()
     .describe(
-      'table: rows and columns, the default; scorecard: a row for each metric; trend: a small chart for each metric; exceptions: the breached or worst rows only; text: the description, or the headlines if there is no description, without figures of its own.',
+      'table: rows and columns, the default; scorecard: a row for each metric; trend: a small chart for each metric; exceptions: the rows on watch or breached only; text: the description, or the headlines if there is no description, without figures of its own.',
     ),
   groups: z
     .array(z.strictObject({ title: printedLineSchema(80), metrics: z.array(lineSchema(200)).min(1) }))
@@ -41,6 +41,12 @@ export const layoutFields = {
     .max(MAX_TOP)
     .optional()
     .describe(`Of exceptions: rows shown at most; ${DEFAULT_TOP} when absent. All rows are in the CSV file.`),
+  worst: z
+    .int()
+    .min(1)
+    .max(MAX_TOP)
+    .optional()
+    .describe('Of exceptions, in place of `top`: so many of the worst judged rows, whatever their status.'),
   print: z.boolean().optional().describe('false keeps the section in the workbook and leaves it out of print and PDF.'),
 } as const;
 
@@ -84,7 +90,7 @@ export const withGroupMetrics = <Section extends LaidOutSection>(
   section.groups === undefined ? section : { ...section, metrics: sectionMetrics(section) };
 
 /** Fields that belong to one layout. */
-const FIELDS_OF = { groups: 'scorecard', trend: 'scorecard', top: 'exceptions' } as const;
+const FIELDS_OF = { groups: 'scorecard', trend: 'scorecard', top: 'exceptions', worst: 'exceptions' } as const;
 /** Fields that a layout has no use for. */
 const REFUSED = {
   scorecard: ['dimensions', 'granularity', 'chart', 'list'],
@@ -117,6 +123,7 @@ export function layoutIssues(section: LaidOutSection, has: (name: string) => boo
       }
     }
   }
+  if (has('top') && has('worst')) add(['worst'], '"top" or "worst", not both', 'remove one of them');
   if (layout === 'trend' && granularity === undefined) {
     add(['layout'], 'a "granularity" for a trend', 'add one, e.g. granularity: month');
   }

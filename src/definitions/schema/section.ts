@@ -72,6 +72,7 @@ const NOT_OF_TEXT = [
   'groups',
   'trend',
   'top',
+  'worst',
   'commentary',
 ] as const;
 

@@ -18,14 +18,14 @@ export function laidOut(table: Table, section: Section, trend: TableTrend | unde
 }
 
 /** Undefined for a plain table. */
-function layoutOf({ layout = 'table', groups = [], top = DEFAULT_TOP }: Section): TableLayout | undefined {
+function layoutOf({ layout = 'table', groups = [], top = DEFAULT_TOP, worst }: Section): TableLayout | undefined {
   switch (layout) {
     case 'table':
       return undefined;
     case 'scorecard':
       return { kind: layout, groups };
     case 'exceptions':
-      return { kind: layout, top };
+      return worst === undefined ? { kind: layout, top } : { kind: layout, top: worst, worst: true };
     default:
       return { kind: layout };
   }

@@ -39,12 +39,21 @@ export const pack = ({ number }: LocaleFormatters): ReturnType<typeof english> =
     targetLineMeans: 'Gestrichelte Linie: das Ziel.',
     gapsMean: 'Eine Lücke bedeutet, dass es keinen Wert gibt. Sie ist keine Null.',
     target: 'Ziel',
-    rowsShown: (shown, of, judged) => {
-      if (shown === of) return judged ? `${rows(of)}, die schlechtesten zuerst.` : `${rows(of)}.`;
-      return judged
-        ? `${number(shown)} von ${rows(of)}, die schlechtesten zuerst.`
-        : `Die ersten ${number(shown)} von ${rows(of)}.`;
+    rowsBehind: (shown, behind, of, notJudged) => {
+      const left = notJudged === 0 ? '' : ` ${number(notJudged)} nicht beurteilt.`;
+      if (shown < behind)
+        return `Die schlechtesten ${number(shown)} von ${rows(behind)} hinter ihrem Ziel; insgesamt ${rows(of)}.${left}`;
+      return behind === 1
+        ? `1 von ${rows(of)} liegt hinter ihrem Ziel.${left}`
+        : `${number(behind)} von ${rows(of)} liegen hinter ihrem Ziel, die schlechtesten zuerst.${left}`;
     },
+    nothingBehind: (notJudged) =>
+      `Nichts liegt hinter dem Ziel${notJudged === 0 ? '' : `, ${number(notJudged)} nicht beurteilt`}.`,
+    noTargetApplies: 'Für diese Zeilen gilt kein Ziel.',
+    worstRows: (shown, judged) =>
+      judged === 1
+        ? 'Die einzige beurteilte Zeile.'
+        : `Die schlechtesten ${number(shown)} von ${number(judged)} beurteilten Zeilen.`,
     noText: 'Es gibt keinen Kommentar.',
   };
 };

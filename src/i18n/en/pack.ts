@@ -40,15 +40,19 @@ export const pack = (to: LocaleFormatters) => {
     targetLineMeans: 'Dashed line: the target.',
     gapsMean: 'A gap means that there is no figure. It is not zero.',
     target: 'Target',
-    /** @param judged whether rows are in the order of their status */
-    rowsShown: (shown: number, of: number, judged: boolean) =>
-      shown === of
-        ? judged
-          ? `${counted(of, 'row')}, worst first.`
-          : `${counted(of, 'row')}.`
-        : judged
-          ? `${to.number(shown)} of ${counted(of, 'row')}, worst first.`
-          : `The first ${to.number(shown)} of ${counted(of, 'row')}.`,
+    /** Below exceptions, which are breached or on watch. @param of all rows */
+    rowsBehind: (shown: number, behind: number, of: number, notJudged: number) => {
+      const left = notJudged === 0 ? '' : ` ${to.number(notJudged)} not judged.`;
+      if (shown < behind)
+        return `The worst ${to.number(shown)} of ${counted(behind, 'row')} behind their target; ${counted(of, 'row')} in all.${left}`;
+      return behind === 1
+        ? `1 of ${counted(of, 'row')} is behind its target.${left}`
+        : `${to.number(behind)} of ${counted(of, 'row')} are behind their target, worst first.${left}`;
+    },
+    nothingBehind: (notJudged: number) =>
+      `Nothing is behind its target${notJudged === 0 ? '' : `, ${to.number(notJudged)} not judged`}.`,
+    noTargetApplies: 'No target applies to these rows.',
+    worstRows: (shown: number, judged: number) => `The worst ${to.number(shown)} of ${counted(judged, 'judged row')}.`,
     noText: 'There is no commentary.',
   };
 };

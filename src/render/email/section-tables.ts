@@ -53,9 +53,9 @@ function groupedTable(section: PackSection, locale: string): SectionTable {
   const exceptions = section.kind === 'exceptions';
   const which = exceptions || table.granularity === null || table.ranked ? 'first' : 'last';
   const cellOf = (view: ViewColumn, row: Row) => asCell(view, cells.ofRow(view, row), words);
-  const rows = exceptions ? section.rows.map(({ row }) => row) : rowsOf(table.rows, which);
+  const rows = rowsOf(table.rows, which);
   const totals =
-    table.totals === undefined || exceptions
+    table.totals === undefined
       ? {}
       : {
           totals: views.map((view) => {

@@ -1,31 +1,32 @@
-import type { Judgement, Row, Status, Table } from '../../fetch/dataset.ts';
+import type { Judgement, Row, Status, Table, TableLayout } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
+import type { Words } from '../../i18n/messages.ts';
 import { judgementsByMetric } from '../figures/status-text.ts';
+import type { ExceptionCounts, Exceptions } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
-/** The rows of an exceptions section. */
-export interface Exceptions {
-  /** The first `top` ones, breached before watch before the rest. */
-  readonly rows: readonly { readonly row: Row; readonly status?: Status }[];
-  /** All rows. */
-  readonly of: number;
-  /** Whether any row is breached or on watch, so that the order is by status. */
-  readonly sorted: boolean;
+/** What is said of the rows, or in their place. @param shown fewer where a page has no room for all */
+export function exceptionsText(
+  { behind, judged, notJudged, of, worst }: ExceptionCounts,
+  shown: number,
+  { pack }: Words,
+) {
+  if (judged + notJudged === 0) return pack.noTargetApplies;
+  if (worst && judged > 0) return pack.worstRows(shown, judged);
+  return behind === 0 ? pack.nothingBehind(notJudged) : pack.rowsBehind(shown, behind, of, notJudged);
 }
 
 /** How bad a row is; compared field by field, the larger first. */
 interface Severity {
   /** 2 breached, 1 watch, 0 the rest. */
   readonly rank: number;
-  /** Distance from the target as a share of it; infinite for a target of 0. */
+  /** Distance from the target as a share of it, negative on the better side; infinite for a target of 0. */
   readonly relative: number;
-  /** Distance in the metric's unit: tells rows apart whose target is 0. */
+  /** Distance in the metric's unit, with the same sign: tells rows apart whose target is 0. */
   readonly absolute: number;
 }
 
 const RANKS = { breached: 2, watch: 1, on_target: 0, undefined: 0 } as const satisfies Record<Status, number>;
-/** Which of several statuses a row shows. */
-const SHOWN_RANKS = { breached: 3, watch: 2, undefined: 1, on_target: 0 } as const satisfies Record<Status, number>;
 
 const inOrder = (one: number, other: number): number => (one === other ? 0 : other > one ? 1 : -1);
 const bySeverity = (one: Severity, other: Severity): number =>
@@ -33,38 +34,44 @@ const bySeverity = (one: Severity, other: Severity): number =>
 
 function severityOf({ figure, status }: Judgement, target: number | null): Severity {
   const rank = RANKS[status];
-  if (rank === 0 || figure === null || target === null) return { rank, relative: 0, absolute: 0 };
-  const absolute = Math.abs(figure - target);
+  if (figure === null || target === null) return { rank, relative: 0, absolute: 0 };
+  const absolute = Math.abs(figure - target) * (rank === 0 ? -1 : 1);
   return { rank, relative: absolute === 0 ? 0 : absolute / Math.abs(target), absolute };
 }
 
-/** The worst rows of a table: breached, then on watch, each by their distance from the target, then the others as they are. */
-export function exceptionRows(table: Table, top: number, { dataset }: PackContext): Exceptions {
+/** The rows that a table of exceptions lists. */
+export function exceptionRows(
+  table: Table,
+  { top, worst }: Extract<TableLayout, { kind: 'exceptions' }>,
+  { dataset }: Pick<PackContext, 'dataset'>,
+): Exceptions {
   const { targets = [], judgements = [] } = dataset;
-  const judged = [
+  const byMetric = [
     ...judgementsByMetric(
       table,
       judgements.filter(({ section }) => section === table.id),
     ).values(),
   ];
-  const bad: { readonly row: Row; readonly status: Status; readonly severity: Severity }[] = [];
-  const rest: { readonly row: Row; readonly status?: Status }[] = [];
-  for (const row of iterateRows(table.rows)) {
-    const own = judged.flatMap(({ ofRow }) => ofRow(row) ?? []);
-    const [worst] = own
-      .map((judgement) => severityOf(judgement, targets[judgement.target]?.target ?? null))
-      .sort(bySeverity);
-    const [status] = own.map((judgement) => judgement.status).sort((a, b) => SHOWN_RANKS[b] - SHOWN_RANKS[a]);
-    if (worst !== undefined && status !== undefined && worst.rank > 0) bad.push({ row, status, severity: worst });
-    else if (rest.length < top) rest.push({ row, ...(status === undefined ? {} : { status }) });
-    // Nothing can come before the first rows of a table without statuses.
-    else if (judged.length === 0) break;
+  const found: { readonly row: Row; readonly status: Status; readonly severity: Severity }[] = [];
+  let notJudged = 0;
+  // Rows of a list are in a file and have no statuses.
+  for (const row of byMetric.length === 0 ? [] : iterateRows(table.rows)) {
+    const own = byMetric.flatMap(({ ofRow }) => ofRow(row) ?? []);
+    const [first] = own
+      .filter(({ status, few }) => status !== 'undefined' && few === undefined)
+      .map((judgement) => ({
+        status: judgement.status,
+        severity: severityOf(judgement, targets[judgement.target]?.target ?? null),
+      }))
+      .sort((one, other) => bySeverity(one.severity, other.severity));
+    if (first !== undefined) found.push({ row, ...first });
+    else if (own.length > 0) notJudged += 1;
   }
+  const behind = found.filter(({ severity }) => severity.rank > 0);
   // Sorting is stable: equally bad rows stay in the table's order.
-  const worst = bad.sort((one, other) => bySeverity(one.severity, other.severity));
+  const listed = (worst === true ? found : behind).toSorted((one, other) => bySeverity(one.severity, other.severity));
   return {
-    rows: [...worst.map(({ row, status }) => ({ row, status })), ...rest].slice(0, top),
-    of: table.rows.length,
-    sorted: bad.length > 0,
+    rows: listed.slice(0, top).map(({ row, status }) => ({ row, status })),
+    counts: { of: table.rows.length, behind: behind.length, judged: found.length, notJudged, worst: worst === true },
   };
 }

@@ -211,17 +211,34 @@ interface SectionHead {
 
 export type { ChartPlace };
 
+/** How many rows of an exceptions section there are of which kind. */
+export interface ExceptionCounts {
+  /** All rows. */
+  readonly of: number;
+  readonly behind: number;
+  readonly judged: number;
+  /** Rows with a target, but without a figure that can be judged. */
+  readonly notJudged: number;
+  /** Whether the worst judged rows are listed, whatever their status. */
+  readonly worst: boolean;
+}
+
+/** The rows of an exceptions section. */
+export interface Exceptions {
+  /** Breached or on watch, or the worst judged ones, the worst first; at most as many as the layout says. */
+  readonly rows: readonly { readonly row: Row; readonly status: Status }[];
+  readonly counts: ExceptionCounts;
+}
+
 export type PackSection = SectionHead &
   (
     | { readonly kind: 'scorecard'; readonly scorecard: Scorecard }
     | { readonly kind: 'trend'; readonly granularity: Granularity; readonly panels: readonly TrendPanel[] }
-    /** `rows` breached or worst first, `of` all rows. It shows no totals, which are of all rows. */
-    | {
+    /** Rows breached or on watch, or the worst: those of its `table`, which has no totals. */
+    | ({
         readonly kind: 'exceptions';
         readonly blocks: readonly ColumnBlock[];
-        readonly rows: readonly { readonly row: Row; readonly status?: Status }[];
-        readonly of: number;
-      }
+      } & Exceptions)
     /** Paragraphs. */
     | { readonly kind: 'text'; readonly paragraphs: readonly string[] }
     | {

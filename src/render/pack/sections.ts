@@ -13,7 +13,7 @@ import { totalsOf } from '../figures/total-figures.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../table-notes.ts';
 import { columnBlocks, isTransposedOnPages } from './blocks.ts';
 import { sectionCells } from './cells.ts';
-import { exceptionRows } from './exceptions.ts';
+import { exceptionRows, exceptionsText } from './exceptions.ts';
 import type { PackSection } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { commentsOn } from './review/comments.ts';
@@ -173,14 +173,21 @@ export function packSection(table: Table, context: PackContext, remarks: Remarks
         scorecard: sectionScorecard(table, context),
       };
     case 'exceptions': {
-      const { rows, of, sorted } = exceptionRows(table, layout.top, context);
-      const shown = of === 0 ? [] : [context.words.pack.rowsShown(rows.length, of, sorted)];
+      const { rows, counts } = exceptionRows(table, layout, context);
+      const text = exceptionsText(counts, rows.length, context.words);
+      const head = sectionHead(table, context, remarks, { totals: false, own: rows.length === 0 ? [] : [text] });
+      // The totals and the chart are of all rows.
+      const { totals: _, chart: __, ...plain } = table;
+      const { chart: ___, ...rest } = head;
       return {
-        ...sectionHead(table, context, remarks, { totals: false, own: shown }),
+        ...rest,
+        table: { ...plain, rows: rows.map(({ row }) => row) },
+        cells: { ...head.cells, ofTotals: () => undefined },
+        ...(rows.length > 0 || counts.of === 0 ? {} : { empty: text }),
         kind: 'exceptions',
         blocks: columnBlocks(table, context),
         rows,
-        of,
+        counts,
       };
     }
     case 'trend':

@@ -83,6 +83,10 @@ describe('layouts with what they need', () => {
       'exceptions of groups',
       ['layout: exceptions', 'metrics: [profiles.created]', 'dimensions: [profile.group]', 'top: 5'],
     ],
+    [
+      'the worst groups',
+      ['layout: exceptions', 'metrics: [profiles.created]', 'dimensions: [profile.group]', 'worst: 8'],
+    ],
     ['exceptions of a list', ['layout: exceptions', 'list: profiles', 'top: 5']],
     [
       'a table',
@@ -101,6 +105,8 @@ describe('a field that does not fit the layout is refused where it stands', () =
     ['trend of a table', [metrics, 'trend: 13'], '13', /layout: scorecard/],
     ['groups of a table', [groups], '', /layout: scorecard/],
     ['top of a scorecard', ['layout: scorecard', metrics, 'top: 3'], '3', /layout: exceptions/],
+    ['worst of a scorecard', ['layout: scorecard', metrics, 'worst: 3'], '3', /layout: exceptions/],
+    ['two kinds of exceptions', ['layout: exceptions', 'list: profiles', 'top: 3', 'worst: 8'], '8', /not both/],
     ['a scorecard by day', ['layout: scorecard', metrics, 'granularity: day'], 'day', /one row for each metric/],
     ['a scorecard by group', ['layout: scorecard', metrics, 'dimensions: [profile.group]'], '', /one row for each/],
     ['a scorecard of a list', ['layout: scorecard', 'list: profiles'], 'profiles', /one row for each metric/],

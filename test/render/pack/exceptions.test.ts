@@ -7,13 +7,13 @@ import { monthTable, october, sectionOf } from './fixtures.ts';
 /** Rows by group, judged as given. */
 function judgedRows(
   figures: readonly { readonly group: string; readonly value: number | null; readonly status?: Status }[],
-  { top = 20, goal = 10 }: { readonly top?: number; readonly goal?: number } = {},
+  { top = 20, goal = 10, worst }: { readonly top?: number; readonly goal?: number; readonly worst?: true } = {},
 ): Dataset {
   const exceptions = monthTable({
     id: 'exceptions',
     columns: [groupColumn, countColumn],
     rows: figures.map(({ group, value }) => row({ [groupColumn.name]: group, [countColumn.name]: value })),
-    layout: { kind: 'exceptions', top },
+    layout: { kind: 'exceptions', top, ...(worst && { worst }) },
   });
   const judgements = figures.flatMap(({ group, value, status }): Judgement[] =>
     status === undefined
@@ -43,7 +43,7 @@ const shown = (of: Dataset) => {
 };
 
 describe('exceptions', () => {
-  it('are breached rows, then those on watch, by their distance from the target, then the rest in order', () => {
+  it('are breached rows, then those on watch, by their distance from the target, and no others', () => {
     const of = judgedRows([
       { group: 'fine', value: 1, status: 'on_target' },
       { group: 'watched', value: 12, status: 'watch' },
@@ -58,10 +58,50 @@ describe('exceptions', () => {
       ['bad', 'breached'],
       ['more watched', 'watch'],
       ['watched', 'watch'],
-      ['fine', 'on_target'],
-      ['unjudged', undefined],
-      ['no figure', 'undefined'],
     ]);
+    const section = sectionOf(buildPack(of).sections, 'exceptions');
+    expect(section.table.rows).toHaveLength(4);
+    expect(section.notes[0]).toBe('4 of 7 rows are behind their target, worst first. 1 not judged.');
+  });
+
+  it('are none where nothing is behind its target, which is said in their place', () => {
+    const of = (status: Status) =>
+      judgedRows([
+        { group: 'a', value: 1, status: 'on_target' },
+        { group: 'b', value: 2, status },
+      ]);
+    const said = (data: Dataset, locale = 'en-GB') => {
+      const section = sectionOf(buildPack(data, { locale }).sections, 'exceptions');
+      expect(section.rows).toEqual([]);
+      expect(section.table.rows).toEqual([]);
+      return section.empty;
+    };
+    expect(said(of('on_target'))).toBe('Nothing is behind its target.');
+    expect(said(of('undefined'))).toBe('Nothing is behind its target, 1 not judged.');
+    expect(said(of('undefined'), 'de-CH')).toBe('Nichts liegt hinter dem Ziel, 1 nicht beurteilt.');
+    const unjudged = judgedRows([{ group: 'a', value: 1 }]);
+    expect(said(unjudged)).toBe('No target applies to these rows.');
+    expect(said(unjudged, 'de-CH')).toBe('Für diese Zeilen gilt kein Ziel.');
+  });
+
+  it('with `worst` are the worst judged rows, whatever their status', () => {
+    const of = judgedRows(
+      [
+        { group: 'good', value: 1, status: 'on_target' },
+        { group: 'close', value: 9, status: 'on_target' },
+        { group: 'bad', value: 20, status: 'breached' },
+        { group: 'unjudged', value: 99 },
+        { group: 'no figure', value: null, status: 'undefined' },
+      ],
+      { top: 2, worst: true },
+    );
+    expect(shown(of)).toEqual([
+      ['bad', 'breached'],
+      ['close', 'on_target'],
+    ]);
+    const note = (locale: string) => sectionOf(buildPack(of, { locale }).sections, 'exceptions').notes[0];
+    expect(note('en-GB')).toBe('The worst 2 of 3 judged rows.');
+    expect(note('de-CH')).toBe('Die schlechtesten 2 von 3 beurteilten Zeilen.');
   });
 
   it('beside a target of 0 are ordered by their figures; equal ones stay in order', () => {
@@ -80,29 +120,16 @@ describe('exceptions', () => {
     const many = Array.from({ length: 143 }, (_, index) => ({
       group: `g${index}`,
       value: index,
-      status: index > 140 ? ('breached' as const) : ('on_target' as const),
+      status: index > 137 ? ('breached' as const) : ('on_target' as const),
     }));
     const of = judgedRows(many, { top: 4 });
-    expect(shown(of).map(([group]) => group)).toEqual(['g142', 'g141', 'g0', 'g1']);
+    expect(shown(of).map(([group]) => group)).toEqual(['g142', 'g141', 'g140', 'g139']);
     const section = sectionOf(buildPack(of).sections, 'exceptions');
-    expect(section.of).toBe(143);
-    expect(section.notes[0]).toBe('4 of 143 rows, worst first.');
+    expect(section.counts.of).toBe(143);
+    expect(section.notes[0]).toBe('The worst 4 of 5 rows behind their target; 143 rows in all.');
     expect(sectionOf(buildPack(of, { locale: 'de-CH' }).sections, 'exceptions').notes[0]).toBe(
-      '4 von 143 Zeilen, die schlechtesten zuerst.',
+      'Die schlechtesten 4 von 5 Zeilen hinter ihrem Ziel; insgesamt 143 Zeilen.',
     );
-  });
-
-  it('without a status are the first rows of the table, and say so', () => {
-    const of = judgedRows(
-      Array.from({ length: 30 }, (_, index) => ({ group: `g${index}`, value: index })),
-      { top: 3 },
-    );
-    expect(shown(of)).toEqual([
-      ['g0', undefined],
-      ['g1', undefined],
-      ['g2', undefined],
-    ]);
-    expect(sectionOf(buildPack(of).sections, 'exceptions').notes[0]).toBe('The first 3 of 30 rows.');
   });
 
   it('take the worst status of the metrics of a row', () => {
@@ -143,7 +170,7 @@ describe('exceptions', () => {
 
   it('without rows say so and have no note of a number', () => {
     const section = sectionOf(buildPack(judgedRows([])).sections, 'exceptions');
-    expect(section).toMatchObject({ rows: [], of: 0, notes: [] });
+    expect(section).toMatchObject({ rows: [], counts: { of: 0 }, notes: [] });
     expect(section.empty).toBeDefined();
   });
 });

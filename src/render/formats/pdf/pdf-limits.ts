@@ -17,14 +17,15 @@ const sectionSchema = z.looseObject({
   layout: z.string().optional().catch(undefined),
   limit: z.number().optional().catch(undefined),
   top: z.number().optional().catch(undefined),
+  worst: z.number().optional().catch(undefined),
   print: z.boolean().optional().catch(undefined),
 });
 type CheckedSection = z.output<typeof sectionSchema>;
 
 /** The rows that the definition asks to be printed; 0 where it does not say. */
-function askedRows({ layout, limit = 0, top, print }: CheckedSection): number {
+function askedRows({ layout, limit = 0, top, worst, print }: CheckedSection): number {
   if (print === false) return 0;
-  return layout === 'exceptions' ? (top ?? DEFAULT_TOP) : limit;
+  return layout === 'exceptions' ? (top ?? worst ?? DEFAULT_TOP) : limit;
 }
 
 /** Lists that would be printed in full although nobody said so. A list has no limit of its own. */

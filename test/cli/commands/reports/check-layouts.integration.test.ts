@@ -20,12 +20,12 @@ targets:
 
 test.each<[string, string, string, string | undefined, (string | undefined)[]]>([
   ['weeks with a target', METRICS, 'csv', TARGETS, []],
-  ['weeks in an order', `${METRICS}\n    order: [{ by: profiles.created }]`, 'csv', undefined, []],
-  ['weeks without either', METRICS, 'csv', undefined, ['neither']],
-  ['a target of the whole', METRICS, 'csv', TARGETS.replace('per: week, ', ''), ['neither']],
+  ['weeks in an order', `${METRICS}\n    order: [{ by: profiles.created }]`, 'csv', undefined, ['none']],
+  ['weeks without a target', METRICS, 'csv', undefined, ['none']],
+  ['a target of the whole', METRICS, 'csv', TARGETS.replace('per: week, ', ''), ['none']],
+  ['a target of a month', METRICS, 'csv', TARGETS.replace('per: week', 'per: month'), ['none']],
   ['all rows in no file', METRICS, 'xlsx', TARGETS, ['none']],
-  ['a list without an order', 'list: profiles', 'csv', TARGETS, ['none']],
-  ['a list with one', 'list: profiles\n    ordering: -id', 'csv', TARGETS, []],
+  ['a list, whose rows have no targets', 'list: profiles\n    ordering: -id', 'csv', TARGETS, ['none']],
 ])('check warns of exceptions that do not show what they promise: %s', async (_, section, output, targets, got) => {
   const folder = await jobsFolder({
     'acme/org.yaml': ORG,

@@ -1,6 +1,7 @@
 import type { CommentSpan } from '../../../../definitions/commentary/comment-text.ts';
 import { firstRows } from '../../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../../i18n/messages.ts';
+import { exceptionsText } from '../../../pack/exceptions.ts';
 import type { ColumnBlock, PackSection, SectionOf } from '../../../pack/pack.ts';
 import { askedLines } from '../../../pack/review/asked.ts';
 import { type BlockLine, blockLines } from '../../../pack/review/block-lines.ts';
@@ -134,17 +135,17 @@ function exceptionTables(
   context: SectionContext,
   { notes, more }: Pick<SectionData, 'notes' | 'more'>,
 ): Tables & Pick<SectionData, 'notes'> {
-  const { blocks, cells } = section;
+  const { blocks, cells, counts } = section;
   const shown = context.budget.take(section.rows.length, cellsPerRow(blocks));
   const rows = section.rows.slice(0, shown).map(({ row }) => row);
+  if (section.rows.length === 0) return { notes, tables: [], more };
   const words = messagesFor(context.locale);
-  const judged = section.rows.some(({ status }) => status === 'breached' || status === 'watch');
-  const said = words.pack.rowsShown(section.rows.length, section.of, judged);
-  const rest = shown < section.of ? words.pdf.allRows(context.formats) : '';
+  const said = exceptionsText(counts, section.rows.length, words);
+  const rest = shown < counts.of ? words.pdf.allRows(context.formats.filter((format) => format === 'csv')) : '';
   return {
     notes: notes.filter((note) => note !== said),
     tables: rows.length === 0 ? [] : blocks.map((block) => blockTable(block, rows, { ...context, cells })),
-    more: section.of === 0 ? more : `${words.pack.rowsShown(shown, section.of, judged)} ${rest}`.trim(),
+    more: `${exceptionsText(counts, shown, words)} ${rest}`.trim(),
   };
 }
 

@@ -1,5 +1,4 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
-import type { Table } from '../../../../fetch/dataset.ts';
 import type { Words } from '../../../../i18n/messages.ts';
 import type { SectionOf } from '../../../pack/pack.ts';
 import { chartDrawings } from '../charts/chart-placement.ts';
@@ -26,23 +25,6 @@ import { CHART_GAP_POINTS, layoutTable, SPACER_POINTS, type TableLayout } from '
 const MAX_SHARED_ROWS = 20_000;
 
 type TableSection = SectionOf<'table' | 'exceptions'>;
-
-/** An exceptions section as a table: the rows that are shown first, then the others. */
-interface OrderedTable {
-  readonly table: Table;
-  /** Rows that are printed. */
-  readonly shown: number;
-}
-
-/** Puts the rows that are shown first. Those of a list stay in their file: they have no statuses, so the first are shown. */
-function orderedExceptions({ table, rows }: SectionOf<'exceptions'>): OrderedTable {
-  // The totals are of all rows, of which a page shows a part.
-  const { totals: _, chart: __, ...plain } = table;
-  if ('path' in table.rows) return { table: plain, shown: rows.length };
-  const shown = new Set(rows.map(({ row }) => row));
-  const others = table.rows.filter((row) => !shown.has(row));
-  return { table: { ...plain, rows: [...shown, ...others] }, shown: rows.length };
-}
 
 /** The part of a section that one sheet shows. */
 interface SheetSlice {
@@ -160,25 +142,21 @@ export async function writeTableSheets(
   names: readonly string[],
 ): Promise<void> {
   const { dataset, words, locale, page } = context;
-  const exceptions = section.kind === 'exceptions' ? orderedExceptions(section) : undefined;
-  const table = exceptions?.table ?? section.table;
+  const { table } = section;
   const plain = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks, words), words, locale);
   const single = section.kind === 'table' && section.transposed && table.granularity === null;
   const grid = single && section.scorecard !== undefined ? withPeriodHeadings(plain, section.scorecard, words) : plain;
-  // Below a table of which the first rows are printed, nothing would be.
   const notes = [...footnotes(section), ...quietLines(ownNotes(section, grid, words))];
-  const [before, after] = exceptions === undefined ? [[], notes] : [notes, []];
   const rows = grid.rows[Symbol.iterator]();
   try {
     for (const slice of sliceRows(section, grid, names, context)) {
-      const above = [...slice.above, ...before];
-      const printedRows = exceptions === undefined ? slice.count : Math.min(slice.count, exceptions.shown);
+      const { above } = slice;
       const chart = slice.first && section.chart?.place !== 'own_sheet' ? section.chart : undefined;
       const content = {
         title: slice.title,
         above,
-        below: slice.last ? after : [],
-        rows: printedRows,
+        below: slice.last ? notes : [],
+        rows: slice.count,
         whole: names.length === 1,
         chart,
       };
@@ -214,12 +192,12 @@ export async function writeTableSheets(
       const top = sheet.rowCount;
       const noRows = section.empty ?? words.workbook.section.noRows;
       await writeGrid(sheet, slice, grid, rows, lines, noRows, copy === undefined ? layout.breaks : NO_BREAKS);
-      const gridEnd = exceptions === undefined ? sheet.rowCount : layout.headerRow + Math.max(1, printedRows);
+      const gridEnd = sheet.rowCount;
       const beside = layout.chart?.beside === true ? layout.chart.rows : 0;
       await addRows(sheet, beside - (sheet.rowCount - top), layout.chart?.rowPoints ?? 0);
       if (copy === undefined && content.below.length > 0) await below();
-      const last = exceptions === undefined ? sheet.rowCount : gridEnd;
-      addPrintAreas(sheet, layout, { header: top + 1, grid: gridEnd, last: copy === undefined ? last : copyEnd });
+      const last = copy === undefined ? sheet.rowCount : copyEnd;
+      addPrintAreas(sheet, layout, { header: top + 1, grid: gridEnd, last });
       await sheet.close();
     }
   } finally {
