@@ -74,8 +74,10 @@ describe('the mail of a report', () => {
         'Overdue RFIs (now, 16 November 2026 at 07:59) 0',
     );
     const alone = await mail(dataset([totalled('Severe', 204, { ...severe, running: true })]));
-    expect(preheaderOf(alone.html)).toBe('Profiles created (Risk is Severe; so far) 204');
-    expect(alone.html).toContain('<b>Risk is Severe; so far</b>');
+    // The scope of all sections is said once, above them.
+    expect(preheaderOf(alone.html)).toBe('Profiles created (so far) 204');
+    expect(alone.html).toContain('Only where Risk is Severe.');
+    expect(alone.html).toContain('<b>so far</b>');
   });
 
   it('names the section as well where neither filter nor time tells two figures apart', async () => {
@@ -96,8 +98,9 @@ describe('the mail of a report', () => {
       { label: 'Type', isNot: values },
       { label: 'Risk', isNot: ['Low'] },
     ];
-    const { text } = await mail(dataset([totalled('Some', 1, { filters })]));
+    const { text } = await mail(dataset([totalled('All', 2), totalled('Some', 1, { filters })]));
     expect(headlinesOf(text)).toEqual([
+      'Profiles created: 2',
       'Profiles created (Group is one of 40; Type is none of 40; Risk is not Low): 1',
     ]);
     expect(text).toContain('G38 or G39');
@@ -214,11 +217,11 @@ describe('the mail of a report', () => {
   it('shows a headline figure once, and names the section where two of one name differ', async () => {
     const again = { ...onboarding, id: 'again', title: 'Again' };
     const once = await mail(dataset([onboarding, again]));
-    expect(once.text.match(/ {2}Profiles created \(Risk is High or Severe; so far\): 6,390/g)).toHaveLength(1);
+    expect(once.text.match(/ {2}Profiles created \(so far\): 6,390/g)).toHaveLength(1);
     const totals = { values: { ...onboarding.totals?.values, 'profiles.created': 7 } };
     const { text } = await mail(dataset([onboarding, { ...again, totals }]));
-    expect(text).toContain('Profiles created (Onboarding; Risk is High or Severe; so far): 6,390');
-    expect(text).toContain('Profiles created (Again; Risk is High or Severe; so far): 7');
+    expect(text).toContain('Profiles created (Onboarding; so far): 6,390');
+    expect(text).toContain('Profiles created (Again; so far): 7');
   });
 
   const open = { ...countColumn, name: 'alerts.open', label: 'Open alerts' };
@@ -236,9 +239,9 @@ describe('the mail of a report', () => {
     );
     const headline = text.slice(text.indexOf('HEADLINE'), text.indexOf('SANCTIONS ALERTS'));
     expect(headline.match(/Open alerts \(.*\): 0/g)).toEqual([
-      expect.stringMatching(/^Open alerts \(1\s–\s31 October 2026\): 0$/),
       'Open alerts (Kind is Sanctions): 0',
       'Open alerts (Kind is PEP): 0',
+      expect.stringMatching(/^Open alerts \(1\s–\s31 October 2026\): 0$/),
     ]);
   });
 
@@ -441,7 +444,12 @@ describe('the mail of a report', () => {
   });
 
   it('lists of sections, files and remarks those that fit, and says how many more there are', async () => {
-    const sections = Array.from({ length: 100 }, (_, id) => ({ ...wide(id), description: 'Long. '.repeat(300) }));
+    const sections = Array.from({ length: 100 }, (_, id) => ({
+      ...wide(id),
+      description: 'Long. '.repeat(300),
+      // The same remark of several sections is one.
+      notes: [{ code: 'truncated' as const, message: { id: 'cut' as const, of: { rows: 40 + id } }, incomplete: true }],
+    }));
     const files = sections.map(({ id }) => ({ ...FILE, name: `${id}.csv`, format: 'csv' as const }));
     const { html, text } = await renderEmail(dataset(sections), [...files, FILE], { ...about, attached: ['csv'] });
     expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
