@@ -31,7 +31,7 @@ test.each<[string, object]>([
 });
 
 test.each<[string, string, string]>([
-  ['always', 'status_changed, or a comparison', '"always"'],
+  ['always', 'unusual, or a comparison', '"always"'],
   ['', 'changed, non_empty', '""'],
   ['alerts.open == 10', 'a number after "="', '"= 10" at character 14'],
   ['alerts.open => 10', 'a number after "="', '"> 10"'],
