@@ -1,3 +1,4 @@
+import { figureKey } from '../figures/figure-identity.ts';
 import { headlineFigures, sectionFigures } from '../figures/headline-figures.ts';
 import { buildHeadlines, byImportance, type HeadlineFigure, headlineText } from '../figures/headlines.ts';
 import type { Attention } from './pack.ts';
@@ -21,15 +22,17 @@ function attentionTo(figures: readonly HeadlineFigure[], locale: string): Attent
   );
 }
 
-/** A takeaway is the most important sentence of a section; of the metrics that headlines are wanted of, if some are. */
+/**
+ * A takeaway says what only its section shows: a judged row, or the total of another scope or period. The report's own totals
+ * are headlines. Of the metrics that headlines are wanted of, if some are.
+ */
 export function packSentences({ dataset, locale, calendar }: PackContext): PackSentences {
   const takeaways = new Map<string, string>();
   // A dataset without headlines has no sentences.
   for (const table of dataset.headlines === undefined ? [] : dataset.tables) {
-    const own = sectionFigures(dataset, table, locale, calendar).map((figure) => ({
-      ...figure,
-      place: 'own' as const,
-    }));
+    const own = sectionFigures(dataset, table, locale, calendar)
+      .filter(({ place, key, metric }) => key !== figureKey(table, metric) || place !== 'own')
+      .map((figure) => ({ ...figure, place: 'own' as const }));
     const [first] = buildHeadlines(own, dataset.headlineMetrics, locale);
     if (first !== undefined) takeaways.set(table.id, first);
   }

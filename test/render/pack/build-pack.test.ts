@@ -104,8 +104,12 @@ describe('a pack', () => {
     expect(buildPack(october([kpis()])).attention).toEqual([]);
   });
 
-  it('gives a section its most important sentence, if headlines were written', () => {
-    const of = judged(october([kpis(), months()], { headlines: [] }), [
+  it('gives a section what only it shows, not the totals of the report again, if headlines were written', () => {
+    const targets = [target({ metric: ratioColumn.name, target: '95%' })];
+    const total = judged(october([kpis(), months()], { headlines: [] }), targets);
+    expect(buildPack(total).sections[0]).not.toHaveProperty('takeaway');
+    const high = kpis({ filters: [{ label: 'Risk', is: ['High'] }] });
+    const of = judged(october([high, months()], { headlines: [] }), [
       target({ metric: ratioColumn.name, target: '95%' }),
     ]);
     const [first, second] = buildPack(of).sections;
