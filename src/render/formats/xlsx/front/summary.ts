@@ -8,7 +8,7 @@ import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { commentLines, reportCommentLines } from '../sections/comment-lines.ts';
 import { layoutScorecard, type ScorecardLayout, writeScorecard } from '../sections/scorecard.ts';
 import { linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
-import { pageAt, scaleForHeight } from '../style/page-layout.ts';
+import { MIN_SCALE, type Page, pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, FONT, STYLES } from '../style/styles.ts';
 import { LINE_POINTS, type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
 import { footerOf, type WorkbookContext } from '../workbook-context.ts';
@@ -94,17 +94,25 @@ async function writeHead(sheet: SheetWriter, rows: readonly HeadRow[], { columns
 
 /** A page that is less in use is nearly empty. */
 const MIN_SHARE = 0.25;
+/** Points by which heights are estimated too large at most. */
+const SLACK = 80;
 
 /**
- * What a second page begins with, where everything does not fit on one: the comments; the figures where the comments alone
- * would leave it nearly empty.
+ * The scale of the sheet, and whether the comments begin a second page. The figures always stay on the first one; few lines
+ * of comments stay with them, at the smallest scale.
  */
-function firstPageBreak(
+function firstPage(
   { opening, figures, said }: { readonly opening: number; readonly figures: number; readonly said: number },
-  page: number,
-): 'figures' | 'comments' | undefined {
-  if (opening + figures + said <= page || said === 0 || opening + figures > page) return undefined;
-  return said >= page * MIN_SHARE ? 'comments' : 'figures';
+  page: Page,
+  wanted: number,
+): { readonly scale: number; readonly breaks: boolean } {
+  const points = opening + figures + said;
+  const scale = scaleForHeight(points, page, wanted);
+  if (points <= pageAt(page, scale).points) return { scale, breaks: false };
+  const smallest = pageAt(page, MIN_SCALE).points;
+  if (opening + figures <= smallest && said >= smallest * MIN_SHARE)
+    return { scale: scaleForHeight(opening + figures, page, wanted), breaks: true };
+  return { scale: points - SLACK <= smallest ? Math.min(wanted, MIN_SCALE) : wanted, breaks: false };
 }
 
 /** One page: logo, title, period, completeness, headlines, and the scorecard. It opens first. */
@@ -143,12 +151,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     (sum, { lines }) => sum + HEADING_POINTS + linesPoints(lines, width) + lines.length * PARAGRAPH_GAP,
     0,
   );
-  const points = opening + figures + said;
-  const wanted = layout?.scale ?? 100;
-  const whole = scaleForHeight(points, page, wanted);
-  const fits = points <= pageAt(page, whole).points;
-  const scale = fits ? whole : scaleForHeight(opening + figures, page, wanted);
-  const breaks = firstPageBreak({ opening, figures, said }, pageAt(page, scale).points);
+  const { scale, breaks } = firstPage({ opening, figures, said }, page, layout?.scale ?? 100);
   const sheet = book.addSheet(context.names.summary, {
     widths,
     paper: page.paper,
@@ -166,7 +169,6 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     await sheet.addRow([], PARAGRAPH_GAP);
     await writeLines(sheet, news, width);
   }
-  if (breaks === 'figures') sheet.addPageBreak();
   if (summary !== undefined && layout !== undefined) {
     await writeHeading(sheet, section?.title ?? words.workbook.summary.figures, width);
     if (scope !== '') {
@@ -178,7 +180,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     await sheet.addRow([], 6);
     await writeLines(sheet, notes.below, width);
   }
-  if (breaks === 'comments') {
+  if (breaks) {
     sheet.addPageBreak();
     await writeHeading(sheet, words.review.csv.title, width);
   }
