@@ -1,12 +1,11 @@
 import type { Words } from '../../../../i18n/messages.ts';
-import { withArrow } from '../../../figures/change-text.ts';
 import { judgedDecimals, targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
-import { createRounder, type Rounding } from '../../../figures/quantity.ts';
+import { createRounder, type Rounding, rawPerShown } from '../../../figures/quantity.ts';
 import { namedComparison } from '../../../figures/raw-columns.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
-import { withSuffix } from '../style/number-formats.ts';
+import { differenceNumberFormat, withSuffix } from '../style/number-formats.ts';
 import { type CellStyle, COLOURS, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
 import { measuredLineCount } from '../style/text-size.ts';
 import { toCellValue } from './grid/cell-value.ts';
@@ -121,8 +120,12 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           const figure = row.compared[index];
           if (figure === undefined) return EMPTY;
           const cell = cellOf(figure.change, { secondary: true, partial: false });
-          if (figure.fewChange && figure.direction !== null)
-            return { value: withArrow(figure.direction, figure.change.text), style: { ...cell.style, numFmt: '@' } };
+          const { value: now, quantity } = row.figure;
+          const isDifference = figure.fewChange && figure.change.quantity.kind === 'relative';
+          if (isDifference && figure.change.text !== UNDEFINED_TEXT && now !== null && figure.value !== null) {
+            const value = (now - figure.value) / rawPerShown(quantity);
+            return { value, style: { ...cell.style, numFmt: differenceNumberFormat(quantity, value, words) } };
+          }
           return { ...cell, style: withTone(cell.style, figure.tone) };
         },
       },

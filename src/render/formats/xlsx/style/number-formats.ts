@@ -1,6 +1,12 @@
 import type { Words } from '../../../../i18n/messages.ts';
 import { figureFormatter } from '../../../figures/format-value.ts';
-import { defaultDecimals, type Quantity, type Rounding } from '../../../figures/quantity.ts';
+import {
+  createRounder,
+  defaultDecimals,
+  type Quantity,
+  type Rounding,
+  rawPerShown,
+} from '../../../figures/quantity.ts';
 
 const decimalPlaces = (decimals: number): string => (decimals === 0 ? '' : `.${'0'.repeat(decimals)}`);
 
@@ -50,6 +56,14 @@ export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Roun
   // One section per sign: with a single section Excel would add a minus sign.
   const text = `"${arrow}${bound.is}${figureFormatter(quantity, locale)(bound.value)}"`;
   return `${text};${text}`;
+}
+
+/** Of a change as a difference of figures of this quantity; a duration's unit stands in the cell. */
+export function differenceNumberFormat(quantity: Quantity, difference: number, { table }: Words): string {
+  const shown: Quantity = { kind: 'difference', unit: null, decimals: 0 };
+  const { decimals } = createRounder(quantity)(difference * rawPerShown(quantity));
+  const format = quantityNumberFormat(shown, decimals);
+  return quantity.kind === 'duration' ? withSuffix(format, table.durations[quantity.scale]) : format;
 }
 
 /** Adds a text behind the figure, whatever its sign. */

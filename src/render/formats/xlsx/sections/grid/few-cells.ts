@@ -1,18 +1,21 @@
 import type { Row, Table, Value } from '../../../../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../../../../fetch/rows.ts';
-import { type Figures, judgedChange, withArrow } from '../../../../figures/change-text.ts';
+import { messagesFor } from '../../../../../i18n/messages.ts';
+import type { Figures } from '../../../../figures/change-text.ts';
 import { isFigureColumn, isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
-import { casesBehind, type FewRules, fewText, isFewChange } from '../../../../figures/few.ts';
+import { absoluteChange, casesBehind, type FewRules, fewText, isFewChange } from '../../../../figures/few.ts';
+import { changeIn } from '../../../../figures/quantity.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
-import { withSuffix } from '../../style/number-formats.ts';
+import { differenceNumberFormat, withSuffix } from '../../style/number-formats.ts';
 import { type CellStyle, COLOURS } from '../../style/styles.ts';
 import type { Grid } from './grid.ts';
 
 /**
- * Cells of few cases: a figure shows their number by its number format and stays a number; a change is a difference without
- * a colour, as a text.
+ * Cells of few cases: a figure shows their number by its number format; a change is a difference without a colour. Both stay
+ * numbers.
  */
 export function createFewCells(rules: FewRules, columns: readonly ViewColumn[], locale: string) {
+  const words = messagesFor(locale);
   const styles = new Map<CellStyle, Map<string, CellStyle>>();
   const styled = (style: CellStyle, numFmt: string): CellStyle => {
     const known = styles.get(style) ?? new Map<string, CellStyle>();
@@ -31,9 +34,20 @@ export function createFewCells(rules: FewRules, columns: readonly ViewColumn[], 
     if (role !== 'change' || comparison === undefined || !isFewChange(rules, source, figures, compared)) return cell;
     const figure = columns.find((each) => each.role === 'value' && each.source === source);
     if (figure === undefined) return cell;
-    const { change } = judgedChange(figure, figures, comparison, undefined, { few: rules }, locale);
-    if (change.direction === null) return cell;
-    return { ...cell, value: withArrow(change.direction, change.text), style: styled(cell.style, '@') };
+    const [now, before] = [figures.values[source.name], compared?.values[source.name]];
+    const { kind, value: change } = absoluteChange(
+      changeIn(source, figures.values, compared),
+      now,
+      before,
+      figure.quantity,
+    );
+    if (change === null) return cell;
+    if (kind === 'points') return { ...cell, style: styled(cell.style, cell.style.numFmt ?? '') };
+    return {
+      ...cell,
+      value: change,
+      style: styled(cell.style, differenceNumberFormat(figure.quantity, change, words)),
+    };
   };
 }
 
