@@ -25,7 +25,16 @@ const data = dataset(
       comparisons: [{ kind: 'previous_period', range: BEFORE }],
       columns: [groupColumn, countColumn],
       rows: [row({ [groupColumn.name]: 'Low', ...values(1200) })],
+      // Of a scope of its own: the report's own totals are no takeaways.
+      filters: [{ label: 'Risk', is: ['High'], of: { dimension: 'profile.risk', values: ['high'] } }],
       totals: { values: values(1200), compare: { previous_period: { values: values(1000) } } },
+    }),
+    table({
+      id: 'all',
+      period: { ...PERIOD, ...MONTH },
+      range: MONTH,
+      columns: [countColumn],
+      rows: [row(values(5000))],
     }),
   ],
   { period: { ...PERIOD, ...MONTH, label: '2026-04' }, headlines: [] },

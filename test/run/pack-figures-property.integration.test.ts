@@ -150,6 +150,10 @@ const valuesOf =
   (dimension: string): string[] =>
     catalog.dimensions.find(({ id }) => id === dimension)?.values.map(({ value }) => value) ?? [];
 
+/** The oracle knows the cases of counts alone: bases of rates and durations have tests of their own (`plan/requests/add-bases`). */
+const withoutBases = ({ metrics }: Catalog): Record<string, 'none'> =>
+  Object.fromEntries(metrics.flatMap(({ id, unit }) => (unit === 'count' ? [] : [[id, 'none'] as const])));
+
 /** Units of one thing that a pack shows: two are a fault. Tables whose columns name no unit each have one of their own. */
 const severalUnits = (dataset: Dataset, units: UnitsShown): string[] =>
   dataset.tables.some(({ columns }) => columns.some((column) => 'shownIn' in column))
@@ -203,6 +207,7 @@ test(
         ];
         const settings = settingsOf({
           timezone: one.timezone,
+          bases: withoutBases(catalog),
           targets: written(false),
           ...(one.read.length === 0
             ? {}

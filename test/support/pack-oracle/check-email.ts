@@ -63,7 +63,7 @@ function expectShortChange(text: string, figure: Figure, kind: Compared, where: 
     return;
   }
   if (change === 0) {
-    expect(text, why).toMatch(/^0(?:\.0+)?(?:%| pp)$/);
+    expect(text, why).toMatch(/^0(?:\.0+)?(?:%| pp)?$/);
     return;
   }
   const [now, was] = [figure.now ?? 0, before?.value ?? 0];

@@ -30,7 +30,10 @@ export function checkNotes(texts: readonly string[], section: ExpectedSection, c
   }
   for (const { label, first } of metrics) {
     if (range === undefined || range.from >= first) continue;
-    expect(texts.join('\n')).toMatch(new RegExp(`${escaped(label)} has (no data before|data from) ${first}`));
+    // Where no metric of the section has data, one sentence says so for all.
+    const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(first));
+    const none = range.to < first ? `|No figures before ${day}` : '';
+    expect(texts.join('\n')).toMatch(new RegExp(`${escaped(label)} has (no data before|data from) ${first}${none}`));
     checked.notes += 1;
   }
   if (range === undefined) expect(texts.join('\n')).toMatch(/Current counts, as of /);

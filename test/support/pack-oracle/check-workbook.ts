@@ -16,7 +16,7 @@ import {
   type UnitsShown,
 } from './checked.ts';
 import type { Compared } from './days.ts';
-import { changeIn, type ExpectedSection, type Figure } from './expected.ts';
+import { changeIn, type ExpectedSection, type Figure, isFew } from './expected.ts';
 import type { Judged } from './judged.ts';
 import { factorOf } from './shown.ts';
 
@@ -79,6 +79,20 @@ function expectCell(cell: CellObject | undefined, expected: number | null, facto
     const near = Math.abs(value - expected) <= 1e-9 * Math.max(1, Math.abs(expected));
     expect(near, `${where}: ${value} for ${expected}`).toBe(true);
   }
+}
+
+/** A change of few cases is a difference, never a percentage. */
+function expectChange(
+  cell: CellObject | undefined,
+  expected: number | null,
+  { now, unit, others }: Figure,
+  kind: Compared | undefined,
+  where: string,
+): void {
+  expectCell(cell, expected, 1, where);
+  const before = kind === undefined ? undefined : others[kind]?.value;
+  if (expected === null || now === null || typeof before !== 'number' || unit !== 'count') return;
+  if (now !== before) expect(String(cell?.z).includes('%'), `${where}: ${cell?.z}`).toBe(!isFew(now, before));
 }
 
 /** Compares every cell of a section's sheet with what it has to be. */
@@ -145,7 +159,9 @@ function checkTable(
       ];
       for (const [cell, figures, which] of values) {
         const expected = column.read(figureOf(figures, metric));
-        expectCell(cell, expected, factor, `${id} ${which} "${header}"`);
+        const where = `${id} ${which} "${header}"`;
+        if (column.role === 'change') expectChange(cell, expected, figureOf(figures, metric), column.kind, where);
+        else expectCell(cell, expected, factor, where);
         checked.cells += 1;
         if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
         if (expected === null) checked.dashes += 1;
@@ -194,12 +210,9 @@ function checkTransposed(
     for (const [nth, figures] of sets.entries()) {
       for (const column of columns) {
         const expected = column.read(figureOf(figures, metric));
-        expectCell(
-          line[at],
-          expected,
-          column.role === 'change' ? 1 : factorOf(unit),
-          `${id} ${metric} "${headers[at]}"`,
-        );
+        const where = `${id} ${metric} "${headers[at]}"`;
+        if (column.role === 'change') expectChange(line[at], expected, figureOf(figures, metric), column.kind, where);
+        else expectCell(line[at], expected, factorOf(unit), where);
         checked.cells += 1;
         if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
         if (expected === null) checked.dashes += 1;

@@ -277,11 +277,17 @@ export async function expectedSection(section: AskedSection, frame: Frame): Prom
   };
 }
 
+/** Figures below this count are few. Of counts the smaller figure is the number of cases. */
+const SMALL = 10;
+/** Whether the change of two counts is a difference instead of a percentage. */
+export const isFew = (now: number, before: number): boolean => Math.min(now, before) < SMALL;
+
 /** A change as a cell shows it: points, or a share; null is `–`. */
 export function changeIn({ now, others, provisional, unit }: Figure, kind: Compared): number | null {
   const other = others[kind];
   if (now === null || other === undefined || other.value === null || !other.comparable || provisional) return null;
   if (now === other.value) return 0;
   if (unit === 'ratio') return (now - other.value) * 100;
+  if (unit === 'count' && isFew(now, other.value)) return now - other.value;
   return other.value === 0 ? null : (now - other.value) / Math.abs(other.value);
 }

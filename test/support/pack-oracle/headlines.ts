@@ -1,6 +1,6 @@
 import type { LabelOf } from './checked.ts';
 import { type Compared, type Days, lengthOf } from './days.ts';
-import type { ExpectedSection, Figure, RawFilter } from './expected.ts';
+import { type ExpectedSection, type Figure, isFew, type RawFilter } from './expected.ts';
 import { endOf, type Judged, type Verdict } from './judged.ts';
 
 // Which headlines there are, in their order, written from the contract alone: nothing of src/ is used here.
@@ -157,8 +157,14 @@ export function headlinesOf(
   );
   const severity = ({ judged: one }: Said): number =>
     one?.status === 'breached' ? 0 : one?.status === 'watch' ? 1 : 2;
-  const size = ({ value, changes }: Said): number =>
-    Math.max(0, ...changes.map(({ before }) => (before === value ? 0 : Math.abs((value - before) / before))));
+  // A change of few cases is no news.
+  const size = ({ value, unit, changes }: Said): number =>
+    Math.max(
+      0,
+      ...changes.map(({ before }) =>
+        before === value || (unit === 'count' && isFew(value, before)) ? 0 : Math.abs((value - before) / before),
+      ),
+    );
   const figures = distinct(all);
   const order = figures
     .filter(({ place }) => place !== 'shorter')

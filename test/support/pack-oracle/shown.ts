@@ -1,3 +1,5 @@
+import { isFew } from './expected.ts';
+
 // Reads figures back from a text as a person does. Nothing of src/ is used here.
 
 /** A number that a text shows, and how far off what it was rounded from may be. */
@@ -64,6 +66,8 @@ export function shows(text: string, figure: number | null, unit: string | null):
 
 /** Whether a text shows the difference of two figures, each of which is rounded before. */
 export function showsDifference(text: string, difference: number, unit: string | null): boolean {
+  // Counts are shown whole.
+  if (unit === 'count') return shows(text, difference, unit);
   const shown = readShown(text, unit);
   return shown !== null && Math.abs(shown.value - difference) <= 2 * shown.off + 1e-9;
 }
@@ -72,7 +76,8 @@ export function showsDifference(text: string, difference: number, unit: string |
 export function showsChange(text: string, now: number, before: number, unit: string | null): boolean {
   const [, times] = /^([\d,]+) times as (?:many|long|high)$/.exec(text) ?? [];
   if (times !== undefined) return Math.abs(Number(times.replaceAll(',', '')) - now / before) <= 1;
-  if (unit === 'ratio') return showsDifference(text, Math.abs(now - before), unit);
+  if (unit === 'ratio' || (unit === 'count' && isFew(now, before)))
+    return showsDifference(text, Math.abs(now - before), unit);
   if (text.endsWith('%')) return shows(text, Math.abs((now - before) / before), 'ratio');
   return unit === 'seconds' && showsDifference(text, Math.abs(now - before), unit);
 }
