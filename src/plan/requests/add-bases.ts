@@ -82,12 +82,17 @@ export interface BasedPart {
  */
 export function joinBases(join: Join, parts: readonly BasedPart[], bases: readonly string[]): Join | undefined {
   const wanted = [...new Set(bases)].filter((id) => !join.request.metrics.includes(id));
+  // The table has the responses to these calls alone.
+  const answered = new Set(join.parts.map(({ call }) => call));
+  const isAnswered = (callOf: BasedPart['callOf'], one: SubRequest): boolean => answered.has(callOf(one).id);
   const found: JoinPart[] = [];
   const read: string[] = [];
   for (const { split, callOf } of parts) {
     const rows = split.requests.filter((one) => one.rows);
     const has = (one: SubRequest, id: string): boolean => callOf(one).request.metrics.includes(id);
-    const own = wanted.filter((id) => !read.includes(id) && rows.every((one) => has(one, id)));
+    const own = wanted.filter(
+      (id) => !read.includes(id) && rows.every((one) => has(one, id) && isAnswered(callOf, one)),
+    );
     if (own.length === 0) continue;
     read.push(...own);
     const ofTotals = split.requests.find((one) => !one.rows);
@@ -97,7 +102,7 @@ export function joinBases(join: Join, parts: readonly BasedPart[], bases: readon
           ? one === ofTotals
           : one.rows && callOf(one).request.include !== undefined,
       );
-      if (!one.rows && totals.length === 0) continue;
+      if (!isAnswered(callOf, one) || (!one.rows && totals.length === 0)) continue;
       const { period, first, buckets } = one;
       found.push({ call: callOf(one).id, period, first, buckets, metrics: one.rows ? own : [], totals });
     }

@@ -58,7 +58,7 @@ export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Roun
   return `${text};${text}`;
 }
 
-/** Of a change as a difference of figures of this quantity; a duration's unit stands in the cell. */
+/** Of a change as a difference of figures of this quantity; the cell names a duration's unit. */
 export function differenceNumberFormat(quantity: Quantity, difference: number, { table }: Words): string {
   const shown: Quantity = { kind: 'difference', unit: null, decimals: 0 };
   const { decimals } = createRounder(quantity)(difference * rawPerShown(quantity));
