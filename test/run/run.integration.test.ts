@@ -177,7 +177,7 @@ describe('a run, from definition to receipts', () => {
     report = { ...report, settings: { ...report.settings, targets: [...targets] } };
     const email = (send_if: string, to: string) => ({
       send_if,
-      email: { to: [to], attach: [], subject: '{{ headline }}' },
+      email: { to: [to], attach: [], subject: '{{ headline }}', subject_figures: true },
     });
     // The thread that renders hashes the figures; nothing else would.
     const hashed = 'f'.repeat(64);

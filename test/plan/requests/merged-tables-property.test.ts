@@ -14,6 +14,7 @@ import { cases, least } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { sectionsOf } from '../../support/random-sections.ts';
 import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { withoutCases } from '../../support/rows.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -29,10 +30,8 @@ const PERIODS: Period[] = [
 ];
 
 /** A duration has one unit in a whole report: the unit depends on its other sections. */
-const withoutUnits = (table: Table): Table => ({
-  ...table,
-  columns: table.columns.map(({ shownIn: _, ...column }) => column),
-});
+const withoutUnits = (table: Table): Table =>
+  withoutCases({ ...table, columns: table.columns.map(({ shownIn: _, ...column }) => column) });
 
 test('every section’s table is the same, cell for cell, whether its call was shared or made alone', async () => {
   let shared = 0;
