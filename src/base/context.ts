@@ -18,6 +18,10 @@ export interface AppContext {
   readonly redact?: Redact;
   /** Absent: no spans are created. */
   readonly trace?: Trace;
+  /** The private Redis that is used instead of `REDIS_URL`, by its socket; false: none may be joined. */
+  readonly redis?: { readonly path: string } | false;
+  /** Files of features that give people access; absent: none. */
+  readonly accessFiles?: readonly string[];
   /** Base of the relative paths of directory deliveries; the working directory of the process when absent. */
   readonly workingDirectory?: string;
 }

@@ -2,6 +2,7 @@ import { memoize } from '../base/memoize.ts';
 import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
+import { notice as deNotice } from './de/notice.ts';
 import { pack as dePack, pdf as dePdf } from './de/pack.ts';
 import { review as deReview } from './de/review.ts';
 import { status as deStatus } from './de/status.ts';
@@ -10,6 +11,7 @@ import { workbook as deWorkbook } from './de/workbook.ts';
 import { chart as enChart } from './en/chart.ts';
 import { mail as enMail } from './en/mail.ts';
 import { notes as enNotes } from './en/notes.ts';
+import { notice as enNotice } from './en/notice.ts';
 import { pack as enPack, pdf as enPdf } from './en/pack.ts';
 import { review as enReview } from './en/review.ts';
 import { status as enStatus } from './en/status.ts';
@@ -30,6 +32,7 @@ const englishMessages = (to: LocaleFormatters) => ({
   status: enStatus(to),
   pack: enPack(to),
   review: enReview(to),
+  notice: enNotice(to),
 });
 export type Words = ReturnType<typeof englishMessages>;
 
@@ -44,6 +47,7 @@ const germanMessages = (to: LocaleFormatters): Words => ({
   status: deStatus(to),
   pack: dePack(to),
   review: deReview(to),
+  notice: deNotice(to),
 });
 
 const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;

@@ -1,6 +1,7 @@
 import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'ioredis';
 import { withTimeout } from '../base/concurrency.ts';
 import { parseRedisUrl, type RedisTopology } from '../base/config/redis-url.ts';
+import type { AppContext } from '../base/context.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createRedactor, passwordsIn, type Redact } from '../base/secrets/redactor.ts';
@@ -36,6 +37,16 @@ const CLUSTER_ROLE_OPTIONS: Record<ClientRole, Pick<ClusterOptions, 'maxRedirect
   worker: { maxRedirections: 500, retryDelayOnFailover: 250 },
 };
 
+/** A URL as `parseRedisUrl` takes it, which may hold a password and is never repeated; or a socket, which no URL can name. */
+export type RedisAddress = string | { readonly path: string };
+
+/** Where the process finds its Redis. */
+export const redisAddress = ({ config, redis }: Pick<AppContext, 'config' | 'redis'>): RedisAddress =>
+  redis || config.REDIS_URL;
+
+/** What ioredis reports when it gives a client up for good, because it was to reconnect while it did; nothing if it is closed on purpose. */
+const GIVEN_UP = 'Connection is closed.';
+
 const reconnectDelayMs = (times: number): number => Math.min(times * 100, 2_000);
 
 /**
@@ -43,16 +54,15 @@ const reconnectDelayMs = (times: number): number => Math.min(times * 100, 2_000)
  * `redis.unreachable` without a server at the URL, `redis.unauthorized` when it rejects the credentials, `config.invalid`
  * for an invalid URL.
  *
- * @param url as `parseRedisUrl` takes it. It may hold a password, and is never repeated.
  * @param options.connectTimeoutMs instead of about two seconds, for a caller that can do without
  */
 export async function openRedis(
-  url: string,
+  address: RedisAddress,
   role: ClientRole,
   log: Log,
   { connectTimeoutMs = CONNECT_TIMEOUT_MS }: { readonly connectTimeoutMs?: number } = {},
 ): Promise<RedisClient> {
-  const topology = parseRedisUrl(url);
+  const topology = typeof address === 'string' ? parseRedisUrl(address) : ({ kind: 'socket', ...address } as const);
   if (typeof topology === 'string') {
     throw new DocketError('config.invalid', 'Invalid REDIS_URL.', { where: 'REDIS_URL', expected: topology });
   }
@@ -73,7 +83,13 @@ export async function openRedis(
     redis.on('error', (error) => {
       failure ??= error;
     });
-  } else redis.on('error', onError);
+  } else {
+    redis.on('error', onError);
+    redis.on('error', (error) => {
+      if (open && error.message === GIVEN_UP)
+        setImmediate(() => void (redis.status === 'end' && redis.connect().catch(onError)));
+    });
+  }
   const ready = new Promise<void>((resolve) => redis.once('ready', resolve));
   try {
     // `connect()` also rejects while ioredis keeps trying, e.g. when the server is still loading its data.
@@ -89,7 +105,7 @@ export async function openRedis(
   } catch (error) {
     redis.disconnect();
     const cause = failure ?? error;
-    const context = { server, redact: passwordRedactor(url) };
+    const context = { server, redact: passwordRedactor(typeof address === 'string' ? address : '') };
     const mapped = toRedisError(cause, context);
     throw mapped instanceof DocketError ? mapped : redisUnreachable(cause, context);
   }
@@ -105,7 +121,7 @@ function passwordRedactor(url: string): Redact {
 }
 
 function createServerClient(
-  topology: Exclude<RedisTopology, { kind: 'cluster' }>,
+  topology: Exclude<RedisTopology, { kind: 'cluster' }> | { readonly kind: 'socket'; readonly path: string },
   role: ClientRole,
   connectTimeoutMs: number,
 ): Redis {
@@ -119,6 +135,7 @@ function createServerClient(
     // The former master has become a replica. 2: reconnect, which resolves the new master, and resend the command.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
   } as const;
+  if (topology.kind === 'socket') return new Redis({ ...options, path: topology.path });
   if (topology.kind === 'server') return new Redis(topology.url, options);
   const { nodes, master, db, username, password, sentinelUsername, sentinelPassword, tls } = topology;
   return new Redis({

@@ -44,6 +44,8 @@ export function redisKeys(prefix: string) {
     cancels: `${prefix}:cancels`,
     /** Hash: next round of fair queueing, by organization and priority. */
     turns: `${prefix}:turns`,
+    /** Sorted set: scheduled runs of an organization by when readers expect them, until they start. */
+    order: (org: string) => `${prefix}:order:${org}`,
     /** Sorted set: runs that have not ended, by creation time. */
     unfinished: `${prefix}:unfinished`,
     /** Sorted set: runs executed by a command itself, by expiry of their lease (the server's clock). */
@@ -56,7 +58,6 @@ export function redisKeys(prefix: string) {
     /** Counter: incremented when an active version changes. */
     revision: `${prefix}:versions:revision`,
     /** Hash: organization → its definitions without fault, as a process of this build of Docket parsed them. */
-    checked: (build: string) => `${prefix}:checked:${build}`,
     /** Exists for a day after the active definitions' expiry was renewed. */
     versionsKept: `${prefix}:versions:kept`,
     /** Hash: timetable → epoch ms at which it was registered with BullMQ. */
@@ -67,6 +68,11 @@ export function redisKeys(prefix: string) {
     skipped: `${prefix}:skipped`,
     /** Sorted set: processes by their last heartbeat (the server's clock). */
     present: `${prefix}:present`,
+    /** Set: names of the processes that have said how they are. */
+    processes: `${prefix}:processes`,
+    processReport: (self: string) => `${prefix}:process:${self}`,
+    /** The most reports that a process had within a day. */
+    reportPeak: `${prefix}:reports-peak`,
     /** Hash: the schedulers' last scan of due slots. */
     looks: `${prefix}:looks`,
     /** Hash: organization → summary of its recent readings of current counts; rebuilt from the archive. */
@@ -77,6 +83,14 @@ export function redisKeys(prefix: string) {
     correctionClaim: (run: string) => `${prefix}:corrections:claim:${run}`,
     /** Hash: organization → its watched editions and open corrections; rebuilt from the archive. */
     corrections: `${prefix}:corrections`,
+    /** Exists once the owner of a report was told on this day (YYYY-MM-DD) that it is late; `report` is `org/report`. */
+    lateNotice: (report: string, day: string) => `${prefix}:late:${report}:${day}`,
+    /** Hash: run of a future slot → the state of its preparation. */
+    preparations: `${prefix}:preparations`,
+    /** Exists while a process makes calls of the run before its slot. */
+    preparationClaim: (run: string) => `${prefix}:preparations:claim:${run}`,
+    /** Exists for a day after a process reported that the service refuses the key, by fingerprint, while preparing. */
+    preparationRefusal: (key: string) => `${prefix}:preparations:refused:${key}`,
     /** Hash: steps of Redis's wall clock. */
     redisClock: `${prefix}:redis-clock`,
     /** Hash: organization or report → the pause of its scheduled runs. */

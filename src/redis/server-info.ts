@@ -11,6 +11,8 @@ export interface RedisMemory {
   readonly usedBytes: number;
   /** 0: `maxmemory` is not set; the machine's memory is the limit. */
   readonly limitBytes: number;
+  /** Memory of the machine; 0 or absent if unknown. */
+  readonly machineBytes?: number;
 }
 
 /**
@@ -20,7 +22,8 @@ export interface RedisMemory {
 export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | null> {
   try {
     const servers = await Promise.all(mastersOf(redis).map(async (server) => readMemory(await server.info('memory'))));
-    const utilization = ({ usedBytes, limitBytes }: RedisMemory) => usedBytes / (limitBytes || Number.MAX_SAFE_INTEGER);
+    const utilization = ({ usedBytes, limitBytes, machineBytes }: RedisMemory) =>
+      usedBytes / (limitBytes || machineBytes || Number.MAX_SAFE_INTEGER);
     return servers.sort((a, b) => utilization(b) - utilization(a))[0] ?? null;
   } catch {
     return null;
@@ -29,5 +32,16 @@ export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory |
 
 function readMemory(info: string): RedisMemory {
   const field = parseInfo(info);
-  return { usedBytes: Number(field('used_memory')), limitBytes: Number(field('maxmemory')) };
+  return {
+    usedBytes: Number(field('used_memory')),
+    limitBytes: Number(field('maxmemory')),
+    machineBytes: Number(field('total_system_memory')),
+  };
+}
+
+/** Whether the server, or a master of the Cluster, is a read-only replica: the master that it follows. Never throws. */
+export async function findReplica(redis: RedisClient): Promise<string | undefined> {
+  const infos = await Promise.all(mastersOf(redis).map((server) => server.info('replication'))).catch(() => []);
+  const field = infos.map(parseInfo).find((each) => /^(slave|replica)$/.test(each('role')));
+  return field && `${field('master_host')}:${field('master_port')}`;
 }

@@ -2,10 +2,10 @@ import { delimiter, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { DocketError } from '../error.ts';
 import { type AddressList, parseAddressList } from '../net/address-list.ts';
+import { PROXY_VARIABLES, proxyDiagnostics } from '../net/proxies.ts';
 import { parseSecretRef, type SecretRef } from '../secrets/secret.ts';
 import { type ArchiveLocation, parseArchiveUrl } from './archive-url.ts';
 import { parseMailSender } from './mail-sender.ts';
-import { oidcDiagnostics, oidcVariables } from './oidc-variables.ts';
 import { parsePublicUrl } from './public-url.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { smtpDiagnostics, smtpVariables } from './smtp-variables.ts';
@@ -100,7 +100,6 @@ const variables = {
     .max(1_000_000, { error: '1000000 requests a minute at most' })
     .default(600),
   DOCKET_ADMIN_BULL_BOARD: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
-  ...oidcVariables,
   DOCKET_SECRET_FOLDERS: parsed((text, reject): readonly string[] | undefined => {
     const folders = text.split(delimiter).map((folder) => folder.trim());
     const invalid = folders.find((folder) => !isAbsolute(folder));
@@ -113,6 +112,13 @@ const variables = {
     const read = parsePublicUrl(text);
     return 'url' in read ? read.url : reject(read.expected, read.got);
   }),
+  HTTPS_PROXY: z.string().optional(),
+  HTTP_PROXY: z.string().optional(),
+  NO_PROXY: z.string().optional(),
+  DOCKET_PROXY_CREDENTIALS: parsed((text, reject): SecretRef | undefined => {
+    const expected = 'a reference to user:password, env:NAME or file:PATH, never the password itself';
+    return parseSecretRef(text) ?? reject(expected, 'something else (not shown)');
+  }),
   DOCKET_REPEAT: z.enum(['ask', 'allow'], { error: 'ask or allow' }).default('ask'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
@@ -121,27 +127,49 @@ const variables = {
     .default('info'),
   LOG_FORMAT: z.enum(['auto', 'json', 'pretty'], { error: 'one of auto, json, pretty' }).default('auto'),
 };
-const environmentSchema = z.object(variables);
-
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(variables));
+
+/** As for curl, these are written in lower case, too, which wins. */
+const IN_LOWER_CASE: ReadonlySet<string> = new Set(PROXY_VARIABLES);
 
 /** Variables whose value may contain a password. Errors repeat neither these values nor URLs with credentials. */
 const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL', 'DOCKET_TOKEN']);
 
-export type Config = Readonly<z.infer<typeof environmentSchema>>;
+export type Config = Readonly<z.infer<z.ZodObject<typeof variables>>>;
+
+/** Variables of a feature, which adds their values to the configuration. */
+export interface ConfigPart {
+  readonly variables: z.ZodRawShape;
+  /** Errors of combinations, as the lines of `readConfig`. @param values as they were given, without empty ones */
+  readonly diagnose?: (values: Readonly<Record<string, string | undefined>>) => readonly string[];
+  /** The variable that names a file with permissions: no report may deliver into its folder. */
+  readonly accessFile?: string;
+}
 
 /**
  * Reads the environment; empty variables count as unset. Throws `config.invalid` with every invalid variable: its name, what
  * was expected, and its value.
+ *
+ * @param parts of the features
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  parts: readonly ConfigPart[] = [],
+): Config {
+  const shape = Object.assign({ ...variables }, ...parts.map((part) => part.variables)) as typeof variables;
+  const given = (name: string): string | undefined =>
+    (IN_LOWER_CASE.has(name) && env[name.toLowerCase()]?.trim()) || env[name]?.trim();
   const values = Object.fromEntries(
-    Object.keys(variables)
-      .map((name) => [name, env[name]?.trim()] as const)
+    Object.keys(shape)
+      .map((name) => [name, given(name)] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = environmentSchema.safeParse(values);
-  const combined = [...smtpDiagnostics(values), ...oidcDiagnostics(values)];
+  const parsed = z.object(shape).safeParse(values);
+  const combined = [
+    ...smtpDiagnostics(values),
+    ...proxyDiagnostics(values),
+    ...parts.flatMap(({ diagnose }) => diagnose?.(values) ?? []),
+  ];
   if (parsed.success && combined.length === 0) return Object.freeze(parsed.data);
   const single = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);

@@ -1,6 +1,6 @@
 import { DocketError } from '../error.ts';
 import { stripInvisible } from '../text/bidi.ts';
-import { wholeWords } from '../text/cut-text.ts';
+import { BREAKING_SPACES, wholeWords } from '../text/cut-text.ts';
 import { renderTemplate, type TemplateVariables } from '../text/template.ts';
 
 const MAX_CHARACTERS = 120;
@@ -17,13 +17,18 @@ const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matched on purpose
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]|[\ud800-\udfff]/gu;
 
-/** Removes what a name must not contain: separators, characters that Windows forbids, invisible characters. */
-const sanitizeSegment = (text: string): string =>
+/** As `sanitizeSegment`, with the no-break spaces that a figure may have. */
+const sanitizeUncut = (text: string): string =>
   stripInvisible(text)
     .normalize('NFC')
     .replace(INVISIBLE, '')
     .replace(/[/\\:*?"<>|]+/g, '-')
-    .replace(/\s+/g, ' ');
+    .replace(BREAKING_SPACES, ' ');
+
+const plainSpaces = (text: string): string => text.replace(/\s+/g, ' ');
+
+/** Removes what a name must not contain: separators, characters that Windows forbids, invisible characters. */
+const sanitizeSegment = (text: string): string => plainSpaces(sanitizeUncut(text));
 
 const truncateStem = (stem: string, extension: string): string => {
   const maxCharacters = MAX_CHARACTERS - extension.length;
@@ -37,14 +42,15 @@ const truncateStem = (stem: string, extension: string): string => {
   }
   // A name that begins with a longer figure is called by what follows it.
   return (
-    wholeWords(stem, result) || (/^\S+\s+\S/u.test(stem) ? truncateStem(stem.replace(/^\S+\s+/u, ''), extension) : '')
+    wholeWords(stem, result) ||
+    (/^[^ ]+ +[^ ]/u.test(stem) ? truncateStem(stem.replace(/^[^ ]+ +/u, ''), extension) : '')
   );
 };
 
 /** A file name from any text that is valid on Windows, macOS and Linux, in mail clients and archives. */
 export function safeFileName(stem: string, extension: string): string {
-  const plain = sanitizeSegment(stem).replace(/^[. ]+/, '');
-  const short = truncateStem(plain, extension).replace(/[. ]+$/, '');
+  const plain = sanitizeUncut(stem).replace(/^[.\s]+/, '');
+  const short = plainSpaces(truncateStem(plain, extension)).replace(/[. ]+$/, '');
   const name = short === '' ? 'report' : short;
   return `${RESERVED_NAMES.test(name) ? `_${name}` : name}${extension}`;
 }

@@ -1,6 +1,5 @@
-import { decodedViews } from './decoded-views.ts';
 import { MIN_SECRET_LENGTH, type SecretForm, secretForms } from './secret-forms.ts';
-import { type Range, type SecretIndex, secretIndex } from './secret-index.ts';
+import { type Range, secretIndex } from './secret-index.ts';
 
 export { extractPasswords as passwordsIn } from './secret-forms.ts';
 
@@ -17,8 +16,8 @@ export interface Redactor {
    */
   readonly registerSecret: (secret: string, kind?: 'token') => void;
   /**
-   * Redacts in every encoding of `secretForms` and `decodedViews`, also truncated or folded. To be called on untrusted text
-   * before it is truncated or its line breaks are removed.
+   * Redacts in every encoding of `secretForms`, also truncated. To be called on untrusted text before it is truncated or
+   * escaped.
    */
   readonly redact: Redact;
 }
@@ -52,7 +51,7 @@ export function createRedactor({ shapes = true, partial = true }: RedactorOption
       known.delete(oldest);
     },
     redact: (text) => {
-      const redacted = hideRanges(text, findSecrets(text, index.find));
+      const redacted = hideRanges(text, index.find(text));
       return shapes ? redactCredentialShapes(redacted) : redacted;
     },
   };
@@ -60,7 +59,7 @@ export function createRedactor({ shapes = true, partial = true }: RedactorOption
 
 /** Far more than is shown of an untrusted text. */
 const MAX_UNTRUSTED_CHARACTERS = 8 * 1024;
-/** Read in addition, so that secrets at the end are found; longer than any piece of one, escaped twice. */
+/** Read in addition, so that secrets at the end are found; longer than any form of one. */
 const OVERLAP_CHARACTERS = 2 * 1024;
 
 /**
@@ -76,19 +75,11 @@ export function redactUntrusted(text: string, redact: Redact): string {
 export const ensureRedactor = ({ registerSecret, redact }: Partial<Redactor>): Redactor =>
   registerSecret === undefined || redact === undefined ? createRedactor() : { registerSecret, redact };
 
-function findSecrets(text: string, find: SecretIndex['find']): Range[] {
-  const decoded = decodedViews(text).flatMap((view) =>
-    find(view.text).map(([start, end]): Range => [view.starts[start] ?? 0, view.ends[end - 1] ?? text.length]),
-  );
-  return [...find(text), ...decoded].sort(([one], [other]) => one - other);
-}
-
 function hideRanges(text: string, ranges: readonly Range[]): string {
   let shown = '';
   let read = 0;
   for (const [start, end] of ranges) {
-    if (end <= read) continue;
-    if (start > read || read === 0) shown += `${text.slice(read, start)}[secret]`;
+    shown += `${text.slice(read, start)}[secret]`;
     read = end;
   }
   return shown + text.slice(read);

@@ -17,9 +17,9 @@ const PIECE_LENGTH = 48;
 const MIN_KEY_SECRET_LENGTH = 16;
 
 /**
- * The forms of a secret to search for: the secret and its secret parts, each as text, in hexadecimal, and in base64 at any
- * offset of a longer text, as in `AUTH PLAIN`, `AUTH LOGIN`, `Basic` and XOAUTH2. Without base64 of UTF-16, which no
- * protocol of Docket uses.
+ * The forms of a secret to search for: the secret and its secret parts, each as text, escaped for JSON, a URL and HTML, in
+ * hexadecimal, and in base64 at any offset of a longer text, as in `AUTH PLAIN`, `AUTH LOGIN`, `Basic` and XOAUTH2. Not
+ * found: escapes of escapes, escapes of letters and digits, other encodings, and a secret that is folded over lines.
  */
 export function secretForms(secret: string): SecretForm[] {
   return partsOf(secret)
@@ -47,10 +47,33 @@ function partsOf(secret: string): Part[] {
   ];
 }
 
-/** As it is, form-encoded, and as UTF-8 read as Latin-1, e.g. in a header. */
-const spellings = (text: string): string[] => [
-  ...new Set([text, text.replaceAll(' ', '+'), Buffer.from(text, 'utf8').toString('latin1')]),
-];
+/** As it is, and as UTF-8 read as Latin-1, e.g. in a header. */
+const spellings = (text: string): string[] => [...new Set([text, Buffer.from(text, 'utf8').toString('latin1')])];
+
+const escapeEach = (text: string, characters: RegExp, write: (code: number) => string): string =>
+  text.replaceAll(characters, (found) => write(found.charCodeAt(0)));
+const hexDigits = (code: number, length: number): string => code.toString(16).padStart(length, '0');
+
+/** The text itself, and as common libraries escape it for JSON, URLs and HTML. */
+function escapes(text: string): string[] {
+  const json = JSON.stringify(text).slice(1, -1);
+  const url = encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'));
+  const strict = escapeEach(url, /[!'()*]/g, (code) => `%${hexDigits(code, 2).toUpperCase()}`);
+  const urls = [url, strict, strict.replaceAll('%2F', '/'), url.replaceAll('%20', '+'), strict.replaceAll('%20', '+')];
+  const html = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return [
+    text,
+    ...[json, escapeEach(json, /[^ -~]/g, (code) => `\\u${hexDigits(code, 4)}`)].flatMap((one) => [
+      one,
+      one.replaceAll('/', '\\/'),
+    ]),
+    ...urls.flatMap((one) => [one, one.replaceAll(/%../g, (found) => found.toLowerCase())]),
+    ...['&#39;', '&#x27;', '&apos;'].flatMap((quote) =>
+      ['&quot;', '&#34;', '"'].map((double) => html.replaceAll("'", quote).replaceAll('"', double)),
+    ),
+    html,
+  ];
+}
 
 function encodings(text: string): Omit<SecretForm, 'partial'>[] {
   const bytes = Buffer.from(text, 'utf8');
@@ -62,7 +85,7 @@ function encodings(text: string): Omit<SecretForm, 'partial'>[] {
   });
   const urlSafe = base64.map((digits) => digits.replaceAll('+', '-').replaceAll('/', '_'));
   return [
-    ...[text, hex, hex.toUpperCase()].map((form) => ({ text: form, base64: false })),
+    ...[...new Set([...escapes(text), hex, hex.toUpperCase()])].map((form) => ({ text: form, base64: false })),
     ...[...new Set([...base64, ...urlSafe])].map((form) => ({ text: form, base64: true })),
   ];
 }

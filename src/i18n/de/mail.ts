@@ -2,7 +2,7 @@ import type { mail as english } from '../en/mail.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
 import { COMPARED_WITH } from './comparisons.ts';
 
-const CHANGES = { up: '▲ gestiegen', down: '▼ gesunken' } as const;
+const ARROWS = { up: '▲', down: '▼' } as const;
 const WHICH = { first: 'ersten', last: 'letzten' } as const;
 
 export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
@@ -16,8 +16,7 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
     changeFrom: (change, kind) => `${change} (${COMPARED_WITH[kind]})`,
     was: (before) => `zuvor ${before}`,
     unchanged: (at) => `= unverändert bei ${at}`,
-    changed: (direction, size, from) =>
-      `${CHANGES[direction]}${size === undefined ? '' : ` um ${size}`}, zuvor ${from}`,
+    changed: (direction, size, from) => `${ARROWS[direction]}${size === undefined ? '' : ` ${size}`}, zuvor ${from}`,
     changedTimes: (times, from) => `▲ ${times}, zuvor ${from}`,
     unseen: (unseen, from) => `${unseen}, zuvor ${from}`,
     named: (label, about) => `${label} (${about.join('; ')})`,

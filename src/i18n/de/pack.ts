@@ -34,9 +34,9 @@ export const pack = ({ number }: LocaleFormatters): ReturnType<typeof english> =
       `${label}: zuerst ${first.text} (${first.label}), zuletzt ${last.text} (${last.label})`,
     trendOne: (label, { label: at, text }) => `${label}: ${text} (${at})`,
     trendNone: (label) => `${label}: keine Werte`,
-    trendTarget: (text, target) => `${text}; Ziel ${target}`,
     hatchedMeans: 'Schraffiert: Der Wert umfasst nur einen Teil der Zeit, oder die Zeit läuft noch.',
     targetLineMeans: 'Gestrichelte Linie: das Ziel.',
+    bandMeans: 'Graues Band: der übliche Bereich des letzten Werts, aus den zwölf davor.',
     gapsMean: 'Eine Lücke bedeutet, dass es keinen Wert gibt. Sie ist keine Null.',
     target: 'Ziel',
     rowsBehind: (shown, behind, of, notJudged) => {
@@ -72,6 +72,7 @@ export const pdf = (to: LocaleFormatters): ReturnType<typeof englishPdf> => ({
     const first = shown === 0 ? 'Keine' : `Die ersten ${to.number(shown)}`;
     return `${first} von ${rows}: Mehr haben in einem PDF keinen Platz. ${allRows(formats)}`.trim();
   },
+  continued: (title) => `${title} (Fortsetzung)`,
   unknownCharacters:
     'Einige Namen enthalten Zeichen, die in den Schriften dieses PDF fehlen. Jedes erscheint als □; die anderen Dateien enthalten sie vollständig.',
 });

@@ -5,6 +5,7 @@ export const review = (to: LocaleFormatters): ReturnType<typeof english> => ({
   comment: (author, day) => `Kommentar von ${author}, ${day}`,
   asked: 'Von Ihnen erbeten',
   actions: 'Massnahmen',
+  carried: (period) => `übernommen aus ${period}`,
   continued: (where) => `Fortsetzung ${where}.`,
   approved: (people, others) =>
     `Freigegeben von ${to.all([

@@ -31,8 +31,12 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
     /** Of a figure whose past still changes. */
     soFar: (name: string) => `bisher ${name}`,
-    unusual: (low, high) => `ungewöhnlich: üblich ist ${low}–${high}`,
-    usual: (low, high) => `üblich ${low}–${high}`,
+    usual: {
+      usual: (range) => `üblich ${range}`,
+      unusual: (range) => `ausserhalb des üblichen Bereichs ${range}`,
+      drifting: (range) => `driftet, üblich ${range}`,
+    },
+    usualColumn: 'Üblicher Bereich',
     few: (count, name) => `${to.number(count)} ${name} bei wenigen Fällen`,
     tones: { better: 'besser', worse: 'schlechter' },
     header: (label) => `${label}: Status`,
@@ -56,6 +60,8 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     unseen: 'keine sichtbare Veränderung',
     times: (kind, times) => `${times}-mal so ${MULTIPLES[kind]}`,
     headline: (label, parts, change) => `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
+    largestChange: (metric, group, change, apart) =>
+      `Grösste Veränderung bei ${metric}${apart ? ', ohne Gruppen mit wenigen Fällen' : ''}: ${group}, ${change}`,
     betterMeans: (higher, lower) =>
       `Grün ist besser, Rot ist schlechter.${higher.length === 0 ? '' : ` Höher ist besser: ${higher.join(', ')}.`}${lower.length === 0 ? '' : ` Tiefer ist besser: ${lower.join(', ')}.`}`,
     schema: {

@@ -35,6 +35,8 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
         ? `${label} ist nicht ${values.join('')}`
         : `${label} ist weder ${values.slice(0, -1).join(', ')} noch ${values.at(-1)}`,
     search: (text) => `Suche: ${text}`,
+    everything: 'ganze Organisation',
+    ofEverything: 'Von der ganzen Organisation.',
     onlyWhere: (filters) => `Gefiltert: ${filters.join(' und ')}.`,
     currentCounts: (asOf) =>
       `Aktueller Bestand${asOf === undefined ? '' : `, Stand: ${asOf}`}. Der Berichtszeitraum gilt dafür nicht.`,

@@ -3,7 +3,8 @@ import type { ComparedWith } from '../note.ts';
 import { COMPARED_WITH } from './comparisons.ts';
 
 type Direction = 'up' | 'down';
-const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Direction, string>;
+/** "Up" and "down" would say more than a change that is usual: the arrow shows the direction. */
+const ARROWS = { up: '▲', down: '▼' } as const satisfies Record<Direction, string>;
 
 const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th', zero: 'th', many: 'th' } as const;
 const ordinal = (n: number): string => `${n}${ENDINGS[new Intl.PluralRules('en', { type: 'ordinal' }).select(n)]}`;

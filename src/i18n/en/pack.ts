@@ -34,10 +34,10 @@ export const pack = (to: LocaleFormatters) => {
     trendOne: (label: string, { label: at, text }: { readonly label: string; readonly text: string }) =>
       `${label}: ${text} (${at})`,
     trendNone: (label: string) => `${label}: no figures`,
-    trendTarget: (text: string, target: string) => `${text}; target ${target}`,
     /** Below trends with partial buckets. */
     hatchedMeans: 'Hatched: the figure is of a part of its time, or of a time that is still running.',
     targetLineMeans: 'Dashed line: the target.',
+    bandMeans: 'Grey band: the usual range of the last figure, from the twelve before it.',
     gapsMean: 'A gap means that there is no figure. It is not zero.',
     target: 'Target',
     /** Below exceptions, which are breached or on watch. @param of all rows */
@@ -76,6 +76,8 @@ export const pdf = (to: LocaleFormatters) => {
       const first = shown === 0 ? 'None' : `The first ${to.number(shown)}`;
       return `${first} of ${counted(all, 'row')}: a PDF has no room for more. ${allRows(formats)}`.trim();
     },
+    /** On each page that goes on with a section. */
+    continued: (title: string) => `${title} (continued)`,
     /** Of characters that no font of the PDF has. */
     unknownCharacters:
       'Some names have characters that the fonts of this PDF lack. Each is shown as □; the other files have them in full.',

@@ -15,6 +15,8 @@ export const review = (to: LocaleFormatters) => {
     /** Above what a comment asks its readers to decide, and what others will do. */
     asked: 'Asked of you',
     actions: 'Actions',
+    /** Ends an action of an earlier period, in brackets. @param period `September 2026` */
+    carried: (period: string) => `carried from ${period}`,
     /** Ends the beginning of a comment. @param where e.g. `in the attached workbook` */
     continued: (where: string) => `Continued ${where}.`,
     /** @param others how many more people */

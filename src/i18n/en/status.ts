@@ -49,9 +49,13 @@ export const status = (to: LocaleFormatters) => {
     } as Readonly<Record<StatusName, string>>,
     /** Of a figure whose past still changes. */
     soFar: (name: string) => `${name} so far`,
-    /** Outside of what its own history makes usual. */
-    unusual: (low: string, high: string) => `unusual: usual is ${low}–${high}`,
-    usual: (low: string, high: string) => `usual ${low}–${high}`,
+    /** Where a figure is to the range that its own history makes usual. @param range `420–520` */
+    usual: {
+      usual: (range: string) => `usual ${range}`,
+      unusual: (range: string) => `outside its usual range ${range}`,
+      drifting: (range: string) => `drifting, usual ${range}`,
+    },
+    usualColumn: 'Usual range',
     /** Figures whose status says little. */
     few: (count: number, name: string) => `${to.number(count)} ${name} on few cases`,
     /** Of a change, where a target says which direction is better. */
@@ -88,6 +92,9 @@ export const status = (to: LocaleFormatters) => {
     /** @param parts the figure, then its target and status if it has one */
     headline: (label: string, parts: readonly string[], change: string | undefined) =>
       `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
+    /** Of groups of a section. @param apart groups of few cases differ more */
+    largestChange: (metric: string, group: string, change: string, apart: boolean) =>
+      `Largest change of ${metric}${apart ? ', apart from groups of few cases' : ''}: ${group}, ${change}`,
     /** What the colours of changes mean. Labels of metrics; either list may be empty. */
     betterMeans: (higher: readonly string[], lower: readonly string[]) =>
       `Green is better and red is worse.${higher.length === 0 ? '' : ` Higher is better: ${higher.join(', ')}.`}${lower.length === 0 ? '' : ` Lower is better: ${lower.join(', ')}.`}`,

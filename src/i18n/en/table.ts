@@ -46,6 +46,9 @@ export const table = (to: LocaleFormatters) => ({
       ? `${label} is not ${values.join('')}`
       : `${label} is neither ${values.slice(0, -1).join(', ')} nor ${values.at(-1)}`,
   search: (text: string) => `Search: ${text}`,
+  /** In the pack of one value: a figure that is not of the value. */
+  everything: 'whole organization',
+  ofEverything: 'Of the whole organization.',
   onlyWhere: (filters: readonly string[]) => `Only where ${filters.join(' and ')}.`,
   currentCounts: (asOf: string | undefined) =>
     `Current counts${asOf === undefined ? '' : `, as of ${asOf}`}. The period does not apply to them.`,

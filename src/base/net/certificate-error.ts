@@ -1,0 +1,30 @@
+/** Why the certificate of a server is not accepted: after the subject, and what to do. */
+export interface CertificateFault {
+  /** E.g. `has expired`. */
+  readonly what: string;
+  readonly next: string;
+}
+
+const RENEW = 'Its operator has to renew it. Until then nothing can be sent to it or requested from it.';
+const UNTRUSTED =
+  /^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|CERT_(UNTRUSTED|SIGNATURE|CHAIN|REVOKED|REJECTED))/;
+
+/** @param code of Node.js for a failed connection. Undefined for another failure. */
+export function certificateFault(code: string): CertificateFault | undefined {
+  if (code === 'CERT_HAS_EXPIRED') return { what: 'has expired', next: RENEW };
+  if (code === 'CERT_NOT_YET_VALID')
+    return {
+      what: 'is not valid yet',
+      next: 'Correct the clock of this machine, or wait until the certificate is valid.',
+    };
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return {
+      what: 'is for another name',
+      next: 'Correct the host, or let its operator issue a certificate for this name.',
+    };
+  if (!UNTRUSTED.test(code)) return undefined;
+  return {
+    what: 'is not trusted',
+    next: 'For a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file. Otherwise its operator has to install the intermediate certificates.',
+  };
+}

@@ -1,0 +1,173 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import type { SecretRef, SecretSource } from '../secrets/secret.ts';
+import { parseAddressList } from './address-list.ts';
+import { normalizeHost } from './private-address.ts';
+
+/*
+ * The HTTP proxy of a company's network: one decision and one way for every outgoing connection of Docket. A proxy is always
+ * asked for a tunnel (CONNECT, RFC 9110 §9.3.6), for http:// as well: it serves no cached figures. Only https:// hides them from it.
+ */
+
+/** Read in lower case first, as by curl. HTTP_PROXY is for http:// addresses only. */
+export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const;
+type ProxyUrls = { readonly [Name in (typeof PROXY_VARIABLES)[number]]?: string | undefined };
+export interface ProxySettings extends ProxyUrls {
+  /** `user:password`, in place of those in the URLs. */
+  readonly DOCKET_PROXY_CREDENTIALS?: SecretRef | undefined;
+}
+
+/** The proxy for connections to the origin of a URL; undefined: connect directly. */
+export type FindProxy = (target: URL) => HttpProxy | undefined;
+
+/** Throws where a connection to this host is not allowed, before a proxy is asked. */
+export type CheckHost = (host: string) => Promise<void>;
+
+export interface HttpProxy {
+  /** Without credentials: `http://proxy.example.com:3128`. */
+  readonly name: string;
+  /** Opens a tunnel. Nothing of the request is sent before. Throws `ProxyError`, `config.secret_missing`. */
+  readonly tunnel: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
+}
+
+export const NO_PROXIES: FindProxy = () => undefined;
+
+/** The proxy opened no tunnel: the target has received nothing. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+  readonly code: 'PROXY_REFUSED' | 'PROXY_UNREACHABLE';
+  /** What the operator has to do. */
+  readonly next: string;
+
+  /** @param status the reply to CONNECT; undefined: none arrived */
+  constructor(proxy: string, authority: string, got: string, status?: number, cause?: unknown) {
+    super(`The proxy ${proxy} opened no tunnel to ${authority}: ${got}.`, { cause });
+    this.code = status === undefined ? 'PROXY_UNREACHABLE' : 'PROXY_REFUSED';
+    this.next =
+      status === 407
+        ? 'Correct the user and password: DOCKET_PROXY_CREDENTIALS, or those in the URL of the proxy.'
+        : status === undefined
+          ? 'Check HTTPS_PROXY and HTTP_PROXY, and whether the proxy runs.'
+          : 'Allow this host and port in the proxy, or name the host in NO_PROXY to connect to it directly.';
+  }
+}
+
+const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
+const isLoopback = (host: string): boolean => /^(localhost|.*\.localhost|127(\.\d+){3}|::1)$/.test(host);
+
+const hostOf = ({ hostname }: URL): string => normalizeHost(hostname.replace(/^\[|\]$/g, ''));
+const portOf = ({ protocol, port }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
+
+/** `proxy.example.com:3128` is `http://proxy.example.com:3128`, as for curl. */
+function parseProxyUrl(text: string): URL | undefined {
+  const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  return url !== undefined && url.protocol in DEFAULT_PORTS && url.hostname !== '' ? url : undefined;
+}
+
+type Exception = (host: string, port: number) => boolean;
+
+/** One entry of NO_PROXY: `*`, a host with its subdomains, an address, a network; each but `*` may have a port. */
+function parseException(entry: string): Exception | undefined {
+  if (entry === '*') return () => true;
+  // An IPv6 address has colons of its own.
+  const [, name = '', digits] =
+    'has' in parseAddressList(entry) ? [entry, entry] : (/^\[?(.*?)\]?(?::(\d{1,5}))?$/.exec(entry) ?? []);
+  const fitsPort = (port: number): boolean => digits === undefined || port === Number(digits);
+  const addresses = parseAddressList(name);
+  if ('has' in addresses) return (host, port) => fitsPort(port) && addresses.has(host);
+  const suffix = normalizeHost(name.replace(/^\*?\./, ''));
+  if (!/^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/.test(suffix) || isIP(suffix) !== 0) return undefined;
+  return (host, port) => fitsPort(port) && (host === suffix || host.endsWith(`.${suffix}`));
+}
+
+const entriesOf = (text = ''): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '');
+
+/** The errors of the variables, as the lines of `readConfig`. NO_PROXY counts only beside a proxy. */
+export function proxyDiagnostics(values: ProxyUrls): string[] {
+  const proxies = (['HTTPS_PROXY', 'HTTP_PROXY'] as const).filter((name) => values[name] !== undefined);
+  const expected = 'an http:// or https:// URL of a proxy, e.g. http://proxy.example.com:3128';
+  return [
+    ...proxies
+      .filter((name) => parseProxyUrl(values[name] ?? '') === undefined)
+      .map((name) => `${name}: expected ${expected}, got a value that is not one (not shown: it may hold a password)`),
+    ...entriesOf(proxies.length === 0 ? '' : values.NO_PROXY)
+      .filter((entry) => parseException(entry) === undefined)
+      .map((entry) => `NO_PROXY: expected hosts, addresses and CIDR networks with commas, or *, got "${entry}"`),
+  ];
+}
+
+/**
+ * The proxies of the environment. Loopback addresses are always connected to directly.
+ * @param settings without errors (`proxyDiagnostics`)
+ */
+export function findProxyBy(settings: ProxySettings, secrets: SecretSource): FindProxy {
+  const exceptions = entriesOf(settings.NO_PROXY).flatMap((entry) => parseException(entry) ?? []);
+  const reference = settings.DOCKET_PROXY_CREDENTIALS;
+  const proxyOf = (text: string | undefined): HttpProxy | undefined => {
+    const url = text === undefined ? undefined : parseProxyUrl(text);
+    if (url === undefined) return undefined;
+    const own = [url.username, url.password].map(decodeURIComponent).join(':');
+    if (url.password !== '') secrets.redactor.registerSecret(decodeURIComponent(url.password));
+    const name = `${url.protocol}//${url.host}`;
+    const credentials = async (): Promise<string | undefined> => {
+      // Read for each connection: a new password needs no restart.
+      const secret = reference === undefined ? undefined : await secrets(reference);
+      const [, password = ''] = /:(.*)$/s.exec(secret?.reveal() ?? '') ?? [];
+      secrets.redactor.registerSecret(password);
+      return secret?.reveal() ?? (own === ':' ? undefined : own);
+    };
+    return {
+      name,
+      tunnel: async (host, port, signal) =>
+        openTunnel({ url, name, credentials: await credentials() }, host, port, signal),
+    };
+  };
+  const proxies = { 'https:': proxyOf(settings.HTTPS_PROXY), 'http:': proxyOf(settings.HTTP_PROXY) };
+  return (target) => {
+    const proxy = target.protocol === 'https:' || target.protocol === 'http:' ? proxies[target.protocol] : undefined;
+    const [host, port] = [hostOf(target), portOf(target)];
+    return proxy === undefined || isLoopback(host) || exceptions.some((fits) => fits(host, port)) ? undefined : proxy;
+  };
+}
+
+function openTunnel(
+  proxy: { readonly url: URL; readonly name: string; readonly credentials: string | undefined },
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { url, name, credentials } = proxy;
+  const bare = host.replace(/^\[|\]$/g, '');
+  const authority = `${isIP(bare) === 6 ? `[${bare}]` : bare}:${port}`;
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)({
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: portOf(url),
+      method: 'CONNECT',
+      path: authority,
+      headers: {
+        host: authority,
+        ...(credentials === undefined
+          ? {}
+          : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
+      },
+      agent: false,
+      signal,
+    });
+    request.once('connect', ({ statusCode: status = 0 }, socket, head) => {
+      if (status < 200 || status > 299) {
+        socket.destroy();
+        return reject(new ProxyError(name, authority, `it answered ${status}`, status));
+      }
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket as Socket);
+    });
+    request.once('error', (cause: NodeJS.ErrnoException) => {
+      const got = signal.aborted ? 'it did not answer in time' : (cause.code ?? cause.message);
+      reject(new ProxyError(name, authority, got, undefined, cause));
+    });
+    request.end();
+  });
+}
