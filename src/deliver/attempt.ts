@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, errorMessage, errorSentence } from '../base/error.ts';
 import type { AttemptRecord } from './archive/attempt-log.ts';
-import { attemptFence, confirmationOf, type Fence, type FenceInput } from './fence.ts';
+import { attemptFence, confirmationOf, type Fence, type FenceInput } from './internal/fence.ts';
 import {
   type ArchivedState,
   type DeliveryRow,

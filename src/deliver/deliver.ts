@@ -6,7 +6,7 @@ import { attemptFromDecision } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
 import { reconcileRow, type VerificationResult } from './attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
-import { outageTracker } from './circuit/outage-tracker.ts';
+import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
 import { hasBegun, isBegun, needsClaim } from './claims/claim.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { ArchivedState, DeliveryRow, Receipt } from './ledger/ledger.ts';
@@ -36,6 +36,8 @@ export interface DeliverInput extends SendPorts {
    * @param hasBegun whether this run has delivered something, or may have
    */
   readonly claim?: ((hasBegun: () => Promise<boolean>) => Promise<void>) | undefined;
+  /** What other calls for the same run have found to be down. Absent: nothing. */
+  readonly outages?: OutageTracker | undefined;
   /** The built-in ones by default. */
   readonly targets?: readonly Target[];
 }
@@ -78,7 +80,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     });
     await assertLocked(input);
   }
-  const outages = outageTracker(clock, circuit);
+  const outages = input.outages ?? outageTracker(clock, circuit);
   const notTried = new Map<string, string>();
   let listed: Promise<readonly DeliveryRow[]> | undefined;
   const readReceipts = async (): Promise<Receipt[]> => {

@@ -1,5 +1,6 @@
 import { DocketError } from '../base/error.ts';
 import { normalizeHost } from '../base/net/private-address.ts';
+import { type FindProxy, NO_PROXIES } from '../base/net/proxies.ts';
 import {
   bucketRefusal,
   type DestinationRefusal,
@@ -8,7 +9,7 @@ import {
   type ReservedFolder,
 } from '../definitions/allow-lists/destinations.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
-import type { AddressPolicy } from './address-guard.ts';
+import type { AddressPolicy } from './internal/address-guard.ts';
 
 /** The deployment's policy for destinations. */
 export interface DestinationPolicy {
@@ -18,6 +19,8 @@ export interface DestinationPolicy {
   /** false: only warn about an SFTP server or S3 endpoint at a private address that is not allowed. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
+  /** The HTTP proxies of the deployment; absent: none. */
+  readonly findProxy?: FindProxy;
 }
 
 const UNRESTRICTED_POLICY: DestinationPolicy = {
@@ -38,6 +41,7 @@ export function destinationGuard(
     if (refusal !== undefined) throwIfRefused({ ...refusal, got: displayName });
   };
   return {
+    findProxy: policy.findProxy ?? NO_PROXIES,
     assertHost,
     assertBucket: ({ bucket, endpoint }: { readonly bucket: string; readonly endpoint?: string | undefined }): void => {
       throwIfRefused(bucketRefusal(bucket, settings, policy));

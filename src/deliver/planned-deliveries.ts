@@ -1,3 +1,4 @@
+import { deskDefinition, heldTarget } from '../definitions/split.ts';
 import { type Artifact, artifactKind } from '../render/artifact.ts';
 import type { PublishedRun } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
@@ -25,6 +26,15 @@ export function plannedDeliveries(
   context: Omit<DeliveryContext, 'published' | 'mail'>,
   targets?: readonly Target[],
 ): readonly PlannedDelivery[] {
+  if (manifest.packs !== undefined) {
+    return manifest.packs.flatMap((pack): readonly PlannedDelivery[] => {
+      if (pack.state === 'held' || pack.manifest === undefined) {
+        return [{ target: heldTarget(pack), recipient: pack.label, receives: false, why: pack.reason ?? null }];
+      }
+      const definition = deskDefinition(context.definition, pack);
+      return plannedDeliveries(pack.manifest, { ...context, definition }, targets);
+    });
+  }
   const published = fromManifest(manifest);
   return listDeliveries({ ...context, published, mail: undefined }, targets).map(({ row, recipientRefusal }) => {
     const { target, recipient } = row;

@@ -4,7 +4,7 @@ import { noTrace, type Trace } from '../base/trace.ts';
 import type { Archive, PublishedRun } from './archive/archive.ts';
 import { type AttemptPorts, beginAndSend, type EndedAttempt, type SendFn } from './attempt.ts';
 import type { OutageTracker } from './circuit/outage-tracker.ts';
-import type { FenceInput } from './fence.ts';
+import type { FenceInput } from './internal/fence.ts';
 import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from './ledger/ledger.ts';
 import type { Delivery } from './targets/target.ts';
 

@@ -102,6 +102,9 @@ export interface WrongFigure {
 export const STATUSES = ['on_target', 'watch', 'breached', 'undefined'] as const;
 export type Status = (typeof STATUSES)[number];
 
+/** Where a figure is to its usual range. `drifting`: outside, but without a step as large: no headline, colour or condition. */
+export const RANGE_STATES = ['usual', 'unusual', 'drifting'] as const;
+
 /** One value of one dimension. */
 export interface GroupKey {
   readonly dimension: string;
@@ -253,6 +256,8 @@ export interface Table {
   /** Its rows are in an order of the definition that does not begin with time: the first ones matter, not the last. */
   readonly ranked?: boolean;
   readonly filters: readonly FilterDescription[];
+  /** In the pack of a value of `split`: a section with `split: false`, which is not of the value. */
+  readonly unsplit?: true;
   readonly notes: readonly TableNote[];
   /** Absent without any. */
   readonly wrong?: readonly WrongFigure[];
@@ -284,6 +289,8 @@ export interface Dataset {
   readonly title: string;
   readonly description?: string;
   readonly owner: string;
+  /** The value of a report with `split` that these are the figures of. Absent in other reports. */
+  readonly desk?: { readonly value: string; readonly label: string; readonly slug: string };
   readonly period: Period;
   readonly tables: readonly Table[];
   /** By section id. All other values are as the service computed them. */

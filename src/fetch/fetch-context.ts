@@ -31,6 +31,13 @@ export interface FetchContext extends FetchPorts {
   readonly priority: CallClass;
   /** No response of the run is stored yet. */
   readonly fresh?: boolean | undefined;
+  /** The run uses answers that were fetched before its slot. */
+  readonly prepared?: boolean | undefined;
+  /**
+   * The calls are made before the slot of the run, for days that are complete since this instant (epoch ms): no answer that
+   * was requested earlier is used. Waiters are then not those of the run.
+   */
+  readonly completeSince?: number | undefined;
   /** Aborting rejects with its reason. */
   readonly signal: AbortSignal;
   readonly observe: OnFetchEvent;

@@ -1,4 +1,5 @@
-import { asOutcome, done, type Outcome } from '../base/outcome.ts';
+import { DocketError } from '../base/error.ts';
+import { asOutcome, done, fail, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
@@ -11,27 +12,32 @@ import { wantedComparisons, wantedToDate } from '../plan/requests/section-reques
 import { type AnsweredTable, contradictions } from './answer-checks/across-answers.ts';
 import { otherLabels } from './answer-checks/column-checks.ts';
 import { storeUntilFull } from './cache/response-store.ts';
+import { type CurrentCountsWindow, undefinedCountsTable } from './current-counts.ts';
 import type { CallRecord, Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
+import type { FetchEvent } from './fetch-events.ts';
 import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
 import { fetchReport } from './fetch-report.ts';
-import { createFinishEstimator } from './finish-estimate.ts';
-import { mapOutcomes } from './map-outcomes.ts';
+import { createFinishEstimator } from './internal/finish-estimate.ts';
+import { mapOutcomes } from './internal/map-outcomes.ts';
+import { withoutBaseRows } from './internal/tables/cases.ts';
+import { byMetric, renamedBucket, renamedCatalog, renamedResponse } from './internal/tables/columns/display-names.ts';
+import { withDisplayUnits } from './internal/tables/columns/display-units.ts';
+import {
+  type IdentifiedAnswer,
+  type PartnerAnswer,
+  tableResponse,
+} from './internal/tables/comparisons/partner-answers.ts';
+import { summedFiguresOf } from './internal/tables/join-totals.ts';
+import { laidOut, textTable } from './internal/tables/layout.ts';
+import { listTable } from './internal/tables/list-table.ts';
+import { type ReadingsSource, readingsTable } from './internal/tables/readings/readings-table.ts';
+import { reportTable } from './internal/tables/report-table.ts';
+import { readTrend } from './internal/tables/table-trend.ts';
+import { withWrongFigures } from './internal/tables/wrong-figures.ts';
 import type { TableNote } from './notes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
-import { withoutBaseRows } from './tables/cases.ts';
-import { byMetric, renamedBucket, renamedCatalog, renamedResponse } from './tables/columns/display-names.ts';
-import { withDisplayUnits } from './tables/columns/display-units.ts';
-import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/comparisons/partner-answers.ts';
-import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
-import { summedFiguresOf } from './tables/join-totals.ts';
-import { laidOut, textTable } from './tables/layout.ts';
-import { listTable } from './tables/list-table.ts';
-import { type ReadingsSource, readingsTable } from './tables/readings/readings-table.ts';
-import { reportTable } from './tables/report-table.ts';
-import { readTrend } from './tables/table-trend.ts';
-import { withWrongFigures } from './tables/wrong-figures.ts';
 
 export interface FetchInput extends FetchContext {
   readonly plan: Plan;
@@ -50,7 +56,8 @@ export interface FetchInput extends FetchContext {
 /** Calls of one run that are in flight or queued at once. */
 const MAX_CONCURRENT_CALLS = 4;
 
-type CallResult =
+/** A call with its response. */
+export type CallResult =
   | {
       readonly kind: 'report';
       readonly call: ReportCall;
@@ -59,6 +66,17 @@ type CallResult =
       readonly record: CallRecord;
     }
   | { readonly kind: 'list'; readonly list: FetchedList; readonly record: CallRecord };
+
+/** What the tables of a plan are built from besides the responses to its calls. */
+export interface PreparedFetch {
+  /** Its catalog has the report's own names. */
+  readonly input: FetchInput;
+  /** The catalog without them. */
+  readonly published: Catalog;
+  /** Tables and trends that readings answer, by section id. */
+  readonly read: ReadonlyMap<string, Table>;
+  readonly trends: ReadonlyMap<string, TableTrend>;
+}
 
 /**
  * Plan → Dataset. Each call is answered from the response store, or made under the rate limit, checked and stored; then
@@ -70,26 +88,42 @@ export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
 }
 
 async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
-  const { units, labels } = asked.plan.definition;
-  const names = byMetric(labels, asked.plan.sections);
+  const prepared = await prepareFetch(asked);
+  const plan = withoutAnswered(asked.plan, new Set(prepared.read.keys()));
+  const results = await fetchCalls(prepared, plan);
+  return results.kind === 'done' ? done(buildDataset(prepared, plan, results.value)) : results;
+}
+
+export async function prepareFetch(asked: FetchInput): Promise<PreparedFetch> {
+  const names = byMetric(asked.plan.definition.labels, asked.plan.sections);
   const input = { ...asked, catalog: renamedCatalog(asked.catalog, names) };
+  return { input, published: asked.catalog, read: await readingsTables(input), trends: await readTrends(input) };
+}
+
+/** The responses to the calls of a plan, in their order, as the service gave them. */
+export const fetchCalls = ({ input, published }: PreparedFetch, plan: Plan): Promise<Outcome<readonly CallResult[]>> =>
+  mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner({ ...input, published, plan }));
+
+/**
+ * The dataset of a plan.
+ * @param plan without the calls of sections that readings answer
+ * @param results the responses to its calls
+ */
+export function buildDataset(
+  { input: prepared, published, read, trends }: PreparedFetch,
+  plan: Plan,
+  results: readonly CallResult[],
+): Dataset {
+  const { units, labels } = plan.definition;
+  const names = byMetric(labels, plan.sections);
+  const input = { ...prepared, plan };
   const { organization } = input;
-  const read = await readingsTables(input);
-  const trends = await readTrends(input);
-  const plan = withoutAnswered(input.plan, new Set(read.keys()));
-  const results = await mapOutcomes(
-    plan.calls,
-    MAX_CONCURRENT_CALLS,
-    createCallRunner({ ...input, published: asked.catalog, plan }),
-  );
-  if (results.kind !== 'done') return results;
   const byCall = new Map(
-    results.value.map((result): [string, CallResult] => [
+    results.map((result): [string, CallResult] => [
       result.record.id,
       result.kind === 'list' ? result : { ...result, response: renamedResponse(result.response, names) },
     ]),
   );
-  const published = asked.catalog;
   const answered = plan.sections.map((section): AnsweredTable => {
     const { id, metrics = [] } = section.section;
     const table = read.get(id);
@@ -115,21 +149,22 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
   const { definition } = plan;
   const { headline } = definition;
   const bases = [...new Map(plan.sections.flatMap((one) => one.bases ?? []).map((one) => [one.metric, one])).values()];
-  return done({
+  return {
     org: plan.org,
     organization,
     report: plan.report,
     title: definition.title,
     ...(definition.description === undefined ? {} : { description: definition.description }),
     owner: definition.owner,
+    ...(definition.desk === undefined ? {} : { desk: definition.desk }),
     period: plan.period,
     tables,
     ...(sums.length === 0 ? {} : { sums: Object.fromEntries(sums) }),
-    calls: results.value.map(({ record }) => record),
+    calls: results.map(({ record }) => record),
     registryVersion: plan.registryVersion,
     ...(bases.length === 0 ? {} : { bases }),
-    ...(headline === undefined ? {} : { headlineMetrics: followedMetrics(headline, definition, asked.catalog) }),
-  });
+    ...(headline === undefined ? {} : { headlineMetrics: followedMetrics(headline, definition, published) }),
+  };
 }
 
 /** The tables that readings answer, by section id. */
@@ -279,7 +314,7 @@ function createCallRunner(
   });
   const reportFetched = (
     call: Call,
-    result: { readonly saved: boolean; readonly tokens: number | null; readonly correlationId?: string | null },
+    result: Pick<Extract<FetchEvent, { type: 'fetched' }>, 'saved' | 'tokens' | 'correlationId' | 'preparedAt'>,
     ms: number | null,
   ): void => {
     const { done, finish } = progress.recordAnswer(result.tokens, ms);
@@ -297,10 +332,12 @@ function createCallRunner(
     const options = { ...callbacks(call), signal, stop };
     if (call.kind === 'report') {
       const fetched = await fetchReport({ ...input, responses, rateLimit: contextOf(budget) }, call, options);
+      if (fetched.kind === 'fail') return fail(refusedError(fetched.error, call, sectionsOf(call)));
       if (fetched.kind !== 'done') return fetched;
-      const { body, at, correlationId, askedBy, tokens, ms } = fetched.value;
+      const { body, at, correlationId, askedBy, tokens, ms, preparedAt } = fetched.value;
       const response = withoutBaseRows(call, body);
-      reportFetched(call, { saved: tokens === null, tokens, correlationId }, ms);
+      const early = preparedAt === undefined ? {} : { preparedAt };
+      reportFetched(call, { saved: tokens === null, tokens, correlationId, ...early }, ms);
       const labels = otherLabels(response, published);
       const record: CallRecord = {
         id: call.id,
@@ -339,4 +376,20 @@ function createCallRunner(
     };
     return done({ kind: 'list', list: fetched.value, record });
   };
+}
+
+/** Names the sections and metrics of a request that the service refused: its path alone does not say what to correct. */
+function refusedError(error: DocketError, { request }: ReportCall, sections: readonly string[]): DocketError {
+  if (error.code !== 'api.refused') return error;
+  const { message, where, got, next, correlationId, cause } = error;
+  const named = request.metrics.filter((metric) => message.includes(metric));
+  const metrics = (named.length === 0 ? request.metrics : named).join(', ');
+  const of = `section ${sections.join(', ')} (${metrics})`;
+  return new DocketError('api.refused', message.replace(/^The service refuses the request\b/, `$& of ${of}`), {
+    where: where === undefined ? of : `${of}, ${where}`,
+    ...(got === undefined ? {} : { got }),
+    ...(next === undefined ? {} : { next }),
+    ...(correlationId === undefined ? {} : { correlationId }),
+    cause,
+  });
 }

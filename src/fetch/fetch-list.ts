@@ -7,6 +7,7 @@ import type { ListCall } from '../plan/plan.ts';
 import type { ResponseStore } from './cache/response-store.ts';
 import type { ComplianceClient, ListPage } from './client/compliance-client.ts';
 import type { Column, RowFile } from './dataset.ts';
+import { type ListNames, listColumnCollector } from './internal/tables/columns/list-columns.ts';
 import {
   type RateLimitContext,
   type RateLimitedCall,
@@ -14,7 +15,6 @@ import {
   rateLimitedCall,
 } from './rate-limit/rate-limited-call.ts';
 import { type RowWriter, writeRows } from './rows.ts';
-import { type ListNames, listColumnCollector } from './tables/columns/list-columns.ts';
 
 /** All records of a list. */
 export interface FetchedList {

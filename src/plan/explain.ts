@@ -4,8 +4,10 @@ import type { ReportRequest } from '../contract/report.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import { allCallsOf, type Call, callsOf, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
+import type { Unprepared } from './prepare.ts';
 import { maxRowsOf } from './requests/partition.ts';
 import { wantedComparisons } from './requests/section-requests.ts';
+import type { SplitPlan } from './split/split-plan.ts';
 
 /** Additional facts from the caller, all optional. */
 export interface ExplainContext {
@@ -19,6 +21,10 @@ export interface ExplainContext {
   readonly slots?: readonly SlotView[];
   /** The organization's zone, for schedules without one. */
   readonly timezone?: string;
+  /** What will be prepared of the next slot with `prepare`. */
+  readonly prepare?: ExplainDocument['prepare'] | undefined;
+  /** The calls for all values of a report with `split`, whose plan is that of one value; and the number of values. */
+  readonly split?: { readonly plan: SplitPlan; readonly values: number };
   /** Ids of the sections that readings answer, whose own calls the plan no longer has. */
   readonly answered?: ReadonlySet<string>;
 }
@@ -61,6 +67,8 @@ export interface ExplainDocument {
     /** Its ratios and durations whose number of cases is known, but not asked: its calls do not take the count. */
     readonly without_cases: readonly string[];
   }[];
+  /** Of a report with `split`: calls of one run for each value, without sharing. Null in others. */
+  readonly split: { readonly by: string; readonly values: number; readonly one_by_one: number } | null;
   /** Metrics calls of this plan; each costs one token of the key. */
   readonly tokens: number;
   readonly rows_at_most: number | null;
@@ -70,16 +78,32 @@ export interface ExplainDocument {
   /** One line each, with its zone; empty: on demand only. */
   readonly schedules: readonly string[];
   readonly slots: readonly SlotView[];
+  /** Of the next slot with `prepare`, instants in ISO; null without one. */
+  readonly prepare: {
+    readonly slot: string;
+    readonly begins: string;
+    /** Calls that are made before it. */
+    readonly calls: number;
+    /** Calls of its whole plan, lists included. */
+    readonly of: number;
+    /** When the first of them is made; null without any. */
+    readonly from: string | null;
+    /** The calls that its run makes. */
+    readonly others: readonly { readonly call: string; readonly why: Unprepared }[];
+  } | null;
 }
 
 /** Describes what a run would request, cost and send. Makes no calls. */
 export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
-  const { answered = new Set<string>() } = extra;
+  const { answered = new Set<string>(), split } = extra;
+  const made = split?.plan.calls ?? plan.calls;
   const asking = plan.sections.filter(({ section }) => !answered.has(section.id));
-  const calls = plan.calls.map((call) => ({
+  const calls = made.map((call) => ({
     id: call.id,
     kind: call.kind,
-    sections: asking.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
+    sections:
+      split?.plan.sections.get(call.id) ??
+      asking.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
     partners: asking.flatMap(({ section, partners }) =>
       partners
         .filter((partner) => callsOf(partner).includes(call.id))
@@ -120,7 +144,11 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
             without_cases: answered.has(section.id) ? [] : withoutCases(planned, requests),
           };
     }),
-    tokens: plan.calls.filter((call) => call.kind === 'report').length,
+    split:
+      split === undefined
+        ? null
+        : { by: split.plan.by, values: split.values, one_by_one: split.values * reportCalls(plan.calls) },
+    tokens: reportCalls(made),
     rows_at_most: calls.reduce<number | null>(
       (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
       0,
@@ -132,8 +160,11 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
       (schedule) => `${formatSchedule(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
     ),
     slots: extra.slots ?? [],
+    prepare: extra.prepare ?? null,
   };
 }
+
+const reportCalls = (calls: readonly Call[]): number => calls.filter(({ kind }) => kind === 'report').length;
 
 /** The metrics of a section whose base none of its own calls gives. */
 function withoutCases(
@@ -218,6 +249,22 @@ function formatReaders({ sections, partners }: ExplainDocument['calls'][number])
   return [...(sections.length === 0 ? [] : [sections.join(', ')]), ...others].join('; ');
 }
 
+const UNPREPARED: Record<Unprepared, string> = {
+  list: 'lists',
+  current: 'current counts',
+  incomplete: 'days that are not complete before it',
+};
+
+/** `12 of 14 calls of the slot 2026-…, from 2026-… on; at the slot: lists (1), current counts (1)`. */
+export function formatPreparation({ slot, calls, of, from, others }: NonNullable<ExplainDocument['prepare']>): string {
+  const reasons = [...new Set(others.map(({ why }) => why))].map(
+    (why) => `${UNPREPARED[why]} (${others.filter((other) => other.why === why).length})`,
+  );
+  const since = from === null ? '' : `, from ${from} on`;
+  const left = reasons.length === 0 ? '' : `; at the slot: ${reasons.join(', ')}`;
+  return `${calls} of ${of} ${of === 1 ? 'call' : 'calls'} of the slot ${slot}${since}${left}`;
+}
+
 /** Formats the document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {
   const { period, budget } = document;
@@ -254,6 +301,12 @@ export function formatExplain(document: ExplainDocument): string {
       `Further  ${further.map((kind) => `${document.further_calls[kind]} for ${PARTNER_TEXTS[kind]}`).join(', ')}`,
     );
   }
+  if (document.split !== null) {
+    const { by, values, one_by_one: oneByOne } = document.split;
+    lines.push(
+      `Split    by ${by}, ${values} ${values === 1 ? 'value' : 'values'}; one run for each would take ${oneByOne} calls`,
+    );
+  }
   lines.push(`Tokens   ${document.tokens} of the key's budget`);
   if (budget !== null) {
     lines.push(
@@ -268,5 +321,6 @@ export function formatExplain(document: ExplainDocument): string {
       `${at}  ${local} (${timezone})${begins === at ? '' : `, begins ${begins.slice(11)}`}`,
   );
   if (slots.length > 0) lines.push(`Next     ${slots.join('\n         ')}`);
+  if (document.prepare !== null) lines.push(`Prepare  ${formatPreparation(document.prepare)}`);
   return lines.join('\n');
 }

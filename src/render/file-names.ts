@@ -12,6 +12,8 @@ export interface NameVariables {
   readonly org: string;
   readonly report: string;
   readonly title: string;
+  /** Only in the pack of a value. */
+  readonly split?: { readonly value: string; readonly label: string; readonly slug: string };
   /** Only for a file that contains a single section. */
   readonly section?: { readonly id: string; readonly title: string };
   /** Ends the name whatever the template says, e.g. ` (corrected, replaces the edition of 3 Nov 2026)`. */

@@ -28,7 +28,7 @@ async function planFiles(
   formats: readonly Format[],
   { folder: _, secrets = {}, bundled = [], ...options }: RenderOptions,
 ): Promise<PlannedFile[]> {
-  const { period, org, report, title } = dataset;
+  const { period, org, report, title, desk } = dataset;
   const ending = nameEnding(dataset, options.locale);
   const files: PlannedFile[] = [];
   const bundles: PlannedFile[] = [];
@@ -36,7 +36,14 @@ async function planFiles(
     const { format, spec } = formatOf(output, formats);
     const context = {
       ...options,
-      variables: { period, org, report, title, ...(ending === '' ? {} : { ending }) },
+      variables: {
+        period,
+        org,
+        report,
+        title,
+        ...(desk === undefined ? {} : { split: desk }),
+        ...(ending === '' ? {} : { ending }),
+      },
       outputs: outputs.map((each) => each.format),
       secrets: secrets[output.format] ?? {},
     };

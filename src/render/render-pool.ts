@@ -7,7 +7,7 @@ import { isErrno } from '../base/errno.ts';
 import { DocketError } from '../base/error.ts';
 import { MINUTE_MS, SECOND_MS } from '../base/time.ts';
 import type { Dataset, Table } from '../fetch/dataset.ts';
-import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-worker.ts';
+import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-task.ts';
 import type { Rendered, Renderer } from './renderer.ts';
 
 /** Rows sent per turn of the event loop: some thousand cells, a few milliseconds. */
@@ -20,9 +20,6 @@ const IDLE_TIMEOUT_MS = MINUTE_MS;
 /** The time that a stopped task has to clean up before its thread is terminated. */
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
-/** The module that a thread runs. */
-const WORKER_URL = new URL('./render-worker.js', import.meta.url).href;
-
 export interface RenderPool {
   readonly render: Renderer;
   /** Starts a thread ahead of a first report that will surely be rendered; it loads while others fetch. */
@@ -33,24 +30,20 @@ export interface RenderPool {
 export interface RenderPoolOptions {
   readonly threads?: number;
   readonly memoryMb?: number;
-  /** URL of another worker module, whose default export is the result of `createRenderTask`: for further formats. */
-  readonly workerUrl?: string;
+  /** The thread's module. Its default export is the result of `createRenderTask`. */
+  readonly entry: URL;
 }
 
 /**
  * Renders in worker threads, so that the calling thread stays responsive. Threads start on demand. They have no
  * environment variables: secrets reach them only with a request.
  */
-export function renderPool({
-  threads,
-  memoryMb = MAX_MEMORY_MB,
-  workerUrl = WORKER_URL,
-}: RenderPoolOptions = {}): RenderPool {
+export function renderPool({ threads, memoryMb = MAX_MEMORY_MB, entry }: RenderPoolOptions): RenderPool {
   let opened: Piscina<RenderTask, RenderTaskResult> | undefined;
   let closed = false;
   const open = (minThreads = 0) => {
     opened ??= new Piscina<RenderTask, RenderTaskResult>({
-      filename: workerUrl,
+      filename: entry.href,
       minThreads,
       maxThreads: threads ?? Math.max(1, Math.min(2, availableParallelism() - 1)),
       idleTimeout: IDLE_TIMEOUT_MS,

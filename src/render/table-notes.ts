@@ -41,10 +41,11 @@ export const isOfReadings = ({ readings }: Pick<Table, 'readings'>): boolean => 
 export const totalHeading = (table: Pick<Table, 'readings' | 'granularity'>, { table: words }: Words): string =>
   table.granularity !== null && isOfReadings(table) ? words.lastDay : words.total;
 
-/** The table's filters in one sentence; empty without filters. */
-export function filterFacts(table: Pick<Table, 'filters'>, locale: string): readonly string[] {
+/** What a table is of, where it is not everything; in the pack of a value also where it is. */
+export function filterFacts(table: Pick<Table, 'filters' | 'unsplit'>, locale: string): readonly string[] {
+  const words = messagesFor(locale).table;
   const filters = describeFilters(table, locale);
-  return filters.length === 0 ? [] : [messagesFor(locale).table.onlyWhere(filters)];
+  return [...(table.unsplit ? [words.ofEverything] : []), ...(filters.length === 0 ? [] : [words.onlyWhere(filters)])];
 }
 
 /** Which figures are sums of several calls; empty where the service computed each. */

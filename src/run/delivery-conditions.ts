@@ -131,8 +131,12 @@ function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgeme
 function evaluateUnusual(dataset: ConditionData): ConditionResult {
   const found = unusualFigure(dataset);
   if (found !== undefined) {
-    const { metric, value, low, high } = found;
-    return conditionResult(true, `${metric} is ${value}, and usually between ${low} and ${high}.`);
+    const { metric, value } = found;
+    if (!('usual' in found)) return conditionResult(true, `A figure cannot be right: ${metric} is ${value}.`);
+    return conditionResult(
+      true,
+      `${metric} is ${value}, and usually between ${found.usual.low} and ${found.usual.high}.`,
+    );
   }
   return wrongFigure(dataset.judgements ?? []) ?? conditionResult(false, 'No figure is outside of its usual range.');
 }
@@ -186,7 +190,7 @@ export interface ConditionResults {
  */
 export async function evaluateConditions(
   dataset: ConditionData & Pick<Dataset, 'correction'>,
-  { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
+  { org, report, deliveries, desk }: Pick<Definition, 'org' | 'report' | 'deliveries' | 'desk'>,
   sent: LastSentFigures | undefined,
   yieldToEventLoop?: YieldToEventLoop,
   targets = TARGETS,
@@ -201,7 +205,7 @@ export async function evaluateConditions(
     if (send_if === undefined || condition === undefined || !('kind' in condition)) return [];
     const { kind, mailboxes } = describeDelivery(delivery, targets);
     const recipients = mailboxes === undefined ? [null] : mailboxes.map(({ address }) => recipientKey(address));
-    return [{ target: targetName(index, kind), recipients: [...new Set(recipients)], send_if, condition }];
+    return [{ target: targetName(index, kind, desk), recipients: [...new Set(recipients)], send_if, condition }];
   });
   if (conditional.length === 0) return { conditions: [] };
   const figures = known ?? (await hashFigures(dataset, yieldToEventLoop));

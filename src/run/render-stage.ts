@@ -2,18 +2,19 @@ import { setImmediate } from 'node:timers/promises';
 import { runPageUrl } from '../base/config/public-url.ts';
 import { DocketError } from '../base/error.ts';
 import { templateDisplay } from '../definitions/display.ts';
+import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
+import { outputFiles } from '../definitions/schema/outputs.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manifest.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
-import { messagesFor } from '../i18n/messages.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../i18n/messages.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
+import { usualFigures } from '../render/figures/headline-figures.ts';
 import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
-import { FORMATS } from '../render/formats/registry.ts';
-import { templateOf } from '../render/formats/xlsx/xlsx-output.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { replacedFiles, storeEditionFigures } from './corrections/corrected-edition.ts';
@@ -66,7 +67,7 @@ export function renderRun(
   { definition, settings, signal, observe }: RunContext,
   ports: RunPorts,
 ): Promise<Rendered> {
-  const { clock, trace, publicUrl, render: renderer, targets = TARGETS } = ports;
+  const { clock, trace, publicUrl, render: renderer, targets = TARGETS, formats } = ports;
   const { outputs } = definition;
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
   const { templates, logo, orgFolder } = paths ?? currentPaths(definition, settings, ports);
@@ -78,7 +79,7 @@ export function renderRun(
       classification: definition.classification ?? settings.classification,
       templates,
       orgFolder,
-      definition: outputs.some((output) => templateOf(output) !== undefined)
+      definition: outputs.some((output) => outputFiles(output, formats).length > 0)
         ? boundFields({ definition, settings })
         : undefined,
       secrets,
@@ -124,7 +125,7 @@ export async function publishRun(
   decide: () => Promise<ConditionResults & Pick<Manifest, 'review'>>,
 ): Promise<PublishedRun> {
   const { definition, settings, observe } = context;
-  const { archive, clock, editions, trace } = ports;
+  const { archive, clock, editions, formats, trace } = ports;
   const { artifacts, mail } = rendered;
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
     const decisions = await decide();
@@ -136,7 +137,7 @@ export async function publishRun(
         settings,
         files: () => {
           const { orgFolder } = input.paths ?? currentPaths(definition, settings, ports);
-          return readOutputFiles(orgFolder, definition.outputs);
+          return readOutputFiles(orgFolder, definition.outputs, formats);
         },
       },
       editions,
@@ -163,11 +164,12 @@ export const createManifest = (
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
   return {
     ...manifestOf(dataset, order, artifacts, madeAt, deliveries),
+    ...rangesOf(dataset, definition.locale ?? settings.locale ?? DEFAULT_LOCALE, settings),
     ...correctsOf(dataset, definition.locale ?? settings.locale),
   };
 };
 
-/** Only what templates bind to: the rest of a definition is nothing that a thread which renders needs. */
+/** Only what files of outputs may get: the rest of a definition is nothing that a thread which renders needs. */
 function boundFields({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): TemplateDefinition {
   const { sections, compare, to_date, approval, corrections, on_incomplete, files } = definition;
   const named = files === undefined ? {} : { files };
@@ -243,6 +245,11 @@ const manifestOf = (
   made_at: new Date(madeAt).toISOString(),
 });
 
+function rangesOf(dataset: Dataset, locale: string, calendar: FiscalCalendar): Pick<Manifest, 'ranges'> {
+  const ranges = usualFigures(dataset, locale, calendar);
+  return ranges.length === 0 ? {} : { ranges };
+}
+
 /** The edition that this one replaces. */
 const correctsOf = ({ correction }: Dataset, locale: string | undefined): Pick<Manifest, 'corrects'> =>
   correction === undefined
@@ -291,7 +298,7 @@ function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_rea
  */
 export async function revealOutputSecrets(
   { outputs }: RunContext['definition'],
-  { formats = FORMATS, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
+  { formats, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
 ): Promise<NonNullable<RenderOptions['secrets']>> {
   const revealed: Record<string, Record<string, string>> = {};
   for (const output of outputs) {

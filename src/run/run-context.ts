@@ -39,7 +39,8 @@ export interface RunPorts
   readonly reviews?: Reviews | undefined;
   /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
   readonly editions?: EditionStore | undefined;
-  readonly ledger: Ledger;
+  /** Undefined: the run delivers nothing. */
+  readonly ledger?: Ledger | undefined;
   /** Of several runs of a report and period one delivers; undefined: all do. */
   readonly claims?: PeriodClaims | undefined;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
@@ -60,8 +61,8 @@ export interface RunPorts
   readonly workingDirectory: string;
   /** The built-in ones by default. */
   readonly targets?: readonly Target[];
-  /** The built-in ones by default. `render` must know them too. */
-  readonly formats?: readonly Format[];
+  /** Those of `render`. */
+  readonly formats: readonly Format[];
 }
 
 export interface RunContext {
@@ -73,10 +74,10 @@ export interface RunContext {
   readonly lastAttempt: boolean;
   /** No attempt has begun before: no response of the run is stored. */
   readonly fresh?: boolean | undefined;
+  /** Of a report with `split`: only the pack of this value is made. Only for runs that deliver nothing. */
+  readonly onlyValue?: string;
   /** A held run was released for delivery. */
   readonly released?: boolean;
-  /** The run has no record: it cannot be retried, and there are no decisions on its deliveries. */
-  readonly unrecorded?: boolean;
   /** Renews the run's lock. Resolves to the ms for which it is held, 0 if it is lost. Absent without a lock. */
   readonly confirmLock?: () => Promise<number>;
 }

@@ -3,7 +3,7 @@ import { DAY_MS } from '../base/time.ts';
 import { runPeriodsOf } from '../definitions/periods/period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
-import type { CurrentCountsWindow } from '../fetch/tables/current-counts.ts';
+import type { CurrentCountsWindow } from '../fetch/current-counts.ts';
 import type { RunOrder } from './run-record.ts';
 
 /** A run's id: 32 hex digits, deterministic for a slot. */
@@ -28,6 +28,8 @@ export interface RunOrderRequest {
   readonly by?: string;
   /** Absent for users of the shell. */
   readonly bySubject?: string;
+  /** Ms; see `RunOrder`. */
+  readonly lateAfterMs?: number | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -50,6 +52,7 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
     ...(request.again === true && { again: true as const }),
     createdAt: request.now,
     deadlineMs: definition.deadline * 1000,
+    ...(request.lateAfterMs === undefined ? {} : { lateAfterMs: request.lateAfterMs }),
   });
 }
 

@@ -6,7 +6,7 @@ import type { ReviewPhase } from './review/review-state.ts';
 
 export { STATUSES, type Status };
 
-/** The number of present figures by status. */
+/** The number of present figures by status. Those of few cases are counted apart. */
 export type StatusCounts = Readonly<Partial<Record<Status, number>>>;
 
 export const RUN_STATES = [
@@ -87,6 +87,8 @@ export interface RunOrder {
   readonly createdAt: number;
   /** Ms from its first start after which the run fails, waiting included. Absent in older records: a day. */
   readonly deadlineMs?: number;
+  /** Ms after the slot within which readers expect the report. Absent without `late_after`, and in older records. */
+  readonly lateAfterMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is an error. */
   readonly asked?: string;
   /** Whether it delivers a period again that another run has delivered. Absent where not, and in older records. */
@@ -114,6 +116,8 @@ export interface RunRecord extends RunOrder {
   readonly attempts: number;
   readonly losses: WorkerCrashes;
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
+  /** Calls that were made before the slot: their number, and when the first was answered, epoch ms. Absent without any. */
+  readonly prepared?: { readonly calls: number; readonly from: number };
   /** Ms spent in each stage over all attempts, without snoozes. Stages not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
   /** Epoch ms of the last end of each stage. Absent in older records. */
@@ -123,6 +127,7 @@ export interface RunRecord extends RunOrder {
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
   /** Absent before it ended, without targets, and in older records. */
   readonly statuses?: StatusCounts;
+  readonly fewStatuses?: StatusCounts;
   readonly deliveries: readonly {
     readonly target: string;
     readonly recipient: string;

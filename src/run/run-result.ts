@@ -1,6 +1,7 @@
 import { DocketError, type ErrorJson } from '../base/error.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import type { Manifest, ReadingRecord } from '../deliver/archive/manifest.ts';
+import { isReportFile } from '../deliver/archive/run-folder/pack-files.ts';
 import type { Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Judgement, TargetRecord } from '../fetch/dataset.ts';
 import type { Note } from '../fetch/notes.ts';
@@ -16,7 +17,7 @@ export const toRunResult = (
 ): RunResult => ({
   state,
   folder: published.folder,
-  files: published.artifacts,
+  files: published.artifacts.filter(isReportFile),
   ...contentOf(published.manifest),
   receipts,
 });
@@ -45,10 +46,14 @@ const contentOf = (manifest: Manifest) => ({
   judgements: manifest.judgements,
   ...statusCounts(manifest.judgements),
   headlines: manifest.headlines,
+  ranges: manifest.ranges,
 });
 
-const statusCounts = (judgements: readonly Judgement[] = []): Pick<RunResult, 'statuses'> =>
-  judgements.length === 0 ? {} : { statuses: countStatuses(judgements) };
+function statusCounts(judgements: readonly Judgement[] = []): Pick<RunResult, 'statuses' | 'fewStatuses'> {
+  if (judgements.length === 0) return {};
+  const few = countStatuses(judgements, true);
+  return { statuses: countStatuses(judgements), ...(Object.keys(few).length === 0 ? {} : { fewStatuses: few }) };
+}
 
 /** The error for incomplete figures, which stop the run or its delivery; undefined if they are complete. */
 export function incompleteError(
@@ -95,12 +100,11 @@ export function wrongFiguresError({
 
 /**
  * One error for all failed deliveries; undefined without any.
- * @param run id of a run that can be retried; undefined without a record
  * @param willRetry whether the run is attempted again by itself: until it has ended, a person cannot retry it
  */
 export function undeliveredError(
   receipts: readonly Receipt[],
-  run: string | undefined,
+  run: string,
   willRetry = false,
 ): DocketError | undefined {
   const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
@@ -127,17 +131,10 @@ export function undeliveredError(
 
 const RETRIED = 'Docket retries these deliveries by itself. If the error lasts, fix what the target reports.';
 
-function nextStep(unknown: boolean, run: string | undefined): string {
-  if (unknown) {
-    const check = 'Check with the recipients of `unknown` deliveries; Docket does not resend them automatically';
-    return run === undefined
-      ? `${check}.`
-      : `${check}. Then run \`docket deliveries resolve --run ${run} --sent --reason …\` or \`--resend\`.`;
-  }
-  return run === undefined
-    ? 'Fix the error that the target reports. A new run sends to all recipients again.'
+const nextStep = (unknown: boolean, run: string): string =>
+  unknown
+    ? `Check with the recipients of \`unknown\` deliveries; Docket does not resend them automatically. Then run \`docket deliveries resolve --run ${run} --sent --reason …\` or \`--resend\`.`
     : `Fix the error that the target reports, then run \`docket runs retry ${run} --reason …\`: it sends failed deliveries only.`;
-}
 
 export interface RunResult {
   /**
@@ -160,7 +157,9 @@ export interface RunResult {
   readonly targets?: readonly TargetRecord[] | undefined;
   readonly judgements?: readonly Judgement[] | undefined;
   readonly headlines?: readonly string[] | undefined;
+  readonly ranges?: Manifest['ranges'];
   /** As in the run's record. */
   readonly statuses?: StatusCounts;
+  readonly fewStatuses?: StatusCounts;
   readonly receipts: readonly Receipt[];
 }

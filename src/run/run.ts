@@ -1,28 +1,20 @@
 import { toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
-import type { Catalog } from '../contract/catalog.ts';
 import { assertBegun } from '../definitions/periods/assert-period.ts';
-import { DEFAULT_SMALL } from '../definitions/schema/org-settings.ts';
-import { reportTargets } from '../definitions/schema/targets.ts';
 import { inStagedFolder, type PublishedRun } from '../deliver/archive/archive.ts';
-import { deliver } from '../deliver/deliver.ts';
-import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
+import type { DeliverInput } from '../deliver/deliver.ts';
+import { deliverPacks } from '../deliver/deliver-packs.ts';
+import { withoutCurrentCounts } from '../fetch/current-counts.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch-dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
-import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
-import { DEFAULT_LOCALE } from '../i18n/messages.ts';
-import { compilePlan, type PlanInput } from '../plan/compile.ts';
-import type { Plan } from '../plan/plan.ts';
-import { followedMetrics, followedTargets } from '../plan/replacements.ts';
-import { headlineFigures } from '../render/figures/headline-figures.ts';
-import { buildHeadlines } from '../render/figures/headlines.ts';
-import { judgeDataset } from '../render/figures/judge.ts';
 import type { RenderOptions } from '../render/render-files.ts';
-import { claimFor, releaseClaim } from './claim-period.ts';
 import { withCorrection } from './corrections/corrected-edition.ts';
+import { judgedDataset, localeOf } from './judged-dataset.ts';
+import { makePlan } from './make-plan.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
+import { isRequestedAgain } from './request-fingerprint.ts';
 import { isReviewed } from './review/review-inputs.ts';
 import { type Reviewed, reviewRun } from './review/review-run.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -30,6 +22,7 @@ import { timedStage } from './run-events.ts';
 import { currentCountsWindow } from './run-order.ts';
 import type { RunOrder } from './run-record.ts';
 import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
+import { buildPacks } from './split/build-packs.ts';
 
 /**
  * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.
@@ -59,7 +52,8 @@ async function runStages(order: RunOrder, context: RunContext, ports: RunPorts):
     if (result.value.kind === 'waiting') return done(result.value.result);
     return deliverPublished(order, result.value.published, context, ports);
   }
-  const result = existing === undefined ? await buildFiles(order, context, ports) : done(existing);
+  const build = context.definition.split === undefined ? buildFiles : buildPacks;
+  const result = existing === undefined ? await build(order, context, ports) : done(existing);
   return result.kind === 'done' ? deliverPublished(order, result.value, context, ports) : result;
 }
 
@@ -93,17 +87,20 @@ async function finalize(
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
   const { settings, signal, observe, lastAttempt, confirmLock } = context;
+  const { ledger } = ports;
+  if (ledger === undefined) throw new Error('A run that delivers has no ledger.');
+  const stores = { ...ports, ledger };
   const claim = claimFor(order, ports);
   const { receipts, retryable, outage } = await timedStage(
     'deliver',
     { observe, clock: ports.clock, trace: ports.trace },
     () =>
-      deliverAndRecordFigures(published.manifest, ports, () =>
-        deliver({ ...ports, order, definition, settings, published, signal, lastAttempt, observe, confirmLock, claim }),
+      deliverPacks(
+        { ...stores, order, definition, settings, published, signal, lastAttempt, observe, confirmLock, claim },
+        (manifest, work) => deliverAndRecordFigures(manifest, stores, work),
       ),
-  ).finally(() => (context.unrecorded ? releaseClaim(order, ports).catch(() => {}) : undefined));
-  const run = context.unrecorded ? undefined : order.id;
-  const undelivered = undeliveredError(receipts, run, retryable && !lastAttempt);
+  );
+  const undelivered = undeliveredError(receipts, order.id, retryable && !lastAttempt);
   if (undelivered === undefined) return done(toRunResult('done', published, receipts));
   // An aborted delivery says nothing about the targets.
   signal.throwIfAborted();
@@ -112,70 +109,6 @@ async function finalize(
   if (retryable && !lastAttempt) return fail(undelivered);
   const someMayHaveArrived = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return someMayHaveArrived ? done(toRunResult('partly_delivered', published, receipts)) : fail(undelivered);
-}
-
-/**
- * The plan of a run. One that another version has begun goes on with its calls: those with the counts of cases are others,
- * and would be asked beside the stored ones.
- */
-async function planOf(
-  input: PlanInput,
-  { id }: Pick<RunOrder, 'id'>,
-  fresh: boolean | undefined,
-  { responses }: Pick<RunPorts, 'responses'>,
-): Promise<Plan> {
-  const plan = compilePlan(input);
-  if (fresh === true || !plan.calls.some((call) => call.kind === 'report' && call.bases !== undefined)) return plan;
-  const ids = new Set(plan.calls.map((call) => call.id));
-  const plain = compilePlan({ ...input, bases: false });
-  for (const call of plain.calls) {
-    if (!ids.has(call.id) && (await responses.get(id, call.id)) !== undefined) return plain;
-  }
-  return plan;
-}
-
-/** The plan and its catalog. If a cached catalog does not allow the definition, a recent one is fetched. */
-async function makePlan(
-  order: RunOrder,
-  { definition, settings, signal, observe, fresh }: RunContext,
-  ports: RunPorts,
-): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> {
-  const planWith = async (maxAgeMs?: number): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> => {
-    const { id: run, priority, org: tenant } = order;
-    const request = { ...ports, run, priority, org: settings.org, tenant, maxAgeMs };
-    const catalog = await ports.catalogs.get(request, signal, observe);
-    if (catalog.kind !== 'done') return catalog;
-    const { period, sectionPeriods } = order;
-    const input = { definition, settings, period, sectionPeriods, catalog: catalog.value };
-    const plan = await planOf(input, order, fresh, ports);
-    return done({ catalog: catalog.value, plan });
-  };
-  return planWith().catch((thrown: unknown) => {
-    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
-    return planWith(RECENT_CATALOG_MAX_AGE_MS);
-  });
-}
-
-/** As for the files: the digest freezes both. */
-const localeOf = ({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): string =>
-  definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
-
-/** The dataset with the statuses of its figures and the sentences about them. */
-function judgedDataset(
-  dataset: Dataset,
-  { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,
-  catalog: Catalog,
-): Dataset {
-  const { headline, targets: own = [] } = definition;
-  const targets = reportTargets(
-    followedTargets(settings.targets ?? [], definition, catalog),
-    followedTargets(own, definition, catalog),
-  );
-  const ruled = { ...dataset, small: settings.small ?? DEFAULT_SMALL };
-  const judged = judgeDataset(ruled, targets, { sections: definition.sections, calendar: settings });
-  const locale = localeOf({ definition, settings });
-  const metrics = headline && followedMetrics(headline, definition, catalog);
-  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };
 }
 
 /** plan → fetch → judge, in a private folder that the caller deletes. */
@@ -206,7 +139,8 @@ async function fetchFigures(
   const find = ports.readings;
   const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
   const data = { plan, organization, catalog, counts, readings, calendar: settings };
-  const input = { ...ports, run, priority, ...data, folder, signal, observe, fresh: context.fresh };
+  const prepared = order.trigger === 'schedule' && definition.schedule.some(({ prepare }) => prepare !== undefined);
+  const input = { ...ports, run, priority, ...data, folder, signal, observe, fresh: context.fresh, prepared };
   const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
   if (dataset.kind !== 'done') return dataset;
 
@@ -235,3 +169,24 @@ const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): P
     const fetched = await fetchFigures(order, { ...context, definition, fresh: false }, ports, folder);
     return fetched.kind === 'done' ? done(fetched.value.dataset) : fetched;
   });
+
+/**
+ * The claim of the run's period, which it needs before its first delivery. A slot, a corrected edition, a run that was
+ * requested or approved with `again`, and one that has delivered something already take it over from another run.
+ */
+export const claimFor = (
+  order: RunOrder,
+  { claims, reviews }: Pick<RunPorts, 'claims' | 'reviews'>,
+): DeliverInput['claim'] =>
+  claims &&
+  ((hasBegun) => {
+    const isExempt = order.trigger === 'schedule' || order.corrects !== undefined || isRequestedAgain(order);
+    return claims.acquire(order, async () => isExempt || (await hasBegun()) || (await isApprovedAgain(order, reviews)));
+  });
+
+/** Whether somebody approved what is sent with `again`. */
+async function isApprovedAgain(order: RunOrder, reviews: RunPorts['reviews']): Promise<boolean> {
+  const events = (await reviews?.events(order)) ?? [];
+  const seal = events.findLast((event) => event.type === 'seal');
+  return events.some((event) => event.type === 'approve' && event.again && event.content === seal?.content);
+}

@@ -22,6 +22,8 @@ export const SAMPLE_FILE_NAMES = [
   `${'b'.repeat(MAX_NAME_LENGTH)}.xlsx`,
 ] as const;
 
+/** The longest names that a value can have. */
+export const SAMPLE_SPLIT = { value: 'Retail', label: 'Retail', slug: `${'a'.repeat(40)}-0123456789` };
 const SAMPLE_HEADLINE = 'Reviews overdue: 62, target 0, breached (8 more than the week before)';
 
 /** The variables of a run's paths, for a period with the longest possible label. */
@@ -49,7 +51,10 @@ export function deliveryDiagnostics(
 ): Diagnostic[] {
   const timezone = file.timezone ?? settings?.timezone ?? 'Europe/Zurich';
   const context: DiagnosticContext = {
-    variables: (name) => sampleVariables(org, report, file.title, timezone, name),
+    variables: (name) => ({
+      ...sampleVariables(org, report, file.title, timezone, name),
+      ...(file.split === undefined ? {} : { split: SAMPLE_SPLIT }),
+    }),
     severalFiles: (files) => makesSeveralFiles(file, formats, files),
     allowPrivate: settings?.allow_private === true,
   };

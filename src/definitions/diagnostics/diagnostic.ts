@@ -8,15 +8,9 @@ export type DiagnosticCode =
   | 'yaml.tab'
   /** A no-break space, or a character without a shape, where YAML needs a plain space or none. */
   | 'yaml.invisible_character'
-  | 'yaml.indentation'
   | 'yaml.unquoted_template'
-  | 'yaml.unquoted_colon'
-  | 'yaml.unquoted_text'
   | 'yaml.missing_space'
-  | 'yaml.missing_colon'
-  | 'yaml.missing_comma'
   | 'yaml.unclosed_quote'
-  | 'yaml.brackets'
   | 'yaml.merge_conflict'
   | 'yaml.duplicate_field'
   | 'yaml.alias'
@@ -29,9 +23,17 @@ export type DiagnosticCode =
   | 'scope.not_allowed'
   | 'template.invalid'
   | 'report.invalid'
+  /** A value, an address list or a delivery of a report with `split`. */
+  | 'split.invalid'
+  /** What this version does not do in a report with `split`. */
+  | 'split.not_supported'
   | 'budget.conflict'
   /** Figures of a protected workbook are sent in the clear. */
   | 'delivery.unprotected'
+  /** None of the calls of a slot can be made before it. */
+  | 'prepare.nothing'
+  /** Calls may be made before the service has complete figures. */
+  | 'prepare.early'
   /** Fewer people can approve than an approval needs. */
   | 'approval.unreachable'
   /** The organization's catalog does not have it. */

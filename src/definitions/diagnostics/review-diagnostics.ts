@@ -1,3 +1,4 @@
+import { foldText } from '../../base/text/fold.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { accountKey } from '../allow-lists/recipients.ts';
 import { approvers, keyOfEntry } from '../people.ts';
@@ -156,7 +157,7 @@ export function peopleDiagnostics(source: SourceFile, { people = {} }: Pick<OrgF
   const owners = new Map<string, string>();
   const found: Diagnostic[] = [];
   const claim = (kind: string, text: string, key: string, path: readonly (string | number)[]): void => {
-    const canonical = `${kind} ${kind === 'account' ? accountKey(text) : text.toLowerCase()}`;
+    const canonical = `${kind} ${kind === 'account' ? accountKey(text) : foldText(text)}`;
     const owner = owners.get(canonical);
     if (owner === undefined) owners.set(canonical, key);
     else if (owner !== key) {

@@ -1,17 +1,18 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { toDocketError } from '../../base/error.ts';
+import { errorMessage } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { formatDiagnostic } from '../diagnostics/diagnostic.ts';
 import { type DirectoryFingerprint, fingerprintDirectory } from './directory-fingerprint.ts';
-import type { PackReports } from './kept-reports.ts';
-import { type Definitions, loadDefinitions, summariesOf } from './load-definitions.ts';
+import { type Definitions, loadDefinitions } from './load-definitions.ts';
 import type { AdmissionCheck, DefinitionParser } from './parse-definitions.ts';
 
 /** The active definitions of this process, reloaded when their folder changes. */
 export interface DefinitionSource {
   current(): Definitions;
+  /** Why the folder cannot be read, so that the definitions of before are kept; undefined while it can. */
+  unreadable?(): { readonly why: string; readonly since: number } | undefined;
   /** Calls `listener` after each reload with changes. Returns the unsubscribe function. */
   onChange(listener: (jobs: Definitions) => void): () => void;
   /**
@@ -38,7 +39,6 @@ export interface WatchOptions {
   readonly log: Log;
   readonly admissionCheck?: AdmissionCheck;
   readonly parser: DefinitionParser;
-  readonly pack?: PackReports;
   /** The state of the folder before `first` was loaded. Absent: the first check loads it again. */
   readonly seen?: DirectoryFingerprint;
   /** Called after each check after which the active definitions match the folder. */
@@ -58,13 +58,13 @@ export interface WatchOptions {
  * empty changes nothing.
  */
 export function watchDefinitions(first: Definitions, options: WatchOptions): DefinitionSource {
-  const { clock, log, admissionCheck, parser, pack, seen: before, onCheck } = options;
+  const { clock, log, admissionCheck, parser, seen: before, onCheck } = options;
   const { pollIntervalMs = 10_000, debounceMs = 300 } = options;
   const { folder } = first;
   let jobs = first;
   let fingerprint = before;
   let loggedDiagnostics = new Set(first.diagnostics.map(formatDiagnostic));
-  let unreadable: string | undefined;
+  let unreadable: { readonly why: string; readonly since: number } | undefined;
   const listeners = new Set<(jobs: Definitions) => void>();
   const closing = new AbortController();
   const watchers = new Map<string, FSWatcher>();
@@ -137,7 +137,6 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
         previous: jobs.lastKnownGood,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
         parser,
-        ...(pack === undefined ? {} : { pack }),
       });
       const after = await fingerprintDirectory(folder);
       if (after.text !== seen.text) return false;
@@ -151,14 +150,11 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
       apply(loaded);
       onCheck?.();
     } catch (thrown) {
-      const error = toDocketError(thrown);
-      if (error.message !== unreadable || forced) {
-        log.error(`Cannot reload the definitions in ${folder}; keeping the current ones`, {
-          path: folder,
-          why: error.message,
-        });
+      const why = errorMessage(thrown);
+      if (why !== unreadable?.why || forced) {
+        log.error(`Cannot reload the definitions in ${folder}; keeping the current ones`, { path: folder, why });
       }
-      unreadable = error.message;
+      unreadable = { why, since: unreadable?.since ?? clock.now() };
     }
     return true;
   };
@@ -196,6 +192,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
   const running = run();
   return {
     current: () => jobs,
+    unreadable: () => unreadable,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -217,8 +214,8 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
 /** The changes of a reload as text, e.g. `acme/weekly added`; at most 20. */
 function changedDefinitions(before: Definitions, after: Definitions): string[] {
   const changes: string[] = [];
-  const was = summariesOf(before);
-  const is = summariesOf(after);
+  const was = before.reports;
+  const is = after.reports;
   for (const [name, { digest }] of is) {
     const last = was.get(name)?.digest;
     if (last === undefined) changes.push(`${name} added`);

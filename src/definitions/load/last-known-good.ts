@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
-import { type KeptReport, looseReport } from './kept-reports.ts';
 import { withFileHashes } from './named-files.ts';
 import {
   type AdmissionCheck,
   applyAdmissionCheck,
   type DefinitionParser,
   type LoadedOrg,
+  type LoadedReport,
   reportTextDigest,
 } from './parse-definitions.ts';
 
@@ -15,7 +15,7 @@ export interface LastKnownGood {
   /** By the organization's folder. */
   readonly orgs: ReadonlyMap<string, LoadedOrg>;
   /** By `org/report`. */
-  readonly reports: ReadonlyMap<string, KeptReport>;
+  readonly reports: ReadonlyMap<string, LoadedReport>;
 }
 
 export const NO_LAST_KNOWN_GOOD: LastKnownGood = { orgs: new Map(), reports: new Map() };
@@ -46,11 +46,12 @@ export async function lastKnownGoodReports(
   },
   parser: DefinitionParser,
   admissionCheck?: AdmissionCheck,
-): Promise<Map<string, KeptReport>> {
-  const versions = new Map<string, KeptReport>();
+): Promise<Map<string, LoadedReport>> {
+  const versions = new Map<string, LoadedReport>();
   const invalidFiles = new Set(loaded.diagnostics.map(({ file }) => file));
   for (const [name, last] of previous.reports) {
-    const { org, report } = last.summary;
+    const { text, definition: before } = last;
+    const { org, report } = before;
     const settings = loaded.orgs.get(org);
     if (loaded.reports.has(name) || settings === undefined) continue;
     if (!definitionPaths(loaded.folder, org, report).some((file) => invalidFiles.has(file))) continue;
@@ -58,7 +59,6 @@ export async function lastKnownGoodReports(
       versions.set(name, last);
       continue;
     }
-    const { text, definition: before } = last.read();
     const read = await parser.report(text, last.source.file, { org, report }, settings);
     // Its files may be what is wrong now.
     const files = read.definition === undefined ? undefined : withFileHashes(read.definition, before.files);
@@ -66,7 +66,7 @@ export async function lastKnownGoodReports(
     const { definition, source } = applyAdmissionCheck(known, settings, admissionCheck);
     if (definition === undefined) continue;
     const textDigest = reportTextDigest({ org, report }, text, settings.text);
-    versions.set(name, looseReport({ text, definition }, { textDigest, orgText: settings.text, source }));
+    versions.set(name, { text, definition, textDigest, orgText: settings.text, source });
   }
   return versions;
 }

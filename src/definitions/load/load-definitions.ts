@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { DocketError } from '../../base/error.ts';
-import { MappedMap } from '../../base/mapped-map.ts';
 import {
   comparePositions,
   type Diagnostic,
@@ -13,9 +12,7 @@ import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
-import type { CheckedOrganizations } from './checked-organization.ts';
 import { listDirectory, readdir, realpath } from './files.ts';
-import type { PackReports, ReportSummary } from './kept-reports.ts';
 import {
   definitionPaths,
   isInvalidOrg,
@@ -35,8 +32,6 @@ export interface Definitions {
   readonly orgs: ReadonlyMap<string, OrgSettings>;
   /** By `org/report`; only with a valid organization. */
   readonly reports: ReadonlyMap<string, Definition>;
-  /** Of the same reports, what is read of all of them; `reports` may have to unpack each. Absent: `reports`. */
-  readonly summaries?: ReadonlyMap<string, ReportSummary>;
   /** All YAML files, by `org/report`, and by `org` for its `org.yaml`. */
   readonly sources: ReadonlyMap<string, SourceFile>;
   /** Every `targets.yaml`, by organization. */
@@ -58,10 +53,6 @@ export interface LoadOptions {
   readonly previous?: LastKnownGood;
   readonly admissionCheck?: AdmissionCheck;
   readonly parser: DefinitionParser;
-  /** Absent: definitions stay as they are, with the positions of their values. */
-  readonly pack?: PackReports;
-  /** Only with a parser that keeps no positions. Absent: all texts are parsed, but for those of `previous`. */
-  readonly checked?: CheckedOrganizations;
 }
 
 /**
@@ -70,7 +61,7 @@ export interface LoadOptions {
  */
 export async function loadDefinitions(
   folder: string,
-  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser, pack, checked }: LoadOptions,
+  { previous = NO_LAST_KNOWN_GOOD, admissionCheck, parser }: LoadOptions,
 ): Promise<Definitions> {
   const root = await resolveFolder(folder).catch((cause: unknown) => {
     throw new DocketError('config.invalid', `The jobs folder ${folder} cannot be read.`, {
@@ -87,8 +78,6 @@ export async function loadDefinitions(
     previous,
     admissionCheck,
     parser,
-    pack,
-    checked,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),
@@ -126,8 +115,7 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
   return {
     folder,
     orgs: new Map([...orgs].map(([org, { settings }]) => [org, settings])),
-    reports: new MappedMap(all, (report) => report.read().definition),
-    summaries: new MappedMap(all, ({ summary }) => summary),
+    reports: new Map([...all].map(([name, { definition }]) => [name, definition])),
     sources,
     targetSources,
     diagnostics: diagnostics.sort(comparePositions),
@@ -137,12 +125,6 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
     lastKnownGood: { orgs, reports: all },
   };
 }
-
-/** What is read of all reports, by `org/report`. */
-export const summariesOf = ({
-  summaries,
-  reports,
-}: Pick<Definitions, 'summaries' | 'reports'>): ReadonlyMap<string, ReportSummary> => summaries ?? reports;
 
 /** Rejects unless it is a folder that can be listed. */
 async function resolveFolder(folder: string): Promise<string> {

@@ -7,9 +7,7 @@ import { ID_DESCRIPTION, ID_PATTERN } from '../schema/values/primitives.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
-import { CheckedOrganization, type CheckedOrganizations } from './checked-organization.ts';
 import { type DirectoryEntry, listDirectory, readDefinitionFile, realpath } from './files.ts';
-import { type KeptReport, looseReport, type PackReports } from './kept-reports.ts';
 import type { LastKnownGood } from './last-known-good.ts';
 import { type LoadedTargets, loadTargets, TARGETS_STEM } from './load-targets.ts';
 import { type InvalidLogo, readLogo } from './logo.ts';
@@ -20,6 +18,7 @@ import {
   type DefinitionParser,
   deepFreeze,
   type LoadedOrg,
+  type LoadedReport,
   type ParsedReport,
   type ReportName,
   type ReportText,
@@ -36,10 +35,8 @@ export interface LoadState {
   readonly previous: LastKnownGood;
   readonly admissionCheck: AdmissionCheck | undefined;
   readonly parser: DefinitionParser;
-  readonly pack: PackReports | undefined;
-  readonly checked: CheckedOrganizations | undefined;
   readonly orgs: Map<string, LoadedOrg>;
-  readonly reports: Map<string, KeptReport>;
+  readonly reports: Map<string, LoadedReport>;
   readonly sources: Map<string, SourceFile>;
   readonly targetSources: Map<string, SourceFile>;
   readonly diagnostics: Diagnostic[];
@@ -60,10 +57,10 @@ export function keepLastKnownGoodOrg(
   return last;
 }
 
-/** Loads an organization's settings and reports into `loaded`. */
-export async function loadOrganization(folder: DirectoryEntry, loaded: LoadState): Promise<void> {
-  const { diagnostics } = loaded;
-  const entries = await listDirectory(folder.file, loaded.root, diagnostics);
+/** Loads an organization's settings and reports into `state`. */
+export async function loadOrganization(folder: DirectoryEntry, state: LoadState): Promise<void> {
+  const { diagnostics } = state;
+  const entries = await listDirectory(folder.file, state.root, diagnostics);
   const files = entries.filter(({ name, kind }) => kind === 'file' && YAML_FILE.test(name));
   for (const entry of entries) {
     if (entry.kind === 'folder') {
@@ -108,14 +105,11 @@ export async function loadOrganization(folder: DirectoryEntry, loaded: LoadState
       );
     else stems.set(stem, file);
   }
-  const checked =
-    loaded.checked === undefined ? undefined : await CheckedOrganization.read(folder.name, loaded.checked);
-  const state = checked === undefined ? loaded : { ...loaded, parser: checked.parser(loaded.parser) };
   const targets = await loadTargets(folder.name, stems.get(TARGETS_STEM), state);
   const org =
     (await loadSettings(folder, stems.get('org'), targets, state)) ?? keepLastKnownGoodOrg(folder.name, state);
   const reports = [...stems].filter(([stem]) => stem !== 'org' && (stem !== TARGETS_STEM || targets.kind === 'report'));
-  await loadReports(folder.name, reports, org, state, checked);
+  await loadReports(folder.name, reports, org, state);
 }
 
 async function loadSettings(
@@ -196,26 +190,20 @@ async function loadReports(
   files: readonly (readonly [report: string, file: DirectoryEntry])[],
   settings: LoadedOrg | undefined,
   state: LoadState,
-  checked: CheckedOrganization | undefined,
 ): Promise<void> {
   const read = await mapWithConcurrency(files, READ_CONCURRENCY, ([report, { file }]) =>
     readReport({ org, report }, file, settings, state),
   );
-  const kept = read.flatMap((each) => (each !== undefined && 'summary' in each ? each : []));
-  const changed = read.flatMap((each) => (each !== undefined && 'text' in each ? each : []));
-  const known = settings === undefined ? [] : ((await checked?.reports(changed, settings.text)) ?? []);
-  const names = new Set(known.map(({ summary }) => summary.report));
-  kept.push(...known);
-  for (const batch of batchesToParse(changed.filter(({ name }) => !names.has(name.report)))) {
+  const kept = read.flatMap((each) => (each !== undefined && 'definition' in each ? each : []));
+  const changed = read.flatMap((each) => (each !== undefined && !('definition' in each) ? each : []));
+  for (const batch of batchesToParse(changed)) {
     const parsed = await parseReports(batch, settings, state.parser);
     for (const [index, one] of batch.entries()) {
       const report = await takeParsed(one, parsed[index], settings, state);
       if (report !== undefined) kept.push(report);
     }
   }
-  // Before they are packed, of which they would have to be taken out again.
-  if (settings !== undefined) checked?.save(kept);
-  const byName = new Map((state.pack?.(kept) ?? kept).map((report) => [report.summary.report, report]));
+  const byName = new Map(kept.map((report) => [report.definition.report, report]));
   for (const [stem] of files) {
     const report = byName.get(stem);
     if (report === undefined) continue;
@@ -231,7 +219,7 @@ async function readReport(
   file: string,
   settings: LoadedOrg | undefined,
   { previous, diagnostics }: LoadState,
-): Promise<KeptReport | ChangedReport | undefined> {
+): Promise<LoadedReport | ChangedReport | undefined> {
   const read = await readDefinitionFile(file);
   if ('fault' in read) {
     diagnostics.push(read.fault);
@@ -274,7 +262,7 @@ async function takeParsed(
   parsed: ParsedReport | undefined,
   settings: LoadedOrg | undefined,
   state: LoadState,
-): Promise<KeptReport | undefined> {
+): Promise<LoadedReport | undefined> {
   if (parsed === undefined) throw new Error(`${file} was not parsed.`);
   const { source, definition, partial, diagnostics } = applyAdmissionCheck(
     await readNamedFiles(parsed, dirname(file)),
@@ -285,5 +273,5 @@ async function takeParsed(
   state.diagnostics.push(...diagnostics);
   if (partial !== undefined) state.partialReports.set(`${name.org}/${name.report}`, partial);
   if (definition === undefined || settings === undefined) return undefined;
-  return looseReport({ text, definition }, { textDigest, orgText: settings.text, source });
+  return { text, definition, textDigest, orgText: settings.text, source };
 }

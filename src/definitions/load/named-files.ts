@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import type { Definition } from '../schema/report-definition.ts';
-import type { KeptReport } from './kept-reports.ts';
 import { hashOrgFile } from './org-file.ts';
-import type { ParsedReport } from './parse-definitions.ts';
+import type { LoadedReport, ParsedReport } from './parse-definitions.ts';
+import { readSplitList } from './split-list.ts';
 
 /** A definition that names files, with their SHA-256 in it and in its digest. Without files it stays as it is. */
 export function withFileHashes(definition: Definition, files: Definition['files']): Definition {
@@ -35,15 +35,24 @@ export async function readNamedFiles({ files = [], ...parsed }: ParsedReport, fo
         code: 'template.invalid',
       });
   }
+  const { split } = definition;
+  const list = typeof split?.to === 'string' ? await readSplitList(folder, split.to) : undefined;
+  if (list !== undefined && !('to' in list) && diagnostics.length === 0) {
+    const at = files.find(({ file }) => file === split?.to)?.at;
+    const text = fileDiagnostic(source.file, list.expected ?? '', list.got ?? '', list.next ?? '');
+    diagnostics.push({ ...text, ...at, code: 'split.invalid' });
+  }
   if (diagnostics.length > 0) return { source, diagnostics, partial: { value: definition, source, lost: [] } };
-  return { ...parsed, definition: withFileHashes(definition, hashes) };
+  const read =
+    split !== undefined && list !== undefined && 'to' in list
+      ? { ...definition, split: { ...split, to: list.to } }
+      : definition;
+  return { ...parsed, definition: withFileHashes(read, hashes) };
 }
 
 /** Whether the files that a version of a report was loaded with are still the same. */
-export async function hasSameFiles({ summary, textDigest, read }: KeptReport, folder: string): Promise<boolean> {
-  if (summary.digest === textDigest) return true;
-  const { files = {} } = read().definition;
-  for (const [file, sha256] of Object.entries(files)) {
+export async function hasSameFiles({ definition }: LoadedReport, folder: string): Promise<boolean> {
+  for (const [file, sha256] of Object.entries(definition.files ?? {})) {
     const read = await hashOrgFile(folder, file);
     if (!('sha256' in read) || read.sha256 !== sha256) return false;
   }

@@ -4,7 +4,9 @@ import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isErrno } from '../../base/errno.ts';
+import { DocketError } from '../../base/error.ts';
 import type { DiagnosticText } from '../diagnostics/diagnostic.ts';
+import type { OutputFile } from '../schema/kinds.ts';
 import { errnoText } from './files.ts';
 
 /** The largest file that an output may be made from. */
@@ -46,6 +48,41 @@ export async function findOrgFile(folder: string, name: string): Promise<OrgFile
       next: `correct the path or its permissions: ${file}`,
     };
   }
+}
+
+/** Where a file is that an output is made from. */
+export interface FoundOutputFile {
+  /** Real path. */
+  readonly path: string;
+  /** As messages name it: beside `org.yaml`. */
+  readonly file: string;
+  /** As the definition names it. */
+  readonly name: string;
+}
+
+/**
+ * Finds a file that an output is made from. It may have changed since the definitions were loaded, so it is looked for again,
+ * and may be nowhere but in the organization's folder. Throws `template.invalid`.
+ *
+ * @param orgFolder the folder of `org.yaml`; undefined: this process has no definitions
+ */
+export async function findOutputFile(
+  orgFolder: string | undefined,
+  { file: name, what }: Pick<OutputFile, 'file' | 'what'>,
+): Promise<FoundOutputFile> {
+  const file = orgFolder === undefined ? name : join(orgFolder, name);
+  const found =
+    orgFolder === undefined
+      ? { expected: 'a folder of definitions (DOCKET_JOBS)', got: 'none', next: 'set DOCKET_JOBS' }
+      : await findOrgFile(orgFolder, name);
+  if (!('expected' in found)) return { path: found.path, file, name };
+  const { expected, got, next = 'correct the path' } = found;
+  throw new DocketError('template.invalid', `The ${what} ${name} cannot be used.`, {
+    where: file,
+    expected,
+    ...(got === undefined ? {} : { got }),
+    next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
+  });
 }
 
 /** SHA-256 (hex) of a file that a definition names, or why it cannot be used. */

@@ -12,16 +12,16 @@ import {
   scheduleDiagnostics,
 } from '../diagnostics/report-diagnostics.ts';
 import { peopleDiagnostics, reviewDiagnostics } from '../diagnostics/review-diagnostics.ts';
+import { splitDiagnostics } from '../diagnostics/split-diagnostics.ts';
 import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
 import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
 import { outputFiles } from '../schema/outputs.ts';
 import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
 import { type TargetsFile, targetsFileSchema } from '../schema/targets.ts';
-import { isPrefix, type PartialValue } from '../yaml/check-schema.ts';
+import { isPrefix, type PartialValue, type StandIns } from '../yaml/check-schema.ts';
+import { isStandIn } from '../yaml/edit-value.ts';
 import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
-import { isStandIn } from '../yaml/repair/edit-value.ts';
 import { type Location, locate, type SourceFile, type ValuePath } from '../yaml/source-file.ts';
-import { orgStandIns, reportStandIns, targetsStandIns } from './stand-ins.ts';
 
 /** An organization's settings, and the text of which they and the digests of its reports are made. */
 export interface LoadedOrg {
@@ -42,6 +42,16 @@ export interface ParsedReport {
   readonly diagnostics: readonly Diagnostic[];
   /** The files beside `org.yaml` that its outputs name. Absent: none, or the text has faults. */
   readonly files?: readonly NamedFile[];
+}
+
+/** A valid version of a report. */
+export interface LoadedReport {
+  readonly definition: Definition;
+  readonly text: string;
+  /** SHA-256 (hex) of names and texts, without other files: equal for what would be parsed to the same definition. */
+  readonly textDigest: string;
+  readonly orgText: string;
+  readonly source: SourceFile;
 }
 
 /** A file that a field of a definition names. */
@@ -211,7 +221,7 @@ function rulesOf(
   kinds: DefinitionKinds,
 ): Diagnostic[] {
   // A headline or condition may name a metric of a section, or judge by a target, that could not be read.
-  const namesKnown = !lost.some(([field]) => field === undefined || field === 'sections' || field === 'targets');
+  const namesKnown = !lost.some(([field]) => field === 'sections' || field === 'targets');
   const found = [
     ...recipientDiagnostics(source, value, settings, kinds),
     ...(namesKnown
@@ -226,15 +236,18 @@ function rulesOf(
     ...fiscalCalendarDiagnostics(source, value, settings),
     ...reviewDiagnostics(source, value, settings),
     ...deliveryDiagnostics(source, name, value, settings, kinds),
+    ...splitDiagnostics(source, value, kinds),
   ];
-  const isLost = (path: ValuePath) => lost.some((each) => each.length > 0 && isPrefix(each, path));
+  const isLost = (path: ValuePath) => lost.some((each) => isPrefix(each, path));
   return found.filter(({ path = [] }) => !isStandIn(source.tree, path) && !isLost(path));
 }
 
-const namedFiles = (source: SourceFile, { outputs }: ReportFile, { formats }: DefinitionKinds): NamedFile[] =>
-  outputs.flatMap((output, index) =>
+const namedFiles = (source: SourceFile, { outputs, split }: ReportFile, { formats }: DefinitionKinds): NamedFile[] => [
+  ...outputs.flatMap((output, index) =>
     outputFiles(output, formats).map(({ path, file }) => ({ file, at: locate(source, ['outputs', index, ...path]) })),
-  );
+  ),
+  ...(typeof split?.to === 'string' ? [{ file: split.to, at: locate(source, ['split', 'to']) }] : []),
+];
 
 export function parseTargets(text: string, file: string): ParsedTargets {
   const parsed = parseYaml(file, text, targetsFileSchema, targetsStandIns);
@@ -252,3 +265,36 @@ export function parseSettings(text: string, file: string): ParsedSettings {
   const all = [...diagnostics, ...rules].sort(comparePositions);
   return { source, diagnostics: all, ...(value === undefined ? {} : { value }) };
 }
+
+/**
+ * Valid values for required fields that are missing or invalid, so that the rest of the file can be checked. They are never
+ * shown or used; what a check says about them is dropped.
+ */
+const of =
+  (values: Readonly<Record<string, unknown>>): StandIns =>
+  (path) =>
+    path.length === 1 ? values[String(path[0])] : undefined;
+
+const reportFields = of({
+  version: 1,
+  title: 'Title',
+  owner: 'owner@docket.example',
+  period: 'previous_month',
+  sections: [{ id: 'stand-in', metrics: ['stand-in'] }],
+  outputs: [{ format: 'xlsx' }],
+});
+
+const isSectionId = ([list, index, field, more]: ValuePath): boolean =>
+  list === 'sections' && index !== undefined && field === 'id' && more === undefined;
+
+const reportStandIns: StandIns = (path) => (isSectionId(path) ? `stand-in-${path[1]}` : reportFields(path));
+
+const targetsStandIns: StandIns = of({ version: 1, targets: [] });
+
+const orgStandIns: StandIns = of({
+  version: 1,
+  org: 'current',
+  api_key: { env: 'STAND_IN' },
+  timezone: 'UTC',
+  recipients: {},
+});

@@ -86,6 +86,28 @@ export const cronFields = (cron: string): readonly string[] => {
   return (expandAlias(text) ?? text).split(/\s+/);
 };
 
+/** Times that are compared for the distance between slots: years of daily ones. */
+const MAX_COMPARED_TIMES = 4000;
+/** 2024 has a 29 February. */
+const COMPARED_FROM = Date.UTC(2024, 0, 1);
+const COMPARED_TO = Date.UTC(2030, 0, 1);
+
+/**
+ * Whether two times of the cron follow one another within `ms`. By the clock on the wall, so the answer is the same on every
+ * day: changes of summer time and holidays do not count.
+ */
+export function hasTimesWithin(cron: string, ms: number): boolean {
+  let before: number | undefined;
+  let compared = 0;
+  for (const time of parseCron(cron).between(COMPARED_FROM, COMPARED_TO)) {
+    if (before !== undefined && time - before <= ms) return true;
+    before = time;
+    compared += 1;
+    if (compared > MAX_COMPARED_TIMES) return false;
+  }
+  return false;
+}
+
 /** Whether the cron restricts neither the day of the month nor the day of the week. */
 export function runsOnAnyDay(cron: string): boolean {
   const [, , dayOfMonth, , dayOfWeek] = cronFields(cron);

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { durationSchema } from '../schema/values/durations.ts';
 import { zoneSchema } from '../schema/values/primitives.ts';
-import { cronError, runsOnAnyDay } from './cron.ts';
+import { cronError, hasTimesWithin, runsOnAnyDay } from './cron.ts';
 
 export const CATCH_UP = ['skip', 'latest', 'all'] as const;
 const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
+const MINUTE_S = 60;
 /** The longest `catch_up_window`, seconds. */
 export const MAX_CATCH_UP_WINDOW_S = 31 * DAY_S;
 /** Maximum number of business days of a month. */
@@ -60,6 +61,16 @@ export const scheduleSchema = z
       .describe(
         'Delays each run by at most this time, by a fixed offset for each report, so that many reports do not start at once. Slot and period stay the same.',
       ),
+    prepare: durationSchema('seconds, or a number with its unit such as 30m or 2h; from 1m to 24h', MINUTE_S, DAY_S)
+      .optional()
+      .describe(
+        'Makes the calls of a slot up to this time before it, as soon as the days that they ask for are complete (`data_ready` in org.yaml). The run itself begins at its slot. Shorter than the time between two slots.',
+      ),
+    late_after: durationSchema('seconds, or a number with its unit such as 30m or 2h; from 1m to 24h', MINUTE_S, DAY_S)
+      .optional()
+      .describe(
+        'Readers expect the report at most this long after its slot. Runs that are expected earlier are served first, and a run that has not ended by then is late: its owner is notified. Absent: never late, and served as if it were 24h.',
+      ),
     catch_up: z
       .enum(CATCH_UP)
       .default('latest')
@@ -74,7 +85,12 @@ export const scheduleSchema = z
       .prefault('3d')
       .describe('How long after its time a missed slot is still opened; 3d by default, at most 31d.'),
   })
-  .superRefine(({ cron, start, end, on, shift }, context) => {
+  .superRefine(({ cron, start, end, on, shift, prepare }, context) => {
+    if (prepare !== undefined && cronError(cron) === undefined && hasTimesWithin(cron, prepare * 1000)) {
+      const message = 'less than the time between two slots: a slot is prepared after the one before it';
+      const params = { next: 'shorten "prepare"' };
+      context.addIssue({ code: 'custom', path: ['prepare'], message, params });
+    }
     if (start !== undefined && end !== undefined && end < start) {
       context.addIssue({ code: 'custom', path: ['end'], message: `a day not before "start" (${start})` });
     }

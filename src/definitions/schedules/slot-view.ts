@@ -33,7 +33,18 @@ export function slotView(
 }
 
 /** A schedule on one line: `0 8 * * *, business day -1, from 2026-01-01, jitter 10m`. Defaults are omitted. */
-export const formatSchedule = ({ cron, on, shift, start, end, jitter, catch_up, catch_up_window }: Schedule): string =>
+export const formatSchedule = ({
+  cron,
+  on,
+  shift,
+  start,
+  end,
+  jitter,
+  prepare,
+  late_after,
+  catch_up,
+  catch_up_window,
+}: Schedule): string =>
   [
     cron.trim(),
     on === undefined ? '' : `business day ${on.business_day}`,
@@ -41,6 +52,8 @@ export const formatSchedule = ({ cron, on, shift, start, end, jitter, catch_up, 
     start === undefined ? '' : `from ${start}`,
     end === undefined ? '' : `to ${end}`,
     jitter === undefined || jitter === 0 ? '' : `jitter ${formatDurationLiteral(jitter)}`,
+    prepare === undefined ? '' : `prepare ${formatDurationLiteral(prepare)}`,
+    late_after === undefined ? '' : `late after ${formatDurationLiteral(late_after)}`,
     catch_up === 'latest' ? '' : `catch_up ${catch_up}`,
     catch_up === 'skip' || catch_up_window === DEFAULT_CATCH_UP_WINDOW_S
       ? ''

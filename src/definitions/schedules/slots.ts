@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import { zoneSchema } from '../schema/values/primitives.ts';
-import { businessDayShift } from './business-day-shift.ts';
-import { type Calendar, calendarSchema } from './calendar.ts';
+import { businessDays, type Calendar, calendarSchema } from './calendar.ts';
+import { type CivilDay, parseCivilDay } from './civil-day.ts';
 import { parseCron } from './cron.ts';
 import { localToInstants, zoneOffsets } from './local-time.ts';
 import { type Schedule, scheduleSchema } from './schedule.ts';
@@ -159,4 +159,45 @@ export function jitterMs(org: string, report: string, slot: number, { jitter = 0
     .update(JSON.stringify([org, report, slot]))
     .digest();
   return Math.floor((hash.readUIntBE(0, 6) / HASH_RANGE) * jitter * 1000);
+}
+
+/** Moves the days of a cron to business days. */
+interface BusinessDayShift {
+  /** Undefined: the slot is skipped. */
+  shiftDay(day: CivilDay): CivilDay | undefined;
+  /** Range of the cron's days whose slots can fall between `first` and `last`. */
+  sourceDays(first: CivilDay, last: CivilDay): readonly [first: CivilDay, last: CivilDay];
+}
+
+type DayRules = Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
+
+/**
+ * Applies `start`, `end`, `on` and `shift` to the days of a cron. `start` and `end` apply to the shifted day.
+ *
+ * Throws `TypeError` for `on` or `shift` without a calendar: `scheduleDiagnostics` reports such a definition.
+ */
+function businessDayShift({ start, end, shift, on }: DayRules, calendar: Calendar | undefined): BusinessDayShift {
+  const first = start === undefined ? Number.NEGATIVE_INFINITY : parseCivilDay(start);
+  const last = end === undefined ? Number.POSITIVE_INFINITY : parseCivilDay(end);
+  const within = (day: CivilDay | undefined) => (day === undefined || day < first || day > last ? undefined : day);
+  if (shift === undefined && on === undefined) {
+    return { shiftDay: within, sourceDays: (from, to) => [Math.max(from, first), Math.min(to, last)] };
+  }
+  if (calendar === undefined) throw new TypeError('a schedule with "on" or "shift" needs a calendar');
+  const days = businessDays(calendar);
+  if (on !== undefined) {
+    return {
+      shiftDay: (day) => within(days.nthBusinessDayOfMonth(day, on.business_day) === day ? day : undefined),
+      sourceDays: (from, to) => [Math.max(from, first), Math.min(to, last)],
+    };
+  }
+  const step = shift === 'previous_business_day' ? -1 : 1;
+  return {
+    shiftDay: (day) => within(days.nearestBusinessDay(day, step)),
+    // Days off between the range and the nearest business day outside it shift into the range.
+    sourceDays: (from, to) =>
+      step === 1
+        ? [days.nearestBusinessDay(from - 1, -1) ?? from, to]
+        : [from, days.nearestBusinessDay(to + 1, 1) ?? to],
+  };
 }

@@ -8,6 +8,8 @@ export interface DeliverySpec {
   readonly send_if?: string | undefined;
   /** Figures of a protected workbook may be sent in the clear. */
   readonly unprotected?: boolean | undefined;
+  /** Once for each value of a report with `split`. */
+  readonly split?: true | undefined;
   readonly [kind: string]: unknown;
 }
 
@@ -102,6 +104,8 @@ export interface OutputFile {
   readonly path: ValuePath;
   /** As the definition names it. */
   readonly file: string;
+  /** For people, e.g. `workbook template`. */
+  readonly what: string;
 }
 
 /** The registries that report definitions are read with. */
@@ -129,8 +133,10 @@ export function describeDelivery(
   return { kind: target.kind, ...target.describe(spec) };
 }
 
-/** The name of a delivery's target in the ledger, the archive and the metrics: position and kind, e.g. `0-email`. */
-export const targetName = (index: number, kind: string): string => `${index}-${kind}`;
+/** The name of a delivery's target in the ledger, the archive and the metrics: position and kind, e.g. `0-email`; with the
+ * value of a split report, `0-email:retail-0a1b2c3d4e`. */
+export const targetName = (index: number, kind: string, desk?: { readonly slug: string }): string =>
+  `${index}-${kind}${desk === undefined ? '' : `:${desk.slug}`}`;
 
 /** The kind of a target's name. */
-export const kindOfTarget = (name: string): string => name.replace(/^\d+-/, '');
+export const kindOfTarget = (name: string): string => name.replace(/^\d+-/, '').replace(/:.*$/, '');

@@ -89,6 +89,17 @@ export const withGroupMetrics = <Section extends LaidOutSection>(
 ): Section | (Section & { readonly metrics: string[] }) =>
   section.groups === undefined ? section : { ...section, metrics: sectionMetrics(section) };
 
+/** The sections, of which a trend without metrics has those of the first scorecard. */
+export function withScorecardMetrics<Section extends LaidOutSection>(sections: readonly Section[]) {
+  const metrics = sections.find(({ layout }) => layout === 'scorecard')?.metrics;
+  return sections.map((section) =>
+    isTrendOfScorecard(section) && metrics !== undefined ? { ...section, metrics: [...metrics] } : section,
+  );
+}
+
+export const isTrendOfScorecard = ({ layout, metrics, list }: LaidOutSection): boolean =>
+  layout === 'trend' && metrics === undefined && list === undefined;
+
 /** Fields that belong to one layout. */
 const FIELDS_OF = { groups: 'scorecard', trend: 'scorecard', top: 'exceptions', worst: 'exceptions' } as const;
 /** Fields that a layout has no use for. */

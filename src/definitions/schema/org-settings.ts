@@ -8,6 +8,7 @@ import { calendarSchema } from '../schedules/calendar.ts';
 import { readingsSchema } from './readings.ts';
 import { peopleSchema } from './review.ts';
 import { targetListSchema } from './targets.ts';
+import { durationSchema } from './values/durations.ts';
 import { lineSchema, localeSchema, printedLineSchema, zoneSchema } from './values/primitives.ts';
 import { labelsSchema, unitsSchema } from './values/units.ts';
 
@@ -77,6 +78,13 @@ const smtpSchema = z
   })
   .describe('SMTP settings that override SMTP_URL and MAIL_FROM.');
 
+/** Seconds. */
+const MAX_DATA_READY_S = 24 * 3600;
+const DEFAULT_DATA_READY = '70m';
+
+/** When the figures of a day are complete, ms after its end. */
+export const dataReadyMs = ({ data_ready = 70 * 60 }: Pick<OrgSettings, 'data_ready'>): number => data_ready * 1000;
+
 /** Figures of fewer cases are few, unless org.yaml says otherwise. */
 export const DEFAULT_SMALL = 10;
 
@@ -128,6 +136,11 @@ export const orgFileSchema = z.strictObject({
   fiscal_year_start: fiscalYearSchema.optional(),
   week_start: weekStartSchema.optional(),
   readings: readingsSchema.optional(),
+  data_ready: durationSchema('seconds, or a number with its unit such as 70m or 3h; at most 24h', 0, MAX_DATA_READY_S)
+    .optional()
+    .describe(
+      `How long after a day ends its figures are complete at the service. Calls with \`prepare\` are not made before. ${DEFAULT_DATA_READY} by default: the service may serve an answer for an hour.`,
+    ),
   units: unitsSchema.optional(),
   labels: labelsSchema.optional(),
   small: z

@@ -3,12 +3,14 @@ import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../periods/per
 import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
-import { createDeliverySchema } from './deliveries.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
+import { isTrendOfScorecard, withScorecardMetrics } from './layout.ts';
 import { classificationSchema } from './org-settings.ts';
 import { createOutputSchema, outputIssues } from './outputs.ts';
 import { approvalSchema, correctionsSchema } from './review.ts';
 import { sectionSchema } from './section.ts';
+import { sendIfSchema } from './send-condition.ts';
+import { type Desk, splitSchema } from './split.ts';
 import { MAX_HEADLINES, targetListSchema } from './targets.ts';
 import { deadlineSchema, maxAgeSchema } from './values/durations.ts';
 import { lineSchema, localeSchema, printedLineSchema, printedTextSchema, zoneSchema } from './values/primitives.ts';
@@ -55,7 +57,23 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .describe(
           'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
         ),
-      sections: z.array(sectionSchema).min(1).max(100),
+      split: splitSchema
+        .optional()
+        .describe('Asks once for all values of a dimension, and gives each value a pack with its own figures alone.'),
+      sections: z
+        .array(sectionSchema)
+        .min(1)
+        .max(100)
+        .transform((sections, context) => {
+          const filled = withScorecardMetrics(sections);
+          filled.forEach((section, index) => {
+            if (!isTrendOfScorecard(section)) return;
+            const message = '"metrics" of a trend, or a scorecard in the report, whose metrics it shows';
+            const params = { next: 'add one of them' };
+            context.addIssue({ code: 'custom', path: [index, 'layout'], message, params });
+          });
+          return filled;
+        }),
       targets: targetListSchema
         .optional()
         .describe('Replaces those of targets.yaml with the same metric and where, in this report.'),
@@ -200,4 +218,44 @@ export interface Definition extends ReportFile {
   readonly digest: string;
   /** SHA-256 (hex) of the files that its outputs are made from, by the path from the folder of `org.yaml`. Absent: none. */
   readonly files?: Readonly<Record<string, string>>;
+  /** The value that this is the report of, for one made by `deskDefinition`. Never stored. */
+  readonly desk?: Desk;
+}
+
+/** One entry of `deliveries`: the field of exactly one target, `send_if` and `unprotected`. */
+export function createDeliverySchema({ targets, formats }: DefinitionKinds): z.ZodType<DeliverySpec> {
+  const kinds = targets.map(({ kind }) => kind);
+  const formatNames = formats.map(({ format }) => format);
+  const fields = Object.fromEntries(targets.map(({ kind, schema }) => [kind, schema(formatNames).optional()]));
+  return z
+    .strictObject({
+      ...fields,
+      send_if: sendIfSchema.optional(),
+      split: z
+        .literal(true, 'true, or nothing')
+        .optional()
+        .describe(
+          'In a report with `split`: once for each value, with the files of its pack. A path needs `split.slug`.',
+        ),
+      unprotected: z
+        .boolean()
+        .optional()
+        .describe(
+          'true: this delivery may send figures in the clear that another output protects with a password. Default: false.',
+        ),
+    })
+    .superRefine((delivery: DeliverySpec, context) => {
+      // A misspelt target is one error, not also a missing one.
+      if (context.issues.length > 0) return;
+      const named = kinds.filter((kind) => delivery[kind] !== undefined);
+      if (named.length === 1) return;
+      context.addIssue({
+        code: 'custom',
+        message: `exactly one target (${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}) per entry of the list`,
+        params: {
+          got: named.length === 0 ? 'none' : named.join(' and '),
+          next: named.length === 0 ? 'add one' : 'begin a new entry ("- ") for each',
+        },
+      });
+    });
 }

@@ -4,7 +4,7 @@ import { FILTER_OPS, GRANULARITIES } from '../../contract/report.ts';
 import { periodSpecSchema } from '../periods/period-spec.ts';
 import { chartIssues, chartSchema } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
-import { layoutFields, layoutIssues, sectionMetrics, withGroupMetrics } from './layout.ts';
+import { isTrendOfScorecard, layoutFields, layoutIssues, sectionMetrics, withGroupMetrics } from './layout.ts';
 import { commentarySchema } from './review.ts';
 import { idSchema, lineSchema, printedLineSchema, printedTextSchema } from './values/primitives.ts';
 
@@ -86,7 +86,9 @@ const fieldsSchema = z.strictObject({
     .min(1)
     .max(MAX_METRICS, `at most ${MAX_METRICS} metrics a section`)
     .optional()
-    .describe(`Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are requested in several calls.`),
+    .describe(
+      `Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are requested in several calls. A trend without them shows those of the report's first scorecard, breached ones first.`,
+    ),
   dimensions: z
     .array(dimensionId)
     .max(LIMITS.max_dimensions, `at most ${LIMITS.max_dimensions} dimensions`)
@@ -130,6 +132,10 @@ const fieldsSchema = z.strictObject({
     .describe('Of a list: a field name, "-" in front reverses.'),
   search: lineSchema(200).optional().describe('Of a list: free text.'),
   commentary: commentarySchema.optional(),
+  split: z
+    .literal(false, 'false, or nothing')
+    .optional()
+    .describe('In a report with `split`: false makes the section the same in every pack.'),
 });
 
 type SectionFields = z.output<typeof fieldsSchema>;
@@ -159,7 +165,7 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
     }
   }
   const hasMetrics = has('metrics') || has('groups');
-  if (has('list') === hasMetrics) {
+  if (has('list') === hasMetrics && !isTrendOfScorecard(section)) {
     const both = has('list');
     const next = both ? 'make two sections of it' : 'add one of them';
     add(both ? ['list'] : [], 'either "metrics" or "list" in a section', { next });

@@ -58,6 +58,12 @@ const fieldsSchema = z.strictObject({
     .describe(
       'Dimensions whose groups the entry is also about, e.g. [profile.group]: their rows get a status and a colour. Absent: only totals and times.',
     ),
+  each_desk: z
+    .boolean()
+    .optional()
+    .describe(
+      'In a report with `split`: also judges every pack by its own figures. Default: only one with `where` for it does.',
+    ),
   few: z
     .literal('ignore', 'ignore, or nothing')
     .optional()

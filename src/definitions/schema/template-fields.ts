@@ -11,12 +11,25 @@ const COMMON_VARIABLES = [
   'org',
   'report',
   'title',
+  // Of a report with `split`.
+  'split.value',
+  'split.label',
+  'split.slug',
 ] as const;
 /** A file of one section. */
 const SECTION_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
 const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
 /** Sentences about the figures; the first is empty if there is nothing to say. */
-const SUBJECT_VARIABLES = [...DELIVERY_VARIABLES, 'headline', 'headlines', 'headlines.size'] as const;
+const SUBJECT_VARIABLES = [
+  ...DELIVERY_VARIABLES,
+  'headline',
+  'headlines',
+  'headlines.size',
+  // The usual range of the first headline's figure, raw; empty without one.
+  'headline_range.low',
+  'headline_range.high',
+  'headline_range.state',
+] as const;
 /** An object store has no folders: the key names each file. */
 const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;
 

@@ -10,8 +10,7 @@ import {
   removeAt,
   replaceAt,
   valueAt,
-} from './repair/edit-value.ts';
-import { findMisplaced, type Misplaced, misplacedDiagnostics } from './repair/misplaced-fields.ts';
+} from './edit-value.ts';
 import {
   BOOLEAN_WORDS,
   type Finding,
@@ -51,8 +50,6 @@ export interface SchemaCheckInput<Schema extends z.ZodType> {
   /** Paths that already have a diagnostic and whose values must not be shown. */
   readonly secretPaths: readonly ValuePath[];
   readonly standIns: StandIns;
-  /** Paths of which a part could not be read. */
-  readonly damaged: readonly ValuePath[];
   readonly max: number;
 }
 
@@ -108,7 +105,7 @@ const hidesFormat = ([list, , field]: ValuePath): boolean =>
 
 class Repairs<Schema extends z.ZodType> {
   readonly #input: SchemaCheckInput<Schema>;
-  readonly #damage: Damage[];
+  readonly #damage: Damage[] = [];
   /** Paths in the file of corrected values: a second fault of them follows from the first. */
   readonly #corrected: ValuePath[] = [];
   readonly #reported = new Set<string>();
@@ -116,7 +113,6 @@ class Repairs<Schema extends z.ZodType> {
 
   constructor(input: SchemaCheckInput<Schema>) {
     this.#input = input;
-    this.#damage = input.damaged.map((path) => ({ path }));
     this.current = { plain: input.plain, tree: input.source.tree };
     // A secret is in no value, so that no diagnostic can show it.
     for (const path of input.secretPaths) {
@@ -140,18 +136,15 @@ class Repairs<Schema extends z.ZodType> {
   take(findings: readonly Finding[]): Diagnostic[] {
     const source = this.source();
     const { plain, tree } = this.current;
-    const moved = findMisplaced(source, this.current, findings, this.#input.schema);
-    const renamed = new Map(findings.flatMap((finding) => this.#renameOf(finding, moved)));
-    const expected = [...moved.map(({ to }) => to), ...renamed.values()];
-    const diagnostics: Diagnostic[] = misplacedDiagnostics(source, moved);
+    const renamed = new Map(findings.flatMap((finding) => this.#renameOf(finding)));
+    const expected = [...renamed.values()];
+    const diagnostics: Diagnostic[] = [];
     const repairs: { readonly path: ValuePath; readonly finding: Finding }[] = [];
     for (const finding of findings) {
       const { path } = finding;
-      if (moved.some(({ from }) => samePath(from, path))) continue;
       const present = valueAt(plain, path) !== undefined;
-      // It is in the file, under another name or at another place.
+      // It is in the file, under another name.
       if (!present && expected.some((to) => isPrefix(path, to))) continue;
-      if (finding.issue.code === 'custom' && moved.some(({ to }) => isPrefix(path, to))) continue;
       repairs.push({ path, finding });
       if (this.#followsFromOthers(finding, present)) continue;
       const key = JSON.stringify([originalPath(tree, path), finding.issue.message]);
@@ -159,7 +152,6 @@ class Repairs<Schema extends z.ZodType> {
       this.#reported.add(key);
       diagnostics.push(findingDiagnostic(source, plain, finding));
     }
-    for (const { from, to } of moved) this.current = moveField(this.current, from, to);
     const done = new Set<string>();
     // From the end of lists, so that indexes stay.
     for (const { path, finding } of repairs.sort((a, b) => comparePaths(b.path, a.path))) {
@@ -174,10 +166,10 @@ class Repairs<Schema extends z.ZodType> {
   }
 
   /** The correct name of a misspelt field, unless the mapping has that, too. */
-  #renameOf(finding: Finding, moved: readonly Misplaced[]): [Finding, ValuePath][] {
+  #renameOf(finding: Finding): [Finding, ValuePath][] {
     const { path, known } = finding;
     const parent = path.slice(0, -1);
-    if (known === undefined || moved.some(({ from }) => samePath(from, path))) return [];
+    if (known === undefined) return [];
     const [name] = closestMatches(String(path.at(-1)), known);
     if (name === undefined || valueAt(this.current.plain, [...parent, name]) !== undefined) return [];
     return [[finding, [...parent, name]]];
@@ -190,8 +182,6 @@ class Repairs<Schema extends z.ZodType> {
     if (this.#corrected.some((corrected) => isPrefix(corrected, original))) return true;
     const isRule = issue.code === 'custom';
     return this.#damage.some(({ path: damaged, unknown }) => {
-      // A line that could not be read may have been any field of the file.
-      if (damaged.length === 0) return original.length === 0 || (!present && original.length === 1);
       if (isRule && damaged[0] === 'outputs' && original[0] === 'outputs') return true;
       // Deliveries name the formats of outputs.
       if (isRule && hidesFormat(damaged) && original[0] === 'deliveries') return true;

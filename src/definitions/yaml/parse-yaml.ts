@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { INVISIBLE } from '../../base/text/bidi.ts';
 import { comparePositions, type Diagnostic, type DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { checkSchema, type PartialValue, type StandIns } from './check-schema.ts';
-import { correctInvisible } from './invisible-characters.ts';
-import { locate, type ParsedYaml, parseYamlDocument, type SourceFile, type ValuePath } from './source-file.ts';
-import { checkStructure, hasSyntaxErrors, repairSyntax, stopDiagnostic } from './yaml-diagnostics.ts';
+import { locate, parseYamlDocument, type SourceFile, type ValuePath } from './source-file.ts';
+import { checkStructure, stopDiagnostic, syntaxDiagnostics } from './yaml-diagnostics.ts';
 
 export interface ParsedSource<T> {
   readonly source: SourceFile;
@@ -40,13 +40,14 @@ function parseText<Schema extends z.ZodType>(
   schema: Schema,
   standIns: StandIns,
 ): ParsedSource<z.output<Schema>> {
-  const { yaml, diagnostics: syntax, lostLines, complete } = readYaml(file, text);
+  const yaml = parseYamlDocument(file, text);
   const { source } = yaml;
-  if (!complete) return { source, diagnostics: syntax };
+  const stopped = stopDiagnostic(yaml);
+  const syntax = stopped === undefined ? syntaxDiagnostics(yaml) : [stopped];
+  if (syntax.length > 0) return { source, diagnostics: limitDiagnostics(source, syntax) };
   const structure = checkStructure(yaml);
-  const found = [...syntax, ...structure.diagnostics];
-  if (!structure.aliasesResolve)
-    return { source, diagnostics: limitDiagnostics(source, [...found].sort(comparePositions)) };
+  const found = structure.diagnostics;
+  if (!structure.aliasesResolve) return { source, diagnostics: limitDiagnostics(source, found) };
   // The expansion of aliases is limited by `checkStructure`.
   const plain: unknown = yaml.document.toJS({ maxAliasCount: -1 });
   const { value, partial, diagnostics, more } = checkSchema({
@@ -55,38 +56,12 @@ function parseText<Schema extends z.ZodType>(
     schema,
     standIns,
     secretPaths: structure.secretPaths,
-    damaged: lostLines.flatMap((line) => damagedPaths(source, line)),
     max: MAX_FILE_DIAGNOSTICS,
   });
   const all = limitDiagnostics(source, [...found, ...diagnostics].sort(comparePositions), more);
   if (value !== undefined && all.length === 0) return { source, value, diagnostics: all };
   const rest = partial ?? (value === undefined ? undefined : { value, source, lost: [] });
   return { source, diagnostics: all, ...(rest === undefined ? {} : { partial: rest }) };
-}
-
-/** The document of a text, after repairs if it has syntax errors. */
-function readYaml(file: string, text: string) {
-  const yaml = parseYamlDocument(file, text);
-  const stopped = stopDiagnostic(yaml);
-  if (stopped !== undefined) return { yaml, diagnostics: [stopped], lostLines: [], complete: false };
-  if (!hasSyntaxErrors(yaml)) return { yaml, diagnostics: [], lostLines: [], complete: true };
-  const repaired = repairSyntax(yaml);
-  const { diagnostics, lostLines, complete } = repaired;
-  const reread: ParsedYaml = complete
-    ? parseYamlDocument(file, text, { text: repaired.text, toOriginal: repaired.map.toOriginal })
-    : yaml;
-  return { yaml: reread, diagnostics, lostLines, complete };
-}
-
-/** What a line that could not be read may have belonged to: the field or entry around it, and the whole file. */
-function damagedPaths({ tree, lines }: SourceFile, line: number): ValuePath[] {
-  const offset = lines[line] ?? 0;
-  const before = [...(tree?.fields ?? [])].filter(([, { key = Number.POSITIVE_INFINITY }]) => key <= offset);
-  const [name, field] = before.sort(([, a], [, b]) => (a.key ?? 0) - (b.key ?? 0)).at(-1) ?? [];
-  if (name === undefined) return [[]];
-  const items = field?.value?.items ?? [];
-  const item = items.findLastIndex((each) => (each?.offset ?? Number.POSITIVE_INFINITY) <= offset);
-  return [[], item === -1 ? [name] : [name, item]];
 }
 
 const MAX_FILE_DIAGNOSTICS = 100;
@@ -127,3 +102,79 @@ export const diagnosticAt = (source: SourceFile, path: ValuePath, text: Diagnost
   code: 'report.invalid',
   ...text,
 });
+
+/** Spaces that look like a plain one and are none for YAML. */
+const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
+/** Characters without a shape, joiners included. */
+const SHAPELESS = new RegExp(`${INVISIBLE.source}|[\\u200c\\u200d]`, 'g');
+const ANY = new RegExp(`${SPACES.source}|${SHAPELESS.source}`, 'g');
+
+const NAMES: Readonly<Record<string, string>> = {
+  '\u00a0': 'a no-break space',
+  '\u202f': 'a narrow no-break space',
+  '\u3000': 'an ideographic space',
+  '\u200b': 'a zero-width space',
+  '\ufeff': 'a byte order mark',
+  '\u00ad': 'a soft hyphen',
+};
+
+/** Lines that are tried one by one; further ones count as mistakes. */
+const MAX_LINES = 50;
+
+interface Diagnosed {
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A syntax error counts more than all others: they are shown without it only. */
+const severity = ({ diagnostics }: Diagnosed): number =>
+  diagnostics.reduce((sum, { code }) => sum + (code?.startsWith('yaml.') ? 1_000 : 1), 0);
+
+/**
+ * Names the invisible characters that errors of a file come from. Texts may have them, so that a line counts only if the file
+ * has fewer errors with plain spaces there.
+ *
+ * @param parse reads a text of the file
+ * @returns the result for the corrected text, with a diagnostic for each such line; undefined where none is to blame
+ */
+function correctInvisible<Parsed extends Diagnosed>(
+  file: string,
+  text: string,
+  faulty: Parsed,
+  parse: (text: string) => Parsed,
+): { readonly parsed: Parsed; readonly diagnostics: readonly Diagnostic[] } | undefined {
+  if (text.search(ANY) === -1) return undefined;
+  const lines = text.split('\n');
+  const corrected = lines.map((line) => line.replace(SPACES, ' ').replace(SHAPELESS, ''));
+  let parsed = parse(corrected.join('\n'));
+  if (severity(parsed) >= severity(faulty)) return undefined;
+  const changed = lines.flatMap((line, index) => (line === corrected[index] ? [] : [index]));
+  for (const index of changed.slice(0, MAX_LINES)) {
+    const plain = corrected[index] ?? '';
+    corrected[index] = lines[index] ?? '';
+    const without = parse(corrected.join('\n'));
+    if (severity(without) <= severity(parsed)) parsed = without;
+    else corrected[index] = plain;
+  }
+  const mistakes = changed.filter((index) => lines[index] !== corrected[index]);
+  return { parsed, diagnostics: mistakes.map((index) => diagnosticOf(file, lines[index] ?? '', index)) };
+}
+
+function diagnosticOf(file: string, line: string, index: number): Diagnostic {
+  const column = line.search(ANY);
+  const character = line[column] ?? '';
+  const isSpace = character.search(SPACES) === 0;
+  const name = NAMES[character] ?? (isSpace ? 'an unusual space' : 'an invisible character');
+  const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+  const more = (line.match(ANY)?.length ?? 1) - 1;
+  return {
+    file,
+    line: index + 1,
+    column: column + 1,
+    code: 'yaml.invisible_character',
+    message: name,
+    expected: isSpace ? 'a plain space' : 'visible characters',
+    got: `${name} (U+${code})${more === 0 ? '' : `, and ${more} more in this line`}`,
+    next: isSpace ? 'write plain spaces' : 'delete it',
+    end: { line: index + 1, column: column + 2 },
+  };
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Diagnostic, describeValue } from '../diagnostics/diagnostic.ts';
 import { didYouMean } from '../diagnostics/suggest.ts';
-import { valueAt } from './repair/edit-value.ts';
+import { valueAt } from './edit-value.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
 import { locate, type SourceFile, type ValuePath } from './source-file.ts';
 

@@ -55,8 +55,6 @@ export interface ParsedYaml {
   readonly document: Document;
   /** Set if parsing ended early. */
   readonly stoppedAt?: ParseStop;
-  /** The offset in the text of `source` for one of the document, whose text may have been repaired. */
-  readonly toOriginal: (offset: number) => number;
 }
 
 /** Keys and indexes from the root to a value, e.g. `['sections', 2, 'metrics', 0]`. */
@@ -71,24 +69,13 @@ export interface Position {
 /** Nested collections. A definition needs ten; the composer recurses, and some thousands overflow the stack. */
 const MAX_DEPTH = 64;
 
-/** What is parsed instead of the text of the file, and where its characters are in that. */
-export interface Repaired {
-  readonly text: string;
-  readonly toOriginal: (offset: number) => number;
-}
-
 /** Parses YAML 1.2 with core types only. */
-export function parseYamlDocument(file: string, text: string, repaired?: Repaired): ParsedYaml {
-  const { document = new Document(), stop: stoppedAt } = composeYaml(repaired?.text ?? text);
-  const toOriginal = repaired?.toOriginal ?? ((offset: number) => offset);
-  const tree = sourceTree(document.contents, new Map(), toOriginal);
+export function parseYamlDocument(file: string, text: string): ParsedYaml {
+  const { document = new Document(), stop: stoppedAt } = withoutStackTraces(() => composeDocument(text));
+  const tree = sourceTree(document.contents, new Map());
   const source = { file, text, lines: lineStarts(text), ...(tree === undefined ? {} : { tree }) };
-  return { source, document, toOriginal, ...(stoppedAt === undefined ? {} : { stoppedAt }) };
+  return { source, document, ...(stoppedAt === undefined ? {} : { stoppedAt }) };
 }
-
-/** The document of a text, without positions of its values. */
-export const composeYaml = (text: string): { document?: Document; stop?: ParseStop } =>
-  withoutStackTraces(() => composeDocument(text));
 
 function composeDocument(text: string): { document?: Document; stop?: ParseStop } {
   const parser = new Parser();
@@ -144,15 +131,10 @@ function lineStarts(text: string): Uint32Array {
 }
 
 /** @param anchors targets of aliases further down */
-function sourceTree(
-  node: unknown,
-  anchors: Map<string, SourceNode>,
-  toOriginal: Repaired['toOriginal'],
-): SourceNode | undefined {
+function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
   if (!isNode(node)) return undefined;
   const [offset, end] = node.range ?? [];
-  const position =
-    offset === undefined || end === undefined ? {} : { offset: toOriginal(offset), end: toOriginal(end) };
+  const position = offset === undefined || end === undefined ? {} : { offset, end };
   if (isAlias(node)) {
     const { fields, items } = anchors.get(node.source) ?? {};
     return { ...position, ...(fields === undefined ? {} : { fields }), ...(items === undefined ? {} : { items }) };
@@ -160,26 +142,22 @@ function sourceTree(
   const tree: SourceNode = {
     ...position,
     ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
-    ...(isMap(node) ? { fields: fieldsOf(node, anchors, toOriginal) } : {}),
-    ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors, toOriginal)) } : {}),
+    ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
+    ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors)) } : {}),
   };
   if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, tree);
   return tree;
 }
 
-function fieldsOf(
-  map: YAMLMap,
-  anchors: Map<string, SourceNode>,
-  toOriginal: Repaired['toOriginal'],
-): NonNullable<SourceNode['fields']> {
+function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
   const fields = new Map<string, SourceField>();
   for (const { key, value } of map.items) {
-    const inner = sourceTree(value, anchors, toOriginal);
+    const inner = sourceTree(value, anchors);
     if (!isScalar(key)) continue;
     const [start, end] = key.range ?? [];
     // Of duplicate fields, which are an error, the last one counts, as for the value.
     fields.set(String(key.value), {
-      ...(start === undefined || end === undefined ? {} : { key: toOriginal(start), keyEnd: toOriginal(end) }),
+      ...(start === undefined || end === undefined ? {} : { key: start, keyEnd: end }),
       ...(inner === undefined ? {} : { value: inner }),
     });
   }

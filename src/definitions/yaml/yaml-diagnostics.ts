@@ -1,17 +1,7 @@
 import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
-import type { Diagnostic, DiagnosticText } from '../diagnostics/diagnostic.ts';
-import { MISSING_SPACE } from './repair/mistakes.ts';
-import { type ParseError, type RepairedText, repairText } from './repair/repair-text.ts';
+import { comparePositions, type Diagnostic, type DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
-import {
-  composeYaml,
-  type ParsedYaml,
-  positionOf,
-  type SourceFile,
-  shownStep,
-  type ValuePath,
-  walkNodes,
-} from './source-file.ts';
+import { type ParsedYaml, positionOf, type SourceFile, shownStep, type ValuePath, walkNodes } from './source-file.ts';
 
 /** Aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
 const MAX_ALIASES = 100;
@@ -34,11 +24,13 @@ const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: st
   BLOCK_IN_FLOW: ['no indented list or mapping inside brackets', 'write it in brackets too, or take it out'],
   KEY_OVER_1024_CHARS: ['a field name of at most 1024 characters', 'shorten the name'],
   MISSING_CHAR: ['a closing quote or bracket, or a space between parts', 'close what was opened before this place'],
-  MULTILINE_IMPLICIT_KEY: ['a field name on one line', 'write "name: value" on one line'],
+  MULTILINE_IMPLICIT_KEY: [
+    '"name: value"',
+    'write a ":" and a space after the name, or put a text of several lines in quotes',
+  ],
   MULTIPLE_ANCHORS: ['one anchor at most', 'remove one'],
   MULTIPLE_TAGS: ['no tags (a word that starts with "!")', 'quote the text if the "!" belongs to it'],
   NON_STRING_KEY: ['a text as the field name', 'write a plain name before the ":"'],
-  TAB_AS_INDENT: ['spaces as indentation', 'replace the tab by spaces'],
   TAG_RESOLVE_FAILED: ['no tags (a word that starts with "!")', 'quote the text if the "!" belongs to it'],
   UNEXPECTED_TOKEN: ['the end of the value or a new line', 'quote the text, or move the rest to its own line'],
 };
@@ -51,8 +43,9 @@ const offsetDiagnostic = (source: SourceFile, offset: number, text: DiagnosticTe
 });
 
 function syntaxText({ code }: YAMLError): DiagnosticText {
+  if (code === 'TAB_AS_INDENT') return TAB;
   const [expected, next] = SYNTAX_HINTS[code] ?? DEFAULT_SYNTAX_HINT;
-  return { code: 'yaml.syntax', message: 'this is not YAML', expected, got: `a YAML error (${code})`, next };
+  return { code: 'yaml.syntax', message: 'invalid YAML', expected, got: `a YAML error (${code})`, next };
 }
 
 const ALIAS_OF_NOTHING = {
@@ -61,6 +54,46 @@ const ALIAS_OF_NOTHING = {
   got: 'an alias of nothing',
   next: 'write the value out, or quote the text if the "*" belongs to it',
 } as const;
+
+const TAB: DiagnosticText = {
+  code: 'yaml.tab',
+  message: 'a tab in the indentation',
+  expected: 'spaces: YAML does not allow tabs there',
+  got: 'a tab',
+  next: 'replace each tab by spaces',
+};
+
+const UNQUOTED_TEMPLATE: DiagnosticText = {
+  code: 'yaml.unquoted_template',
+  message: 'a template without quotes',
+  expected: 'quotes around a text with {{ }}: YAML reads a brace as a mapping',
+  got: 'no quotes',
+  next: 'put the whole text in quotes',
+};
+
+const MISSING_SPACE: DiagnosticText = {
+  code: 'yaml.missing_space',
+  message: 'no space after "-"',
+  expected: '"- entry"',
+  got: '"-" directly before the text',
+  next: 'add a space after the "-"',
+};
+
+const UNCLOSED_QUOTE: DiagnosticText = {
+  code: 'yaml.unclosed_quote',
+  message: 'a quote that is not closed',
+  expected: 'a second one at the end of the text',
+  got: 'none',
+  next: 'add it',
+};
+
+const MERGE_CONFLICT: DiagnosticText = {
+  code: 'yaml.merge_conflict',
+  message: 'a merge conflict of git that is not resolved',
+  expected: 'one of the two versions',
+  got: 'both, with marks between them',
+  next: 'keep one version and remove the lines <<<<<<<, ======= and >>>>>>>',
+};
 
 const STOP_HINTS = {
   depth: {
@@ -81,22 +114,6 @@ export const stopDiagnostic = ({ source, stoppedAt }: ParsedYaml): Diagnostic | 
     ? undefined
     : offsetDiagnostic(source, stoppedAt.offset, { code: 'yaml.syntax', ...STOP_HINTS[stoppedAt.why] });
 
-/** Errors of a text that is one document; undefined where parsing ended early. */
-function parseErrors(text: string): readonly ParseError[] | undefined {
-  const { document, stop } = composeYaml(text);
-  if (stop !== undefined || document === undefined) return undefined;
-  const found = [...document.errors, ...document.warnings];
-  // A quote that is not closed is reported at the end of the file. At most one is.
-  const unclosed = found.findLast(({ code }) => code === 'MISSING_CHAR');
-  const quotes = unclosed === undefined ? [] : quotedRanges(document.contents);
-  const errors = found.map((error) => {
-    const [offset] = error.pos;
-    const quote = error === unclosed ? quotes.find(([start, end]) => start < offset && end >= offset) : undefined;
-    return { offset: quote?.[0] ?? offset, text: syntaxText(error) };
-  });
-  return [...errors, ...unlikelyTexts(document.contents, text)];
-}
-
 /** Texts in quotes, for errors at their end. */
 function quotedRanges(root: unknown): readonly (readonly [start: number, end: number])[] {
   return walkNodes(root).flatMap(({ node }) => {
@@ -116,34 +133,71 @@ function entryWithoutSpace(text: string, start: number, end: number): number | u
   return entry === null ? undefined : start + entry.index + entry[0].length - 1;
 }
 
-/** What is YAML, but surely not meant: texts that begin with "*" and are no anchors, and entries without a space after "-". */
-const unlikelyTexts = (root: unknown, text: string): ParseError[] =>
-  walkNodes(root).flatMap(({ node }): ParseError[] => {
+interface SyntaxError {
+  readonly offset: number;
+  readonly text: DiagnosticText;
+  /** About the place of a line or a part of it: may follow from an error in the line before. */
+  readonly placing?: boolean;
+}
+
+/** Valid YAML that is almost certainly a mistake: texts that begin with "*", and list entries without a space after "-". */
+const likelyMistakes = (root: unknown, text: string): SyntaxError[] =>
+  walkNodes(root).flatMap(({ node }): SyntaxError[] => {
     if (!isNode(node)) return [];
     const [start = 0, end = start] = node.range ?? [];
     if (isAlias(node)) return /^[\w-]+$/.test(node.source) ? [] : [{ offset: start, text: ALIAS_OF_NOTHING }];
     if (!isScalar(node) || node.type !== 'PLAIN') return [];
     const entry = entryWithoutSpace(text, start, end);
-    return entry === undefined ? [] : [{ offset: entry, text: MISSING_SPACE('-') }];
+    return entry === undefined ? [] : [{ offset: entry, text: MISSING_SPACE }];
   });
 
-/** The text with usual mistakes repaired, and a diagnostic for each. */
-export function repairSyntax({ source }: ParsedYaml): RepairedText & { readonly diagnostics: readonly Diagnostic[] } {
-  const repaired = repairText(source.text, parseErrors);
-  const diagnostics = repaired.mistakes.map(
-    ({ at, end, text }): Diagnostic => ({
-      file: source.file,
-      line: at.line + 1,
-      column: at.column + 1,
-      ...text,
-      end: { line: end.line + 1, column: Math.max(end.column, at.column + 1) + 1 },
-    }),
-  );
-  return { ...repaired, diagnostics };
+const PLACING = /^(UNEXPECTED_TOKEN|BAD_INDENT|MISSING_CHAR|BLOCK_|MULTILINE_|NON_STRING_KEY)/;
+
+/** The parser's errors. A quote that is not closed is reported at the end of the file, and shown where it opens. */
+function parserErrors({ contents, errors, warnings }: ParsedYaml['document']): SyntaxError[] {
+  const found = [...errors, ...warnings];
+  const unclosed = found.findLast(({ code }) => code === 'MISSING_CHAR');
+  const quotes = unclosed === undefined ? [] : quotedRanges(contents);
+  return found.map((error) => {
+    const [offset] = error.pos;
+    const quote = error === unclosed ? quotes.find(([start, end]) => start < offset && end >= offset) : undefined;
+    if (quote !== undefined) return { offset: quote[0], text: UNCLOSED_QUOTE };
+    return { offset, text: syntaxText(error), placing: PLACING.test(error.code) };
+  });
 }
 
-export const hasSyntaxErrors = ({ source, document }: ParsedYaml): boolean =>
-  document.errors.length + document.warnings.length > 0 || unlikelyTexts(document.contents, source.text).length > 0;
+/** A usual mistake that a line with an error shows by itself, and its column from 0. */
+function mistakeIn(line: string): { readonly column: number; readonly text: DiagnosticText } | undefined {
+  const tab = /^ *\t/.exec(line);
+  if (tab !== null) return { column: tab[0].length - 1, text: TAB };
+  const unquoted = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'|\s#.*/g, (part) => ' '.repeat(part.length));
+  const column = unquoted.search(/\{[{%]/);
+  return column === -1 ? undefined : { column, text: UNQUOTED_TEMPLATE };
+}
+
+/** All syntax errors, one per line. Without any, the values can be read. */
+export function syntaxDiagnostics({ source, document }: ParsedYaml): readonly Diagnostic[] {
+  const found = [...parserErrors(document), ...likelyMistakes(document.contents, source.text)];
+  if (found.length === 0) return [];
+  const conflicts = [...source.text.matchAll(/^<{7}(?= |\r?$)/gm)];
+  if (conflicts.length > 0) return conflicts.map(({ index }) => offsetDiagnostic(source, index, MERGE_CONFLICT));
+  let last = -1;
+  let behindTab = false;
+  return found
+    .map((error) => ({ ...error, at: offsetDiagnostic(source, error.offset, error.text) }))
+    .sort((a, b) => comparePositions(a.at, b.at))
+    .flatMap(({ at, placing }) => {
+      const start = source.lines[at.line - 1] ?? 0;
+      const mistake = mistakeIn(source.text.slice(start, source.lines[at.line] ?? source.text.length));
+      const isBehindTab = behindTab && mistake === undefined;
+      const follows = at.line === last || (placing === true && (isBehindTab || at.line === last + 1));
+      last = at.line;
+      if (mistake?.text === TAB) behindTab = true;
+      else if (follows) return [];
+      return mistake === undefined ? [at] : [offsetDiagnostic(source, start + mistake.column, mistake.text)];
+    })
+    .filter(({ line }, index, all) => line !== all[index - 1]?.line);
+}
 
 /** Errors of the document's structure, and the paths of literal secrets. */
 export interface StructureCheck {
@@ -157,11 +211,7 @@ const SECRET_HINT =
   'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
 
 /** Duplicate fields, invalid aliases, and secrets: what a schema cannot check or must not print. */
-export function checkStructure({
-  source,
-  document,
-  toOriginal,
-}: Pick<ParsedYaml, 'source' | 'document' | 'toOriginal'>): StructureCheck {
+export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' | 'document'>): StructureCheck {
   const diagnostics: Diagnostic[] = [];
   const secretPaths: ValuePath[] = [];
   const anchors = new Map<string, unknown>();
@@ -175,8 +225,8 @@ export function checkStructure({
     const [start = 0, end = start] = node.range ?? [];
     const report = (text: DiagnosticText) =>
       diagnostics.push({
-        ...offsetDiagnostic(source, toOriginal(start), text),
-        end: positionOf(source, toOriginal(end)),
+        ...offsetDiagnostic(source, start, text),
+        end: positionOf(source, end),
         path: path.map(shownStep),
       });
     if (isKey) {

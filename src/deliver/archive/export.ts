@@ -60,8 +60,16 @@ export async function exportRun(
   }
 }
 
-/** Copies these files of a run into a folder. Absent files are left out. Throws `archive.corrupt` for an unsafe name. */
-export async function copyRunFiles(files: RunFiles, names: readonly string[], folder: string): Promise<void> {
+/**
+ * Copies these files of a run into a folder, in this order. Absent files are left out. Throws `archive.corrupt` for an unsafe
+ * name.
+ */
+export async function copyRunFiles(
+  files: RunFiles,
+  names: readonly string[],
+  folder: string,
+  pathOf = (name: string) => name,
+): Promise<void> {
   for (const name of names) {
     const steps = name.split('/');
     // Names in a bucket are arbitrary: another program may have written them.
@@ -70,7 +78,7 @@ export async function copyRunFiles(files: RunFiles, names: readonly string[], fo
     }
     const stream = await files.stream(name);
     if (stream === undefined) continue;
-    const path = join(folder, ...steps);
+    const path = join(folder, pathOf(name));
     await mkdir(dirname(path), { recursive: true });
     await pipeline(stream, createWriteStream(path, { flags: 'wx' }));
   }

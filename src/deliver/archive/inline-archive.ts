@@ -1,18 +1,21 @@
-import { cp, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { syncPath } from '../../base/files/durable-file.ts';
 import type { Archive } from './archive.ts';
 import { withWriteErrors } from './archive-errors.ts';
 import { createArchive, metadataMethods } from './create-archive.ts';
+import { copyRunFiles } from './export.ts';
 import { assembleRunFolder, readPublishedRun } from './run-folder/run-folder.ts';
 import { readManifest } from './run-folder/run-metadata.ts';
 import { createStagingFolder } from './run-folder/staging.ts';
+import type { RunFiles } from './storage/archive-storage.ts';
 import { directoryRunFiles, directoryStorage } from './storage/directory-storage.ts';
 
 /** Prefix of the hidden staging folders of inline runs. */
 const STAGING_PREFIX = '.docket-';
+const MANIFEST = 'manifest.json';
 
 /** The archive in a directory; see `directoryStorage` for the layout. */
 export const directoryArchive = (root: string, clock: Clock = systemClock): Archive =>
@@ -50,9 +53,12 @@ export function inlineArchive(folder: string): Archive {
     publish: (staged, draft, artifacts, mail) =>
       withWriteErrors(base, async () => {
         const { names, manifest } = await assembleRunFolder(staged, '.', draft, artifacts, mail);
-        await rm(join(base, 'manifest.json'), { force: true });
+        await rm(join(base, MANIFEST), { force: true });
         await rm(join(base, 'receipts.json'), { force: true });
-        for (const name of names) await rename(join(staged, name), join(base, name));
+        for (const name of names) {
+          await mkdir(dirname(join(base, name)), { recursive: true });
+          await rename(join(staged, name), join(base, name));
+        }
         await syncPath(base);
         await rm(staged, { recursive: true, force: true });
         return readPublishedRun(base, '.', manifest, base);
@@ -61,34 +67,16 @@ export function inlineArchive(folder: string): Archive {
 }
 
 /**
- * Writes every run to a second archive as well. All reads use `primary`. `mirror` is written before the run is published
- * in `primary`, so that an unwritable folder fails the run before anything is sent.
+ * Copies an archived run into the folder of `--out`, where it gets the layout of `inlineArchive`. Does nothing for a run that
+ * is not archived.
  */
-export function mirroredArchive(primary: Archive, mirror: Archive): Archive {
-  const both =
-    <Args extends unknown[], Result>(first: (...args: Args) => Promise<Result>, second: typeof first) =>
-    async (...args: Args): Promise<Result> => {
-      const result = await first(...args);
-      await second(...args);
-      return result;
-    };
-  return {
-    ...primary,
-    publish: async (staged, manifest, artifacts, mail) => {
-      const copy = await mirror.stage(manifest.run);
-      try {
-        await withWriteErrors(copy, async () => {
-          for (const { name, path } of artifacts) await cp(path, join(copy, name));
-        });
-        const copied = artifacts.map((artifact) => ({ ...artifact, path: join(copy, artifact.name) }));
-        await mirror.publish(copy, manifest, copied, mail);
-      } finally {
-        await mirror.discard(copy);
-      }
-      return primary.publish(staged, manifest, artifacts, mail);
-    },
-    putMessage: both(primary.putMessage, mirror.putMessage),
-    putAttempt: both(primary.putAttempt, mirror.putAttempt),
-    putReceipts: both(primary.putReceipts, mirror.putReceipts),
-  };
-}
+export const copyToOutput = (run: RunFiles, folder: string): Promise<void> =>
+  withWriteErrors(folder, async () => {
+    const names = await run.list();
+    if (!names.includes(MANIFEST)) return;
+    const nameOf = (name: string) => name.replace(/^files\//, '');
+    const others = names.filter((name) => name !== MANIFEST && name !== 'chain.json');
+    for (const name of [MANIFEST, 'receipts.json', ...others]) await rm(join(folder, nameOf(name)), { force: true });
+    await copyRunFiles(run, [...others, MANIFEST], folder, nameOf);
+    await syncPath(folder);
+  });

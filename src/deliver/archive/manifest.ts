@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COMPARISON_KINDS } from '../../definitions/schema/comparison.ts';
 import { BETTER, TARGET_PERIODS } from '../../definitions/schema/targets.ts';
-import { STATUSES } from '../../fetch/dataset.ts';
+import { RANGE_STATES, STATUSES } from '../../fetch/dataset.ts';
 import { NOTE_CODES } from '../../fetch/notes.ts';
 
 /** File name of a picture beside `mail.html`. */
@@ -21,6 +21,8 @@ const MAX_JUDGEMENTS = 1_000_000;
 /** One a day over several years, with comparisons, of every section. */
 const MAX_READINGS = 1_000_000;
 const MAX_HEADLINES = 100;
+/** Of a report with `split`: those with recipients, and others. */
+const MAX_PACKS = 10_000;
 const MAX_BODIES = 10;
 const MAX_REVIEWERS = 1_000;
 const MAX_COMMENTS = 1_000;
@@ -79,6 +81,18 @@ const judgementSchema = z.object({
   soFar: z.literal(true).optional(),
 });
 
+/** A figure's usual range, raw. */
+const rangeSchema = z.object({
+  section: z.string(),
+  metric: z.string(),
+  value: z.number(),
+  low: z.number(),
+  high: z.number(),
+  state: z.enum(RANGE_STATES),
+  /** Which headline is about it, counted from 0. */
+  headline: z.int().nonnegative().optional(),
+});
+
 const readingSchema = z.object({
   section: z.string(),
   of: z.enum(['rows', 'totals']),
@@ -116,7 +130,13 @@ const filledWorkbookSchema = z.object({
   names: listOf(z.object({ name: z.string(), cell: z.string() }), MAX_NAMES),
 });
 
-const knownFieldsSchema = z.object({
+const deskSchema = z.object({
+  value: z.string(),
+  label: z.string(),
+  slug: z.string().regex(/^[a-z0-9-]{1,60}$/),
+});
+
+const packManifestSchema = z.object({
   version: z.literal(1),
   run: z.string(),
   org: z.string(),
@@ -127,6 +147,8 @@ const knownFieldsSchema = z.object({
   /** ISO instant of the schedule, or the trigger's id. */
   slot: z.string(),
   digest: z.string(),
+  /** The value of a report with `split` that this is the manifest of. Absent in the manifest of a run. */
+  desk: deskSchema.optional(),
   period: periodSchema,
   /** Of the sections with a period of their own, by section id. Absent without any, and in older manifests. */
   section_periods: z.record(z.string(), periodSchema).optional(),
@@ -242,6 +264,8 @@ const knownFieldsSchema = z.object({
   judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
   /** Sentences, the most important first, in the report's language. */
   headlines: listOf(z.string(), MAX_HEADLINES).optional(),
+  /** Figures and their usual ranges. Absent without any, and in older manifests. */
+  ranges: listOf(rangeSchema, MAX_JUDGEMENTS).optional(),
   /**
    * The review that the run was published after. Absent without a review, and in older manifests. `content` is the SHA-256
    * (hex) of what was approved: of `figures` and the comments; `figures` that of everything else frozen.
@@ -278,8 +302,28 @@ const knownFieldsSchema = z.object({
     .optional(),
 });
 
+/**
+ * The pack of one value. Its files are in the folder of its slug, and also in `files` of the run: `retail-0a1b2c3d4e/KPIs.xlsx`.
+ * Its own manifest names them without the folder; it is what a run of this value alone would have, without `calls`.
+ */
+const packSchema = deskSchema.extend({
+  /** `held`: nobody gets it; `reason` says why, in one sentence. */
+  state: z.enum(['ready', 'held']),
+  reason: z.string().optional(),
+  /** Absent where no pack could be made. */
+  manifest: packManifestSchema.optional(),
+});
+export type PackRecord = Readonly<z.infer<typeof packSchema>>;
+
+const manifestFieldsSchema = packManifestSchema.extend({
+  /** The packs of a report with `split`. Absent in others, and in older manifests. */
+  packs: listOf(packSchema, MAX_PACKS).optional(),
+  /** Sentences about rows that are in no pack. Absent without any. */
+  unassigned: listOf(z.string(), MAX_PACKS).optional(),
+});
+
 /** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */
-export type Manifest = Readonly<z.infer<typeof knownFieldsSchema>>;
+export type Manifest = Readonly<z.infer<typeof manifestFieldsSchema>>;
 
 /** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
-export const manifestSchema: z.ZodType<Manifest> = knownFieldsSchema.loose();
+export const manifestSchema: z.ZodType<Manifest> = manifestFieldsSchema.loose();

@@ -30,10 +30,22 @@ export function requirePathName(name: string, what: string): string {
   throw invalidName(`The archive cannot use this ${what} as a folder name.`, 'letters, digits, ".", "_" and "-"', name);
 }
 
+const isPlainName = (name: string): boolean => name.length > 0 && !name.startsWith('.') && !/[/\\\p{Cc}]/u.test(name);
+
+/** The folder of a pack of a report with `split`, and the file in it. There, the e-mail is a file like others. */
+const PACK_FILE = /^(?:[a-z0-9-]{1,40}-)?[0-9a-f]{10}\/(.+)$/s;
+
+/** Whether a file is in the folder of a pack. */
+export const isPackFile = (name: string): boolean => {
+  const [, file] = PACK_FILE.exec(name) ?? [];
+  return file !== undefined && isPlainName(file);
+};
+
 /** Throws `archive.unwritable` for an artifact's name that is reserved or not plain. */
 export function requireArtifactName(name: string): string {
+  if (isPackFile(name)) return name;
   const reserved: readonly string[] = RESERVED_NAMES;
-  const isPlain = name.length > 0 && !name.startsWith('.') && !/[/\\\p{Cc}]/u.test(name);
+  const isPlain = isPlainName(name);
   if (isPlain && !reserved.includes(name.toLowerCase()) && !BODY_FILE.test(name)) return name;
   throw invalidName(
     'The archive cannot store a file of this name.',

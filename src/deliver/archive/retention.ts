@@ -3,7 +3,7 @@ import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { DAY_MS, isoInstant } from '../../base/time.ts';
 import { deleteExpiredClaims } from '../claims/archive-claims.ts';
-import { deleteExpiredLedgers } from '../ledger/file-ledger.ts';
+import { deleteExpiredLedgers } from '../ledger/archived-ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';

@@ -41,6 +41,35 @@ const MAX_OPEN_MS = 10 * MINUTE_MS;
 /** Others wait this long for a probe. */
 const PROBE_TIMEOUT_MS = MINUTE_MS;
 
+/** Hash: service → epoch ms at which its circuit opened. */
+const indexKey = (prefix: string): string => `${prefix}circuits`;
+const circuitKey = (prefix: string, service: string): string => `${prefix}circuit:${service}`;
+
+/** A service that is not used at the moment. */
+export interface OpenCircuit {
+  readonly service: string;
+  /** Epoch ms. */
+  readonly since: number;
+  /** Its last failure. */
+  readonly why: string;
+}
+
+/** The open circuits, also those that wait for the result of a probe. Throws `redis.unreachable`. */
+export const listOpenCircuits = (redis: RedisClient, { prefix }: { readonly prefix: string }): Promise<OpenCircuit[]> =>
+  withRedisErrors(redis, async () => {
+    const opened = Object.entries(await redis.hgetall(indexKey(prefix)));
+    const found = await Promise.all(
+      opened.map(async ([service, since]): Promise<OpenCircuit[]> => {
+        const [until, why] = await redis.hmget(circuitKey(prefix, service), 'until', 'why');
+        if (until != null) return [{ service, since: Number(since), why: why ?? '' }];
+        // Nobody uses the service any more.
+        await redis.hdel(indexKey(prefix), service).catch(() => {});
+        return [];
+      }),
+    );
+    return found.flat().sort((a, b) => a.since - b.since);
+  });
+
 const outageReplySchema = z.tuple([z.coerce.number(), z.string()]).nullable();
 const eventReplySchema = z.tuple([z.enum(['opened', 'closed']), z.coerce.number()]).nullable();
 
@@ -51,13 +80,13 @@ const eventReplySchema = z.tuple([z.enum(['opened', 'closed']), z.coerce.number(
  * @param options.prefix of every key, with its separator
  */
 export function redisCircuitBreaker(
-  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
+  redis: Pick<RedisClient, 'evalsha' | 'eval' | 'hset' | 'hdel'>,
   options: { readonly prefix: string; readonly clock: Clock; readonly onEvent?: (event: CircuitEvent) => void },
 ): CircuitBreaker {
   const { prefix, clock, onEvent = () => {} } = options;
   const checkScript = loadLuaScript('./circuit-check-1.lua', import.meta.url);
   const recordScript = loadLuaScript('./circuit-record-1.lua', import.meta.url);
-  const keyOf = (service: string): string => `${prefix}circuit:${service}`;
+  const keyOf = (service: string): string => circuitKey(prefix, service);
   const withContext = <T>(command: () => Promise<T>): Promise<T> =>
     withRedisErrors(undefined, command, beforeSending('The circuit breaker of the target'));
 
@@ -68,6 +97,10 @@ export function redisCircuitBreaker(
     const change = eventReplySchema.parse(reply);
     if (change === null) return;
     const [kind, at] = change;
+    const index = indexKey(prefix);
+    await withContext<unknown>(() =>
+      kind === 'opened' ? redis.hset(index, service, now) : redis.hdel(index, service),
+    );
     onEvent(kind === 'opened' ? { kind, service, until: at, why } : { kind, service, afterMs: now - at });
   };
 

@@ -94,7 +94,7 @@ export interface PeriodClaims {
    * @param insists called only where it matters; true: the run delivers all the same, and takes over the claim
    */
   acquire(run: ClaimingRun, insists: () => Promise<boolean>): Promise<void>;
-  /** Releases the run's own claim. Call it for a run without a record, once it has ended without delivering anything. */
+  /** Releases the run's own claim, once it has ended without delivering anything. */
   release(run: ClaimingRun): Promise<void>;
 }
 

@@ -46,7 +46,7 @@ const MAX_TARGETS = 100;
  * last, each mailbox of the manifest with an archived state.
  */
 function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunState): readonly NewDelivery[] {
-  const { run, org, report, owner, recipients } = manifest;
+  const { run, org, report, owner, recipients, packs = [] } = manifest;
   const found = new Map<string, NewDelivery>();
   const add = (id: string, target: string, recipient: string): void => {
     if (archivedStates.has(id) && !found.has(id)) found.set(id, { id, run, org, report, target, recipient });
@@ -56,11 +56,17 @@ function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunStat
   for (const held of [false, true]) add(noticeId(run, mailbox, held), NOTICE_TARGET, mailbox);
   if (found.size === archivedStates.size) return [...found.values()];
   const mailboxKinds = TARGETS.flatMap(({ kind, audience }) => (audience?.people ? [kind] : []));
-  for (const recipient of recipients) {
-    for (const kind of mailboxKinds) {
-      for (let index = 0; index < MAX_TARGETS; index += 1) {
-        const target = targetName(index, kind);
-        add(deliveryId(run, target, recipientKey(recipient)), target, canonicalAddress(recipient) ?? recipient);
+  const groups = [
+    { recipients, desk: undefined },
+    ...packs.map((pack) => ({ recipients: pack.manifest?.recipients ?? [], desk: pack })),
+  ];
+  for (const { recipients: mailboxes, desk } of groups) {
+    for (const recipient of mailboxes) {
+      for (const kind of mailboxKinds) {
+        for (let index = 0; index < MAX_TARGETS; index += 1) {
+          const target = targetName(index, kind, desk);
+          add(deliveryId(run, target, recipientKey(recipient)), target, canonicalAddress(recipient) ?? recipient);
+        }
       }
     }
   }

@@ -1,4 +1,5 @@
 import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
+import { DEFAULT_LOCALE, languageOf, messagesFor } from '../../i18n/messages.ts';
 import type { Notice, NoticeGroup, NoticeLine } from './notice-text.ts';
 
 /** The colours of the reports' e-mails, in light and dark. */
@@ -55,7 +56,7 @@ function groupHtml({ heading, lines }: NoticeGroup): string {
 
 /** The notice as HTML, without pictures and without requests to anybody. */
 export function noticeHtml(notice: Notice): string {
-  const { lead, groups, facts, closing, organization, label, pageUrl } = notice;
+  const { locale = DEFAULT_LOCALE, lead, groups, facts, closing, organization, label, pageUrl } = notice;
   const subject = toSingleLine(notice.subject);
   // A label such as 2026-W46 does not break at its hyphen.
   const heading = subject.endsWith(label)
@@ -64,9 +65,9 @@ export function noticeHtml(notice: Notice): string {
   const link =
     pageUrl === undefined
       ? ''
-      : `<p style="padding-top:12px"><a href="${escapeHtml(pageUrl)}">Open the run on the page</a></p>`;
+      : `<p style="padding-top:12px"><a href="${escapeHtml(pageUrl)}">${messagesFor(locale).mail.template.open_page}</a></p>`;
   return `<!doctype html>
-<html lang="en">
+<html lang="${languageOf(locale)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

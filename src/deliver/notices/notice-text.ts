@@ -1,5 +1,6 @@
 import type { ErrorJson } from '../../base/error.ts';
 import { toSingleLine } from '../../base/text/bidi.ts';
+import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Receipt } from '../ledger/ledger.ts';
 
 /** What a notice is about. */
@@ -12,6 +13,8 @@ export interface NoticeContent {
     readonly period: { readonly label: string };
   };
   readonly definition: { readonly title: string };
+  /** Of the report. BCP 47; English when absent. */
+  readonly locale?: string | undefined;
   /** The organization's name; its id when absent. */
   readonly organization?: string | undefined;
   /** The page of the run; absent without a public URL. */
@@ -32,16 +35,9 @@ export function noticeKind({ error, receipts }: Pick<NoticeContent, 'error' | 'r
 
 const isHeld = ({ code }: ErrorJson): boolean => code === 'run.held' || code === 'run.comments_missing';
 
-const HEADLINES: Readonly<Record<NoticeKind, { readonly subject: string; readonly text: string }>> = {
-  failed: { subject: 'Failed', text: 'failed. It is not retried automatically.' },
-  held: { subject: 'Held', text: 'was made and is held. Nothing was sent.' },
-  wrong_figures: { subject: 'Wrong figures', text: 'has figures that cannot be right. It was not stopped.' },
-  partial: { subject: 'Partially delivered', text: 'was made, but not delivered to everyone.' },
-};
-
 export function noticeSubject(content: NoticeContent): string {
-  const { order, definition } = content;
-  return `${HEADLINES[noticeKind(content)].subject}: ${definition.title} ${order.period.label}`;
+  const { order, definition, locale } = content;
+  return `${messagesFor(locale).notice.subjects[noticeKind(content)]}: ${definition.title} ${order.period.label}`;
 }
 
 /** A line of a notice: an entry of a list, a sentence, or a command to type. Texts from outside may have several lines. */
@@ -57,6 +53,8 @@ export interface NoticeGroup {
 
 /** A notice as data: `groups` in order, then the facts. */
 export interface Notice {
+  /** BCP 47; undefined: English. */
+  readonly locale: string | undefined;
   readonly subject: string;
   /** The organization's name. */
   readonly organization: string;
@@ -97,68 +95,72 @@ function deliveryGroup(
 
 /** What the notice says, for both of its bodies. */
 export function buildNotice(content: NoticeContent): Notice {
-  const { order, definition, organization = order.org, pageUrl, error, receipts } = content;
+  const { order, definition, organization = order.org, pageUrl, locale, error, receipts } = content;
+  const { notice } = messagesFor(locale);
   const kind = noticeKind(content);
   const retry = (of?: 'text') => command(`runs retry ${order.id} --reason "..."`, of);
   return {
+    locale,
     subject: noticeSubject(content),
     organization,
     label: order.period.label,
     pageUrl,
-    lead: `"${toSingleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
+    lead: `${notice.report(toSingleLine(definition.title), order.period.label)} ${notice.leads[kind]}`,
     groups: [
-      ...(error === null ? [] : [{ heading: 'Reason:', lines: errorLines(error) }]),
-      ...deliveryGroup('Not delivered:', ['refused', 'pending'], receipts, () => [
-        sentence('To retry these deliveries only, with the same files:'),
+      ...(error === null ? [] : [{ heading: notice.error, lines: errorLines(error, notice) }]),
+      ...deliveryGroup(notice.notDelivered, ['refused', 'pending'], receipts, () => [
+        sentence(notice.retryDeliveries),
         retry('text'),
       ]),
-      ...deliveryGroup('Delivery uncertain:', ['unknown', 'sending'], receipts, (found) => [
-        sentence(
-          'Docket does not send these again by itself, because they may have arrived. Ask the recipients. Confirm what arrived:',
-        ),
+      ...deliveryGroup(notice.uncertain, ['unknown', 'sending'], receipts, (found) => [
+        sentence(notice.askRecipients),
         ...found.map(({ delivery }) => command(`deliveries resolve ${delivery} --sent --reason "..."`, 'text')),
-        sentence('Send the others again:'),
+        sentence(notice.resendOthers),
         ...found.map(({ delivery }) => command(`deliveries resolve ${delivery} --resend --reason "..."`, 'text')),
         ...(found.length === 1
           ? []
           : [
-              sentence('Or decide about all of them at once, in one of these ways:'),
+              sentence(notice.decideAll),
               command(`deliveries resolve --run ${order.id} --sent --reason "..."`, 'text'),
               command(`deliveries resolve --run ${order.id} --resend --reason "..."`, 'text'),
             ]),
       ]),
-      ...deliveryGroup('Delivered:', ['sent'], receipts),
-      ...(receipts.length === 0 && error !== null ? [{ heading: 'Nothing was delivered.', lines: [] }] : []),
+      ...deliveryGroup(notice.delivered, ['sent'], receipts),
+      ...(receipts.length === 0 && error !== null ? [{ heading: notice.nothingDelivered, lines: [] }] : []),
       ...(error?.code === 'run.comments_missing'
-        ? [{ heading: 'To write a comment:', lines: [command(`comment ${order.id} --section <id> --file note.md`)] }]
+        ? [{ heading: notice.writeComment, lines: [command(`comment ${order.id} --section <id> --file note.md`)] }]
         : kind === 'held'
-          ? [{ heading: 'To send it as it is:', lines: [command(`runs release ${order.id} --reason "..."`)] }]
+          ? [{ heading: notice.release, lines: [command(`runs release ${order.id} --reason "..."`)] }]
           : kind === 'failed' && receipts.length === 0
-            ? [{ heading: 'To retry after the cause is fixed:', lines: [retry()] }]
+            ? [{ heading: notice.retry, lines: [retry()] }]
             : []),
     ],
-    facts: noticeFacts(order),
-    closing: 'You receive this message once, as the owner of the report.',
+    facts: noticeFacts(order, notice),
+    closing: notice.closings.owner,
   };
 }
 
 /** Which run a notice is about. */
-export const noticeFacts = ({ org, report, id, slot }: NoticeContent['order']): Notice['facts'] => [
-  ['Report', `${org}/${report}`],
-  ['Run', id],
-  ['Slot', slot],
+export const noticeFacts = (
+  { org, report, id, slot }: NoticeContent['order'],
+  { facts }: Words['notice'],
+): Notice['facts'] => [
+  [facts.report, `${org}/${report}`],
+  [facts.run, id],
+  [facts.slot, slot],
 ];
 
-const NAME_WIDTH = 9;
+const MIN_NAME_WIDTH = 9;
 
 /** The notice as plain text with CRLF. */
-export function noticeText({ lead, groups, facts, closing, pageUrl }: Notice): string {
+export function noticeText({ locale, lead, groups, facts, closing, pageUrl }: Notice): string {
+  const width = Math.max(MIN_NAME_WIDTH, ...facts.map(([name]) => name.length + 2));
   return [
     lead,
-    ...(pageUrl === undefined ? [] : ['', 'The run on the page:', `  ${pageUrl}`]),
+    ...(pageUrl === undefined ? [] : ['', messagesFor(locale).notice.onPage, `  ${pageUrl}`]),
     ...groups.flatMap(({ heading, lines }) => ['', heading, ...lines.map(textLine)]),
     '',
-    ...facts.map(([name, value]) => `${`${name}:`.padEnd(NAME_WIDTH)}${value}`),
+    ...facts.map(([name, value]) => `${`${name}:`.padEnd(width)}${value}`),
     '',
     closing,
     '',
@@ -179,16 +181,16 @@ export const cleanLines = (text: string): string =>
     .map(toSingleLine)
     .join('\n');
 
-function errorLines(error: ErrorJson): NoticeLine[] {
+function errorLines(error: ErrorJson, { errorLines: names }: Words['notice']): NoticeLine[] {
   const { message, code, where, expected, got, next, correlation_id: correlation } = error;
   const line = (name: string, value: string | undefined): NoticeLine[] =>
     value === undefined ? [] : [sentence(`${name}: ${cleanLines(value)}`)];
   return [
     sentence(`${cleanLines(message)} [${code}]`),
-    ...line('where', where),
-    ...line('expected', expected),
-    ...line('got', got),
+    ...line(names.where, where),
+    ...line(names.expected, expected),
+    ...line(names.got, got),
     ...line('correlation_id', correlation),
-    ...line('what to do', next),
+    ...line(names.next, next),
   ];
 }

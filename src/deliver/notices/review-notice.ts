@@ -1,11 +1,13 @@
 import { DateTime } from 'luxon';
 import { toSingleLine } from '../../base/text/bidi.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import {
   cleanLines,
   command,
   type Notice,
   type NoticeContent,
   type NoticeGroup,
+  type NoticeLine,
   noticeFacts,
   sentence,
 } from './notice-text.ts';
@@ -22,16 +24,16 @@ export type ReviewNews =
   | { readonly kind: 'reminder'; readonly need: number; readonly due: number }
   /** To the owner and to who triggered the run. */
   | { readonly kind: 'rejected'; readonly by: string; readonly reason: string; readonly refetch: boolean }
-  /** To the owner: Docket has cancelled the run, because it was not approved in time. */
-  | { readonly kind: 'cancelled'; readonly reason: string };
+  /** To the owner: Docket has cancelled the run. `days`: business days within which it was not approved. */
+  | { readonly kind: 'cancelled'; readonly reason: string; readonly days?: number | undefined };
 
-export interface ReviewNoticeContent extends Pick<NoticeContent, 'order' | 'definition' | 'organization' | 'pageUrl'> {
+export interface ReviewNoticeContent
+  extends Pick<NoticeContent, 'order' | 'definition' | 'locale' | 'organization' | 'pageUrl'> {
   /** IANA zone of the organization. */
   readonly timezone: string;
 }
 
 interface Text {
-  readonly subject: string;
   /** What follows the title and the period. */
   readonly lead: string;
   readonly groups: readonly NoticeGroup[];
@@ -39,37 +41,42 @@ interface Text {
 
 /** The notice about a review as data. */
 export function buildReviewNotice(content: ReviewNoticeContent, news: ReviewNews): Notice {
-  const { order, definition, organization = order.org, pageUrl } = content;
-  const { subject, lead, groups } = textOf(news, content);
+  const { order, definition, locale, organization = order.org, pageUrl } = content;
+  const { notice } = messagesFor(locale);
+  const { lead, groups } = textOf(news, content, notice);
   const isForApprover = news.kind === 'approval' || news.kind === 'reminder';
   return {
-    subject: `${subject}: ${definition.title} ${order.period.label}`,
+    locale,
+    subject: `${notice.subjects[news.kind]}: ${definition.title} ${order.period.label}`,
     organization,
     label: order.period.label,
     pageUrl,
-    lead: `"${toSingleLine(definition.title)}" for ${order.period.label} ${lead}`,
+    lead: `${notice.report(toSingleLine(definition.title), order.period.label)} ${lead}`,
     groups,
-    facts: noticeFacts(order),
-    closing: isForApprover
-      ? 'You receive this message because you may approve the report. It decides nothing: sign in to approve or reject.'
-      : 'You receive this message because you own or triggered the report.',
+    facts: noticeFacts(order, notice),
+    closing: isForApprover ? notice.closings.approver : notice.closings.author,
   };
 }
 
-function textOf(news: ReviewNews, { order, pageUrl, timezone }: ReviewNoticeContent): Text {
-  const instant = (at: number): string => formatInstant(at, timezone);
+function textOf(news: ReviewNews, content: ReviewNoticeContent, notice: Words['notice']): Text {
+  const { order, pageUrl } = content;
+  const instant = (at: number): NoticeLine => sentence(formatInstant(at, content, notice));
+  const review: NoticeGroup = {
+    heading: pageUrl === undefined ? notice.look : notice.lookOnPage,
+    lines: [command(`runs show ${order.id}`)],
+  };
+  const again = command(`run ${order.org}/${order.report}`);
   switch (news.kind) {
     case 'comments':
       return {
-        subject: 'Comments needed',
-        lead: 'was made and waits for comments. Nothing was sent.',
+        lead: notice.leads.comments,
         groups: [
           {
-            heading: 'Sections that need a comment:',
+            heading: notice.missingComments,
             lines: news.sections.map((id) => ({ kind: 'item', text: toSingleLine(id) })),
           },
           {
-            heading: pageUrl === undefined ? 'To write one:' : 'Write them on the page, or with:',
+            heading: pageUrl === undefined ? notice.writeOne : notice.writeOnPage,
             lines: news.sections
               .slice(0, 1)
               .map((id) => command(`comment ${order.id} --section ${toSingleLine(id)} --file note.md`)),
@@ -78,68 +85,55 @@ function textOf(news: ReviewNews, { order, pageUrl, timezone }: ReviewNoticeCont
       };
     case 'incomplete':
       return {
-        subject: 'Held',
-        lead: 'was made and is held, because its figures are incomplete. Nothing was sent.',
-        groups: [
-          howToReview(order.id, pageUrl),
-          { heading: 'To accept them as they are:', lines: [command(`runs release ${order.id} --reason "..."`)] },
-        ],
+        lead: notice.leads.incomplete,
+        groups: [review, { heading: notice.accept, lines: [command(`runs release ${order.id} --reason "..."`)] }],
       };
     case 'approval':
       return {
-        subject: 'Approval needed',
-        lead: `waits for ${approvals(news.need)}. Nothing was sent.`,
-        groups: [
-          ...(news.due === null ? [] : [{ heading: 'Please decide by:', lines: [sentence(instant(news.due))] }]),
-          howToReview(order.id, pageUrl),
-        ],
+        lead: notice.waits(news.need),
+        groups: [...(news.due === null ? [] : [{ heading: notice.decideBy, lines: [instant(news.due)] }]), review],
       };
     case 'reminder':
       return {
-        subject: 'Reminder, approval needed',
-        lead: `still waits for ${approvals(news.need)}. Nothing was sent.`,
-        groups: [
-          { heading: 'The deadline was:', lines: [sentence(instant(news.due))] },
-          howToReview(order.id, pageUrl),
-        ],
+        lead: notice.stillWaits(news.need),
+        groups: [{ heading: notice.deadlineWas, lines: [instant(news.due)] }, review],
       };
     case 'rejected':
       return {
-        subject: 'Rejected',
-        lead: `was rejected by ${toSingleLine(news.by)}. Nothing was sent.`,
+        lead: notice.rejectedBy(toSingleLine(news.by)),
         groups: [
-          { heading: 'Reason:', lines: [sentence(cleanLines(news.reason))] },
+          { heading: notice.reason, lines: [sentence(cleanLines(news.reason))] },
           news.refetch
-            ? { heading: 'Its figures are fetched again, and the report is reviewed again.', lines: [] }
-            : { heading: 'To make the report again, once the cause is corrected:', lines: [command(runAgain(order))] },
+            ? { heading: notice.fetchedAgain, lines: [] }
+            : { heading: notice.runAgainCorrected, lines: [again] },
         ],
       };
-    case 'cancelled':
+    case 'cancelled': {
+      const reason = news.days === undefined ? news.reason : notice.notApproved(news.days);
       return {
-        subject: 'Cancelled',
-        lead: 'was cancelled. Nothing was sent.',
+        lead: notice.leads.cancelled,
         groups: [
-          { heading: 'Reason:', lines: [sentence(cleanLines(news.reason))] },
-          { heading: 'To make the report again:', lines: [command(runAgain(order))] },
+          {
+            heading: news.days === undefined ? notice.error : notice.reason,
+            lines: [sentence(cleanLines(reason))],
+          },
+          { heading: notice.runAgain, lines: [again] },
         ],
       };
+    }
   }
 }
 
-const approvals = (need: number): string => (need === 1 ? 'approval' : `the approval of ${need} people`);
-const runAgain = ({ org, report }: NoticeContent['order']): string => `run ${org}/${report}`;
-
-const howToReview = (run: string, pageUrl: string | undefined): NoticeGroup => ({
-  heading: pageUrl === undefined ? 'To see what waits:' : 'The files are on the page. In a terminal:',
-  lines: [command(`runs show ${run}`)],
-});
-
-/** In English, as all of the notice. Midnight is the end of the day before. */
-function formatInstant(at: number, zone: string): string {
-  const time = DateTime.fromMillis(at, { zone, locale: 'en-GB' });
+/** Midnight is the end of the day before. */
+function formatInstant(
+  at: number,
+  { timezone: zone, locale = DEFAULT_LOCALE }: ReviewNoticeContent,
+  notice: Words['notice'],
+): string {
+  const time = DateTime.fromMillis(at, { zone, locale });
   const ended = time.minus({ milliseconds: 1 });
   const text = time.hasSame(ended, 'day')
-    ? time.toFormat('cccc d LLLL yyyy, HH:mm')
-    : `the end of ${ended.toFormat('cccc d LLLL yyyy')}`;
+    ? time.toFormat(notice.timeFormat)
+    : notice.endOf(ended.toFormat(notice.dayFormat));
   return `${text} (${zone})`;
 }

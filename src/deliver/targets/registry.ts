@@ -31,7 +31,8 @@ export function listDeliveries(context: DeliveryContext, targets: readonly Targe
   const files = sharedFiles();
   for (const [index, entry] of context.definition.deliveries.entries()) {
     const { target, spec } = targetOf(entry, targets);
-    for (const listed of target.list(targetName(index, target.kind), spec, context)) {
+    const name = targetName(index, target.kind, context.definition.desk);
+    for (const listed of target.list(name, spec, context)) {
       const prepare = (previousEpoch: number) =>
         target.send(listed, spec, { ...context, deliveries: all, files }, previousEpoch);
       all.push({ ...listed, prepare });

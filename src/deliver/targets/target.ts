@@ -142,6 +142,12 @@ export interface TargetProbe {
 export const probeError = (subject: string, got: string, next: string): DocketError =>
   new DocketError('deliver.target_failed', `${subject} cannot be used.`, { got, next });
 
+/** The usual range of the first headline's figure; empty without one. */
+function headlineRange(ranges: NonNullable<Manifest['ranges']>) {
+  const { low = '', high = '', state = '' } = ranges.find(({ headline }) => headline === 0) ?? {};
+  return { low, high, state };
+}
+
 /** The variables of subjects and paths. */
 export const templateVariables = ({
   period,
@@ -150,14 +156,18 @@ export const templateVariables = ({
   title,
   run,
   headlines = [],
+  ranges = [],
+  desk,
 }: Manifest): TemplateVariables => ({
   period,
   org,
   report,
   title,
   run,
+  ...(desk === undefined ? {} : { split: desk }),
   headline: headlines[0] ?? '',
   headlines,
+  headline_range: headlineRange(headlines.length === 0 ? [] : ranges),
 });
 
 /** @param key identifies the row among those of its target where `recipient`, which is for people, may change */

@@ -2,8 +2,8 @@ import { DIMENSION_IDS, isAdditive, isCurrentCount, isWronglyAdditive, type Metr
 import type { ReportRow } from '../../contract/report.ts';
 import type { NoteParams } from '../../i18n/note.ts';
 import { bucketsOf } from '../../plan/buckets.ts';
+import { dataStartsAfter } from '../internal/tables/data-start.ts';
 import type { TableNote } from '../notes.ts';
-import { dataStartsAfter } from '../tables/data-start.ts';
 import { bucketOf, type CheckContext, type CheckedAnswer, groupOf, incompleteNote } from './checked-answer.ts';
 import { isCounted } from './figure-checks.ts';
 

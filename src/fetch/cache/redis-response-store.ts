@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 /** Compressed responses of one run: enough for a list of several hundred thousand records. */
 const MAX_RUN_BYTES = 32 * MIB;
 /** Compressed responses of all runs of an organization. */
-const MAX_ORG_BYTES = 128 * MIB;
+export const MAX_ORG_BYTES = 128 * MIB;
 
 const storedResponseSchema = z.object({
   body: z.unknown(),
@@ -29,6 +29,8 @@ export interface RedisResponseStoreOptions {
   readonly org: string;
   readonly maxRunBytes?: number;
   readonly maxOrgBytes?: number;
+  /** Seconds for which the responses of a run are kept after the last of them; seven days when absent. */
+  readonly ttlS?: number;
   /** From `responseStoreScript`; read from its file when absent. */
   readonly script?: LuaScript;
 }
@@ -47,7 +49,7 @@ const keysOf = (prefix: string, run: string): readonly string[] => [
  */
 export function redisResponseStore(redis: RedisClient, options: RedisResponseStoreOptions): ResponseStore {
   const { prefix, org, maxRunBytes = MAX_RUN_BYTES, maxOrgBytes = MAX_ORG_BYTES } = options;
-  const { script = responseStoreScript() } = options;
+  const { script = responseStoreScript(), ttlS = RESPONSES_TTL_S } = options;
   return {
     get: async (run, call) => {
       const compressed = await withRedisErrors(
@@ -60,7 +62,7 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
     },
     put: async (run, call, response) => {
       const compressed = await compressJson(response);
-      const args = [org, call, compressed, RESPONSES_TTL_S, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
+      const args = [org, call, compressed, ttlS, maxRunBytes, maxOrgBytes, `${prefix}answers:`];
       try {
         return (
           (await withRedisErrors(

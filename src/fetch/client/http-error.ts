@@ -57,8 +57,8 @@ export function httpError(response: HttpErrorResponse, now: number): DocketError
   if (status === 403) {
     return error(
       'api.forbidden',
-      'The API key lacks permission.',
-      "The key and its owner's role need the permission analytics.read (lists need a key without that restriction), and `org` in org.yaml must be an organization that the key can access.",
+      'The API key lacks a permission.',
+      "Grant it in the service: the key and its owner's role need analytics.read (lists need a key without restrictions), and `org` in org.yaml must be an organization that the key can access. A new key with the same permissions would be refused as well.",
     );
   }
   if (status === 404) {

@@ -1,5 +1,7 @@
 import { errors } from 'undici';
 import { DocketError } from '../../base/error.ts';
+import { certificateFault } from '../../base/net/certificate-error.ts';
+import { ProxyError } from '../../base/net/proxies.ts';
 
 /** All in ms. `total` bounds a request from dispatch to the last byte. */
 export interface RequestTimeouts {
@@ -27,6 +29,9 @@ export function networkError(
   },
 ): DocketError {
   const { where, origin, deadlinePassed, timeouts } = request;
+  if (cause instanceof ProxyError) {
+    return new DocketError('api.unreachable', cause.message, { where, got: cause.code, next: cause.next, cause });
+  }
   const code = codeOf(cause);
   if (deadlinePassed || TIMEOUT_CODES.has(code)) {
     return new DocketError('api.timeout', 'The service did not respond in time.', {
@@ -34,6 +39,16 @@ export function networkError(
       expected: `a response within ${timeouts.total} ms (connection ${timeouts.connect}, headers ${timeouts.headers}, body idle ${timeouts.body})`,
       got: deadlinePassed ? 'none' : code,
       next: 'Try again later; check the network between here and the service.',
+      cause,
+    });
+  }
+  const fault = certificateFault(code);
+  if (fault !== undefined) {
+    return new DocketError('api.unreachable', `The certificate of the service ${fault.what}.`, {
+      where,
+      expected: `a valid certificate for ${origin}`,
+      got: code,
+      next: fault.next,
       cause,
     });
   }
@@ -53,6 +68,8 @@ export function networkError(
 
 const NOT_SENT_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
+  'PROXY_REFUSED',
+  'PROXY_UNREACHABLE',
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',

@@ -9,6 +9,8 @@
     Spare calls (class 3, corrections) never join the queue: they get a token only while nobody waits and none is blocked,
     and hold at most a tenth of the tokens, at least one and at most MAX_SPARE. So a call of any class waits for at most
     these.
+    Preparations (class 3, too) take tokens likewise, at most two thirds of the limit, and may pass waiting backfills,
+    `starvationLimit` times in a row.
     Operations of one call have the results that they would have one after the other at the same instant.
     Limits may change between calls: held tokens count against the new limit and return by the new window. `inspect`
     changes nothing, and its caller learns nothing of the time.
@@ -36,6 +38,7 @@
     6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization joined last; out of date
                      while nobody waits
     7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life (generation), wall, mine,
+                     overtaken: tokens that preparations took past waiting backfills since one of these got its own,
                      ahead, anew: 1 once it was lost, untold: 1 until that is reported, kept: ms until which all keys are kept
     8 clocks  hash   machine -> ms from its monotonic clock to the bucket's time
   Version 7 uses this Redis's wall clock in place of the bucket's time.
@@ -51,6 +54,7 @@
                                                   recovered: ms since the first 429 of a stretch that has ended since, or -1
     spare    id  token  org  class  hold ms       -> as acquire; waiters ahead: of all classes. Without a grant it changes
                                                   nothing
+    prepare  id  token  org  class  hold ms       -> as spare; waiters ahead: those that a preparation may not pass
     complete token     release token     cancel id -> {}
     penalize for ms       -> {1 if it is the first of its stretch, limit, blocked for ms, slowed for ms}
     inspect               -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}; alone
@@ -69,6 +73,10 @@ local MAX_EXCESS_MS = 500
 -- Tokens that spare calls hold at once. Their tokens have names with this prefix, and no others.
 local MAX_SPARE = 3
 local SPARE = 'spare!'
+-- In front of the tokens of preparations, and of no others. Earlier versions count these as tokens of runs.
+local PREPARATION = 'prep!'
+-- The class of backfills in the queue.
+local BACKFILL = '2'
 -- State is kept for this long after its last use, and its expiry is set anew once a day.
 local KEEP_MS, DAY_MS = 604800000, 86400000
 -- Returned tokens that stay in `held`, until all are removed together.
@@ -77,7 +85,7 @@ local MAX_RETURNED = 8
 local MAX_READ = 64
 -- Waiters that a grant names for the tokens left.
 local MAX_NEXT = 10
-local ARITY = { acquire = 5, spare = 5, complete = 1, release = 1, cancel = 1, penalize = 1, inspect = 0 }
+local ARITY = { acquire = 5, spare = 5, prepare = 5, complete = 1, release = 1, cancel = 1, penalize = 1, inspect = 0 }
 local held, flight, queue, wakeups, names, rounds, state, clocks =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local calls, window, overtakenAfter, expiresAfter, starvationLimit, recovery = tonumber(ARGV[1]), tonumber(ARGV[2]),
@@ -91,8 +99,9 @@ while ARGV[at] do
   local arity = ARITY[name]
   if not arity then return redis.error_reply('ERR unknown operation ' .. tostring(name)) end
   operations[#operations + 1] = { name, unpack(ARGV, at + 1, at + arity) }
-  creates = creates or name == 'acquire' or name == 'spare' or name == 'penalize'
-  if name == 'acquire' or name == 'spare' then newTokens[#newTokens + 1] = ARGV[at + 2] end
+  local takes = name == 'acquire' or name == 'spare' or name == 'prepare'
+  creates = creates or takes or name == 'penalize'
+  if takes then newTokens[#newTokens + 1] = ARGV[at + 2] end
   inspects = inspects or name == 'inspect'
   if name == 'acquire' then acquiring[#acquiring + 1] = ARGV[at + 1] end
   at = at + 1 + arity
@@ -102,7 +111,7 @@ end
 local function digits(number) return string.format('%014d', number) end
 
 local FIELDS = { 'last', 'life', 'ahead', 'wall', 'mine', 'anew', 'untold', 'cut_to', 'cut_at', 'slowed', 'blocked', 'throttled',
-  'arrivals', 'passes', 'window', 'kept' }
+  'arrivals', 'passes', 'window', 'kept', 'overtaken' }
 local stored, changed = {}, {}
 for index, value in ipairs(redis.call('HMGET', state, unpack(FIELDS))) do stored[FIELDS[index]] = value or nil end
 local function number(field) return tonumber(stored[field] or '0') end
@@ -349,6 +358,7 @@ local roundsAre, changedRounds, outOfDate, isNewQueue = {}, {}, false, false
 local function forgetRounds()
   roundsAre, changedRounds, outOfDate = {}, {}, true
   if stored.passes then set('passes', 0) end
+  if number('overtaken') > 0 then set('overtaken', 0) end
 end
 local function round(field)
   if roundsAre[field] == nil then roundsAre[field] = not outOfDate and redis.call('HGET', rounds, field) or false end
@@ -474,6 +484,7 @@ function perform.acquire(id, token, org, class, holdMs)
       if served > (round(class) or 0) then setRound(class, served) end
     end
     countPasses(class)
+    if class == BACKFILL and number('overtaken') > 0 then set('overtaken', 0) end
     return { recoveredAfter(), 1, tokens - 1, firstWaiters(tokens - 1) }
   end
   if own then join(id, org, class, name, own) end
@@ -483,25 +494,46 @@ function perform.acquire(id, token, org, class, holdMs)
   return { recoveredAfter(), 0, tokens, grantAt - now, before }
 end
 
-function perform.spare(_, token, _, _, holdMs)
-  if releases[token] then return { -1, 1, free(), {} } end
+-- A token for a call that never queues: at most `most` with this prefix, and none while `waiting` waiters are ahead.
+local function takeOrComeAgain(token, holdMs, prefix, most, waiting, onGrant)
   if isPart then readAllHeld() end
   local times = {}
   for name, release in pairs(releases) do
-    if string.sub(name, 1, #SPARE) == SPARE then times[#times + 1] = release end
+    if string.sub(name, 1, #prefix) == prefix then times[#times + 1] = release end
   end
   table.sort(times)
-  local most = math.max(1, math.min(MAX_SPARE, math.floor(currentLimit / 10)))
-  writeQueue()
-  local waiting, tokens = lastName and redis.call('ZCARD', queue) or 0, free()
+  local tokens = free()
   if waiting == 0 and tokens > 0 and #times < most and now >= number('blocked') then
     hold(token, tonumber(holdMs))
+    if onGrant then onGrant() end
     return { recoveredAfter(), 1, tokens - 1, {} }
   end
   local grantAt = estimateGrant(waiting)
-  -- The spare tokens that have to return first.
-  if #times >= most then grantAt = math.max(grantAt, times[#times - most + 1]) end
+  -- The tokens of its class that have to return first.
+  if #times >= most then grantAt = math.max(grantAt, times[#times - most + 1] or now) end
   return { recoveredAfter(), 0, tokens, grantAt - now, waiting }
+end
+
+function perform.spare(_, token, _, _, holdMs)
+  if releases[token] then return { -1, 1, free(), {} } end
+  writeQueue()
+  local waiting = lastName and redis.call('ZCARD', queue) or 0
+  return takeOrComeAgain(token, holdMs, SPARE, math.max(1, math.min(MAX_SPARE, math.floor(currentLimit / 10))), waiting)
+end
+
+function perform.prepare(_, token, _, _, holdMs)
+  if releases[token] then return { -1, 1, free(), {} } end
+  writeQueue()
+  local waiting, overtakes = 0, false
+  if lastName then
+    -- The queue is ordered by class: where its first waiter is a backfill, all are.
+    local first = redis.call('ZRANGE', queue, 0, 0)[1]
+    overtakes = string.sub(first, 1, 1) == BACKFILL and number('overtaken') < starvationLimit
+    if not overtakes then waiting = redis.call('ZCARD', queue) end
+  elseif number('overtaken') > 0 then set('overtaken', 0) end
+  return takeOrComeAgain(token, holdMs, PREPARATION, math.floor(currentLimit * 2 / 3), waiting, function()
+    if overtakes then set('overtaken', number('overtaken') + 1) end
+  end)
 end
 
 function perform.complete(token)

@@ -4,11 +4,19 @@ import type { LocalWaiters } from './local-waiters.ts';
 export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
+/** Classes of calls that take a token or come again: they never queue. */
+export const SPARE_CLASSES = ['correction', 'preparation'] as const;
+export type SpareClass = (typeof SPARE_CLASSES)[number];
+
 /**
- * The classes of calls: those of runs, and `correction`, the calls of the watch for corrections. These are spare calls: they
- * get a token only while no call of another class waits for the key, and never queue.
+ * The classes of calls: those of runs, and two that never queue. `correction`, the calls of the watch for corrections, get
+ * a token only while no call of a run waits for the key. `preparation`, calls that are made before their slot, may also
+ * pass waiting backfills.
  */
-export type CallClass = Priority | 'correction';
+export type CallClass = Priority | SpareClass;
+
+export const isSpareClass = (priority: CallClass): priority is SpareClass =>
+  SPARE_CLASSES.some((spare) => spare === priority);
 
 export interface AcquireRequest {
   /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
@@ -155,6 +163,12 @@ export const MAX_SPARE_TOKENS = 3;
 
 /** As `MAX_SPARE_TOKENS`, of a small limit or one that a 429 has cut: a tenth, and at least one. */
 export const spareTokens = (limit: number): number => Math.max(1, Math.min(MAX_SPARE_TOKENS, Math.floor(limit / 10)));
+
+/**
+ * Tokens that preparations of a key hold at once, at most: two thirds of the current limit. So an on-demand call finds a
+ * free one on a key that nobody else uses. A limit of one call leaves them none.
+ */
+export const preparationTokens = (limit: number): number => Math.floor((limit * 2) / 3);
 
 /** Tokens that may overtake a waiting lower priority in a row; the next one is granted to that priority. */
 export const STARVATION_LIMIT = 9;

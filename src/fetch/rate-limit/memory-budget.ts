@@ -6,10 +6,13 @@ import {
   type Budget,
   type BudgetLimits,
   currentLimits,
+  isSpareClass,
   MAX_NEXT,
   type OnBudgetEvent,
   PRIORITIES,
   type Priority,
+  preparationTokens,
+  type SpareClass,
   STARVATION_LIMIT,
   spareTokens,
   tokensRecoveredPerWindow,
@@ -24,8 +27,8 @@ interface HeldToken {
   /** Ms at which it returns; while in flight the latest such instant. */
   readonly release: number;
   readonly inFlight: boolean;
-  /** Of a spare call. */
-  readonly spare?: true;
+  /** Absent for a call of a run. */
+  readonly spare?: SpareClass;
 }
 
 interface Waiter {
@@ -39,6 +42,9 @@ interface Waiter {
   /** Ms at which it is expected to acquire again. */
   notBefore: number;
 }
+
+/** Rank of backfills. */
+const BACKFILL = PRIORITIES.indexOf('backfill');
 
 /** A request that may join the queue. */
 type QueuedRequest = AcquireRequest & { readonly priority: Priority };
@@ -56,6 +62,8 @@ interface KeyState {
   arrivals: number;
   /** Tokens granted in a row past a waiting lower priority. */
   passes: number;
+  /** Tokens that preparations took past waiting backfills since one of these got its own. */
+  overtaken: number;
   held: HeldToken[];
   waiters: Waiter[];
   /** By rank: the round being served; by rank and organization: the round it joined last. */
@@ -99,6 +107,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     if (state.waiters.length === 0) {
       state.rounds.clear();
       state.passes = 0;
+      state.overtaken = 0;
     }
     return { state, now };
   };
@@ -174,20 +183,32 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     const passesOthers = state.waiters.some(({ rank }) => rank > waiter.rank);
     const wasPassed = state.waiters.some(({ rank }) => rank < waiter.rank);
     state.passes = passesOthers && !wasPassed ? state.passes + 1 : 0;
+    if (waiter.rank === BACKFILL) state.overtaken = 0;
     const tokens = currentLimit(state, now) - state.held.length;
     return { granted: true, token, tokens, next: firstWaiters(state, tokens, now) };
   };
 
-  /** A token for a spare call, where nobody waits. */
-  const acquireSpare = (state: KeyState, { id, holdMs }: AcquireRequest, now: number): AcquireResult => {
+  /** Waiters that a preparation may not pass: none while only backfills wait, nine times in a row. */
+  const waitersBeforePreparations = ({ waiters, overtaken }: KeyState): number =>
+    waiters.every(({ rank }) => rank === BACKFILL) && overtaken < STARVATION_LIMIT ? 0 : waiters.length;
+
+  /** A token for a spare call, where nobody waits that it may not pass. */
+  const acquireSpare = (
+    state: KeyState,
+    { id, holdMs }: AcquireRequest,
+    spare: SpareClass,
+    now: number,
+  ): AcquireResult => {
     const limit = currentLimit(state, now);
     const tokens = Math.max(0, limit - state.held.length);
-    const times = state.held.filter(({ spare }) => spare).map(({ release }) => release);
-    const most = spareTokens(limit);
-    const ahead = state.waiters.length;
+    const times = state.held.filter((held) => held.spare === spare).map(({ release }) => release);
+    const isPreparation = spare === 'preparation';
+    const most = isPreparation ? preparationTokens(limit) : spareTokens(limit);
+    const ahead = isPreparation ? waitersBeforePreparations(state) : state.waiters.length;
     if (ahead === 0 && tokens > 0 && times.length < most && now >= state.blockedUntil) {
       const token = `${id}#${randomUUID()}`;
-      state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true, spare: true });
+      state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true, spare });
+      if (isPreparation && state.waiters.length > 0) state.overtaken += 1;
       return { granted: true, token, tokens: tokens - 1, next: [] };
     }
     const returning = times.sort((a, b) => a - b)[times.length - most] ?? now;
@@ -205,7 +226,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
         onEvent?.({ kind: 'recovered', key, org, afterMs: now - state.slowed });
         state.slowed = null;
       }
-      if (priority === 'correction') return acquireSpare(state, request, now);
+      if (isSpareClass(priority)) return acquireSpare(state, request, priority, now);
       const waiter = enqueue(state, { ...request, priority }, now);
       waiter.notBefore = now;
       const ahead = waitersAhead(state, waiter, now);
@@ -280,6 +301,7 @@ const newKeyState = (windowMs: number): KeyState => ({
   slowed: null,
   arrivals: 0,
   passes: 0,
+  overtaken: 0,
   held: [],
   waiters: [],
   rounds: new Map(),

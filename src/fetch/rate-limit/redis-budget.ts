@@ -11,8 +11,10 @@ import {
   type Budget,
   type BudgetLimits,
   currentLimits,
+  isSpareClass,
   type OnBudgetEvent,
   PRIORITIES,
+  type SpareClass,
   STARVATION_LIMIT,
   tokensRecoveredPerWindow,
   waiterTimeouts,
@@ -51,12 +53,18 @@ export interface RedisBudgetOptions extends BudgetLimits {
   readonly script?: LuaScript;
 }
 
-/** In front of the tokens of spare calls, by which the script counts them. No waiter's id starts so. */
-const SPARE_PREFIX = 'spare!';
+/**
+ * Of each class of spare calls: its operation, and what is in front of its tokens, by which the script counts them. No
+ * waiter's id starts so. Version 0.2.0 counts the tokens of preparations as those of runs.
+ */
+const SPARE: Record<SpareClass, { readonly operation: Operation['name']; readonly prefix: string }> = {
+  correction: { operation: 'spare', prefix: 'spare!' },
+  preparation: { operation: 'prepare', prefix: 'prep!' },
+};
 
 /** One operation of the script. */
 interface Operation {
-  readonly name: 'acquire' | 'spare' | 'complete' | 'release' | 'cancel' | 'penalize' | 'inspect';
+  readonly name: 'acquire' | 'spare' | 'prepare' | 'complete' | 'release' | 'cancel' | 'penalize' | 'inspect';
   readonly args: readonly (string | number)[];
   /** Of an operation that creates missing state: the organization that it is for. */
   readonly creates?: string;
@@ -127,11 +135,10 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     limits,
     waiters: localWaiters(),
     acquire: async ({ key, id, org, priority, holdMs }) => {
-      const spare = priority === 'correction';
-      const token = `${spare ? SPARE_PREFIX : ''}${id}#${randomUUID()}`;
-      const [name, rank] = spare
-        ? (['spare', PRIORITIES.length] as const)
-        : (['acquire', PRIORITIES.indexOf(priority)] as const);
+      const spare = isSpareClass(priority) ? SPARE[priority] : undefined;
+      const token = `${spare?.prefix ?? ''}${id}#${randomUUID()}`;
+      const name = spare?.operation ?? 'acquire';
+      const rank = isSpareClass(priority) ? PRIORITIES.length : PRIORITIES.indexOf(priority);
       memory.recordHold(key, Math.ceil(holdMs));
       const args = [id, token, org, rank, Math.ceil(holdMs)];
       const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(await run(key, { name, args, creates: org }));

@@ -2,7 +2,7 @@ import { type Catalog, isCurrentCount, isProvisional, type Metric } from '../../
 import { metricPath } from '../../definitions/schema/layout.ts';
 import type { MetricsSection } from '../../definitions/schema/report-definition.ts';
 import type { ValuePath } from '../../definitions/yaml/source-file.ts';
-import { bucketsOf } from '../buckets.ts';
+import { bucketsOf, lastDayOfBucket } from '../buckets.ts';
 import { readingAdvice, readingGap } from '../reading.ts';
 import type { SectionRequest, SectionRequestsInput } from '../requests/section-requests.ts';
 import { hasTrend, type TrendSpan, trendSpan } from '../trend.ts';
@@ -32,10 +32,18 @@ export function unusualConditions(
   requests: readonly SectionRequest[],
   { definition, catalog }: Pick<SectionRequestsInput, 'definition' | 'catalog'>,
 ): PlanDiagnostic[] {
-  const canHaveRange = ({ section: { metrics = [], trend = 0 }, period }: SectionRequest): boolean => {
-    const { granularity, range } = trendSpan(period, 1);
-    const hasHistory = metrics.some((id) => catalog.metrics.some((each) => each.id === id && !isProvisional(each)));
-    return trend >= RANGE_POINTS && granularity !== 'day' && range.from === period.from && hasHistory;
+  const canHaveRange = ({ section, period }: SectionRequest): boolean => {
+    const { metrics = [], trend = 0, layout, granularity: by } = section;
+    if (!metrics.some((id) => catalog.metrics.some((each) => each.id === id && !isProvisional(each)))) return false;
+    if (layout !== 'trend') {
+      const { granularity, range } = trendSpan(period, 1);
+      return trend >= RANGE_POINTS && granularity !== 'day' && range.from === period.from;
+    }
+    if (by === undefined || by === 'day') return false;
+    const whole = bucketsOf(period, by).filter(
+      ({ label, from, to }) => from === label && to === lastDayOfBucket(label, by),
+    );
+    return whole.length >= RANGE_POINTS && whole.at(-1)?.to === period.to;
   };
   if (requests.some(canHaveRange)) return [];
   return definition.deliveries.flatMap(({ send_if }, index): PlanDiagnostic[] =>
@@ -43,9 +51,9 @@ export function unusualConditions(
       ? [
           {
             path: ['deliveries', index, 'send_if'],
-            expected: `a scorecard with "trend: ${RANGE_POINTS}" or more, over one week or one month`,
+            expected: `a scorecard with "trend: ${RANGE_POINTS}" or more over one week or month, or a trend of ${RANGE_POINTS} weeks or months`,
             got: '"unusual"',
-            next: `Add trend: ${RANGE_POINTS} to a scorecard, or use another condition.`,
+            next: `Add trend: ${RANGE_POINTS} to a scorecard, or "layout: trend" with period: last_${RANGE_POINTS}_months, or use another condition.`,
           },
         ]
       : [],

@@ -4,18 +4,18 @@ import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { clearFigures } from '../../definitions/diagnostics/protection-diagnostics.ts';
-import { type Definitions, reportDiagnostics, summariesOf } from '../../definitions/load/load-definitions.ts';
+import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
 import { type DefinitionKinds, describeDelivery } from '../../definitions/schema/kinds.ts';
 import { cursorNames, reportName } from '../schedules/report-schedules.ts';
 import type { ActiveVersion, ActiveVersions } from './active-versions.ts';
-import type { DefinitionStore, FrozenDefinition, ScheduledReport } from './definition-store.ts';
+import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
 import type { RemovalSummary } from './mass-removal.ts';
 
 export interface ActiveReportsPorts {
   /** The definitions of this process's files. */
   readonly jobs: () => Definitions;
   readonly versions: ActiveVersions;
-  readonly definitions: DefinitionStore;
+  readonly definitions: Omit<DefinitionStore, 'reportSchema'>;
   readonly targets: DefinitionKinds['targets'];
   /** This process, as `host:pid`. */
   readonly by: string;
@@ -27,19 +27,19 @@ export interface ActiveReportsPorts {
 
 /** Definitions read from the store at the same time. */
 const CONCURRENCY = 50;
-/** Definitions unpacked and stored at the same time. */
+/** Definitions stored at the same time. */
 const BATCH_SIZE = 200;
 
 /** The reports whose slots are opened; the same for all schedulers, see `redisActiveVersions`. */
 export function createActiveReports(ports: ActiveReportsPorts) {
   const { jobs, versions, definitions, by, clock, log } = ports;
-  let reports: readonly ScheduledReport[] = [];
+  let reports: readonly FrozenDefinition[] = [];
   let known: number | undefined;
 
   const activate = async (): Promise<void> => {
     // One state of the files: they may be loaded again meanwhile, and what is activated must be what is stored.
     const loaded = jobs();
-    const own = scheduledReports(loaded);
+    const own = freezeReports(loaded);
     const revision = await versions.revision();
     const active = await versions.read();
     // Most likely a volume that is not mounted: it must not remove all reports.
@@ -106,11 +106,11 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   const read = async (): Promise<void> => use(await versions.revision(), await versions.read());
 
   const use = async (revision: number | undefined, active: ReadonlyMap<string, ActiveVersion>): Promise<void> => {
-    const loaded = new Map([...reports, ...scheduledReports(jobs())].map((each) => [each.definition.digest, each]));
+    const loaded = new Map([...reports, ...freezeReports(jobs())].map((each) => [each.definition.digest, each]));
     const missing = [...active].filter(([, { digest }]) => !loaded.has(digest));
     await forEachWithConcurrency(missing, CONCURRENCY, async ([name, { digest }]) => {
       const frozen = await loadVersion(name, digest, ports);
-      if (frozen !== undefined) loaded.set(frozen.definition.digest, scheduledReport(frozen));
+      if (frozen !== undefined) loaded.set(frozen.definition.digest, frozen);
     });
     reports = [...active.values()].flatMap(({ digest }) => loaded.get(digest) ?? []);
     known = revision;
@@ -119,11 +119,6 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   return {
     /** As of the last `activate` or `refresh`. A new array after each change. */
     current: () => reports,
-    /** The whole definition of an active version; undefined, and logged, where it is no longer stored or cannot be read. */
-    load: async (report: ScheduledReport): Promise<FrozenDefinition | undefined> => {
-      const [name, { digest }] = [reportName(report), report.definition];
-      return loadedVersion(jobs(), name, digest) ?? (await loadVersion(name, digest, ports));
-    },
     /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
     activate,
     /** Reads what another process has activated since. One read while nothing has changed. */
@@ -223,34 +218,11 @@ export async function lastGoodVersion(
 }
 
 /** Every report of the jobs folder that has an organization. */
-function scheduledReports(jobs: Pick<Definitions, 'reports' | 'summaries' | 'orgs'>): ScheduledReport[] {
-  return [...summariesOf(jobs).values()].flatMap((definition) => {
-    const settings = jobs.orgs.get(definition.org);
-    return settings === undefined ? [] : [{ definition, settings }];
-  });
-}
-
-/** The same with their whole definitions. */
 export const freezeReports = ({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): FrozenDefinition[] =>
   [...reports.values()].flatMap((definition) => {
     const settings = orgs.get(definition.org);
     return settings === undefined ? [] : [{ definition, settings }];
   });
-
-/** Without the rest of a definition, which may be large. */
-const scheduledReport = ({ definition, settings }: FrozenDefinition): ScheduledReport => ({
-  definition: {
-    org: definition.org,
-    report: definition.report,
-    digest: definition.digest,
-    schedule: definition.schedule,
-  },
-  settings: {
-    id: settings.id,
-    timezone: settings.timezone,
-    ...(settings.calendar === undefined ? {} : { calendar: settings.calendar }),
-  },
-});
 
 /** A version that this process has loaded from its files. */
 function loadedVersion({ reports, orgs }: Definitions, name: string, digest: string): FrozenDefinition | undefined {

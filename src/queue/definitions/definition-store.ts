@@ -16,12 +16,6 @@ export interface FrozenDefinition {
   readonly settings: OrgSettings;
 }
 
-/** What decides when a report's runs are opened. A frozen definition is one. */
-export interface ScheduledReport {
-  readonly definition: Pick<Definition, 'org' | 'report' | 'digest' | 'schedule'>;
-  readonly settings: Pick<OrgSettings, 'id' | 'timezone' | 'calendar'>;
-}
-
 const storedSchema = z.strictObject({
   definition: z.object({
     org: z.string(),
@@ -62,6 +56,7 @@ export function definitionStore(
     }
   });
   return {
+    reportSchema,
     /** Stores the version, or renews its expiry. */
     put: mapped(async (frozen: FrozenDefinition) => {
       await redis.set(keys.definition(frozen.definition.digest), serializeDefinition(frozen), 'EX', ttl);

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time.ts';
 import { PRIORITIES, type Priority } from '../../fetch/rate-limit/budget.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { RedisKeys } from '../../redis/keys.ts';
@@ -29,6 +30,39 @@ const MAX_LATE_ROUNDS = 16;
 /** Whether a started run would wait too long if it kept its priority. */
 export const isBehindTurn = (current: number | undefined, priority: Priority): boolean =>
   current !== undefined && current > jobPriority(priority, MAX_LATE_ROUNDS);
+
+/** The order of an organization's runs is kept for this long, ms, after the last one was enqueued. */
+const ORDER_TTL_MS = 7 * DAY_MS;
+
+const ORDER_RUNS = loadLuaScript('./order-runs.lua', import.meta.url);
+
+/** A run that is served in the order in which its readers expect it. */
+export interface OrderedRun {
+  readonly id: string;
+  readonly org: string;
+  readonly report: string;
+  /** Epoch ms. */
+  readonly expected: number;
+}
+
+/**
+ * The place of a scheduled run among its organization's waiting runs: before those that are expected later, which move back
+ * by one place each.
+ *
+ * @param assigned by `assignFairPriority`
+ * @returns its BullMQ priority
+ */
+export async function takePlace(
+  redis: RedisClient,
+  keys: RedisKeys,
+  queue: { readonly prioritized: string; readonly counter: string; readonly jobs: string },
+  { id, org, report, expected }: OrderedRun,
+  assigned: number,
+): Promise<number> {
+  const place = `${String(Math.max(0, expected)).padStart(14, '0')}|${report}`;
+  const names = [keys.order(org), queue.prioritized, queue.counter];
+  return Number(await runLuaScript(redis, ORDER_RUNS, names, [id, place, assigned, queue.jobs, ORDER_TTL_MS]));
+}
 
 const NEXT_PRIORITY = loadLuaScript('./next-priority.lua', import.meta.url);
 const OTHER_ORGS_WAITING = loadLuaScript('./other-orgs-waiting.lua', import.meta.url);

@@ -128,7 +128,7 @@ async function pauseForRejectedKey(
     new DocketError(code, message, {
       ...detail,
       ...(correlationId === undefined ? {} : { correlationId }),
-      next: `${next} The scheduled runs of ${org} are paused. They resume when the key is replaced, or after \`docket resume ${org}\`.`,
+      next: `${next} The scheduled runs of ${org} are paused. They resume when the key is replaced, when a retry succeeds, or after \`docket resume ${org} --reason …\`.`,
       cause: error,
     }),
   );

@@ -1,4 +1,4 @@
-import type { JobsOptions, Queue } from 'bullmq';
+import type { Job, JobsOptions, Queue } from 'bullmq';
 import { z } from 'zod';
 import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
@@ -6,9 +6,10 @@ import type { RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import { expectedAt } from '../../run/lateness.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import { openQueue, RUN_QUEUE_NAME } from '../bullmq.ts';
-import { assignFairPriority } from './fair-priority.ts';
+import { assignFairPriority, takePlace } from './fair-priority.ts';
 
 /**
  * Attempts before a run fails permanently; a snooze is none. With the backoff they last between one and two hours, longer
@@ -39,7 +40,8 @@ export interface QueueCounts {
   readonly failed: number;
 }
 
-export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
+export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'> &
+  Partial<Pick<RunOrder, 'report' | 'slot' | 'trigger' | 'lateAfterMs'>>;
 
 /** Ids per script call, which blocks Redis meanwhile. */
 const BATCH_SIZE = 500;
@@ -71,10 +73,20 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   };
   const assignPlace = (order: EnqueueRequest): Promise<number | undefined> =>
     assignFairPriority(redis, keys, { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) }, order);
+  /** Scheduled runs are served in the order in which their readers expect them. */
+  const placeInOrder = async (order: EnqueueRequest, assigned: number, queue: Queue): Promise<number> => {
+    const { id, org, report, slot, trigger, priority, lateAfterMs } = order;
+    if (trigger !== 'schedule' || priority !== 'scheduled' || report === undefined || slot === undefined)
+      return assigned;
+    const names = { prioritized: queue.toKey('prioritized'), counter: queue.toKey('pc'), jobs: queue.toKey('') };
+    const expected = expectedAt({ slot, ...(lateAfterMs === undefined ? {} : { lateAfterMs }) });
+    return takePlace(redis, keys, names, { id, org, report, expected }, assigned);
+  };
   const add = async (order: EnqueueRequest, delayMs = 0, place?: number): Promise<void> => {
     const queue = await readyQueue();
-    const priority = place ?? (await assignPlace(order));
-    if (priority === undefined) return;
+    const assigned = place ?? (await assignPlace(order));
+    if (assigned === undefined) return;
+    const priority = await placeInOrder(order, assigned, queue);
     const { traceparent } = order;
     await queue.add(
       order.org,
@@ -110,6 +122,16 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     }),
     /** Removes the run's job; false while a worker processes it. */
     remove: mapped(async (id: string) => (await (await readyQueue()).remove(id)) === 1),
+    /** Ends the wait of the run's job now; false where it does not wait. */
+    promote: mapped(async (id: string): Promise<boolean> => {
+      const job: Job | undefined = await (await readyQueue()).getJob(id);
+      if (job === undefined || !(await job.isDelayed())) return false;
+      // A worker may have taken it meanwhile.
+      return job.promote().then(
+        () => true,
+        async (thrown: unknown) => ((await job.isDelayed()) ? Promise.reject(thrown) : false),
+      );
+    }),
     counts: mapped(async (): Promise<QueueCounts> => {
       const current = await readyQueue();
       const counted = await current.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');

@@ -9,7 +9,7 @@ import type { MutableRunFields } from './stored-record.ts';
 
 /** Progress of a run over all its attempts. */
 export type ProgressUpdate = Partial<
-  Pick<MutableRunFields, 'calls' | 'deliveries' | 'timings' | 'stageEnds' | 'tokenWaitMs'>
+  Pick<MutableRunFields, 'calls' | 'prepared' | 'deliveries' | 'timings' | 'stageEnds' | 'tokenWaitMs'>
 >;
 
 /** From the first event to the first write. A shorter run is written once, at its end. */
@@ -39,6 +39,8 @@ export function createProgressRecorder(
   const waits = trackTokenWait(record.tokenWaitMs, clock);
   const deliveries = new Map(record.deliveries.map((row) => [`${row.target} ${row.recipient}`, row]));
   let { calls, timings, stageEnds } = record;
+  /** Of this attempt, by call: when it was answered before the slot. */
+  const early = new Map<string, number>();
   let change: ProgressUpdate = {};
   let writing: Promise<void> | undefined;
   const state = progressTracker();
@@ -93,6 +95,7 @@ export function createProgressRecorder(
       case 'fetched':
         waits.end(event.call);
         calls = event.saved ? { ...calls, saved: calls.saved + 1 } : { ...calls, made: calls.made + 1 };
+        if (event.preparedAt !== undefined) early.set(event.call, event.preparedAt);
         return addChange({ calls });
       case 'timed':
         timings = { ...timings, [event.stage]: (timings[event.stage] ?? 0) + Math.round(event.ms) };
@@ -122,7 +125,8 @@ export function createProgressRecorder(
       }
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
       const ends = stageEnds === undefined ? {} : { stageEnds };
-      return { calls, timings, ...ends, tokenWaitMs: waits.asleep(), ...known };
+      const made = early.size === 0 ? {} : { prepared: { calls: early.size, from: Math.min(...early.values()) } };
+      return { calls, timings, ...made, ...ends, tokenWaitMs: waits.asleep(), ...known };
     },
   };
 }
@@ -159,6 +163,7 @@ export function resultFields(result: RunResult, calls: RunRecord['calls']): Part
     files: result.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })),
     deliveries: result.receipts.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail })),
     ...(result.statuses === undefined ? {} : { statuses: result.statuses }),
+    ...(result.fewStatuses === undefined ? {} : { fewStatuses: result.fewStatuses }),
     ...(result.review === undefined ? {} : { review: result.review }),
     error: result.error ?? null,
     until: null,

@@ -32,6 +32,7 @@ const orderSchema = z.object({
   deliver: z.boolean(),
   createdAt: epochMsSchema,
   deadlineMs: z.number().exactOptional(),
+  lateAfterMs: z.number().nonnegative().exactOptional(),
   asked: z.string().exactOptional(),
   again: z.literal(true).exactOptional(),
   corrects: z.string().exactOptional(),
@@ -64,12 +65,15 @@ const progressSchema = z.object({
   attempts: countSchema.default(0),
   losses: z.object({ all: countSchema, stuck: countSchema, far: z.number() }).default({ all: 0, stuck: 0, far: 0 }),
   calls: z.object({ planned: countSchema, made: countSchema, saved: countSchema }),
+  // Runs without calls before their slot, and older records, have none.
+  prepared: z.object({ calls: countSchema, from: epochMsSchema }).exactOptional(),
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
   stageEnds: z.partialRecord(z.enum(STAGES), epochMsSchema).exactOptional(),
   tokenWaitMs: z.number().default(0),
   files: z.array(z.object({ name: z.string(), bytes: countSchema, sha256: z.string() })),
   // Older records, and runs without targets, have none.
   statuses: z.partialRecord(z.enum(STATUSES), countSchema).exactOptional(),
+  fewStatuses: z.partialRecord(z.enum(STATUSES), countSchema).exactOptional(),
   deliveries: z.array(
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
   ),

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.ts';
 import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
-import type { ScheduledReport } from '../definitions/definition-store.ts';
+import type { FrozenDefinition } from '../definitions/definition-store.ts';
 import { ON_TIME_TOLERANCE_MS } from './catch-up.ts';
 import { type ReportSchedule, reportSchedules } from './report-schedules.ts';
 import type { CursorMove, ScheduleCursors } from './schedule-cursors.ts';
@@ -17,7 +17,7 @@ const CURSOR_RELOAD_INTERVAL_MS = 5 * MINUTE_MS;
  * Saves reading ten thousand cursors a minute; and where Redis lost a cursor, the slots since are not lost with it.
  */
 export interface DueSlotCache {
-  quietUntil: WeakMap<ScheduledReport, number>;
+  quietUntil: WeakMap<FrozenDefinition, number>;
   positions: Map<string, number>;
   scannedAt: number;
 }
@@ -30,7 +30,7 @@ export const createDueSlotCache = (): DueSlotCache => ({
 
 /** A report with slots that are due. */
 export interface DueReport {
-  readonly report: ScheduledReport;
+  readonly report: FrozenDefinition;
   /** Its schedules, and the instant (epoch ms) up to which their slots were processed. */
   readonly positions: readonly { readonly timing: ReportSchedule; readonly at: number }[];
   /** The due slots of each schedule, in the same order; ascending. */
@@ -42,7 +42,7 @@ export interface DueReport {
  * was ahead, is set back, and its report waits for the next scan.
  */
 export async function findDueReports(
-  reports: readonly ScheduledReport[],
+  reports: readonly FrozenDefinition[],
   now: number,
   cache: DueSlotCache,
   ports: { readonly cursors: ScheduleCursors; readonly log: Log },

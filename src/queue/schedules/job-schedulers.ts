@@ -10,7 +10,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { closeWorker, openQueue, TICK_QUEUE_NAME } from '../bullmq.ts';
-import type { ScheduledReport } from '../definitions/definition-store.ts';
+import type { FrozenDefinition } from '../definitions/definition-store.ts';
 
 /** Part of each timetable's name. Increase it when the registration of an unchanged timetable changes. */
 const FORMAT_VERSION = 3;
@@ -59,7 +59,7 @@ export function jobSchedulers(
     return first !== undefined && first.after <= after && after < first.at ? first.at : nextSlotAt(pattern, after);
   });
   const queue = openQueue<{ timetable: string }>(redis, prefix, TICK_QUEUE_NAME, { settings });
-  let last: { readonly reports: readonly ScheduledReport[]; readonly ticking: number } | undefined;
+  let last: { readonly reports: readonly FrozenDefinition[]; readonly ticking: number } | undefined;
 
   /** False: BullMQ rejected it. */
   const register = async (name: string, pattern: string): Promise<boolean> => {
@@ -82,7 +82,7 @@ export function jobSchedulers(
     }
   };
 
-  const isUnchanged = async (reports: readonly ScheduledReport[]): Promise<boolean> => {
+  const isUnchanged = async (reports: readonly FrozenDefinition[]): Promise<boolean> => {
     if (last?.reports !== reports) return false;
     const [ticking, stalled] = await Promise.all([
       redis.zcard(queue.toKey('repeat')),
@@ -91,7 +91,7 @@ export function jobSchedulers(
     return ticking === last.ticking && stalled === 0;
   };
 
-  const syncAll = async (reports: readonly ScheduledReport[]) => {
+  const syncAll = async (reports: readonly FrozenDefinition[]) => {
     const wanted = timetablesOf(reports);
     const [known, flat] = await Promise.all([
       redis.hgetall(keys.schedules),
@@ -150,7 +150,7 @@ export function jobSchedulers(
      * present and ticking, it makes two small reads only: to register an unchanged one again would discard its pending
      * tick. Returns numbers of timetables; `repaired`: registered again because they were lost or stalled.
      */
-    sync: (reports: readonly ScheduledReport[]) =>
+    sync: (reports: readonly FrozenDefinition[]) =>
       withRedisErrors(redis, async () =>
         (await isUnchanged(reports)) ? { registered: 0, removed: 0, repaired: 0 } : syncAll(reports),
       ),
@@ -160,12 +160,14 @@ export function jobSchedulers(
 
 /** The timetables of all reports, each once, by name. */
 function timetablesOf(
-  reports: readonly ScheduledReport[],
+  reports: readonly FrozenDefinition[],
 ): ReadonlyMap<string, { readonly pattern: string; readonly timetable: Timetable }> {
   const patterns = new Map<string, Timetable>();
   for (const { definition, settings: org } of reports) {
     if (definition.schedule.length === 0) continue;
-    const timetable = timetableOf(definition, org);
+    const { schedules, ...zones } = timetableOf(definition, org);
+    // What decides no slot stays out: 0.2.0 refuses it, and its change would register the timetable anew.
+    const timetable = { schedules: schedules.map(({ prepare: _, late_after: __, ...schedule }) => schedule), ...zones };
     patterns.set(JSON.stringify(timetable), timetable);
   }
   return new Map([...patterns].map(([pattern, timetable]) => [timetableName(pattern), { pattern, timetable }]));

@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
-import { mapWithConcurrency } from '../../base/concurrency.ts';
+import { forEachWithConcurrency, mapWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { FrozenDefinition, ScheduledReport } from '../definitions/definition-store.ts';
+import { expectedAt } from '../../run/lateness.ts';
+import type { FrozenDefinition } from '../definitions/definition-store.ts';
 import type { RedisRunStore } from '../runs/run-store.ts';
 import {
   type CatchUpDecision,
@@ -37,6 +38,9 @@ export type OpenSlot = (
   request: FrozenDefinition & {
     readonly slot: { readonly scheduled: number };
     readonly delayMs: number;
+    readonly lateAfterMs: number | undefined;
+    /** Awaited before the run is enqueued. */
+    readonly turn: Promise<void>;
     readonly trigger: 'schedule';
     readonly priority: 'scheduled';
     readonly deliver: true;
@@ -47,8 +51,6 @@ export type OpenSlot = (
 export interface DueSlotPorts {
   readonly cursors: ScheduleCursors;
   readonly trigger: OpenSlot;
-  /** The whole definition of a report; undefined: it is left to other schedulers. Absent: all reports are whole. */
-  readonly load?: (report: ScheduledReport) => Promise<FrozenDefinition | undefined>;
   readonly runs: Pick<RedisRunStore, 'skip'>;
   /** The pauses by `<org>` and `<org>/<report>`; none when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
@@ -79,7 +81,7 @@ const NO_SLOTS: DueSlotResult = Object.freeze({ opened: 0, skipped: 0, failed: 0
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
 export async function openDueSlots(
-  reports: readonly ScheduledReport[],
+  reports: readonly FrozenDefinition[],
   ports: DueSlotPorts,
   cache: DueSlotCache = createDueSlotCache(),
 ): Promise<DueSlotResult> {
@@ -88,34 +90,96 @@ export async function openDueSlots(
   if (due.length === 0) return NO_SLOTS;
   const paused = (await ports.paused?.()) ?? new Map();
   const maxSkips = Math.max(1, Math.min(MAX_SKIPS_RECORDED, Math.floor(MAX_SKIP_RECORDS / due.length)));
-  const results = await mapWithConcurrency(due, CONCURRENCY, (one) => openReport(one, paused, now, maxSkips, ports));
+  const decided = due.map((one) => decideReport(one, paused, now));
+  await openInOrder(decided, now, ports);
+  const results = await mapWithConcurrency(decided, CONCURRENCY, (one) => finishReport(one, now, maxSkips, ports));
   const sum = (field: 'opened' | 'skipped' | 'failed') => results.reduce((total, result) => total + result[field], 0);
   const total = { opened: sum('opened'), skipped: sum('skipped'), failed: sum('failed') };
   const stuck = results.flatMap((result) => result.stuck ?? []);
   return stuck.length === 0 ? total : { ...total, stuck: Math.min(...stuck) };
 }
 
-async function openReport(
-  due: DueReport,
-  pauses: ReadonlyMap<string, unknown>,
+/** A report with due slots, and what becomes of them. */
+interface DecidedReport extends DueReport {
+  readonly isPaused: boolean;
+  readonly decision: CatchUpDecision;
+  /** Runs that this scan opened. */
+  opened: number;
+  /** The first slot that could not be opened ended with this. */
+  error: unknown;
+}
+
+function decideReport(due: DueReport, pauses: ReadonlyMap<string, unknown>, now: number): DecidedReport {
+  const { org, report } = due.report.definition;
+  const isPaused = findPause(pauses, org, report) !== undefined;
+  const decide = isPaused ? decideWhilePaused : decideCatchUp;
+  const decision = mergeDecisions(
+    due.positions.map(({ timing }, index) => decide(due.slots[index] ?? [], now, timing)),
+  );
+  return { ...due, isPaused, decision, opened: 0, error: undefined };
+}
+
+/**
+ * Opens the slots of all reports at the same time, and enqueues their runs one after the other: in the order in which readers
+ * expect them, then by name. A worker takes the first one before the last one is there.
+ */
+async function openInOrder(reports: readonly DecidedReport[], now: number, { trigger }: DueSlotPorts): Promise<void> {
+  const slots = reports
+    .flatMap((one) =>
+      one.decision.open.map((scheduled) => {
+        // Where several schedules have the same slot, the first one in the definition gives the run's delay.
+        const { timing } = one.positions[one.slots.findIndex((own) => own.includes(scheduled))] ?? {};
+        const lateAfterMs = timing?.lateAfterMs;
+        const slot = new Date(scheduled).toISOString();
+        const expected = expectedAt({ slot, ...(lateAfterMs === undefined ? {} : { lateAfterMs }) });
+        return { one, scheduled, lateAfterMs, expected, startsAt: scheduled + (timing?.delayOf(scheduled) ?? 0) };
+      }),
+    )
+    .sort((a, b) => a.expected - b.expected || (reportName(a.one.report) < reportName(b.one.report) ? -1 : 1));
+  let last = Promise.resolve();
+  await forEachWithConcurrency(slots, CONCURRENCY, async ({ one, scheduled, lateAfterMs, startsAt }) => {
+    const turn = last;
+    let done = () => {};
+    last = new Promise((resolve) => {
+      done = resolve;
+    });
+    try {
+      if (one.error !== undefined) return;
+      const run = await trigger({
+        ...one.report,
+        slot: { scheduled },
+        delayMs: Math.max(0, startsAt - now),
+        lateAfterMs,
+        turn,
+        trigger: 'schedule',
+        priority: 'scheduled',
+        deliver: true,
+      });
+      if (run.opened) one.opened += 1;
+    } catch (thrown) {
+      one.error ??= thrown;
+    } finally {
+      // Where it failed before its turn, the next one must not overtake those before it.
+      void turn.then(done);
+    }
+  });
+}
+
+async function finishReport(
+  due: DecidedReport,
   now: number,
   maxSkips: number,
   ports: DueSlotPorts,
 ): Promise<DueSlotResult> {
-  const { positions, slots } = due;
+  const { positions, slots, isPaused, decision, opened } = due;
   const { org, report } = due.report.definition;
-  const isPaused = findPause(pauses, org, report) !== undefined;
-  const decide = isPaused ? decideWhilePaused : decideCatchUp;
-  const decision = mergeDecisions(positions.map(({ timing }, index) => decide(slots[index] ?? [], now, timing)));
   if (isPaused && decision.skipped.length === 0) {
     ports.log.debug('Slots wait: the organization or the report is paused', { org, report });
     return NO_SLOTS;
   }
   try {
-    const whole = await wholeReport(due.report, ports);
-    if (whole === undefined) return NO_SLOTS;
-    const opened = await openSlots(whole, due, decision, now, ports);
-    const skipped = await skipSlots(whole, decision, maxSkips, now, ports);
+    if (due.error !== undefined) throw due.error;
+    const skipped = await skipSlots(due.report, decision, maxSkips, now, ports);
     // Last: after a crash before this line, the next scan finds the same slots.
     await ports.cursors.advance(
       cursorMoves(positions, (timing, index) =>
@@ -134,36 +198,6 @@ async function openReport(
     });
     return { ...NO_SLOTS, failed: 1, stuck: Math.min(...slots.flatMap((own) => own.slice(0, 1))) };
   }
-}
-
-const wholeReport = async (report: ScheduledReport, { load }: DueSlotPorts): Promise<FrozenDefinition | undefined> =>
-  isWhole(report) ? report : load?.(report);
-
-const isWhole = (report: ScheduledReport): report is FrozenDefinition => 'sections' in report.definition;
-
-async function openSlots(
-  report: FrozenDefinition,
-  { positions, slots }: DueReport,
-  { open }: CatchUpDecision,
-  now: number,
-  { trigger }: DueSlotPorts,
-): Promise<number> {
-  let opened = 0;
-  for (const scheduled of open) {
-    // Where several schedules have the same slot, the first one in the definition gives the run's delay.
-    const index = slots.findIndex((own) => own.includes(scheduled));
-    const startsAt = scheduled + (positions[index]?.timing.delayOf(scheduled) ?? 0);
-    const run = await trigger({
-      ...report,
-      slot: { scheduled },
-      delayMs: Math.max(0, startsAt - now),
-      trigger: 'schedule',
-      priority: 'scheduled',
-      deliver: true,
-    });
-    if (run.opened) opened += 1;
-  }
-  return opened;
 }
 
 async function skipSlots(

@@ -23,6 +23,9 @@ const pauseSchema = z.object({
 /** A pause of scheduled runs: an organization's, or one report's. */
 export type Pause = Readonly<z.infer<typeof pauseSchema>>;
 
+/** Whether the key is valid and lacks a permission: replacing it would change nothing. The code is at the end of `why`. */
+export const lacksPermission = ({ why }: Pick<Pause, 'why'>): boolean => why.endsWith('[api.forbidden]');
+
 /** Scope of a pause. */
 export type PauseTarget = Pick<Pause, 'org' | 'report'>;
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SECOND_MS } from '../../base/time.ts';
 import type { Schedule } from '../../definitions/schedules/schedule.ts';
 import { jitterMs, nextSlots, slotsBetween } from '../../definitions/schedules/slots.ts';
-import type { ScheduledReport } from '../definitions/definition-store.ts';
+import type { FrozenDefinition } from '../definitions/definition-store.ts';
 import { type CatchUpPolicy, DEFAULT_CATCH_UP_WINDOW_MS } from './catch-up.ts';
 
 /** One schedule of a report: its cursor, its slots, and its policy for missed ones. */
@@ -13,6 +13,8 @@ export interface ReportSchedule extends CatchUpPolicy {
   readonly key: string;
   /** The slots with `after` < slot ≤ `upTo`, ascending, epoch ms. */
   between(after: number, upTo: number): readonly number[];
+  /** Ms after a slot within which readers expect the report; undefined without `late_after`. */
+  readonly lateAfterMs: number | undefined;
   /** Ms from this slot to the start of its run. */
   delayOf(slot: number): number;
   /** The first slot after `after`; undefined without one. */
@@ -20,10 +22,10 @@ export interface ReportSchedule extends CatchUpPolicy {
 }
 
 /** `<org>/<report>`. */
-export const reportName = ({ definition }: ScheduledReport): string => `${definition.org}/${definition.report}`;
+export const reportName = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
 
 /** The schedules of a report, in its own order. */
-export function reportSchedules(report: ScheduledReport): readonly ReportSchedule[] {
+export function reportSchedules(report: FrozenDefinition): readonly ReportSchedule[] {
   const { definition, settings } = report;
   const { calendar } = settings;
   return definition.schedule.map((schedule) => {
@@ -34,6 +36,7 @@ export function reportSchedules(report: ScheduledReport): readonly ReportSchedul
       key: scheduleHash(schedule, zone, (schedule.on ?? schedule.shift) ? calendar : undefined),
       catchUp: schedule.catch_up,
       windowMs: schedule.catch_up_window * SECOND_MS,
+      lateAfterMs: schedule.late_after === undefined ? undefined : schedule.late_after * SECOND_MS,
       between: (after, upTo) => slotsBetween(schedule, zone, calendar, after, upTo),
       delayOf: (slot) => jitterMs(definition.org, definition.report, slot, schedule),
       next: (after) => nextSlots(schedule, zone, calendar, after, 1)[0],
@@ -51,7 +54,7 @@ function scheduleHash(schedule: Schedule, zone: string, calendar: unknown): stri
 }
 
 /** Distinct names of a report's cursors. */
-export const cursorNames = (report: ScheduledReport): string[] => [
+export const cursorNames = (report: FrozenDefinition): string[] => [
   ...new Set(reportSchedules(report).map(({ cursor }) => cursor)),
 ];
 
@@ -61,7 +64,7 @@ export const cursorNames = (report: ScheduledReport): string[] => [
  *
  * @param slot epoch ms
  */
-export function catchUpWindowMs(report: ScheduledReport, slot: number | undefined): number {
+export function catchUpWindowMs(report: FrozenDefinition, slot: number | undefined): number {
   if (slot === undefined) return DEFAULT_CATCH_UP_WINDOW_MS;
   const matching = reportSchedules(report).filter((timing) => timing.between(slot - 1, slot).length > 0);
   return matching.length === 0 ? DEFAULT_CATCH_UP_WINDOW_MS : Math.max(...matching.map(({ windowMs }) => windowMs));

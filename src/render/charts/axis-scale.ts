@@ -1,4 +1,5 @@
-import type { Axis } from './chart.ts';
+import type { Quantity } from '../figures/quantity.ts';
+import type { Axis, Chart } from './chart.ts';
 
 /** The range of an axis and the interval of its grid lines. */
 export interface Scale {
@@ -12,15 +13,65 @@ const INTERVAL_COUNTS = [4, 5, 6, 3];
 /** Allowed intervals, times a power of ten. */
 const ROUND_STEPS = [1, 2, 2.5, 5, 10];
 
-/** The smallest allowed interval that is at least `size`. */
+/** Intervals of an axis on its own. */
+const INTERVALS = 4;
+
+/** The smallest allowed interval that is at least `size`, apart from floating-point noise. */
 function roundStep(size: number, integer: boolean): number {
-  if (size === 0) return 1;
+  if (size <= 0) return 1;
   if (!Number.isFinite(size)) return size;
   const power = 10 ** Math.floor(Math.log10(size));
   const step = ROUND_STEPS.map((each) => each * power).find(
-    (each) => each >= size && (!integer || Number.isInteger(each)),
+    (each) => each >= size * (1 - 1e-9) && (!integer || Number.isInteger(each)),
   );
   return step ?? Math.ceil(size);
+}
+
+/** A scale that has zero and all values in it, with about four round intervals. */
+export function zeroBasedScale(values: readonly number[], quantity: Quantity): Scale {
+  const finite = values.filter(Number.isFinite);
+  const low = Math.min(0, ...finite);
+  const high = Math.max(0, ...finite);
+  const interval = roundStep(high / INTERVALS - low / INTERVALS, quantity.kind === 'count');
+  const min = Math.floor(low / interval + 1e-9) * interval;
+  const max = Math.ceil(high / interval - 1e-9) * interval;
+  return { min, max: max === min ? min + interval : max, interval };
+}
+
+/**
+ * A scale for lines: where its figures are all far from zero, it begins above it, so that a rate of 86 to 91 % has 80 to 95 %.
+ * Grid lines are at whole per cents where they are not closer than that.
+ */
+export function lineScale(values: readonly number[], quantity: Quantity): Scale {
+  const finite = values.filter(Number.isFinite);
+  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  if (finite.length === 0 || low < high / 2 || low <= 0) return zeroBasedScale(values, quantity);
+  const spread = Math.max(high - low, high / 50);
+  const interval =
+    quantity.kind === 'ratio' && spread > 0.01 ? roundStep(100 * spread, true) / 100 : roundStep(spread, false);
+  const min = Math.floor((low - 0.75 * spread) / interval + 1e-9) * interval;
+  const max = Math.ceil(high / interval - 1e-9) * interval;
+  return min <= 0 ? zeroBasedScale(values, quantity) : { min, max, interval };
+}
+
+/** Whether figures are drawn as a line of their own scale: rates, of which a small change matters. */
+export const isDrawnAsLine = (quantity: Quantity): boolean => quantity.kind === 'ratio';
+
+/**
+ * The scales of a chart's axes; undefined where zero and the largest figure say enough: those of lines of rates, and those
+ * of two axes with figures below zero.
+ * @param divide raw units per drawn unit, by axis
+ */
+export function axisScales(chart: Chart, divide: readonly number[]): readonly (Scale | undefined)[] {
+  const aligned = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
+  return chart.axes.map(({ quantity, series }, axis) => {
+    if (aligned[axis] !== undefined || chart.kind !== 'line' || !isDrawnAsLine(quantity)) return aligned[axis];
+    const scale = lineScale(
+      series.flatMap(({ values }) => values.flatMap((value) => value ?? [])),
+      quantity,
+    );
+    return scale.min > 0 ? scale : undefined;
+  });
 }
 
 /** The lowest and the highest figure, zero included; for stacked series those of the stacks. */
@@ -42,7 +93,7 @@ function extentOf({ series }: Axis, stacked: boolean): { readonly low: number; r
  * negative: both axes start at zero then.
  * @param divide raw units per drawn unit, by axis
  */
-export function alignedScales(axes: readonly Axis[], stacked: boolean, divide: readonly number[]): readonly Scale[] {
+function alignedScales(axes: readonly Axis[], stacked: boolean, divide: readonly number[]): readonly Scale[] {
   const extents = axes.map((axis, index) => {
     const { low, high } = extentOf(axis, stacked && index === 0);
     const unit = divide[index] ?? 1;

@@ -8,9 +8,9 @@ import { messagesFor } from '../../i18n/messages.ts';
 import type { ViewColumn } from '../figures/columns.ts';
 import { formatBucket, formatIsoWeek } from '../figures/format-date.ts';
 import { UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
-import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
+import { numberOrNull, parseCivilDate, type Quantity } from '../figures/quantity.ts';
 import { isClipped } from '../figures/whole-period.ts';
-import { isAddable, largestRows, numberOrNull, sizeOf, sumsOf } from './chart-groups.ts';
+import { isAddable, largestRows, sizeOf, sumsOf } from './chart-groups.ts';
 
 /** Maximum number of series that readers can distinguish. */
 export const MAX_SERIES = 8;
@@ -24,8 +24,6 @@ export interface Series {
   readonly quantity: Quantity;
   /** Whether these are the figures of other days, of the first comparison. */
   readonly previous: boolean;
-  /** These are the targets of the figures: a dashed line. */
-  readonly target?: true;
 }
 
 /** Formats a bucket's first day along an axis: `16 Nov`, `2026-W47`, `Nov 2026`. */
@@ -215,12 +213,12 @@ export function byGroup(
     received.map(({ first }) => first),
   );
   const inOrder = table.ordered ? received : received.sort((one, other) => compare(one.first, other.first));
-  const stacked = kind === 'stacked_column' && isAddable(metric.source);
+  const adds = isAddable(metric.source);
   const tooMany = inOrder.length > MAX_SERIES;
   const bySize = tooMany ? inOrder.toSorted((one, other) => sizeOf(other.values) - sizeOf(one.values)) : inOrder;
-  const largest = bySize.slice(0, tooMany && stacked ? MAX_SERIES - 1 : MAX_SERIES);
+  const largest = bySize.slice(0, tooMany && adds ? MAX_SERIES - 1 : MAX_SERIES);
   const shown = table.ordered ? inOrder.filter((group) => largest.includes(group)) : largest;
-  const others = tooMany && stacked ? bySize.slice(largest.length) : [];
+  const others = tooMany && adds ? bySize.slice(largest.length) : [];
   const firstRowsOf = shown.map(({ first }) => first);
   const named = groupNames(groups, firstRowsOf, locale);
   const names = disambiguateNames(
@@ -242,7 +240,7 @@ export function byGroup(
     categories: [...buckets.values()].map(({ text }) => text),
     partial: [...buckets.values()].map(({ partial }) => partial),
     series,
-    ...(kind === 'stacked_column' && !stacked ? { unstacked: true } : {}),
+    ...(kind === 'stacked_column' && !adds ? { unstacked: true } : {}),
     omitted: [
       ...(metrics.length > 1 ? [words.onlyDrawn(isolateBidi(metric.source.label))] : []),
       ...(tooMany && others.length === 0 ? [words.largestGroups(shown.length, byKey.size)] : []),

@@ -2,8 +2,7 @@ import { isSum } from '../../contract/catalog.ts';
 import type { Row, Table, Value } from '../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import type { ViewColumn } from '../figures/columns.ts';
-
-export const numberOrNull = (value: Value): number | null => (typeof value === 'number' ? value : null);
+import { numberOrNull } from '../figures/quantity.ts';
 
 /** Whether the values of groups may be added up. Current counts may, distinct counts and rates may not. */
 export const isAddable = ({ addable, unit, aggregation = '' }: ViewColumn['source']): boolean =>

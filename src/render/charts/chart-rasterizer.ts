@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { DocketError } from '../../base/error.ts';
 import type { Chart } from './chart.ts';
 import { CHART_WIDTH, echartsOption } from './echarts-option.ts';
-import { loadSvgRasterizer } from './svg-rasterizer.ts';
+import { displayable, glyphCoverage, showsInFull } from './font-coverage.ts';
+import { loadSvgRasterizer, pictureFont } from './svg-rasterizer.ts';
 
 /** Displayed width in an e-mail, in CSS pixels. The PNG has twice as many pixels for high-resolution screens. */
 export const IMAGE_WIDTH = 592;
@@ -9,25 +11,12 @@ export const IMAGE_WIDTH = 592;
 /** Draws a chart as PNG. The same chart gives the same bytes. Throws `render.failed`. */
 export type RasterizeChart = (chart: Chart, locale: string) => Uint8Array;
 
-/** Scripts and emoji without glyphs in the font. */
-const UNSUPPORTED_GLYPHS =
-  /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Common}\p{Script=Inherited}]|\p{Emoji_Presentation}/u;
+const pictureCoverage = () => glyphCoverage([readFileSync(pictureFont())]);
 
-/** Whether the font has glyphs for a text. */
-export const isPaintable = (text: string): boolean => !UNSUPPORTED_GLYPHS.test(text);
-
-/** A chart without characters that the font does not have: codes stand for its names already. */
-function paintableChart(chart: Chart): Chart {
-  const shown = (text: string) => text.replace(new RegExp(UNSUPPORTED_GLYPHS, 'gu'), '□');
-  return {
-    ...chart,
-    categories: chart.categories.map(shown),
-    axes: chart.axes.map((axis) => ({
-      ...axis,
-      title: shown(axis.title),
-      series: axis.series.map((series) => ({ ...series, name: shown(series.name) })),
-    })),
-  };
+/** Whether the font of pictures has glyphs for a text. Reads the font: create one for many texts. */
+export function createPaintable(): (text: string) => boolean {
+  const covers = pictureCoverage();
+  return (text) => showsInFull(text, covers);
 }
 
 /**
@@ -36,8 +25,9 @@ function paintableChart(chart: Chart): Chart {
  */
 export async function loadRasterizer(): Promise<RasterizeChart> {
   const [echarts, rasterize] = await Promise.all([import('./echarts.ts'), loadSvgRasterizer()]);
+  const covers = pictureCoverage();
   return (chart, locale) => {
-    const { option, height } = echartsOption(paintableChart(chart), locale);
+    const { option, height } = echartsOption(displayable(chart, covers), locale);
     const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width: CHART_WIDTH, height });
     try {
       drawing.setOption(option);

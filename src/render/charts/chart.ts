@@ -83,6 +83,13 @@ function axisGroups(
   });
 }
 
+/** How many series each axis draws: together no more than readers can tell apart; the second axis keeps one at least. */
+function seriesLimits(kind: ChartKind, [first = [], second = []]: readonly (readonly Series[])[]): readonly number[] {
+  if (kind === 'sparkline') return [];
+  const ofSecond = Math.min(second.length, Math.max(1, MAX_SERIES - first.length));
+  return [MAX_SERIES - ofSecond, ofSecond];
+}
+
 /**
  * The chart of a section; undefined when it has none, no rows, or no bucket or group for the category axis. Two units get
  * an axis each; what does not fit is listed in `omitted`.
@@ -116,18 +123,18 @@ export function buildChart(
   const kind = content.unstacked ? 'column' : asked.kind;
   // Horizontal bars cannot have a second axis.
   const maxAxes = kind === 'sparkline' ? MAX_SPARKLINES : kind === 'bar' ? 1 : 2;
-  const axes = axisGroups(kind, content.series, secondary)
-    .slice(0, maxAxes)
-    .map((group, index): Axis => {
-      const series = group.slice(0, MAX_SERIES);
-      const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
-      const current = series.filter((each) => !each.previous);
-      return {
-        title: axisTitle(quantity, current, index === 0 ? titles?.primary : titles?.secondary, words),
-        quantity,
-        series,
-      };
-    });
+  const drawn = axisGroups(kind, content.series, secondary).slice(0, maxAxes);
+  const limits = seriesLimits(kind, drawn);
+  const axes = drawn.map((group, index): Axis => {
+    const series = group.slice(0, limits[index]);
+    const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
+    const current = series.filter((each) => !each.previous);
+    return {
+      title: axisTitle(quantity, current, index === 0 ? titles?.primary : titles?.secondary, words),
+      quantity,
+      series,
+    };
+  });
   // An empty chart says less than the note on what is missing.
   if (axes.every(({ series }) => series.every(({ values }) => values.every((value) => value === null))))
     return undefined;

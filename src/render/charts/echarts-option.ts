@@ -3,7 +3,7 @@ import { intlNumberFormat } from '../../base/text/intl.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { formatValue, unitLabel } from '../figures/format-value.ts';
 import { rawPerShown } from '../figures/quantity.ts';
-import { alignedScales } from './axis-scale.ts';
+import { axisScales } from './axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from './chart.ts';
 import type { Series } from './chart-data.ts';
 import { truncateLabel, truncateLabels } from './label-texts.ts';
@@ -12,6 +12,8 @@ import { truncateLabel, truncateLabels } from './label-texts.ts';
 export const CHART_WIDTH = 520;
 const CHART_HEIGHT = 220;
 const BAR_HEIGHT = 26;
+/** Letters of a line of a bar's name, which takes two lines at most. */
+const BAR_LETTERS = 26;
 const LEGEND_ROW_HEIGHT = 20;
 const FONT_SIZE = 13;
 /** Average, at this font size. */
@@ -72,23 +74,9 @@ const HATCH = {
   color: 'rgba(255,255,255,0.85)',
 } as const;
 
-/** A dashed line over all figures, without points. */
-const targetOption = (data: readonly (number | null)[], axis: number, name: string) => ({
-  name,
-  type: 'line',
-  data,
-  yAxisIndex: axis,
-  showSymbol: false,
-  itemStyle: { color: INK },
-  lineStyle: { color: INK, width: 1.5, type: 'dashed' },
-  // Above the columns that it is compared with.
-  z: 3,
-});
-
 function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: number, name: string) {
   const divide = rawPerShown(series.quantity);
   const data = series.values.map((value) => (value === null ? null : value / divide));
-  if (series.target === true) return targetOption(data, axis, name);
   const colour = `#${series.previous ? PREVIOUS_PERIOD_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR)}`;
   const shared = {
     name,
@@ -199,7 +187,7 @@ export function echartsOption(chart: Chart, locale: string): EchartsChart {
     type: 'category',
     data: chart.overTime
       ? chart.categories.map((text) => truncateLabel(text, 40))
-      : truncateLabels(chart.categories, horizontal ? 26 : 40),
+      : truncateLabels(chart.categories, horizontal ? 2 * BAR_LETTERS : 40),
     axisTick: { show: false },
     axisLine: { lineStyle: { color: '#9aa5b1' } },
     axisLabel: {
@@ -207,12 +195,13 @@ export function echartsOption(chart: Chart, locale: string): EchartsChart {
       fontSize: FONT_SIZE,
       // Some labels of a time axis may be hidden; every group needs its name.
       ...(chart.overTime && !horizontal ? { hideOverlap: true } : { interval: 0 }),
+      ...(horizontal ? { width: BAR_LETTERS * LETTER_WIDTH, overflow: 'break', lineHeight: BAR_HEIGHT / 2 } : {}),
       ...(groups ? { width: 420 / Math.max(1, chart.categories.length), overflow: 'break', lineHeight: 15 } : {}),
     },
     ...(horizontal ? { inverse: true } : {}),
   };
   const divide = chart.axes.map(({ quantity }) => rawPerShown(quantity));
-  const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
+  const scales = axisScales(chart, divide);
   const values = chart.axes.map((axis, index) => ({
     ...valueAxisOption(axis, index, horizontal, locale),
     ...scales[index],

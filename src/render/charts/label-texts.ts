@@ -1,9 +1,14 @@
-import { cutAtWord } from '../../base/text/cut-text.ts';
+import { cutAtWord, withoutRestOfFigure } from '../../base/text/cut-text.ts';
 import { disambiguateNames } from './chart-data.ts';
 
-/** A label on one line, without characters that XML cannot contain, truncated to `letters`. */
+/** A label on one line, without characters that XML cannot contain. It keeps the no-break spaces that a figure may have. */
+const labelLine = (text: string): string => text.replace(/(?:[\p{Cc}\p{Cs}\uFFFE\uFFFF]|[^\S\u00a0\u202f])+/gu, ' ');
+
+const plainSpaces = (text: string): string => text.replace(/\s+/gu, ' ');
+
+/** The line of a label, truncated to `letters`. */
 export const truncateLabel = (text: string, letters: number): string =>
-  cutAtWord(text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' '), letters);
+  plainSpaces(cutAtWord(labelLine(text), letters));
 
 /** The end of a text of at most so many UTF-16 units, without a part of a word, a figure or a grapheme. */
 function endOf(text: string, letters: number): string {
@@ -14,8 +19,7 @@ function endOf(text: string, letters: number): string {
   }
   const space = end.indexOf(' ');
   if (space >= 0) return end.slice(space);
-  // A figure that begins before the cut is left out.
-  return /[\d.,'’]$/u.test(text.slice(0, text.length - end.length)) ? end.replace(/^[\d.,'’]+/u, '') : end;
+  return withoutRestOfFigure(text.slice(0, text.length - end.length), end);
 }
 
 /** Truncated labels that stay unique: those that differ only at the end are shortened in the middle. */
@@ -23,9 +27,9 @@ export const truncateLabels = (texts: readonly string[], letters: number): reado
   disambiguateNames(
     texts.map((text) => truncateLabel(text, letters)),
     (name, index) => {
-      const whole = truncateLabel(texts[index] ?? name, Number.POSITIVE_INFINITY);
+      const whole = labelLine(texts[index] ?? name);
       if (whole.length <= letters) return name;
       const half = Math.floor((letters - 1) / 2);
-      return cutAtWord(whole, half + 1) + endOf(whole, half);
+      return plainSpaces(cutAtWord(whole, half + 1) + endOf(whole, half));
     },
   );

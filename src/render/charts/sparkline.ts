@@ -5,12 +5,21 @@ interface SparklinePoint {
   readonly partial: boolean;
 }
 
+/** A usual range, from a point on. */
+interface SparklineBand {
+  readonly low: number;
+  readonly high: number;
+  readonly from: number;
+}
+
 /** Lines and dots of a sparkline, in the units of its width and height; y grows downwards. */
 export interface SparklinePath {
   /** SVG path data of the line, one `M` for each part between gaps; empty where no two neighbours have values. */
   readonly line: string;
   /** The last point, points without a neighbour, and partial ones, which are hollow. */
   readonly dots: readonly { readonly x: number; readonly y: number; readonly hollow: boolean }[];
+  /** The usual range; absent without one. */
+  readonly area?: { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 }
 
 /** Least height of the scale as a share of the largest figure: smaller changes shall not look large. */
@@ -35,12 +44,49 @@ export function sparklineScale(
   return { min, max: Math.max(min + span, largest) };
 }
 
+/**
+ * An SVG of a sparkline, on its usual range where it has one.
+ * @param colours as `#rrggbb`; `last` is the dot of the last point; without a ground the page shows through
+ */
+export function sparklineSvg(
+  points: readonly SparklinePoint[],
+  { width, height, band }: { readonly width: number; readonly height: number; readonly band?: SparklineBand },
+  colours: { readonly line: string; readonly last: string; readonly ground?: string; readonly band?: string },
+): string {
+  const { line, dots, area } = sparklinePath(points, width, height, band);
+  const circles = dots.map(({ x, y, hollow }, index) => {
+    const colour = index === dots.length - 1 ? colours.last : colours.line;
+    const fill = hollow ? `fill="#ffffff" stroke="${colours.line}"` : `fill="${colour}"`;
+    return `<circle cx="${x}" cy="${y}" r="${hollow ? 1.5 : 2}" ${fill}/>`;
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    colours.ground === undefined ? '' : `<rect width="${width}" height="${height}" fill="${colours.ground}"/>`,
+    area === undefined
+      ? ''
+      : `<rect x="${area.x}" y="${area.y}" width="${area.width}" height="${area.height}" fill="${colours.band}"/>`,
+    line === ''
+      ? ''
+      : `<path d="${line}" fill="none" stroke="${colours.line}" stroke-width="1.6" stroke-linejoin="round"/>`,
+    ...circles,
+    '</svg>',
+  ].join('');
+}
+
 /** Two decimals: finer than a pixel, and the same text on every machine. */
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
-/** Draws a sparkline. Points without a value leave a gap; equal distances between points. */
-export function sparklinePath(points: readonly SparklinePoint[], width: number, height: number): SparklinePath {
-  const scale = sparklineScale(points.map(({ value }) => value));
+/**
+ * Draws a sparkline. Points without a value leave a gap; equal distances between points.
+ * @param band the usual range, from a point on
+ */
+export function sparklinePath(
+  points: readonly SparklinePoint[],
+  width: number,
+  height: number,
+  band?: SparklineBand,
+): SparklinePath {
+  const scale = sparklineScale([...points.map(({ value }) => value), band?.low ?? null, band?.high ?? null]);
   if (scale === undefined) return { line: '', dots: [] };
   const { min, max } = scale;
   const step = points.length > 1 ? (width - 2 * MARGIN) / (points.length - 1) : 0;
@@ -59,5 +105,13 @@ export function sparklinePath(points: readonly SparklinePoint[], width: number, 
     if (before || after) commands.push(`${before ? 'L' : 'M'}${x} ${y}`);
     if (index === last || partial || !(before || after)) dots.push({ x, y, hollow: partial });
   }
-  return { line: commands.join(''), dots };
+  if (band === undefined) return { line: commands.join(''), dots };
+  const [start, end] = [place(band.high, band.from), place(band.low, points.length - 1)];
+  const area = {
+    x: start.x,
+    y: start.y,
+    width: rounded(end.x - start.x),
+    height: Math.max(1, rounded(end.y - start.y)),
+  };
+  return { line: commands.join(''), dots, area };
 }

@@ -4,6 +4,9 @@ import { encodePng } from './png.ts';
 
 const resolvePackageFile = createRequire(import.meta.url).resolve;
 
+/** The path of the font of pictures. */
+export const pictureFont = (): string => resolvePackageFile('@expo-google-fonts/arimo/400Regular/Arimo_400Regular.ttf');
+
 type ResvgModule = typeof import('@resvg/resvg-wasm');
 let resvgModule: Promise<ResvgModule> | undefined;
 
@@ -25,10 +28,7 @@ export type RasterizeSvg = (svg: string, width: number, options: { readonly opaq
 
 /** Loads resvg with the Arimo font. No system font is used. */
 export async function loadSvgRasterizer(): Promise<RasterizeSvg> {
-  const [{ Resvg }, font] = await Promise.all([
-    loadResvg(),
-    readFile(resolvePackageFile('@expo-google-fonts/arimo/400Regular/Arimo_400Regular.ttf')),
-  ]);
+  const [{ Resvg }, font] = await Promise.all([loadResvg(), readFile(pictureFont())]);
   return (svg, width, { opaque }) => {
     const picture = new Resvg(svg, {
       fitTo: { mode: 'width', value: width },

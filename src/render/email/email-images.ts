@@ -1,8 +1,10 @@
-import type { TrendPoint } from '../pack/pack.ts';
+import type { Band, TrendPoint } from '../pack/pack.ts';
 
 /** A small chart without axes, drawn in CSS pixels. */
 export interface SmallChart {
   readonly points: readonly TrendPoint[];
+  /** The usual range of the last point. */
+  readonly band?: Band;
   readonly width: number;
   readonly height: number;
   /** The chart in words. */

@@ -58,8 +58,11 @@ const commentsHeight = ({ comments, sections }: BodyData): number =>
     sum([...comments, ...sections.flatMap((section) => section.comments)].map(commentHeight)),
   );
 
-const commentHeight = ({ heading, lines: own, more }: BodyData['comments'][number]): number =>
-  14 + small(heading) + sum(own.map(({ spans }) => normal(spans.map(({ text }) => text).join('')) + 4)) + small(more);
+const commentHeight = ({ parts, more }: BodyData['comments'][number]): number =>
+  14 +
+  sum(parts.map(({ heading }) => small(heading))) +
+  sum(parts.flatMap((part) => part.lines).map(({ spans }) => normal(spans.map(({ text }) => text).join('')) + 4)) +
+  small(more);
 
 type Cells = Section['rows'][number]['cells'];
 
@@ -88,11 +91,14 @@ function columnWidths({ headers, rows, totals }: Section): number[] {
 
 /** Height of a row: its highest cell. */
 function rowHeight(cells: Cells, widths: readonly number[]): number {
-  const heights = cells.map(({ short, number, status, target, tone_word, picture }, index) => {
+  const heights = cells.map(({ short, number, status, target, range, tone_word, picture }, index) => {
     if (picture !== null) return picture.height;
     const width = (widths[index] ?? TABLE_WIDTH) - CELL_PADDING;
     const textLines = number ? 1 : wrapped(short, Math.floor(width / LETTER));
-    return (textLines + [status, target, tone_word].filter((text) => text !== '').length) * CELL_LINE_HEIGHT;
+    const rangeLines = range === '' ? 0 : wrapped(range, Math.floor(width / LETTER));
+    return (
+      (textLines + rangeLines + [status, target, tone_word].filter((text) => text !== '').length) * CELL_LINE_HEIGHT
+    );
   });
   return Math.max(CELL_LINE_HEIGHT, ...heights) + CELL_BORDERS;
 }
@@ -148,11 +154,11 @@ function topHeight(data: BodyData): number {
       tiles.map((row) =>
         Math.max(
           ...row.map(
-            ({ name, scope, changes, status, target, section }) =>
+            ({ name, scope, changes, status, target, range, section }) =>
               16 +
               33 +
               17 *
-                (sum([name, scope, `${status}${target}`, section].map((text) => lines(text, TILE_LINE))) +
+                (sum([name, scope, `${status}${target}`, range, section].map((text) => lines(text, TILE_LINE))) +
                   sum(changes.map(({ text }) => lines(text, TILE_LINE)))),
           ),
         ),

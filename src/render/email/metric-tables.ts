@@ -1,5 +1,7 @@
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
+import { withArrow } from '../figures/change-text.ts';
+import { UNDEFINED_TEXT } from '../figures/format-value.ts';
 import type { ComparedFigure, PackSection, Scorecard, ScorecardRow, SectionOf } from '../pack/pack.ts';
 import { PLAIN, type SectionTable, type SummaryCell, type SummaryRow, textCell, toned } from './summary-cells.ts';
 
@@ -11,35 +13,38 @@ const MAX_COMPARISONS = 2;
 const SPARKLINE = { width: 80, height: 22 };
 const PANEL = { width: 220, height: 40 };
 
-const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
-
 /** The change in words; `short` as arrow and size, e.g. `▲ 12.4%`, and a dash where the two are not compared. */
 function changeCell(compared: ComparedFigure | undefined, words: Words): SummaryCell {
   if (compared === undefined) return textCell('');
-  const { change, direction, phrase, tone, size = '' } = compared;
+  const { change, direction, phrase, tone, size = UNDEFINED_TEXT } = compared;
   return {
     ...PLAIN,
     ...toned(tone, words),
     text: phrase,
-    short: direction === null ? change.text : `${ARROWS[direction]} ${size}`.trim(),
+    short: withArrow(direction, direction === null ? change.text : size),
     undefined: direction === null && change.value === null,
   };
 }
 
-function figureCell({ figure, target, status }: ScorecardRow, words: Words): SummaryCell {
+function figureCell({ figure, target, watchText, status, usual = '' }: ScorecardRow, words: Words): SummaryCell {
   return {
     ...textCell(figure.text),
     number: true,
     undefined: figure.value === null,
+    few: figure.few !== undefined,
     ...(status === undefined ? {} : { status: status.text, state: status.status }),
-    target: target === undefined || status === undefined ? '' : words.status.target(target.text),
+    target:
+      target === undefined || status === undefined
+        ? ''
+        : [words.status.target(target.text), ...(watchText === undefined ? [] : [watchText])].join(', '),
+    range: usual,
   };
 }
 
-const sparklineOf = ({ trend, trendText = '' }: ScorecardRow): SummaryCell => ({
-  ...textCell(trendText),
-  ...(trend.length === 0 ? {} : { chart: { points: trend, alt: trendText, ...SPARKLINE } }),
-});
+const sparklineOf = ({ trend, trendText = '' }: ScorecardRow): SummaryCell =>
+  trend.some(({ value }) => value !== null)
+    ? { ...textCell(trendText), chart: { points: trend, alt: trendText, ...SPARKLINE } }
+    : textCell(trend.length === 0 ? '' : UNDEFINED_TEXT);
 
 /** One row for each metric: figure with target and status, changes, the figure to date, and a small chart. */
 export function scorecardTable(scorecard: Scorecard, section: PackSection, locale: string): SectionTable {
@@ -74,7 +79,9 @@ export function scorecardTable(scorecard: Scorecard, section: PackSection, local
             textCell(each.label),
             figureCell(each, words),
             ...comparisons.map((_, index) => changeCell(each.compared[index], words)),
-            ...(toDate ? [{ ...textCell(each.toDate?.text ?? ''), number: true }] : []),
+            ...(toDate
+              ? [{ ...textCell(each.toDate?.text ?? ''), number: true, few: each.toDate?.few !== undefined }]
+              : []),
             ...(trend ? [sparklineOf(each)] : []),
           ],
           partial: row?.partial ?? each.running,
@@ -101,7 +108,7 @@ export function trendTable({ panels, granularity }: SectionOf<'trend'>, locale: 
       { text: last, number: true, optional: false },
       { text: words.pack.scorecard.trend(points, granularity), number: false, optional: false },
     ],
-    rows: shown.map(({ label, points: own, target, description }) => {
+    rows: shown.map(({ label, points: own, target, band, description }) => {
       const point = own.at(-1);
       return {
         cells: [
@@ -111,8 +118,12 @@ export function trendTable({ panels, granularity }: SectionOf<'trend'>, locale: 
             number: true,
             undefined: (point?.value ?? null) === null,
             target: target === undefined ? '' : words.status.target(target.text),
+            range: band?.text ?? '',
           },
-          { ...textCell(description), chart: { points: own, alt: description, ...PANEL } },
+          {
+            ...textCell(description),
+            chart: { points: own, ...(band === undefined ? {} : { band }), alt: description, ...PANEL },
+          },
         ],
         partial: point?.running ?? false,
         clipped: point?.clipped ?? false,

@@ -4,7 +4,7 @@ import { messagesFor } from '../../i18n/messages.ts';
 import type { InlineImage } from '../artifact.ts';
 import { chartAltText } from '../charts/alt-text.ts';
 import { loadRasterizer } from '../charts/chart-rasterizer.ts';
-import { sparklinePath } from '../charts/sparkline.ts';
+import { sparklineSvg } from '../charts/sparkline.ts';
 import { loadSvgRasterizer, type RasterizeSvg } from '../charts/svg-rasterizer.ts';
 import type { ImageData, SmallChart } from './email-images.ts';
 import { chartCaption } from './phrases.ts';
@@ -55,20 +55,7 @@ export async function drawCharts(
 
 /** Readable on white and on the dark ground of the e-mail. */
 const LINE = '#1f8f88';
-
-function smallChartSvg({ points, width, height }: SmallChart): string {
-  const { line, dots } = sparklinePath(points, width, height);
-  const circles = dots.map(({ x, y, hollow }) => {
-    const fill = hollow ? `fill="#ffffff" stroke="${LINE}"` : `fill="${LINE}"`;
-    return `<circle cx="${x}" cy="${y}" r="${hollow ? 1.5 : 2}" ${fill}/>`;
-  });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
-    line === '' ? '' : `<path d="${line}" fill="none" stroke="${LINE}" stroke-width="1.6" stroke-linejoin="round"/>`,
-    ...circles,
-    '</svg>',
-  ].join('');
-}
+const BAND = 'rgba(127,140,155,0.3)';
 
 /** The small charts of the sections' tables, by chart. Those without any figure have no picture. */
 export async function drawSmallCharts(charts: readonly SmallChart[]): Promise<ReadonlyMap<SmallChart, MailPicture>> {
@@ -77,7 +64,13 @@ export async function drawSmallCharts(charts: readonly SmallChart[]): Promise<Re
   const rasterize = await loadSvgRasterizer();
   return new Map(
     drawable.map((chart) => {
-      const bytes = rasterize(smallChartSvg(chart), DENSITY * chart.width, { opaque: false });
+      const bytes = rasterize(
+        sparklineSvg(chart.points, chart, { line: LINE, last: LINE, band: BAND }),
+        DENSITY * chart.width,
+        {
+          opaque: false,
+        },
+      );
       return [chart, picture('trend', 'mail-trend-#.png', bytes, { alt: chart.alt, note: '' })];
     }),
   );

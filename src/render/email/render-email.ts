@@ -27,17 +27,24 @@ const [LEAST_ROWS, LEAST_ROWS_BELOW_CHART] = [5, 0];
 const MAX_ENTRIES = 12;
 const MIN_ENTRIES = 6;
 
-/** Tried in order until the e-mail is small enough: fewer rows first, then fewer sections, then no rows. */
-const sizeBudgets = (sections: number): readonly SizeBudget[] => [
-  ...ROWS.map(([rows, rowsBelowChart]) => ({ rows, rowsBelowChart, sections: NO_LIMIT, entries: MAX_ENTRIES })),
-  ...Array.from({ length: Math.max(0, sections - 1) }, (_, index) => ({
-    rows: LEAST_ROWS,
-    rowsBelowChart: LEAST_ROWS_BELOW_CHART,
-    sections: sections - 1 - index,
-    entries: MIN_ENTRIES,
-  })),
-  ...[3, 1, 0].map((shown) => ({ rows: 0, rowsBelowChart: 0, sections: shown, entries: MIN_ENTRIES })),
-];
+/** Beside a scorecard, whose rows say the same. */
+const FEWER_TILES = [3, 0];
+
+/**
+ * Tried in order until the e-mail is small enough: fewer rows first, then fewer sections, then fewer tiles beside a scorecard,
+ * then no rows.
+ */
+function sizeBudgets({ sections }: Pick<EmailSummary, 'sections'>): readonly SizeBudget[] {
+  const least = { rows: LEAST_ROWS, rowsBelowChart: LEAST_ROWS_BELOW_CHART, entries: MIN_ENTRIES };
+  const fewer = sections.length - 1;
+  const scorecardFirst = sections[0]?.table?.metrics === true;
+  return [
+    ...ROWS.map(([rows, rowsBelowChart]) => ({ rows, rowsBelowChart, sections: NO_LIMIT, entries: MAX_ENTRIES })),
+    ...Array.from({ length: Math.max(0, fewer) }, (_, index) => ({ ...least, sections: fewer - index })),
+    ...(scorecardFirst ? FEWER_TILES : []).map((tiles) => ({ ...least, sections: 1, tiles })),
+    ...[3, 1, 0].map((shown) => ({ rows: 0, rowsBelowChart: 0, sections: shown, entries: MIN_ENTRIES })),
+  ].map((budget) => ({ tiles: NO_LIMIT, ...budget }));
+}
 
 async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, body }: EmailOptions, locale: string) {
   const sections = body === 'summary' || body === 'notice' ? [] : summary.sections;
@@ -55,7 +62,7 @@ async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, bod
 /**
  * Renders a body of a report's e-mail, as HTML and as text, from `email/report.mjml` and `email/report.txt.liquid`, and its
  * images. It stays below Gmail's limit and below a height that readers scroll through: first the sections show fewer rows,
- * then the e-mail shows fewer sections, and says so. The same data gives the same bytes.
+ * then the e-mail shows fewer sections and, beside a scorecard, fewer tiles, and says so. The same data gives the same bytes.
  * Throws `template.invalid` with file, line and column, or `render.failed` when even the smallest e-mail is too large.
  */
 export async function renderEmail(
@@ -85,7 +92,7 @@ export async function renderEmail(
     return data.approval === '' ? reviewed : fill(data);
   };
   let smallest: BodyData | undefined;
-  for (const budget of sizeBudgets(summary.sections.length)) {
+  for (const budget of sizeBudgets(summary)) {
     smallest = buildTemplateData(input, budget);
     const rendered = estimateHeight(smallest) > MAX_HEIGHT ? undefined : render(smallest);
     if (rendered !== undefined) return rendered;

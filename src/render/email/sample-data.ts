@@ -223,8 +223,9 @@ export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateDa
     rows: 10,
     rowsBelowChart: 10,
     sections: 10,
+    tiles: 10,
     entries: 10,
   }),
-  sampleDataOf(BARE, [], { rows: 10, rowsBelowChart: 10, sections: 10, entries: 10 }),
-  sampleDataOf(FULL, [FILE], { rows: 3, rowsBelowChart: 3, sections: 1, entries: 0 }),
+  sampleDataOf(BARE, [], { rows: 10, rowsBelowChart: 10, sections: 10, tiles: 10, entries: 10 }),
+  sampleDataOf(FULL, [FILE], { rows: 3, rowsBelowChart: 3, sections: 1, tiles: 10, entries: 0 }),
 ];

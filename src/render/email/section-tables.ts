@@ -1,9 +1,9 @@
 import type { Dataset, Row } from '../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
+import { betterOf } from '../figures/better.ts';
 import { type Figures, judgedChange } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns } from '../figures/columns.ts';
-import { betterOf } from '../figures/judge.ts';
 import { namedComparison } from '../figures/raw-columns.ts';
 import { boundariesOf, totalJudgement } from '../figures/status-text.ts';
 import type { PackCell, PackSection } from '../pack/pack.ts';
@@ -122,7 +122,7 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
           const changed = columns.find(
             ({ role, source, comparison }) => role === 'change' && source === view.source && comparison === kind,
           );
-          const better = betterOf(dataset, view.source.name);
+          const better = betterOf(dataset, table, view.source.name);
           const judged = boundariesOf(dataset, totalJudgement(dataset.judgements, table.id, view.source.name));
           const phrase = figures && judgedChange(view, figures, kind, better, { judged, few: dataset }, locale);
           const short = (changed && cellOf(changed)?.text) ?? '';

@@ -12,12 +12,16 @@ export interface SummaryCell {
   readonly short: string;
   readonly number: boolean;
   readonly undefined: boolean;
+  /** A figure of few cases, which is grey; its text has their number. */
+  readonly few: boolean;
   /** Shape and word of its status; empty without a target. */
   readonly status: string;
   /** Which status it is; empty without a target. */
   readonly state: Status | '';
   /** The target, e.g. `target 90%`; empty where it is not shown. */
   readonly target: string;
+  /** `usual 420–520`; empty where its history gives no range. */
+  readonly range: string;
   /** Of a change: whether it is better or worse. */
   readonly tone: Tone;
   /** The word for `tone`; empty without one. */
@@ -61,9 +65,11 @@ export interface SectionTable {
 export const PLAIN = {
   number: false,
   undefined: false,
+  few: false,
   status: '',
   state: '',
   target: '',
+  range: '',
   tone: '',
   tone_word: '',
 } as const;
@@ -88,6 +94,7 @@ export const asCell = (view: ViewColumn, cell: PackCell, words: Words): SummaryC
     short: cell.text,
     number: view.role === 'value' || view.role === 'change',
     undefined: cell.value === null,
+    few: cell.few === true,
     ...(cell.status === undefined ? {} : { status: cell.status.text, state: cell.status.status }),
   };
 };

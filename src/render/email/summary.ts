@@ -5,7 +5,7 @@ import { formatNote, type Note } from '../../fetch/notes.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { MailBodyName } from '../artifact.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
-import { isPaintable } from '../charts/chart-rasterizer.ts';
+import { createPaintable } from '../charts/chart-rasterizer.ts';
 import { isSingleRow } from '../figures/columns.ts';
 import { countStatuses } from '../figures/current-statuses.ts';
 import { byPlace, ownFilters, sharedFilters } from '../figures/figure-identity.ts';
@@ -134,7 +134,7 @@ function chartStatuses(chart: Chart, table: Table, { judgements }: Dataset, word
 }
 
 function codedChart(table: Table, locale: string): Pick<SummarySection, 'drawn' | 'codes'> {
-  const { tables, codes } = withNameCodes([table], { shows: isPaintable, write: ({ code }) => code });
+  const { tables, codes } = withNameCodes([table], { shows: createPaintable(), write: ({ code }) => code });
   const [coded] = tables;
   const drawn = codes.length === 0 || coded === undefined ? undefined : buildChart(coded, locale, MAX_CHART_GROUPS);
   if (drawn === undefined) return {};

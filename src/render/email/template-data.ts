@@ -6,7 +6,7 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-date.ts';
-import { fewStatuses, statusText } from '../figures/status-text.ts';
+import { fewStatusText, statusText } from '../figures/status-text.ts';
 import { commentData, type RestLocation, reviewData } from './data/review-data.ts';
 import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
@@ -43,6 +43,8 @@ export interface SizeBudget {
   /** Rows of each section with a picture of its chart. */
   readonly rowsBelowChart: number;
   readonly sections: number;
+  /** With none there are no headlines beside what needs attention. */
+  readonly tiles: number;
   /** Incomplete notes, and files. */
   readonly entries: number;
 }
@@ -145,16 +147,29 @@ interface SectionContext {
   readonly words: Words;
 }
 
-const tileData = ({ label, name, scope, value, change = '', changes, status = '', target = '', ...rest }: Tile) => ({
+const tileData = ({
   label,
   name,
   scope,
   value,
+  few,
+  change = '',
+  changes,
+  status = '',
+  target = '',
+  ...rest
+}: Tile) => ({
+  label,
+  name,
+  scope,
+  value,
+  few,
   change,
   changes,
   status,
   state: rest.state ?? ('' as const),
   target,
+  range: rest.range ?? '',
   section: rest.section,
 });
 
@@ -164,7 +179,7 @@ function attentionData({ attention, judged, few }: EmailSummary, words: Words) {
   const count = (status: 'breached' | 'watch') => attention.filter((each) => each.status === status).length;
   const judgedText =
     attention.length > 0 ? mail.attention(count('breached'), count('watch')) : judged ? mail.nothingBreached : '';
-  const heading = [judgedText, fewStatuses(few, words)]
+  const heading = [judgedText, fewStatusText(few, words)]
     .filter((text) => text !== '')
     .join(attention.length > 0 ? '; ' : ' ');
   return {
@@ -207,7 +222,7 @@ export function buildTemplateData(
   const incomplete = has.figures ? completeness.notes : [];
   // Readers cannot open a file that the e-mail only names.
   const files = artifacts.filter((artifact) => attached.has(outputFormatOf(artifact)));
-  const tiles = has.figures ? summary.tiles.map(tileData) : [];
+  const tiles = has.figures ? summary.tiles.slice(0, budget.tiles).map(tileData) : [];
   const sections = has.sections ? summary.sections.slice(0, budget.sections) : [];
   const left = has.sections ? summary.sections.slice(sections.length) : [];
   const others = [
@@ -215,13 +230,14 @@ export function buildTemplateData(
     ...(has.sections ? summary.hidden : []).map(({ title, rows }) => titleWithRows(title, rows, mail)),
   ];
   const limitOf = (section: SummarySection) => rowLimit(pictures.charts.has(section.id), budget);
-  const moreTiles = has.figures ? summary.moreTiles : [];
+  const moreTiles = has.figures ? [...summary.tiles.slice(budget.tiles), ...summary.moreTiles] : [];
   const below = moreTiles.filter((tile) => isShownInSections(tile, sections, limitOf)).length;
   const moreTileTexts = [
     moreCountText(below, mail.below, mail.moreFigures),
     moreCountText(moreTiles.length - below, location, mail.moreFigures),
   ];
   const headlines = has.figures ? (dataset.headlines ?? []) : [];
+  const besideFigures = budget.tiles === 0 ? [] : headlines;
   const needsAttention = attentionData(has.figures ? summary : { ...summary, attention: [], judged: false }, words);
   const said = new Set(needsAttention.attention.map(({ text }) => text));
   return {
@@ -252,7 +268,7 @@ export function buildTemplateData(
     ...needsAttention,
     headline: headlines[0] ?? '',
     headlines,
-    other_headlines: headlines.filter((sentence) => !said.has(sentence)),
+    other_headlines: besideFigures.filter((sentence) => !said.has(sentence)),
     tiles,
     tile_rows: tileRows(tiles),
     more_tiles: moreTileTexts.filter((sentence) => sentence !== '').join(' '),

@@ -1,10 +1,11 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset, Status } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
+import { betterOf } from '../figures/better.ts';
 import { type ChangeText, changeTexts } from '../figures/change-text.ts';
+import { fewText } from '../figures/few.ts';
 import { byPlace, type FigurePlace } from '../figures/figure-identity.ts';
 import { formatTarget } from '../figures/format-value.ts';
-import { betterOf } from '../figures/judge.ts';
 import { colourOf, statusText } from '../figures/status-text.ts';
 import { distinctFigures, distinguishingSections, type TotalFigure, totalFigures } from '../figures/total-figures.ts';
 
@@ -17,7 +18,9 @@ export interface Tile {
   /** Filters, range and state, where they differ from the whole period: `Risk is Severe; so far`. May be empty. */
   readonly scope: string;
   readonly value: string;
-  /** `▲ up 12.4% from 5,685`; absent without a comparison. */
+  /** Of few cases. */
+  readonly few: boolean;
+  /** `▲ 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
   /** The same for each comparison, with whether it is better or worse; empty without a comparison. */
   readonly changes: readonly ChangeText[];
@@ -27,6 +30,8 @@ export interface Tile {
   readonly state?: Status;
   /** `target 90%`; absent without one. */
   readonly target?: string;
+  /** `usual 420–520`; absent where its history gives no range. */
+  readonly range?: string;
   /** The section's title. */
   readonly section: string;
   /** Ids of its section and metric. */
@@ -70,14 +75,14 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const named = (label: string, about: readonly string[]) =>
     about.length === 0 ? label : mail.named(isolateBidi(label), about);
   return ordered.map((figure, index): Tile => {
-    const { table, view, scope, text, figures, comparisons, key, place, judged } = figure;
+    const { table, view, value, scope, text, figures, comparisons, key, place, judged, usual } = figure;
     const { name: metric, label } = view.source;
     const section = sections[index] ?? [];
     const changes = changeTexts(
       view,
       figures,
       comparisons,
-      betterOf(dataset, metric),
+      betterOf(dataset, table, metric),
       { judged, few: dataset },
       locale,
     );
@@ -86,9 +91,11 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
       name: named(label, section),
       scope,
       value: text,
+      few: fewText(dataset, view.source, value, figures.cases) !== undefined,
       ...(changes.length === 0 ? {} : { change: changes.map((change) => change.text).join('; ') }),
       changes,
       ...judgedTexts(figure, locale),
+      ...(usual === undefined ? {} : { range: usual }),
       section: table.title,
       source: { section: table.id, metric },
       key,

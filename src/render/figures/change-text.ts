@@ -2,11 +2,11 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { Better } from '../../definitions/schema/targets.ts';
 import type { Row, TableComparison } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
+import { changeIsGood } from './better.ts';
 import type { ViewColumn } from './columns.ts';
 import { absoluteChange, type FewRules, fewText, isFewChange } from './few.ts';
 import { UNDEFINED_TEXT } from './format-value.ts';
-import { changeIsGood } from './judge.ts';
-import { changeIn } from './quantity.ts';
+import { changeIn, numberOrNull } from './quantity.ts';
 import { namedComparison } from './raw-columns.ts';
 import { type ComparedFigure, type ShownChange, type ShownFigures, showFigures } from './shown-change.ts';
 
@@ -17,13 +17,15 @@ export type Figures = Pick<Row, 'values' | 'compare' | 'toDate' | 'cases' | 'toD
 export interface Beside extends Pick<ComparedFigure, 'judged' | 'columnDecimals'> {
   /** What few cases are. */
   readonly few: FewRules;
+  /** Changes are differences, because not every row of their column has a percentage. */
+  readonly differences?: boolean;
 }
 
 /** A metric's figure with all that it is compared with, as readers see them. */
 export function shownFigures(
   { source, quantity }: ViewColumn,
   { values, compare, cases }: Figures,
-  { few, ...beside }: Beside,
+  { few, differences: _, ...beside }: Beside,
   locale: string,
 ): ShownFigures {
   const value = numberOrNull(values[source.name]);
@@ -49,8 +51,6 @@ export const withArrow = (direction: keyof typeof ARROWS | null, text: string): 
 /** `62.5% (n = 8)` */
 export const withCases = (text: string, cases: string | undefined): string =>
   cases === undefined ? text : `${text} ${cases}`;
-
-const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** A change in words with its arrow, independent of colour and without judging whether it is good. */
 function changePhrase({ direction, size, times, unseen }: ShownChange, was: string, { mail, status }: Words): string {
@@ -90,7 +90,10 @@ export function judgedChange(
   const value = numberOrNull(compared?.values[source.name]);
   const few = isFewChange(beside.few, source, figures, compared);
   const whole = changeIn(source, figures.values, compared);
-  const exact = few ? absoluteChange(whole, figures.values[source.name], value, view.quantity) : whole;
+  const exact =
+    few || beside.differences === true
+      ? absoluteChange(whole, figures.values[source.name], value, view.quantity)
+      : whole;
   const shown = shownFigures(view, figures, beside, locale);
   const change = shown.changeFrom(value, exact);
   const before = withCases(shown.textOf(value), fewText(beside.few, source, value, compared?.cases));

@@ -7,7 +7,7 @@ import { type DateRange, dayCount, lastDayOfBucket, sameDays } from '../../plan/
  * give one judgement, one headline, one tile.
  */
 
-/** Of the report's own period and scope; of another one; or of fewer days than the report's period. */
+/** Of the report's own period and scope; of another one; or of fewer days than the report's period, as a reading of another day is. */
 export type FigurePlace = 'own' | 'other' | 'shorter';
 
 /** Bucket and group of a row; nulls: the totals. */
@@ -55,10 +55,10 @@ function canonicalFilters(filters: readonly FilterDescription[], group: RowPlace
   ].sort();
 }
 
-/** The filters that all sections with figures have: the report's scope. */
-export function sharedFilters(tables: readonly Pick<Table, 'filters' | 'columns'>[]): ReadonlySet<string> {
+/** The filters that all sections with figures have, and those without `split`: the report's scope. */
+export function sharedFilters(tables: readonly Pick<Table, 'filters' | 'columns' | 'unsplit'>[]): ReadonlySet<string> {
   const [first, ...others] = tables
-    .filter(({ columns }) => columns.some(({ kind }) => kind === 'metric'))
+    .filter(({ columns, unsplit }) => unsplit !== true && columns.some(({ kind }) => kind === 'metric'))
     .map(({ filters }) => canonicalFilters(filters));
   return new Set(first?.filter((filter) => others.every((other) => other.includes(filter))));
 }
@@ -97,6 +97,10 @@ export function figureKey(table: Table, metric: string, row: RowPlace = TOTALS):
   return [encodeURIComponent(metric), ...time, ...canonicalFilters(table.filters, row.group)].join('/');
 }
 
+/** Whether these days of a table's figure are the report's period: of a reading its last day. Current counts always are. */
+export const isOfPeriod = ({ readings }: Pick<Table, 'readings'>, days: DateRange | null, period: DateRange): boolean =>
+  days === null || (readings === undefined ? sameDays(days, period) : days.to === period.to);
+
 /** @param shared from `sharedFilters` */
 export function figurePlace(
   { period }: Pick<Dataset, 'period'>,
@@ -105,9 +109,11 @@ export function figurePlace(
   row: RowPlace = TOTALS,
 ): FigurePlace {
   const days = figureDays(table, row);
-  const ownDays = days === null || (table.readings === undefined ? sameDays(days, period) : days.to === period.to);
-  if (!ownDays && dayCount(days) < dayCount(period)) return 'shorter';
-  const ownScope = canonicalFilters(table.filters, row.group).every((filter) => shared.has(filter));
+  const ownDays = isOfPeriod(table, days, period);
+  if (days !== null && !ownDays && (table.readings === undefined ? dayCount(days) : 1) < dayCount(period))
+    return 'shorter';
+  const ownScope =
+    table.unsplit !== true && canonicalFilters(table.filters, row.group).every((filter) => shared.has(filter));
   return ownDays && ownScope ? 'own' : 'other';
 }
 

@@ -113,16 +113,23 @@ export function valueFormatter(
   };
 }
 
-/** Two different figures with as many more decimals than usual as it takes to tell them apart. */
+/**
+ * Two different figures with as many more decimals than usual as it takes to tell them apart.
+ * @param least those that each of them has at least
+ */
 export function formatApart(
   one: number,
   other: number,
   quantity: Quantity,
   locale: string = DEFAULT_LOCALE,
+  least?: number,
 ): readonly [string, string] {
-  const format = valueFormatter(quantity, locale);
+  const format = (value: number): string =>
+    least === undefined || createRounder(quantity)(value).bound !== undefined
+      ? formatValue(value, quantity, locale)
+      : formatDecimals(value, least, quantity, locale);
   let texts: readonly [string, string] = [format(one), format(other)];
-  const usual = defaultDecimals(quantity);
+  const usual = least ?? defaultDecimals(quantity);
   for (let decimals = usual + 1; texts[0] === texts[1] && decimals <= MAX_APART_DECIMALS; decimals += 1) {
     texts = [formatDecimals(one, decimals, quantity, locale), formatDecimals(other, decimals, quantity, locale)];
   }
@@ -226,6 +233,19 @@ export function formatTarget(
 /** What decides the status of a figure. */
 export type Boundaries = Pick<TargetRecord, 'watch'> & { readonly target: number };
 
+/** A target and its roundings, of which none is on the other side of the figure. */
+function shownForms(target: number, value: number, quantity: Quantity): readonly number[] {
+  const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
+  const least = targetDecimals(target, quantity, [value]);
+  const range = targetRange(target, quantity);
+  const forms = [limit];
+  for (let decimals = least ?? 0; range !== undefined && decimals <= range.full; decimals += 1) {
+    const rounded = shownNumber(target, decimals, quantity);
+    if (Math.sign(shown - rounded) === Math.sign(shown - limit)) forms.push(rounded);
+  }
+  return forms;
+}
+
 /**
  * The decimals of a figure beside its target: more than usual where it would be shown on the target or its watch limit, or
  * on the other side, and so contradict the status (89.97% with a target of 90%). It agrees with the target however that is
@@ -237,17 +257,10 @@ export function judgedDecimals(value: number, { target, watch }: Boundaries, qua
   const least = targetDecimals(target, quantity, [value]);
   // A figure on its target is shown as the target is.
   if (shown === limit) return least;
-  const range = targetRange(target, quantity);
   const sign = Math.sign(shown - limit);
-  const limits = [limit];
-  if (least !== undefined && range !== undefined) {
-    for (let decimals = least; decimals <= range.full; decimals += 1) {
-      const rounded = shownNumber(target, decimals, quantity);
-      // No target is rounded past its figure.
-      if (Math.sign(shown - rounded) === sign) limits.push(rounded);
-    }
-  }
+  const limits = shownForms(target, value, quantity);
   const watchLimit = watch === undefined ? undefined : inShownUnit(watch, quantity);
+  const watchLimits = watch === undefined ? [] : shownForms(watch, value, quantity);
   const onWatch = watch === undefined ? 0 : (targetDecimals(watch, quantity) ?? 0);
   const agrees = (decimals: number) => {
     const rounded = shownNumber(value, decimals, quantity);
@@ -255,7 +268,7 @@ export function judgedDecimals(value: number, { target, watch }: Boundaries, qua
     if (watchLimit === undefined) return true;
     // A figure on its watch limit is shown as the limit is.
     if (shown === watchLimit) return decimals >= onWatch;
-    return Math.sign(rounded - watchLimit) === Math.sign(shown - watchLimit);
+    return watchLimits.every((each) => Math.sign(rounded - each) === Math.sign(shown - watchLimit));
   };
   if (bound !== undefined || agrees(usual)) return undefined;
   for (let decimals = usual + 1; decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {

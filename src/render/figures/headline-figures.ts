@@ -3,7 +3,7 @@ import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.t
 import type { Column, Dataset, Judgement, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
-import { sameDays } from '../../plan/buckets.ts';
+import { type DateRange, sameDays } from '../../plan/buckets.ts';
 import { unlikeness } from '../../plan/like-for-like.ts';
 import { currentJudgements } from './current-statuses.ts';
 import { type FewRules, isFewChange } from './few.ts';
@@ -16,12 +16,21 @@ import {
   sharedFilters,
   TOTALS,
 } from './figure-identity.ts';
-import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
-import { quantityCollector } from './quantity.ts';
+import { type HeadlineComparison, type HeadlineFigure, headlineText } from './headlines.ts';
+import { numberOrNull, quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';
 import { boundariesOf, isTotal, shownStatus } from './status-text.ts';
 import { totalsOf } from './total-figures.ts';
 import { totalRange } from './usual-range.ts';
+
+/** The days of a table's first comparison; undefined where they are not like its own, or its own have not ended. */
+export const likeDays = (
+  { comparisons: [first], range, running }: Table,
+  calendar: FiscalCalendar,
+): DateRange | undefined =>
+  running || range === null || !first?.range || unlikeness(range, first.range, calendar) !== undefined
+    ? undefined
+    : first.range;
 
 /**
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
@@ -32,7 +41,7 @@ function comparisonOf(
   metric: string,
   calendar: FiscalCalendar,
 ): HeadlineComparison | undefined {
-  const { columns, comparisons, range, running } = table;
+  const { columns, comparisons } = table;
   const [comparison] = comparisons;
   const column = columns.find(({ name }) => name === metric);
   if (comparison === undefined || column === undefined || column.provisional) return undefined;
@@ -42,14 +51,11 @@ function comparisonOf(
   const few = figures !== undefined && isFewChange(rules, column, figures, before);
   // Totals that are compared although their ranges are unlike have a note, which a headline has not.
   const like =
-    !running &&
+    likeDays(table, calendar) !== undefined &&
     // Counts say themselves how few they are.
     !(few && column.unit !== 'count') &&
     before?.unlike === undefined &&
-    before?.wrong?.includes(metric) !== true &&
-    range !== null &&
-    days !== null &&
-    unlikeness(range, days, calendar) === undefined;
+    before?.wrong?.includes(metric) !== true;
   return { kind, value: before?.values[metric] ?? null, days, unlike: !like, ...(few ? { few } : {}) };
 }
 
@@ -112,25 +118,26 @@ export function sectionFigures(
       return [
         ...(totals === undefined
           ? []
-          : [
-              withRange(
-                figure(
-                  TOTALS,
-                  typeof total === 'number' ? total : null,
-                  comparisonOf(dataset, table, metric, calendar),
-                  ofTotals,
-                ),
-              ),
-            ]),
+          : [withRange(figure(TOTALS, numberOrNull(total), comparisonOf(dataset, table, metric, calendar), ofTotals))]),
         ...own.filter((each) => each !== ofTotals).map((of) => figure(of, of.figure, undefined, of)),
       ];
     });
 }
 
+/** The figures with a usual range, raw. `headline`: which of the dataset's headlines is about it, counted from 0. */
+export const usualFigures = (dataset: Dataset, locale: string, calendar?: FiscalCalendar) =>
+  headlineFigures(dataset, locale, calendar).flatMap((figure) => {
+    const { section, metric, value, usual } = figure;
+    if (usual === undefined || value === null) return [];
+    const { low, high, is: state } = usual;
+    const headline = dataset.headlines?.indexOf(headlineText(figure, locale) ?? '') ?? -1;
+    return [{ section, metric, value, low, high, state, ...(headline < 0 ? {} : { headline }) }];
+  });
+
 /** Each figure once; where others have its name, it is named with its section as well. */
 function distinctFigures(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
   const distinct = distinctBy(figures, (known, other) => {
-    const { judged } = known.judged === undefined ? other : known;
+    const { judged = other.judged, usual = other.usual } = known;
     // Readings of one day may be compared with those of several other days.
     const more = other.comparisons.filter(({ kind, days }) =>
       known.comparisons.every((each) => each.kind !== kind || !sameDays(each.days, days)),
@@ -138,6 +145,7 @@ function distinctFigures(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
     return {
       ...known,
       ...(judged === undefined ? {} : { judged }),
+      ...(usual === undefined ? {} : { usual }),
       comparisons: [...known.comparisons, ...more],
     };
   });

@@ -9,7 +9,7 @@ import { type Boundaries, formatTarget } from './format-value.ts';
 import { changeOf, type Quantity } from './quantity.ts';
 import { type ShownFigures, showFigures } from './shown-change.ts';
 import { type ShownStatus, statusWord } from './status-text.ts';
-import type { UsualRange } from './usual-range.ts';
+import { rangeText, type UsualRange } from './usual-range.ts';
 
 /** What a figure is compared with. */
 export interface HeadlineComparison {
@@ -97,15 +97,28 @@ function changeText(
   locale: string,
 ): string | undefined {
   const { value, unit } = figure;
-  const words = messagesFor(locale).status;
   const shown = shownOf(figure, locale);
   const change = shown.changeFrom(before, changeOf(unit, value, before));
   const size = shown.differenceFrom(before) ?? '';
   const direction = change.unseen ? 'unseen' : (change.direction ?? 'same');
-  const of = unit === 'count' ? 'count' : unit === 'seconds' ? 'duration' : 'other';
   if (size === '' && (direction === 'up' || direction === 'down')) return undefined;
-  return words.change(of, direction, size, timeBefore(kind, days));
+  return changeWords(unit, direction, size, { kind, days }, locale);
 }
+
+/** `8 more than the week before` */
+export const changeWords = (
+  unit: string | null,
+  direction: Parameters<Words['status']['change']>[1],
+  size: string,
+  { kind, days }: Pick<KnownChange, 'kind' | 'days'>,
+  locale: string,
+): string =>
+  messagesFor(locale).status.change(
+    unit === 'count' ? 'count' : unit === 'seconds' ? 'duration' : 'other',
+    direction,
+    size,
+    timeBefore(kind, days),
+  );
 
 /** The figure as a sentence; undefined for one without a value. */
 export function headlineText(figure: HeadlineFigure, locale: string): string | undefined {
@@ -116,18 +129,15 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
   const changes = [
     ...new Set(changesOf(figure).flatMap((change) => changeText({ ...figure, value }, change, locale) ?? [])),
   ];
+  const shown = shownOf(figure, locale);
   const parts = [
-    shownOf(figure, locale).text,
+    shown.text,
     ...(judged === undefined
       ? []
       : [words.status.judged(formatTarget(judged.target, quantity, locale, [value]), statusWord(judged, words))]),
   ];
   const { usual } = figure;
-  const shown = shownOf(figure, locale);
-  const said = [
-    ...changes,
-    ...(usual?.is === 'unusual' ? [words.status.unusual(shown.textOf(usual.low), shown.textOf(usual.high))] : []),
-  ];
+  const said = [...changes, ...(usual?.is === 'unusual' ? [rangeText(usual, quantity, locale)] : [])];
   return words.status.headline(name, parts, said.length === 0 ? undefined : said.join(', '));
 }
 
@@ -157,10 +167,13 @@ export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure
   });
 }
 
+/** Breached or on watch, of enough cases. */
+export const isBehind = (figure: HeadlineFigure): boolean => severityOf(figure) < UNUSUAL;
+
 /** A figure that needs no request for it: breached, on watch, or its own unusual one, or with a change of a known size. */
 export const isNews = (figure: HeadlineFigure): boolean => {
   const relative = relativeChange(figure);
-  if (severityOf(figure) < 2) return true;
+  if (isBehind(figure)) return true;
   return figure.place === 'own' && (severityOf(figure) === UNUSUAL || (relative > 0 && Number.isFinite(relative)));
 };
 

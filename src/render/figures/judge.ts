@@ -2,7 +2,6 @@ import { DateTime } from 'luxon';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import {
-  type Better,
   heldTarget,
   type SourcedTarget,
   type TargetPeriod,
@@ -16,7 +15,6 @@ import type {
   GroupKey,
   Judgement,
   MetricValues,
-  Row,
   Status,
   Table,
   TargetRecord,
@@ -26,6 +24,7 @@ import { firstRows, iterateRows, wrongFigures } from '../../fetch/rows.ts';
 import { lastDayOfBucket } from '../../plan/buckets.ts';
 import { fewText } from './few.ts';
 import { figureKey } from './figure-identity.ts';
+import { numberOrNull } from './quantity.ts';
 import { isWholePeriod } from './whole-period.ts';
 
 export interface JudgeContext {
@@ -58,8 +57,6 @@ interface Figure {
   /** Its days, if it is of ended days. */
   readonly ended: { readonly from: string; readonly to: string } | null;
 }
-
-const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** The day whose targets hold for a table: of a current count the day on which it was read, else its last day. */
 function dayOf({ current, range, asOf }: Table, { period }: Pick<Dataset, 'period'>): string {
@@ -116,7 +113,7 @@ function* figuresOf(
     if (figures !== undefined) {
       const wrong = table.totals === undefined ? inRow(metric, figures.values) : inTotals(metric);
       const { cases } = figures;
-      yield { bucket: null, group: null, value: numberOf(figures.values[metric]), wrong, cases, day, ended };
+      yield { bucket: null, group: null, value: numberOrNull(figures.values[metric]), wrong, cases, day, ended };
     }
   }
   // Buckets are judged only by a target that names their length.
@@ -125,7 +122,7 @@ function* figuresOf(
     const own = only === undefined ? undefined : values[only];
     if (ofWhere ? own !== where?.value : ofRows && typeof own !== 'string') continue;
     const group = ofRows && only !== undefined && typeof own === 'string' ? { dimension: only, value: own } : null;
-    const value = numberOf(values[metric]);
+    const value = numberOrNull(values[metric]);
     const wrong = inRow(metric, values);
     if (granularity === null) yield { bucket: null, group, value, wrong, cases, day, ended: partial ? null : range };
     else if (typeof values.bucket === 'string') {
@@ -264,7 +261,7 @@ function toRecord(entry: SourcedTarget, column: Column, wrong: boolean): TargetR
  */
 export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[], context: JudgeContext): Dataset {
   if (targets.length === 0) return dataset;
-  const judged = dataset.tables.map((table) => judgeTable(dataset, table, targets, context));
+  const judged = dataset.tables.map((table) => judgeTable(dataset, table, table.unsplit ? [] : targets, context));
   const columns = new Map(
     dataset.tables.flatMap((table) => table.columns.map((column) => [column.name, column] as const)),
   );
@@ -290,54 +287,3 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
     ),
   };
 }
-
-/** Which direction of a metric is better, if its targets agree; undefined: a change is neither good nor bad. */
-export function betterOf({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): Better | undefined {
-  const found = new Set(targets.filter((target) => target.metric === metric).map(({ better }) => better));
-  const [only] = found;
-  return found.size === 1 ? only : undefined;
-}
-
-/**
- * The same of a row. A row of a group is coloured only by a target that names its value, or its dimensions in `rows`:
- * what should be better as a whole need not be in each group.
- */
-export function betterOfRow(
-  dataset: Pick<Dataset, 'targets'>,
-  { columns }: Pick<Table, 'columns'>,
-  metric: string,
-  values: Row['values'],
-): Better | undefined {
-  const dimensions = columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
-  const [only] = dimensions;
-  if (only === undefined) return betterOf(dataset, metric);
-  const isAbout = ({ where, rows = [] }: TargetRecord): boolean =>
-    where === undefined
-      ? dimensions.every((dimension) => rows.includes(dimension))
-      : dimensions.length === 1 && where.dimension === only && where.value === values[only];
-  return betterOf({ targets: (dataset.targets ?? []).filter(isAbout) }, metric);
-}
-
-/** The direction by which any change of a table is coloured: of its totals, its times or its groups. */
-export function colouredBetter(
-  dataset: Pick<Dataset, 'targets'>,
-  table: Pick<Table, 'columns' | 'totals'>,
-  metric: string,
-): Better | undefined {
-  const isGrouped = table.columns.some(({ kind }) => kind === 'dimension');
-  const names = (dataset.targets ?? []).some(
-    ({ metric: of, where }) => of === metric && table.columns.some(({ name }) => name === where?.dimension),
-  );
-  return isGrouped && table.totals === undefined && !names
-    ? betterOfRow(dataset, table, metric, {})
-    : betterOf(dataset, metric);
-}
-
-/** Whether a change is good; undefined without a direction that is better, and for no change. */
-export const changeIsGood = (
-  better: Better | undefined,
-  direction: 'up' | 'down' | 'same' | null,
-): boolean | undefined =>
-  better === undefined || direction === null || direction === 'same'
-    ? undefined
-    : (direction === 'up') === (better === 'higher');

@@ -5,13 +5,14 @@ import { iterateRows } from '../../fetch/rows.ts';
 export interface NameCode {
   readonly name: string;
   readonly code: string;
+  readonly of: 'metric' | 'dimension' | 'group' | 'section';
 }
 
 export interface NameCodes {
   /** Whether a font has all characters of a text. */
   readonly shows: (text: string) => boolean;
   /** What is shown for a name that it does not have. */
-  readonly write: (named: NameCode) => string;
+  readonly write: (named: Pick<NameCode, 'name' | 'code'>) => string;
 }
 
 /** The service's ids; of those that cannot be shown either, a number, the same in all tables. */
@@ -47,14 +48,14 @@ export function withNameCodes(
   const { shows, write } = names;
   const codeOf = createCodes(names);
   const codes = new Map<string, NameCode>();
-  const named = (name: string, code: string): string => {
+  const named = (name: string, code: string, of: NameCode['of']): string => {
     if (shows(name)) return name;
-    codes.set(JSON.stringify([name, code]), { name, code });
+    codes.set(JSON.stringify([name, code, of]), { name, code, of });
     return write({ name, code });
   };
   const coded = (table: Table, column: Column): Column => {
     if (column.kind !== 'metric' && column.kind !== 'dimension') return column;
-    const label = named(column.label, column.name);
+    const label = named(column.label, column.name, column.kind);
     if (column.kind === 'metric') return label === column.label ? column : { ...column, label };
     const { name, values = [] } = column;
     const more = unnamedValues(table, column).filter((value) => !shows(value));
@@ -64,7 +65,7 @@ export function withNameCodes(
       label,
       ...(all.length === 0
         ? {}
-        : { values: all.map((each) => ({ ...each, label: named(each.label, codeOf(name, each.value)) })) }),
+        : { values: all.map((each) => ({ ...each, label: named(each.label, codeOf(name, each.value), 'group') })) }),
     };
   };
   const changed = tables.map((table) => ({ ...table, columns: table.columns.map((column) => coded(table, column)) }));
@@ -72,6 +73,19 @@ export function withNameCodes(
   return found.length === 0 ? { tables, codes: found } : { tables: changed, codes: found };
 }
 
-/** A sentence with the names that it contains as `write` shows them. */
-export const withCodedNames = (text: string, codes: readonly NameCode[], { write }: NameCodes): string =>
-  codes.reduce((shown, code) => shown.replaceAll(code.name, () => write(code)), text);
+/** What `write` shows for a name: with all of its codes where it is that of several. */
+export function codedName(name: string, codes: readonly NameCode[], { write }: NameCodes): string {
+  const own = new Set(codes.filter((each) => each.name === name).map(({ code }) => code));
+  return own.size === 0 ? name : write({ name, code: [...own].join(', ') });
+}
+
+/** Sentences with the names that they contain as `write` shows them. A name that contains another one is the longer one. */
+export function withCodedNames(
+  sentences: readonly string[],
+  codes: readonly NameCode[],
+  names: NameCodes,
+): readonly string[] {
+  const longestFirst = codes.map(({ name }) => name).sort((one, other) => other.length - one.length);
+  const any = new RegExp(longestFirst.map((name) => name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+  return sentences.map((text) => text.replace(any, (name) => codedName(name, codes, names)));
+}

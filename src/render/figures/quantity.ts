@@ -238,6 +238,8 @@ export interface Change {
   readonly direction: 'up' | 'down' | 'same' | null;
 }
 
+export const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
 export function changeKind(unit: string | null): ChangeKind {
   if (unit === 'ratio') return 'points';
   return unit === 'count' || unit === 'seconds' ? 'relative' : 'difference';

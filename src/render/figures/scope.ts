@@ -2,9 +2,8 @@ import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
-import { sameDays } from '../../plan/buckets.ts';
 import { describeFilters } from '../table-notes.ts';
-import { figureDays, ownFilters, type RowPlace, sharedFilters, TOTALS } from './figure-identity.ts';
+import { figureDays, isOfPeriod, ownFilters, type RowPlace, sharedFilters, TOTALS } from './figure-identity.ts';
 import { formatBucket, formatDateRange } from './format-date.ts';
 import { parseCivilDate } from './quantity.ts';
 
@@ -42,7 +41,7 @@ export function figureScope(
   const { mail } = messagesFor(locale);
   const { range, asOf, readings, running } = table;
   const { bucket, group } = row;
-  const isOther = range !== null && !sameDays(figureDays(table, row), period);
+  const isOther = range !== null && !isOfPeriod(table, figureDays(table, row), period);
   const day = parseCivilDate(bucket);
   const days =
     !isOther || range === null
@@ -53,6 +52,7 @@ export function figureScope(
       ? asOf
       : (readings?.find((each) => each.bucket === bucket && each.comparison === null)?.asOf ?? null);
   return [
+    ...(table.unsplit ? [messagesFor(locale).table.everything] : []),
     ...ownFilters(table, shared, group).map((filter) => filterText(filter, locale)),
     ...(group === null ? [] : groupText(table, group, locale)),
     ...days,

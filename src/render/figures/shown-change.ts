@@ -37,6 +37,8 @@ export interface ShownChange {
   readonly times?: true;
   /** They differ, but not as shown. */
   readonly unseen?: true;
+  /** Of a percentage: its decimals. Absent for bounds, multiples and differences. */
+  readonly percentDecimals?: number;
 }
 
 export interface ShownFigures {
@@ -62,13 +64,14 @@ function sharedDecimals({ value, compared, quantity }: ComparedFigure, own: numb
 }
 
 /** Above this growth (1,000%) a change is a multiple. */
-const MOST_GROWTH = 10;
+export const MOST_GROWTH = 10;
 /** Of both figures, for a percentage with a decimal. */
 const EXACT_DIGITS = 4;
 
 interface Percentage {
   readonly signed: string;
   readonly size: string;
+  readonly isBound: boolean;
 }
 
 /** A change is never shown as 0%, and nothing that is left as 100% less. */
@@ -79,7 +82,11 @@ function percentage(share: number, decimals: number, locale: string): Percentage
     size < step / 2 ? ['<', step] : share < 0 && size < 1 && size >= 1 - step / 2 ? ['>', 1 - step] : ['', size];
   const write = (value: number) => formatDecimals(value, decimals, { kind: 'relative' }, locale);
   const flipped = share >= 0 ? mark : mark === '' ? '' : mark === '<' ? '>' : '<';
-  return { signed: `${flipped}${write(Math.sign(share) * shown)}`, size: `${mark}${unsigned(write(shown))}` };
+  return {
+    signed: `${flipped}${write(Math.sign(share) * shown)}`,
+    size: `${mark}${unsigned(write(shown))}`,
+    isBound: mark !== '',
+  };
 }
 
 const unsigned = (text: string): string => text.replace(/^\+/, '');
@@ -138,8 +145,9 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
     }
     const exact = [now, then].every((each) => String(Math.abs(each)).length >= EXACT_DIGITS);
     const digits = columnDecimals !== undefined || exact ? 1 : 0;
-    const { signed, size } = percentage(share, digits, locale);
-    return signed === percentage(shownShare, digits, locale).signed ? { text: signed, size } : undefined;
+    const { signed, size, isBound } = percentage(share, digits, locale);
+    if (signed !== percentage(shownShare, digits, locale).signed) return undefined;
+    return { text: signed, size, ...(isBound ? {} : { percentDecimals: digits }) };
   };
 
   const changeFrom = (before: number | null, change: Change): ShownChange => {
@@ -166,4 +174,4 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
   return { text, textOf, changeFrom, differenceFrom: (before) => difference(before)?.size };
 }
 
-type ShownSize = Pick<ShownChange, 'text' | 'size' | 'times'>;
+type ShownSize = Pick<ShownChange, 'text' | 'size' | 'times' | 'percentDecimals'>;

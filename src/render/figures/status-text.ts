@@ -37,7 +37,7 @@ export const statusText = (shown: ShownStatus, words: Words): string =>
   `${SHAPES[shown.status]} ${statusWord(shown, words)}`;
 
 /** `1 breached on few cases`; empty without any. @param counts from `countStatuses` */
-export const fewStatuses = (counts: Readonly<Partial<Record<Status, number>>>, { status: words }: Words): string =>
+export const fewStatusText = (counts: Readonly<Partial<Record<Status, number>>>, { status: words }: Words): string =>
   (['breached', 'watch'] as const)
     .flatMap((status) => (counts[status] === undefined ? [] : [words.few(counts[status], words.names[status])]))
     .join('; ');
@@ -55,9 +55,7 @@ export const totalJudgement = (
   section: string,
   metric: string,
 ): Judgement | undefined =>
-  judgements?.find(
-    (each) => each.section === section && each.metric === metric && each.bucket === null && each.group === null,
-  );
+  judgements?.find((each) => each.section === section && each.metric === metric && isTotal(each));
 
 /** Whether a judgement is of the totals of a section. */
 export const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;

@@ -15,8 +15,10 @@ import {
   TOTALS,
 } from './figure-identity.ts';
 import type { Boundaries } from './format-value.ts';
+import { numberOrNull } from './quantity.ts';
 import { figureScope } from './scope.ts';
 import { boundariesOf, type ShownStatus, shownStatus, totalJudgement } from './status-text.ts';
+import { rangeText, totalRange } from './usual-range.ts';
 
 /** The service's totals of a table, or the single row of one without groups; undefined if it has neither. Never a sum. */
 export const totalsOf = (table: Table): Figures | undefined =>
@@ -39,6 +41,8 @@ export interface TotalFigure {
   readonly text: string;
   /** Absent without a target. */
   readonly judged?: ShownStatus & Boundaries;
+  /** `usual 420–520`; absent where its history gives no range. */
+  readonly usual?: string;
 }
 
 /** @param figures of `table` */
@@ -50,8 +54,8 @@ export function totalFigure(
   locale: string,
   shared: ReadonlySet<string> = sharedFilters(dataset.tables),
 ): TotalFigure {
-  const found = figures.values[view.source.name];
-  const value = typeof found === 'number' ? found : null;
+  const value = numberOrNull(figures.values[view.source.name]);
+  const usual = totalRange(dataset, table, view.source, value, view.quantity);
   const judgement = totalJudgement(dataset.judgements, table.id, view.source.name);
   const boundaries = boundariesOf(dataset, judgement);
   const judged =
@@ -67,6 +71,7 @@ export function totalFigure(
     value,
     text: shownFigures(view, figures, { judged, few: dataset }, locale).text,
     ...(judged === undefined ? {} : { judged }),
+    ...(usual === undefined ? {} : { usual: rangeText(usual, view.quantity, locale) }),
   };
 }
 
@@ -91,8 +96,8 @@ export const distinctFigures = (all: readonly TotalFigure[], locale: string, few
   distinctBy(all, (known, other) => {
     const [base, rest] = other.comparisons.length > known.comparisons.length ? [other, known] : [known, other];
     const more = rest.comparisons.filter(({ kind }) => base.comparisons.every((each) => each.kind !== kind));
-    const { judged = rest.judged } = base;
-    if (more.length === 0 && judged === base.judged) return base;
+    const { judged = rest.judged, usual = rest.usual } = base;
+    if (more.length === 0 && judged === base.judged && usual === base.usual) return base;
     const figures = { ...base.figures, compare: { ...rest.figures.compare, ...base.figures.compare } };
     return {
       ...base,
@@ -100,6 +105,7 @@ export const distinctFigures = (all: readonly TotalFigure[], locale: string, few
       figures,
       text: shownFigures(base.view, figures, { judged, few }, locale).text,
       ...(judged === undefined ? {} : { judged }),
+      ...(usual === undefined ? {} : { usual }),
     };
   });
 

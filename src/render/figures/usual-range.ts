@@ -1,8 +1,11 @@
-import type { Column, Dataset, Table } from '../../fetch/dataset.ts';
+import type { Column, Dataset, RANGE_STATES, Table, TableTrend } from '../../fetch/dataset.ts';
 import { firstRows, wrongFigures } from '../../fetch/rows.ts';
+import { messagesFor } from '../../i18n/messages.ts';
 import { lastDayOfBucket } from '../../plan/buckets.ts';
 import { isSingleRow } from './columns.ts';
+import { formatValue } from './format-value.ts';
 import { defaultDecimals, type Quantity, quantityCollector, rawPerShown } from './quantity.ts';
+import { tableBuckets } from './table-buckets.ts';
 
 /*
  * The usual range of a figure, from its own history: the limits of an XmR chart (Wheeler, "Understanding Variation"; NHS
@@ -17,8 +20,7 @@ const LIMIT_FACTOR = 2.66;
 export interface UsualRange {
   readonly low: number;
   readonly high: number;
-  /** `drifting`: outside, but without a step as large: it is said of no figure. */
-  readonly is: 'usual' | 'unusual' | 'drifting';
+  readonly is: (typeof RANGE_STATES)[number];
 }
 
 export interface Series {
@@ -60,58 +62,121 @@ function leastWidth(quantity: Quantity): number {
 }
 
 /**
+ * The usual range of the last point of a metric. Undefined where that point is of a part of its time or cannot be right, where
+ * its past still moves, where its meaning changed, and for days.
+ */
+export function pointRange(
+  { small, bases = [] }: Pick<Dataset, 'small' | 'bases'>,
+  table: Table,
+  { name, unit, availableFrom = '', provisional, replacedBy }: Column,
+  { granularity, buckets, values, cases }: TableTrend,
+  quantity: Quantity,
+): UsualRange | undefined {
+  const points = values[name];
+  const value = points?.at(-1) ?? null;
+  if (small === undefined || points === undefined || value === null) return undefined;
+  if (granularity === 'day' || buckets.at(-1)?.partial !== false) return undefined;
+  const isReplaced = table.notes.some(({ message }) => message.id === 'replaced' && message.of.to.id === name);
+  if (provisional === true || replacedBy !== undefined || isReplaced) return undefined;
+  const isBased = bases.some(({ metric }) => metric === name);
+  const { inRow } = wrongFigures(table);
+  const isUnfit = (index: number): boolean =>
+    (isBased && (cases?.[name]?.[index] ?? 0) < small) || inRow(name, { bucket: buckets[index]?.label ?? null });
+  if (isUnfit(buckets.length - 1)) return undefined;
+  const earlier = buckets
+    .slice(0, -1)
+    .map(({ label, partial }, index) =>
+      partial || label < availableFrom || isUnfit(index) ? null : (points[index] ?? null),
+    );
+  const least = leastWidth(quantity);
+  const found = usualRange({ earlier, value, least, ...(quantity.kind === 'ratio' ? { most: 1 } : {}) });
+  if (found === undefined) return undefined;
+  const { low, high, is } = found;
+  if (unit !== 'count') {
+    // A figure that looks like an end of its range is not shown as outside of it.
+    const shown = (figure: number): string => formatValue(figure, quantity);
+    return is !== 'usual' && shown(value) === shown(value > high ? high : low) ? { low, high, is: 'usual' } : found;
+  }
+  // A count is the number of its own cases, and whole.
+  if ((low + high) / 2 < small && value < small) return undefined;
+  return { low: Math.ceil(low), high: Math.floor(high), is };
+}
+
+/** Whether the total of a metric cannot be right: that of a table without totals is in its single row. */
+function isWrongTotal(table: Table, metric: string): boolean {
+  const { inTotals, inRow } = wrongFigures(table);
+  return table.totals === undefined ? inRow(metric, {}) : inTotals(metric);
+}
+
+/**
  * The usual range of a metric's total, from the trend of its table. Undefined where its period is not exactly one bucket of
- * the trend, where its past still moves, where its meaning changed, and for days.
+ * the trend.
  * @param value the total
  */
 export function totalRange(
-  { small, bases = [] }: Pick<Dataset, 'small' | 'bases'>,
+  rules: Pick<Dataset, 'small' | 'bases'>,
   table: Table,
   column: Column,
   value: number | null,
   quantity: Quantity,
 ): UsualRange | undefined {
-  const { trend, range, running, notes } = table;
-  const { name, unit, availableFrom = '', provisional, replacedBy } = column;
-  const values = trend?.values[name];
-  if (small === undefined || trend === undefined || values === undefined || value === null) return undefined;
-  const { granularity, buckets, cases } = trend;
-  const last = buckets.at(-1);
-  if (granularity === 'day' || running || last === undefined || last.partial || range === null) return undefined;
-  if (range.from !== last.label || range.to !== lastDayOfBucket(last.label, granularity)) return undefined;
-  const isReplaced = notes.some(({ message }) => message.id === 'replaced' && message.of.to.id === name);
-  if (provisional === true || replacedBy !== undefined || isReplaced || wrongFigures(table).inTotals(name))
-    return undefined;
-  const isBased = bases.some(({ metric }) => metric === name);
-  const isFew = (index: number): boolean => isBased && (cases?.[name]?.[index] ?? 0) < small;
-  if (isFew(buckets.length - 1)) return undefined;
-  const earlier = buckets
-    .slice(0, -1)
-    .map(({ label, partial }, index) =>
-      partial || label < availableFrom || isFew(index) ? null : (values[index] ?? null),
-    );
-  const found = usualRange({
-    ...{ earlier, value, least: leastWidth(quantity) },
-    ...(quantity.kind === 'ratio' ? { most: 1 } : {}),
-  });
-  if (unit !== 'count' || found === undefined) return found;
-  // A count is the number of its own cases, and whole.
-  if ((found.low + found.high) / 2 < small && value < small) return undefined;
-  return { ...found, low: Math.ceil(found.low), high: Math.floor(found.high) };
+  const { trend, range, running } = table;
+  const last = trend?.buckets.at(-1)?.label;
+  const points = trend?.values[column.name];
+  if (trend === undefined || points === undefined || last === undefined || running || range === null) return undefined;
+  if (range.from !== last || range.to !== lastDayOfBucket(last, trend.granularity)) return undefined;
+  if (isWrongTotal(table, column.name)) return undefined;
+  const values = { [column.name]: [...points.slice(0, -1), value] };
+  return pointRange(rules, table, column, { ...trend, values }, quantity);
 }
 
-/** The first total of a dataset that is outside of its usual range. */
+/** The range for readers: `usual 420–520`. The unit stands once. */
+export function rangeText({ low, high, is }: UsualRange, quantity: Quantity, locale: string): string {
+  const [from, to] = [formatValue(low, quantity, locale), formatValue(high, quantity, locale)];
+  const [unit = ''] = /\D*$/u.exec(to) ?? [];
+  const { usual } = messagesFor(locale).status;
+  return usual[is](`${from.endsWith(unit) ? from.slice(0, from.length - unit.length) : from}–${to}`);
+}
+
+/** The last point of a trend section with the points before it, or the total of a table that has a trend. */
+function presentFigure(table: Table, { name }: Column) {
+  const { layout, granularity } = table;
+  if (layout?.kind === 'trend' && granularity !== null) {
+    const { buckets, valuesOf, casesOf } = tableBuckets(table, granularity);
+    const values = valuesOf(name);
+    const labelled = buckets.map(({ bucket, partial }) => ({ label: bucket, partial }));
+    const trend: TableTrend = {
+      granularity,
+      buckets: labelled,
+      values: { [name]: values },
+      cases: { [name]: casesOf(name) },
+    };
+    const wrong = wrongFigures(table).inRow(name, { bucket: buckets.at(-1)?.bucket ?? null });
+    return { value: values.at(-1), wrong, trend };
+  }
+  if (table.trend?.values[name] === undefined) return undefined;
+  const totals = table.totals?.values ?? (isSingleRow(table) ? firstRows(table.rows, 1)[0]?.values : undefined);
+  return { value: totals?.[name], wrong: isWrongTotal(table, name), trend: undefined };
+}
+
+/** The first present figure with a history that is outside of its usual range; else the first that cannot be right. */
 export function unusualFigure(dataset: Pick<Dataset, 'tables' | 'small' | 'bases'>) {
+  let notRight: { readonly metric: string; readonly value: number } | undefined;
   for (const table of dataset.tables) {
-    const values = table.totals?.values ?? (isSingleRow(table) ? firstRows(table.rows, 1)[0]?.values : undefined);
-    for (const column of values === undefined ? [] : table.columns.filter(({ kind }) => kind === 'metric')) {
-      const value = values?.[column.name];
+    for (const column of table.columns.filter(({ kind }) => kind === 'metric')) {
+      const { value, wrong, trend } = presentFigure(table, column) ?? {};
       if (typeof value !== 'number') continue;
+      const figure = { metric: column.name, value };
+      if (wrong === true) notRight ??= figure;
       const collector = quantityCollector(column, 'day');
       collector.add(value);
-      const usual = totalRange(dataset, table, column, value, collector.quantity());
-      if (usual?.is === 'unusual') return { metric: column.name, value, low: usual.low, high: usual.high };
+      const quantity = collector.quantity();
+      const usual =
+        trend === undefined
+          ? totalRange(dataset, table, column, value, quantity)
+          : pointRange(dataset, table, column, trend, quantity);
+      if (usual?.is === 'unusual') return { ...figure, usual };
     }
   }
-  return undefined;
+  return notRight;
 }

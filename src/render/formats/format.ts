@@ -2,14 +2,17 @@ import { createWriteStream, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { SecretRef } from '../../base/secrets/secret.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
+import type { TemplateView } from '../../definitions/schema/template-view.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
-import type { Artifact, ArtifactPart } from '../artifact.ts';
+import type { Artifact, ArtifactPart, FilledWorkbook } from '../artifact.ts';
 import type { NameVariables } from '../file-names.ts';
-import type { FilledWorkbook } from '../workbook-template/fill/filled-workbook.ts';
 
 /** A file that an output consists of. */
 export interface PlannedFile {
@@ -66,6 +69,31 @@ export interface FormatContext {
   readonly signal: AbortSignal;
 }
 
+/** A report that has an output made from a file of its organization. */
+export interface FileReport {
+  readonly definition: Definition;
+  readonly settings: Pick<OrgSettings, 'readings' | 'units' | 'labels'>;
+  /** The folder of `org.yaml`. */
+  readonly folder: string;
+  /** Absent: labels are not checked. */
+  readonly catalog?: Catalog | undefined;
+}
+
+export interface FileDiagnostics {
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** Checks and shows the file that an output is made from. */
+export interface OutputFileTools {
+  /** What in the file does not fit the report. A file that cannot be read is left out: loading the definition has named it. */
+  check(output: Output, report: FileReport): Promise<FileDiagnostics>;
+  /** Which part of the file gets what. A file that cannot be used is a problem. */
+  view(output: Output, report: FileReport): Promise<TemplateView>;
+  /** The view in lines, for `docket explain`. */
+  lines(view: TemplateView): readonly string[];
+}
+
 /**
  * An output format. Registered, it is known to the JSON Schema, `docket check`, rendering, delivery and the archive. This
  * module's importers load quickly: import what renders inside `render`.
@@ -75,6 +103,8 @@ export interface Format<Spec = never> extends FormatSchema<Spec> {
   secrets?(output: Spec): Readonly<Record<string, SecretRef>>;
   /** Plans the output's files, in the order in which they are written. */
   render(dataset: Dataset, output: Spec, context: FormatContext): Promise<readonly PlannedFile[]>;
+  /** For a format with `files`. */
+  fileTools?(): Promise<OutputFileTools>;
   /** One file that an e-mail attaches instead of the planned ones; undefined when there is no need. */
   bundle?(files: readonly PlannedFile[], context: FormatContext): Promise<PlannedFile | undefined>;
 }

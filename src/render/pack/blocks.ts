@@ -39,7 +39,10 @@ function subheading(view: ViewColumn, table: Table, context: PackContext): strin
 
 /** A column on its own: a compared figure by the label of its metric and the period that its heading names. */
 function nameOf(view: ViewColumn, value: ViewColumn, table: Table, context: PackContext): string {
-  const { role, comparison, header } = view;
+  const { role, comparison, header, source, quantity } = view;
+  // Each cell says whether it is a percentage or, of few cases, a difference.
+  if (role === 'change' && comparison !== undefined && quantity.kind === 'relative')
+    return context.words.table.change(source.label, namedComparison(comparison, table.comparisons));
   if (role !== 'previous' || comparison === undefined) return header;
   const period = subheading(view, table, context);
   return period === context.words.table.previousName[comparison] ? header : `${value.header}, ${period}`;

@@ -1,10 +1,11 @@
 import type { Better } from '../../definitions/schema/targets.ts';
 import type { Judgement, Table, Value } from '../../fetch/dataset.ts';
+import { someRow } from '../../fetch/rows.ts';
+import { betterOf, betterOfRow } from '../figures/better.ts';
 import { type Beside, type Figures, judgedChange, shownFigures, withCases } from '../figures/change-text.ts';
 import { type ViewColumn, valueColumns } from '../figures/columns.ts';
-import { casesBehind, fewText } from '../figures/few.ts';
+import { casesBehind, fewText, isFewChange } from '../figures/few.ts';
 import { judgedDecimals } from '../figures/format-value.ts';
-import { betterOfRow } from '../figures/judge.ts';
 import { boundariesOf, judgementsByMetric, packStatus } from '../figures/status-text.ts';
 import { isLong } from '../table-notes.ts';
 import type { PackCell, SectionCells } from './pack.ts';
@@ -26,12 +27,48 @@ function columnDecimals(table: Table, judgements: readonly Judgement[], context:
   );
 }
 
+/** What decides how the figures of a table are shown: their statuses, few cases, and the decimals of a long table. */
+export function besideFigures(context: PackContext, table: Table) {
+  const { dataset } = context;
+  const own = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
+  const long = isLong(table) ? columnDecimals(table, own, context) : undefined;
+  const judgements = judgementsByMetric(table, own);
+  const plainBeside = (metric: string, judgement: Judgement | undefined): Beside => {
+    const decimals = long?.get(metric);
+    const judged = boundariesOf(dataset, judgement);
+    return { judged, few: dataset, ...(decimals === undefined ? {} : { columnDecimals: decimals }) };
+  };
+  const differences = new Map<string, boolean>();
+  /** Whether a change of a duration is no percentage in some row of enough cases: then none of the column is. */
+  const hasDifferences = (view: ViewColumn): boolean => {
+    const { name, unit } = view.source;
+    if (unit !== 'seconds' || table.comparisons.length === 0) return false;
+    const isPercentage = (figures: Figures, judgement: Judgement | undefined): boolean =>
+      table.comparisons.every(({ kind }) => {
+        if (isFewChange(dataset, view.source, figures, figures.compare?.[kind])) return true;
+        const { change } = judgedChange(view, figures, kind, undefined, plainBeside(name, judgement), context.locale);
+        return change.direction === null || change.direction === 'same' || /\d\s*%$/.test(change.text);
+      });
+    const find = (): boolean =>
+      someRow(table.rows, (row) => !isPercentage(row, judgements.get(name)?.ofRow(row))) ||
+      (table.totals !== undefined && !isPercentage(table.totals, judgements.get(name)?.ofTotals));
+    const found = differences.get(name) ?? find();
+    differences.set(name, found);
+    return found;
+  };
+  return {
+    judgements,
+    besideOf: (view: ViewColumn, judgement: Judgement | undefined): Beside => ({
+      ...plainBeside(view.source.name, judgement),
+      differences: hasDifferences(view),
+    }),
+  };
+}
+
 /** The cells of a section's table. */
 export function sectionCells(context: PackContext, table: Table): SectionCells {
   const { dataset, locale, words, format } = context;
-  const own = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
-  const judgements = judgementsByMetric(table, own);
-  const long = isLong(table) ? columnDecimals(table, own, context) : undefined;
+  const { judgements, besideOf } = besideFigures(context, table);
   const values = new Map(valueColumns(context.columnsOf(table)).map((view) => [view.source.name, view]));
   const textOf = (view: ViewColumn, value: Value, figures: Figures | undefined, beside: Beside): string => {
     const { quantity, source } = view;
@@ -50,13 +87,8 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
     better: (metric: string) => Better | undefined,
   ): PackCell => {
     const { source, role, comparison } = view;
-    const decimals = long?.get(source.name);
-    const beside = {
-      judged: boundariesOf(dataset, judgement),
-      few: dataset,
-      ...(decimals === undefined ? {} : { columnDecimals: decimals }),
-    };
     const figure = values.get(source.name);
+    const beside = besideOf(figure ?? view, judgement);
     if (role === 'change' && comparison !== undefined && figures !== undefined && figure !== undefined) {
       const { change, tone } = judgedChange(figure, figures, comparison, better(source.name), beside, locale);
       return { value, text: change.text, direction: change.direction, tone };
@@ -78,7 +110,9 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
     ofTotals: (view) =>
       view.total === undefined
         ? undefined
-        : cell(view, view.total, table.totals, judgementsOf(view)?.ofTotals, context.betterOf),
+        : cell(view, view.total, table.totals, judgementsOf(view)?.ofTotals, (metric) =>
+            betterOf(dataset, table, metric),
+          ),
     judged: new Set(judgements.keys()),
   };
 }

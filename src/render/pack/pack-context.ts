@@ -1,10 +1,8 @@
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
-import type { Better } from '../../definitions/schema/targets.ts';
 import type { Dataset, Table, Value } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import { type ViewColumn, viewColumns } from '../figures/columns.ts';
 import { valueFormatter } from '../figures/format-value.ts';
-import { betterOf } from '../figures/judge.ts';
 import type { Quantity } from '../figures/quantity.ts';
 import type { PackFigure } from './pack.ts';
 
@@ -20,7 +18,6 @@ export interface PackContext {
   readonly columnsOf: (table: Table) => readonly ViewColumn[];
   /** Formats a value with its unit. */
   readonly format: (value: Value, quantity: Quantity) => string;
-  readonly betterOf: (metric: string) => Better | undefined;
 }
 
 export function createPackContext(
@@ -29,7 +26,6 @@ export function createPackContext(
 ): PackContext {
   const columns = new Map<Table, readonly ViewColumn[]>();
   const formatters = new Map<string, ReturnType<typeof valueFormatter>>();
-  const betters = new Map<string, Better | undefined>();
   return {
     dataset,
     locale,
@@ -45,10 +41,6 @@ export function createPackContext(
       const formatter = formatters.get(key) ?? valueFormatter(quantity, locale);
       formatters.set(key, formatter);
       return formatter(value);
-    },
-    betterOf: (metric) => {
-      if (!betters.has(metric)) betters.set(metric, betterOf(dataset, metric));
-      return betters.get(metric);
     },
   };
 }

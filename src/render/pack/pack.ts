@@ -33,6 +33,8 @@ export interface ComparedFigure extends PackFigure {
    * compared, or there is no such number, as for growth from 0.
    */
   readonly change: PackFigure;
+  /** Of a change that is shown as a percentage. */
+  readonly percentDecimals?: number;
   /** One of the two figures has few cases: the change is a difference, and has no tone. */
   readonly fewChange?: true;
   /** Null where the two are not compared, and where they look the same. */
@@ -40,7 +42,7 @@ export interface ComparedFigure extends PackFigure {
   /** The change without its sign; absent for one without a size. */
   readonly size?: string;
   readonly tone: Tone;
-  /** The change in words, with an arrow: `▲ up 12.4% from 5,685, better`. */
+  /** The change in words, with an arrow: `▲ 12.4% from 5,685, better`. */
   readonly phrase: string;
 }
 
@@ -95,6 +97,8 @@ export interface ScorecardRow {
   readonly trend: readonly TrendPoint[];
   /** The trend in words, for those who do not see it; absent without one. */
   readonly trendText?: string;
+  /** `usual 420–520`; absent where its history gives no range. */
+  readonly usual?: string;
   /** Its bucket or period has not ended. */
   readonly running: boolean;
 }
@@ -119,8 +123,19 @@ export interface Scorecard {
   readonly comparisons: readonly ComparisonKind[];
   readonly toDate?: ToDate;
   readonly hasTargets: boolean;
+  readonly hasRanges: boolean;
   readonly trend?: Granularity;
   readonly groups: readonly { readonly title: string | null; readonly rows: readonly ScorecardRow[] }[];
+}
+
+/** A usual range in a small chart. */
+export interface Band {
+  readonly low: number;
+  readonly high: number;
+  /** Index of the first of the points that it is computed from. */
+  readonly from: number;
+  /** `usual 420–520` */
+  readonly text: string;
 }
 
 /** One small chart of a `trend` section. */
@@ -134,8 +149,8 @@ export interface TrendPanel {
    * size. `text` is the last one.
    */
   readonly target?: { readonly values: readonly (number | null)[]; readonly text: string };
-  /** The same as a chart of columns. */
-  readonly chart: Chart;
+  /** The usual range of the last point, raw, drawn from the point `from` on. Absent where its history gives none. */
+  readonly band?: Band;
   /** The panel in words, for those who do not see it. */
   readonly description: string;
 }

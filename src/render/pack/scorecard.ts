@@ -1,16 +1,16 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { MetricGroup, Table } from '../../fetch/dataset.ts';
+import { betterOf } from '../figures/better.ts';
 import { judgedChange, withCases } from '../figures/change-text.ts';
 import { type ViewColumn, valueColumns } from '../figures/columns.ts';
 import { fewText, isFewChange } from '../figures/few.ts';
 import { TOTALS } from '../figures/figure-identity.ts';
 import { formatTarget, unitLabel } from '../figures/format-value.ts';
-import { changeIn, type Quantity } from '../figures/quantity.ts';
+import { changeIn, numberOrNull, type Quantity } from '../figures/quantity.ts';
 import { figureScope } from '../figures/scope.ts';
 import { packStatus } from '../figures/status-text.ts';
 import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
-import { totalRange } from '../figures/usual-range.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
 import { type PackContext, packFigure } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';
@@ -22,15 +22,13 @@ interface FigureGroup {
   readonly figures: readonly TotalFigure[];
 }
 
-const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-
 /** The quantity of a change beside figures of `quantity`. */
 const changeQuantity = (kind: ComparedKind, quantity: Quantity, unit: string | null): Quantity =>
   kind === 'difference' ? { kind, unit, decimals: quantity.kind === 'amount' ? quantity.decimals : 0 } : { kind };
 type ComparedKind = ReturnType<typeof changeIn>['kind'];
 
 function comparedFigure(
-  { view, figures, judged }: TotalFigure,
+  { table, view, figures, judged }: TotalFigure,
   kind: ComparisonKind,
   context: PackContext,
 ): ComparedFigure {
@@ -38,7 +36,7 @@ function comparedFigure(
   const compared = figures.compare?.[kind];
   const { value, kind: changed } = changeIn(source, figures.values, compared);
   const few = fewText(context.dataset, source, compared?.values[source.name], compared?.cases);
-  const better = context.betterOf(source.name);
+  const better = betterOf(context.dataset, table, source.name);
   const { text, tone, before, change } = judgedChange(
     view,
     figures,
@@ -57,6 +55,7 @@ function comparedFigure(
     change: { value, quantity: changeQuantity(changed, quantity, source.unit), text: change.text },
     direction: change.direction,
     ...(change.size === undefined ? {} : { size: change.size }),
+    ...(change.percentDecimals === undefined ? {} : { percentDecimals: change.percentDecimals }),
     tone,
     phrase: text,
   };
@@ -83,17 +82,12 @@ function scorecardRow(
   about: { readonly section: readonly string[]; readonly scope: string },
   context: PackContext,
 ): ScorecardRow {
-  const { table, view, figures, value, text, judged, comparisons: own } = figure;
+  const { table, view, figures, value, text, judged, usual, comparisons: own } = figure;
   const { source, quantity } = view;
   const { words, locale } = context;
   const name = isolateBidi(source.label);
   const named = [...about.section, ...(about.scope === '' ? [] : [about.scope])];
-  const trend = scorecardTrend(table, view, context);
-  const usual = totalRange(context.dataset, table, source, value, quantity);
-  const band =
-    usual === undefined
-      ? []
-      : [`(${words.status.usual(context.format(usual.low, quantity), context.format(usual.high, quantity))})`];
+  const trend = scorecardTrend(table, view, context, judged);
   return {
     section: table.id,
     column: source,
@@ -118,7 +112,8 @@ function scorecardRow(
           status: packStatus(judged, words),
         }),
     trend,
-    ...(trend.length === 0 ? {} : { trendText: [describePoints(name, trend, context), ...band].join(' ') }),
+    ...(trend.length === 0 ? {} : { trendText: describePoints(name, trend, context) }),
+    ...(usual === undefined ? {} : { usual }),
     running: table.running,
   };
 }
@@ -192,6 +187,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
     comparisons: shared.comparisons,
     ...(shared.toDate === undefined ? {} : { toDate: shared.toDate }),
     hasTargets: rows.some(({ target }) => target !== undefined),
+    hasRanges: rows.some(({ usual }) => usual !== undefined),
     ...(granularity === undefined || rows.every(({ trend }) => trend.length === 0) ? {} : { trend: granularity }),
     groups: rowGroups,
   };

@@ -6,8 +6,8 @@ import type { Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { buildChart } from '../charts/chart.ts';
+import { isBetterMeant } from '../figures/better.ts';
 import { isTransposed, totalsDiffer, type ViewColumn } from '../figures/columns.ts';
-import { colouredBetter } from '../figures/judge.ts';
 import { targetNotes } from '../figures/target-notes.ts';
 import { totalsOf } from '../figures/total-figures.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../table-notes.ts';
@@ -40,7 +40,7 @@ function toneLegend(table: Table, columns: readonly ViewColumn[], { words, datas
   const labelsWhere = (better: Better): string[] => [
     ...new Set(
       changed.flatMap(({ source }) =>
-        colouredBetter(dataset, table, source.name) === better ? [isolateBidi(source.label)] : [],
+        isBetterMeant(dataset, table, source.name, better) ? [isolateBidi(source.label)] : [],
       ),
     ),
   ];
@@ -119,14 +119,19 @@ function textSection(table: Table, context: PackContext, { comments }: Remarks):
 
 function trendSection(table: Table, granularity: Granularity, context: PackContext, remarks: Remarks): PackSection {
   const { status, pack } = context.words;
-  const { hatchedMeans, targetLineMeans, gapsMean } = pack;
-  const panels = trendPanels(table, granularity, context);
+  const { hatchedMeans, targetLineMeans, bandMeans, gapsMean } = pack;
+  // An empty chart says less than its sentence.
+  const all = trendPanels(table, granularity, context);
+  const panels = all.filter((panel) => panel.points.some(({ value }) => value !== null));
+  const without = all.flatMap((panel) =>
+    panels.includes(panel) ? [] : [`${pack.trendNone(isolateBidi(panel.label))}.`],
+  );
   const points = panels.flatMap((panel) => panel.points);
   const goals = panels.flatMap(({ label, target }) =>
     target === undefined ? [] : [status.headline(isolateBidi(label), [target.text], undefined)],
   );
   const targets = goals.length === 0 ? [] : [status.targets(goals)];
-  const head = sectionHead(table, context, remarks, { totals: false, targets });
+  const head = sectionHead(table, context, remarks, { totals: false, own: without, targets });
   return {
     ...head,
     // Small charts have neither rows in italics nor dashes.
@@ -134,6 +139,7 @@ function trendSection(table: Table, granularity: Granularity, context: PackConte
       ...(points.some(({ partial }) => partial) ? [hatchedMeans] : []),
       ...(points.some(({ value }) => value === null) ? [gapsMean] : []),
       ...(panels.some(({ target }) => target !== undefined) ? [targetLineMeans] : []),
+      ...(panels.some(({ band }) => band !== undefined) ? [bandMeans] : []),
     ],
     kind: 'trend',
     granularity,

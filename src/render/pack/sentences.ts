@@ -1,6 +1,6 @@
-import { figureKey } from '../figures/figure-identity.ts';
 import { headlineFigures, sectionFigures } from '../figures/headline-figures.ts';
-import { buildHeadlines, byImportance, type HeadlineFigure, headlineText } from '../figures/headlines.ts';
+import { buildHeadlines, byImportance, type HeadlineFigure, headlineText, isBehind } from '../figures/headlines.ts';
+import { largestMover } from './movers.ts';
 import type { Attention } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -23,17 +23,21 @@ function attentionTo(figures: readonly HeadlineFigure[], locale: string): Attent
 }
 
 /**
- * A takeaway says what only its section shows: a judged row, or the total of another scope or period. The report's own totals
- * are headlines. Of the metrics that headlines are wanted of, if some are.
+ * A takeaway says what only its section shows: its worst group, the one that changed most, or the total of another scope or
+ * period. The report's own totals are headlines. Of the metrics that headlines are wanted of, if some are.
  */
-export function packSentences({ dataset, locale, calendar }: PackContext): PackSentences {
+export function packSentences(context: PackContext): PackSentences {
+  const { dataset, locale, calendar } = context;
   const takeaways = new Map<string, string>();
   // A dataset without headlines has no sentences.
   for (const table of dataset.headlines === undefined ? [] : dataset.tables) {
+    // Its sentence would be about the last bucket, while the list begins with the worst one.
+    if (table.layout?.kind === 'exceptions' && table.granularity !== null) continue;
     const own = sectionFigures(dataset, table, locale, calendar)
-      .filter(({ place, key, metric }) => key !== figureKey(table, metric) || place !== 'own')
+      .filter(({ place }) => place !== 'own')
       .map((figure) => ({ ...figure, place: 'own' as const }));
-    const [first] = buildHeadlines(own, dataset.headlineMetrics, locale);
+    const firstOf = (figures: typeof own) => buildHeadlines(figures, dataset.headlineMetrics, locale)[0];
+    const first = firstOf(own.filter(isBehind)) ?? largestMover(table, context) ?? firstOf(own);
     if (first !== undefined) takeaways.set(table.id, first);
   }
   return { attention: attentionTo(headlineFigures(dataset, locale, calendar), locale), takeaways };

@@ -17,15 +17,17 @@ const bestFigure = (figures: readonly TotalFigure[], metric: string): TotalFigur
 
 /**
  * The scorecard of the first printed scorecard section. Without one the totals of the metrics that headlines are wanted
- * of, else of the first eight unfiltered metrics of printed sections; undefined without any.
+ * of, else of the first eight unfiltered metrics of printed sections; undefined without any. In the pack of a value only its own.
  */
 export function buildSummary(context: PackContext): Pack['summary'] {
   const { dataset, locale, columnsOf } = context;
   const { tables, headlineMetrics } = dataset;
-  const section = tables.find(({ layout, print }) => layout?.kind === 'scorecard' && print !== false);
+  const section = tables.find(
+    ({ layout, print, unsplit }) => layout?.kind === 'scorecard' && print !== false && !unsplit,
+  );
   if (section !== undefined) return { of: section.id, scorecard: sectionScorecard(section, context) };
   const all = distinctFigures(
-    tables.flatMap((table) => totalFigures(dataset, table, locale, columnsOf(table))),
+    tables.flatMap((table) => (table.unsplit ? [] : totalFigures(dataset, table, locale, columnsOf(table)))),
     locale,
     dataset,
   );

@@ -2,12 +2,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
 import { isErrno } from '../../base/errno.ts';
 import { readLogo } from '../../definitions/load/logo.ts';
+import { findOutputFile } from '../../definitions/load/org-file.ts';
+import type { FormatSchema } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import { outputFiles } from '../../definitions/schema/outputs.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { TEMPLATES } from '../../render/email/template.ts';
 import { PACK_FOLDER, readOwnTemplates } from '../../render/formats/pdf/pack-templates.ts';
-import { templateOf } from '../../render/formats/xlsx/xlsx-output.ts';
-import { findTemplate } from '../../render/workbook-template/find-template.ts';
 import type { OutputFileBytes } from '../corrections/corrected-edition.ts';
 
 /** A file that rendering reads besides the data, by its path with `/` in a folder of its own. */
@@ -45,13 +46,14 @@ const ORG_FOLDER = 'org';
 
 /**
  * The templates, the logo and the files that outputs name, as they are now. A logo that cannot be used is left out, as
- * rendering does. Throws `template.invalid` for a template of a workbook that cannot be used.
+ * rendering does. Throws `template.invalid` for a file of an output that cannot be used.
  *
  * @param replaced of the edition that a corrected one replaces, instead of those that outputs name now
  */
 export async function readRenderFiles(
   { templates, logo, orgFolder }: RenderPaths,
   { outputs }: Pick<Definition, 'outputs'>,
+  formats: readonly FormatSchema[],
   replaced: readonly OutputFileBytes[] = [],
 ): Promise<readonly RenderFile[]> {
   const files: RenderFile[] = [];
@@ -66,17 +68,19 @@ export async function readRenderFiles(
   const image = logo === undefined ? undefined : await readLogo(logo);
   if (logo !== undefined && image !== undefined && !('expected' in image))
     files.push({ path: `${LOGO_FOLDER}/${basename(logo)}`, bytes: image.bytes });
-  return [...files, ...orgFiles(replaced.length > 0 ? replaced : await readOutputFiles(orgFolder, outputs))];
+  return [...files, ...orgFiles(replaced.length > 0 ? replaced : await readOutputFiles(orgFolder, outputs, formats))];
 }
 
-/** The templates of workbooks as they are now. Throws `template.invalid` for one that cannot be used. */
+/** The files that outputs are made from, as they are now. Throws `template.invalid` for one that cannot be used. */
 export async function readOutputFiles(
   orgFolder: string | undefined,
   outputs: Definition['outputs'],
+  formats: readonly FormatSchema[],
 ): Promise<readonly OutputFileBytes[]> {
   const files: OutputFileBytes[] = [];
-  for (const name of new Set(outputs.flatMap((output) => templateOf(output) ?? []))) {
-    const { path } = await findTemplate(orgFolder, name);
+  const named = outputs.flatMap((output) => outputFiles(output, formats));
+  for (const each of new Map(named.map((output) => [output.file, output])).values()) {
+    const { path, name } = await findOutputFile(orgFolder, each);
     files.push({ name, bytes: await readFile(path) });
   }
   return files;

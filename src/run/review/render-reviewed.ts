@@ -1,10 +1,17 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { isoInstant } from '../../base/time.ts';
 import { inStagedFolder, type PublishedRun } from '../../deliver/archive/archive.ts';
 import { type Manifest, manifestSchema } from '../../deliver/archive/manifest.ts';
+import { assembleRunFolder } from '../../deliver/archive/run-folder/run-folder.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { directoryRunFiles } from '../../deliver/archive/storage/directory-storage.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import { withComments } from '../../render/figures/comments/printed-comments.ts';
+import type { Rendered } from '../../render/renderer.ts';
 import { createManifest, publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
@@ -12,7 +19,6 @@ import type { FiguresReader } from './frozen-figures.ts';
 import { writeRenderFiles } from './frozen-templates.ts';
 import { contentFile, type Reviews } from './load-review.ts';
 import type { ReviewState } from './review-state.ts';
-import { storeContent } from './reviewed-content.ts';
 
 /** Stored figures with the review that goes with them. */
 export interface ReviewedFigures {
@@ -114,3 +120,32 @@ const manifestReview = ({ hash, content, state }: ReviewedFigures): NonNullable<
     version,
   })),
 });
+
+const MANIFEST = 'manifest.json';
+const CONCURRENCY = 4;
+
+/**
+ * Stores what people look at, as the files of a published run are: `files/`, `mail.html`, `manifest.json`. The manifest is
+ * written last: where it is, all files are.
+ *
+ * @param folder the private folder with the rendered files; it is used up
+ */
+export async function storeContent(
+  reviews: Pick<Reviews, 'put'>,
+  run: RunRef,
+  content: string,
+  folder: string,
+  manifest: Manifest,
+  { artifacts, mail }: Rendered,
+): Promise<void> {
+  await assembleRunFolder(folder, 'files', manifest, artifacts, mail);
+  const names = await directoryRunFiles(folder).list();
+  const put = async (name: string): Promise<void> =>
+    reviews.put(run, contentFile(content, name), await readFile(join(folder, ...name.split('/'))));
+  await forEachWithConcurrency(
+    names.filter((name) => name !== MANIFEST),
+    CONCURRENCY,
+    put,
+  );
+  await put(MANIFEST);
+}

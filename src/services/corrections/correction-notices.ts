@@ -9,6 +9,7 @@ import { deliveryId, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/led
 import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { command, type Notice, sentence } from '../../deliver/notices/notice-text.ts';
 import type { MailRoute } from '../../deliver/targets/target.ts';
+import { messagesFor } from '../../i18n/messages.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import type { Correction } from './correction.ts';
@@ -38,51 +39,50 @@ export type NotifyCorrection = (
   reason: NoticeReason,
 ) => Promise<boolean>;
 
-/** How many figures have changed, and how to decide. It has no figures, and nothing in it decides anything. */
+/**
+ * How many figures have changed, and how to decide. It has no figures, and nothing in it decides anything.
+ * @param settings with the locale of the report
+ */
 export function buildCorrectionNotice(
   { id, run, material, total, foundAt }: Correction,
   {
     manifest: { title, period },
     recipients,
   }: { readonly manifest: Pick<Edition['manifest'], 'title' | 'period'>; readonly recipients: readonly unknown[] },
-  settings: Pick<OrgSettings, 'id' | 'name'>,
+  settings: Pick<OrgSettings, 'id' | 'name'> & { readonly locale?: string | undefined },
   pageUrl: string | undefined,
   { isCapped }: NoticeReason = { isCapped: false },
 ): Notice {
-  const figures = material === 1 ? '1 figure' : `${material} figures`;
+  const { notice } = messagesFor(settings.locale);
+  const report = notice.report(toSingleLine(title), period.label);
   return {
-    subject: `Figures changed: ${title} ${period.label}`,
+    locale: settings.locale,
+    subject: `${notice.subjects.correction}: ${title} ${period.label}`,
     organization: settings.name ?? settings.id,
     label: period.label,
     pageUrl,
-    lead: `The service has changed ${figures} of "${toSingleLine(title)}" for ${period.label} since it was delivered to ${recipients.length === 1 ? '1 recipient' : `${recipients.length} recipients`}.`,
+    lead: notice.changed(material, report, recipients.length),
     groups: [
       {
-        heading: 'Nothing is sent until somebody decides:',
+        heading: notice.untilDecided,
         lines: [
-          ...(isCapped
-            ? [
-                sentence(
-                  `Docket has sent ${MAX_AUTOMATIC_EDITIONS} corrected editions for this period by itself, and sends no more: the service may be changing its figures back and forth.`,
-                ),
-              ]
-            : []),
-          sentence('See what has changed, and who would receive a corrected edition:'),
+          ...(isCapped ? [sentence(notice.capped(MAX_AUTOMATIC_EDITIONS))] : []),
+          sentence(notice.seeChanges),
           command(`corrections show ${id}`, 'text'),
-          sentence('Send the corrected edition:'),
+          sentence(notice.sendCorrected),
           command(`corrections send ${id} --reason "..."`, 'text'),
-          sentence('Or keep the delivered one:'),
+          sentence(notice.dismiss),
           command(`corrections dismiss ${id} --reason "..."`, 'text'),
         ],
       },
     ],
     facts: [
-      ['Report', `${run.org}/${run.report}`],
-      ['Run', run.id],
-      ['Changes', total === material ? String(total) : `${total}, ${material} of them material`],
-      ['Found', new Date(foundAt).toISOString()],
+      [notice.facts.report, `${run.org}/${run.report}`],
+      [notice.facts.run, run.id],
+      [notice.facts.changes, notice.changes(total, material)],
+      [notice.facts.found, new Date(foundAt).toISOString()],
     ],
-    closing: 'You receive this message once, as the owner of the report.',
+    closing: notice.closings.owner,
   };
 }
 
@@ -95,11 +95,12 @@ export const createCorrectionNotifier =
   async (correction, edition, frozen, reason) => {
     const { run, number, foundAt } = correction;
     const { definition, settings } = frozen;
+    const locale = definition.locale ?? settings.locale;
     const recipient = canonicalAddress(definition.owner) ?? definition.owner;
     const id = deliveryId(run.id, NOTICE_TARGET, `correction ${number} ${asciiLowerCase(recipient)}`);
     const { state } = await sendNotice(
       { id, run: run.id, org: run.org, report: run.report, target: NOTICE_TARGET, recipient },
-      () => buildCorrectionNotice(correction, edition, settings, runPageUrl(publicUrl, run.id), reason),
+      () => buildCorrectionNotice(correction, edition, { ...settings, locale }, runPageUrl(publicUrl, run.id), reason),
       foundAt,
       {
         mail: await mailOf(frozen),

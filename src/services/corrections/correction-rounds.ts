@@ -34,6 +34,8 @@ export interface CorrectionRoundPorts extends CorrectionPorts {
   /** The ports of an organization: its API key, budget, responses. Access control is the current one. */
   readonly checkPortsOf: (frozen: OrgSettings) => Promise<CheckPorts>;
   readonly notify: NotifyCorrection;
+  /** Whether calls of an organization's key are to be made before a slot: the watch then takes no token. Default: no. */
+  readonly isPreparing?: (org: string) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -135,6 +137,7 @@ export function createCorrectionRounds(ports: CorrectionRoundPorts): () => Promi
       const now = clock.now();
       const due = nextCheckAt({ ...spec, deliveredAt, checkedAt: checks.get(run.id) }, now);
       if (due === undefined || due > now || (notBefore.get(run.id) ?? 0) > now || waiting.has(run.org)) continue;
+      if (ports.isPreparing?.(run.org)) continue;
       await guarded(run, async () => {
         if (!(await index.claim(run.id, processId, CLAIM_TTL_MS))) return;
         const result = await check(edition, due, ports);

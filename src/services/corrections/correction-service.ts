@@ -16,7 +16,7 @@ import { type Correction, DOCKET, foldCorrections, parseCorrectionId } from './c
 import { type Edition, type EditionPorts, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 
 export interface CorrectionPorts extends EditionPorts {
-  readonly definitions: Pick<DefinitionStore, 'get' | 'put'>;
+  readonly definitions: Pick<DefinitionStore, 'get' | 'put' | 'reportSchema'>;
   readonly runs: Pick<RunStore, 'get' | 'open'>;
   readonly queue: Pick<RunQueue, 'enqueue'>;
   /** The current settings of an organization. */

@@ -12,7 +12,6 @@ import { isSupersededBy, type Ledger, NOTICE_TARGET } from '../../deliver/ledger
 import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { EditionStore, OutputFileBytes, ReplacedEdition } from '../../run/corrections/corrected-edition.ts';
 import { type EditionFigures, editionFiguresSchema } from '../../run/corrections/edition-figures.ts';
-import { reportFileSchema } from '../definitions/built-in-kinds.ts';
 import { DOCKET } from './correction.ts';
 
 export interface EditionPorts {
@@ -166,7 +165,7 @@ const fileHashesSchema = z.record(z.string(), z.string()).optional();
  */
 export async function frozenOfEdition(
   figures: EditionFigures,
-  definitions: Pick<DefinitionStore, 'get' | 'put'>,
+  definitions: Pick<DefinitionStore, 'get' | 'put' | 'reportSchema'>,
   current: OrgSettings | undefined,
 ): Promise<FrozenDefinition> {
   const { org, report, digest } = figures;
@@ -174,7 +173,7 @@ export async function frozenOfEdition(
   if (known?.definition.org === org && known.definition.report === report) return known;
   const { org: _, report: __, digest: ___, files, ...file } = figures.definition;
   const { id: ____, ...orgFile } = figures.settings;
-  const parsed = reportFileSchema.safeParse(file);
+  const parsed = definitions.reportSchema.safeParse(file);
   const settings = storedOrgSchema.safeParse(orgFile);
   const named = fileHashesSchema.safeParse(files);
   if (!parsed.success || !settings.success || !named.success) {

@@ -4,11 +4,12 @@ import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { PartialValue } from '../../definitions/yaml/check-schema.ts';
+import { isStandIn } from '../../definitions/yaml/edit-value.ts';
 import { diagnosticAt } from '../../definitions/yaml/parse-yaml.ts';
-import { isStandIn } from '../../definitions/yaml/repair/edit-value.ts';
 import type { SourceFile, ValuePath } from '../../definitions/yaml/source-file.ts';
 import type { PlanDiagnostic } from '../../plan/checks/catalog-check.ts';
 import { checkPlan } from '../../plan/checks/check-plan.ts';
+import { splitCheck } from '../../plan/checks/check-split.ts';
 import { checkTargets } from '../../plan/checks/check-targets.ts';
 
 /** A diagnostic of a plan with its place in the file. */
@@ -39,13 +40,14 @@ export function catalogDiagnostics(
   const isDamaged = (path: ValuePath): boolean =>
     lost.some(
       ([field, index]) =>
-        field === undefined ||
         (TIME_FIELDS.includes(field) && dependsOnTime(path)) ||
         (field === path[0] && (index === undefined || path[1] === undefined || index === path[1])),
     );
+  const planned = checkPlan({ definition, settings, ...periods, catalog });
   return [
-    ...checkPlan({ definition, settings, ...periods, catalog }),
+    ...planned,
     ...checkTargets(definition.targets ?? [], catalog),
+    ...(lost.length === 0 && planned.length === 0 ? splitCheck({ definition, settings, ...periods, catalog }) : []),
   ]
     .filter(({ path }) => !isStandIn(source.tree, path))
     .map(planDiagnostic(source))

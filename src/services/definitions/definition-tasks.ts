@@ -9,10 +9,11 @@ import {
   parseSettings,
   parseTargets,
   type ReportText,
+  type SyncDefinitionParser,
 } from '../../definitions/load/parse-definitions.ts';
+import type { DefinitionKinds } from '../../definitions/schema/kinds.ts';
 import { limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
-import { BUILT_IN_KINDS, definitionParser } from './built-in-kinds.ts';
 import { catalogDiagnostics } from './catalog-diagnostics.ts';
 
 /** A task of the definition thread: parse a file, or validate a submitted text. */
@@ -44,8 +45,14 @@ export type DefinitionAnswer =
   | { readonly kind: 'targets'; readonly read: ParsedTargets }
   | { readonly kind: 'posted'; readonly faults: readonly Diagnostic[] };
 
-export function handleTask(task: DefinitionTask): DefinitionAnswer {
-  if (task.kind === 'posted') return { kind: 'posted', faults: validateText(task) };
+/** What a thread reads definitions with. */
+export interface DefinitionReading {
+  readonly parser: SyncDefinitionParser;
+  readonly kinds: DefinitionKinds;
+}
+
+export function handleTask(reading: DefinitionReading, task: DefinitionTask): DefinitionAnswer {
+  if (task.kind === 'posted') return { kind: 'posted', faults: validateText(reading, task) };
   if (task.kind === 'settings') {
     const read = parseSettings(task.text, task.file);
     return { kind: 'settings', read: withoutText(read, task.positions && read.value !== undefined) };
@@ -56,18 +63,21 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
   }
   const { positions, texts, of } = task;
   const all = texts.map(({ text, file, name }) => {
-    const read = definitionParser.report(text, file, name, of);
+    const read = reading.parser.report(text, file, name, of);
     return withoutText(partialWithoutText(read, positions), positions && read.definition !== undefined);
   });
   return { kind: 'reports', read: all };
 }
 
 /** All diagnostics of a text: of its syntax, and of the catalog. */
-export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
-  const { source, definition, partial, diagnostics } = definitionParser.report(text, file, name, of);
+export function validateText(
+  { parser, kinds }: DefinitionReading,
+  { text, file, name, of, catalog, now }: ValidationTask,
+): readonly Diagnostic[] {
+  const { source, definition, partial, diagnostics } = parser.report(text, file, name, of);
   const read = definition === undefined ? partial : { value: definition, source, lost: [] };
   // A posted text is new.
-  const clear = definition === undefined ? [] : protectionDiagnostics(source, definition, BUILT_IN_KINDS);
+  const clear = definition === undefined ? [] : protectionDiagnostics(source, definition, kinds);
   if (read === undefined || of === undefined || catalog === undefined) return [...diagnostics, ...clear];
   return limitDiagnostics(
     source,

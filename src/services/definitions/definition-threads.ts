@@ -12,8 +12,6 @@ import type {
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
-const THREAD_ENTRY = new URL('./definition-thread.js', import.meta.url);
-
 /** The thread's data where the first text has the same short deadline as the others. */
 export const WARM = 'warm';
 
@@ -32,8 +30,8 @@ const describeLimit = (deadlineMs: number) => `${deadlineMs / 1000} s and ${MEMO
 
 interface ThreadSettings {
   readonly clock: Clock;
-  /** Replaces the thread in tests. */
-  readonly entry?: URL;
+  /** The thread's module. It calls `serveTasks` with `handleTask`. */
+  readonly entry: URL;
 }
 
 /**
@@ -45,7 +43,7 @@ export function startReaderThread(settings: ThreadSettings & { readonly position
   readonly reader: DefinitionParser;
   close(): Promise<void>;
 } {
-  const { clock, positions, entry = THREAD_ENTRY } = settings;
+  const { clock, positions, entry } = settings;
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({ entry, memoryMb: MEMORY_MB, clock });
   const request = async (task: DefinitionTask): Promise<DefinitionAnswer | undefined> => {
     const outcome = await thread.run('', task, FILE_TIMEOUT_MS);
@@ -114,7 +112,7 @@ export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | stri
 /** Validates submitted texts in a thread of its own, so that reading a folder does not delay them. */
 export function startValidationThread({
   clock,
-  entry = THREAD_ENTRY,
+  entry,
   catalogOf,
 }: ThreadSettings & { readonly catalogOf: GetCachedCatalog }): {
   readonly validate: ValidateText;

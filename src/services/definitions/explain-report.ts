@@ -10,14 +10,14 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { withCatalog } from '../../fetch/cache/catalog-cache.ts';
-import { answeredSections, withoutAnswered } from '../../plan/answered-sections.ts';
-import { compilePlan } from '../../plan/compile.ts';
 import { type ExplainContext, type ExplainDocument, explain } from '../../plan/explain.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
 import { expectedFinish, type InspectBudgetsPorts, inspectBudgets } from '../budgets/inspect-budgets.ts';
 import type { ActiveOrgs } from '../budgets/key-limits.ts';
+import { viewPreparation } from '../preparations/explain-preparation.ts';
 import { type CatalogFinder, catalogForUser } from './catalog-finder.ts';
+import { planRun } from './plan-run.ts';
 
 /** Explains reports to users of the admin route. */
 export interface PlanExplainer {
@@ -75,7 +75,7 @@ export async function explainReport(
   periods: RunPeriods,
   { catalog, secrets, budgetOf, activeOrgs, clock }: ExplainReportPorts,
 ): Promise<ExplainDocument> {
-  const { plan, answered, tokens } = planRun({ definition, settings }, periods, catalog, clock.now());
+  const { plan, answered, tokens, split } = planRun({ definition, settings }, periods, catalog, clock.now());
   const { timezone } = settings;
   const budget = budgetOf && (await inspectKeyBudget(settings, tokens, { secrets, budgetOf, activeOrgs, clock }));
   return explain(plan, {
@@ -90,25 +90,9 @@ export async function explainReport(
     ),
     timezone,
     answered,
+    prepare: viewPreparation({ definition, settings }, catalog, clock.now()),
+    ...(split === undefined ? {} : { split }),
   });
-}
-
-/**
- * The plan of a run without the sections that readings answer, and the metrics calls of the key that it needs. Throws
- * `plan.invalid`.
- */
-export function planRun(
-  { definition, settings }: FrozenDefinition,
-  periods: RunPeriods,
-  catalog: Catalog,
-  now: number,
-) {
-  const compiled = compilePlan({ definition, settings, ...periods, catalog });
-  const { readings, timezone } = settings;
-  const answered: ReadonlySet<string> =
-    readings === undefined ? new Set() : answeredSections(compiled, { settings: readings, timezone }, catalog, now);
-  const plan = withoutAnswered(compiled, answered);
-  return { plan, answered, tokens: plan.calls.filter(({ kind }) => kind === 'report').length };
 }
 
 /** The current budget of the API key, and when `calls` further calls can have been dispatched. */

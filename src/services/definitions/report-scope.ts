@@ -2,24 +2,29 @@ import { dirname, resolve } from 'node:path';
 import { reservedCredentialFiles } from '../../base/config/reserved-variables.ts';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
+import { findProxyBy } from '../../base/net/proxies.ts';
 import { type SecretRef, type SecretSource, secretSource } from '../../base/secrets/secret.ts';
 import { type AllowListPolicy, checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import { secretAuthorizer, secretRefsIn } from '../../definitions/allow-lists/secrets.ts';
 import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import type { DefinitionKinds } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DestinationPolicy } from '../../deliver/destination-guard.ts';
 import type { ActiveOrgs } from '../budgets/key-limits.ts';
-import { BUILT_IN_KINDS } from './built-in-kinds.ts';
 
-type Parts = Pick<AppContext, 'config' | 'env' | 'workingDirectory'>;
+type Parts = Pick<AppContext, 'config' | 'env' | 'accessFiles' | 'workingDirectory'>;
 
 /** The allow-lists that the environment sets for reports: secrets they may read, and destinations. */
-export function readScopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): AllowListPolicy {
+export function readScopePolicy({
+  config,
+  env,
+  accessFiles = [],
+  workingDirectory = process.cwd(),
+}: Parts): AllowListPolicy {
   const {
     DOCKET_SECRET_FOLDERS: allowedFolders = [],
     DOCKET_ADMIN_TOKENS: tokens,
-    DOCKET_OIDC_ACCOUNTS: accounts,
     DOCKET_ARCHIVE: place,
     ...others
   } = config;
@@ -40,7 +45,7 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
       reservedFolders: [
         ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
         // The folders of the files that give access may contain anything, folders of deliveries as well.
-        ...[tokens, accounts].flatMap((path) =>
+        ...[tokens, ...accessFiles].flatMap((path) =>
           path === undefined ? [] : [{ path: dirname(resolve(path)), includesSubfolders: false }],
         ),
       ],
@@ -62,6 +67,7 @@ export interface ReportScope {
 export function createReportScope(
   context: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
   orgs: () => ActiveOrgs,
+  kinds: DefinitionKinds,
 ): ReportScope {
   const policy = readScopePolicy(context);
   const { log } = context;
@@ -97,9 +103,14 @@ export function createReportScope(
       };
       return Object.assign(scoped, { redactor: source.redactor });
     },
-    destinations: { ...policy.destinations, enforcePrivate: policy.secrets.enforce, warn },
+    destinations: {
+      ...policy.destinations,
+      enforcePrivate: policy.secrets.enforce,
+      warn,
+      findProxy: findProxyBy(context.config, source),
+    },
     logDiagnostics: async (jobs) => {
-      const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
+      const { errors, warnings } = await checkAllowLists(jobs, policy, kinds);
       areLogged = true;
       for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);
       for (const fault of errors) {

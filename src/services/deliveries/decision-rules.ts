@@ -14,13 +14,14 @@ export const isReportDelivery = ({ target }: Pick<DeliveryRow, 'target'>): boole
 
 /**
  * What a retry of a run acts on. `deliveries`: those known to have failed. `run`: the run itself, which has delivered
- * nothing, or was stopped after its deliveries. `nothing`: the run has not ended, all is delivered, or the rest may have
- * arrived, which only a decision about the delivery changes.
+ * nothing, or was stopped after its deliveries. `wait`: the run waits, and continues now. `nothing`: the run has not ended, all
+ * is delivered, or the rest may have arrived, which only a decision about the delivery changes.
  */
 export function retryScope(
   state: RunState,
   rows: readonly Pick<DeliveryRow, 'state' | 'target'>[],
-): 'deliveries' | 'run' | 'nothing' {
+): 'deliveries' | 'run' | 'wait' | 'nothing' {
+  if (state === 'waiting') return 'wait';
   if (!RETRYABLE_STATES.includes(state)) return 'nothing';
   const own = rows.filter(isReportDelivery);
   if (own.some((row) => row.state === 'refused' || row.state === 'pending' || row.state === 'sending')) {
@@ -71,9 +72,9 @@ export function notRetryableError({ id, state }: RunRecord): DocketError {
         ? `It waits for approval: \`docket runs approve ${id} --reason …\`.`
         : state === 'done'
           ? 'Everything was delivered; trigger the report again for new figures.'
-          : 'It has not ended, and retries automatically.';
+          : 'It has not ended, and continues by itself.';
   return new DocketError('run.conflict', `Run ${id} cannot be retried.`, {
-    expected: `a run in state ${RETRYABLE_STATES.join(', ')}`,
+    expected: `a run in state ${RETRYABLE_STATES.join(', ')} or waiting`,
     got: state,
     next,
   });

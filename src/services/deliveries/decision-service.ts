@@ -28,8 +28,8 @@ export interface DecisionService {
     author: DecisionAuthor,
   ): Promise<readonly DeliveryRow[]>;
   /**
-   * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. Keeps
-   * `unknown` deliveries. Throws `run.not_found`, `run.conflict`, `period.not_begun`.
+   * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. A waiting run
+   * begins its next attempt now. Keeps `unknown` deliveries. Throws `run.not_found`, `run.conflict`, `period.not_begun`.
    */
   retry(run: string, author: DecisionAuthor): Promise<RunRecord>;
   /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`, `period.not_begun`. */

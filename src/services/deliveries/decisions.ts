@@ -50,7 +50,7 @@ export type { DeliveryPage } from './query-deliveries.ts';
 
 export interface DecisionServicePorts {
   readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'requestCancel'>;
-  readonly queue: Pick<RunQueue, 'requeue' | 'remove'>;
+  readonly queue: Pick<RunQueue, 'requeue' | 'remove' | 'promote'>;
   readonly ledger: Ledger;
   readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
   readonly archive: DecisionArchive;
@@ -194,6 +194,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
 
     retry: async (id, author) => {
       const record = await recordOf(id);
+      if (record.state === 'waiting') return endWait(record, author);
       if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
       assertBegun(record, clock.now());
       if (record.review !== undefined) await reviews.assertRetryable(record);
@@ -246,6 +247,18 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
       return reopen(record, ['held'], 'release', author);
     },
   };
+
+  /** Begins the next attempt of a waiting run now. */
+  async function endWait(record: RunRecord, { by, reason }: DecisionAuthor): Promise<RunRecord> {
+    const { id, org, report, state } = record;
+    if (!(await ports.queue.promote(id))) {
+      throw new DocketError('run.conflict', `Run ${id} no longer waits: it is in line for a worker, or continues.`, {
+        next: `See \`docket runs show ${id}\`.`,
+      });
+    }
+    log.info('Run continues now', { run: id, org, report, state, who: by, why: reason });
+    return (await runs.get(id)) ?? record;
+  }
 
   /** Lets a run send the rows that are `pending`: reopened, or at its next attempt if it has not ended. */
   async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {

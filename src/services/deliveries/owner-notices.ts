@@ -62,6 +62,7 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
     const { state, delivery } = await notifyOwner({
       order,
       definition,
+      locale: definition.locale ?? settings.locale,
       organization: settings.name ?? settings.id,
       pageUrl: runPageUrl(publicUrl, order.id),
       error,

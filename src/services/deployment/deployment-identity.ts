@@ -125,12 +125,27 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
   };
 }
 
-/** The identity of an archive without Redis: its marker, which is created if it is missing. */
+/**
+ * The identity beside a private Redis: that of the archive alone, which gets a marker if it has none. Redis gets no identity,
+ * and the archive is never marked as deployed. `start` refuses an archive that is: its deployment would take the runs of
+ * another Redis for a loss of its own.
+ */
 export const archiveOnlyIdentity = (
   storage: Pick<ArchiveStorage, 'location' | 'metadata'>,
   clock: Clock,
-): Pick<DeploymentIdentity, 'id'> => ({
+): DeploymentIdentity => ({
   id: async () => ((await readMarker(storage)) ?? (await createMarker(storage, newArchiveId(), clock.now()))).id,
+  known: () => undefined,
+  start: async () => {
+    if (!(await readMarker(storage))?.deployed) return;
+    throw new DocketError('deployment.conflict', 'The archive belongs to a deployment with a Redis of its own.', {
+      where: storage.location,
+      expected: 'an archive that only private Redis servers use',
+      next: 'Set REDIS_URL to the Redis of this deployment, or DOCKET_ARCHIVE to another archive.',
+    });
+  },
+  confirm: async () => {},
+  conflict: () => undefined,
 });
 
 async function compareIds(ports: IdentityContext): Promise<string> {

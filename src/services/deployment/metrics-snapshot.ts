@@ -14,9 +14,12 @@ import type { RedisClient } from '../../redis/client.ts';
 import { type ClockSteps, redisClock } from '../../redis/clock.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
+import type { RunStore } from '../../run/run-record.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
 import { type BudgetEntry, inspectBudgets } from '../budgets/inspect-budgets.ts';
 import { type CorrectionSummary, redisWatchIndex } from '../corrections/watch-index.ts';
+import { type PreparationStatus, redisPreparationIndex } from '../preparations/preparation-index.ts';
+import { findLateRuns } from '../runs/late-runs.ts';
 
 /** The budget of one API key for one kind of calls. */
 export type BudgetSample = Pick<BudgetEntry, 'of' | 'calls' | 'state'>;
@@ -42,6 +45,10 @@ export interface MetricsSnapshot {
   readonly readings: readonly Pick<ReadingSummary, 'org' | 'newest' | 'missed'>[];
   /** Watched editions and open corrections, by organization. */
   readonly corrections: readonly Pick<CorrectionSummary, 'org' | 'watched' | 'open' | 'oldest'>[];
+  /** Organizations of runs that are late, one entry for each. */
+  readonly late: readonly string[];
+  /** Slots to come whose calls are made early. */
+  readonly preparations: readonly Pick<PreparationStatus, 'org' | 'prepared' | 'complete'>[];
   readonly pendingNotices: number;
   /** Deliveries that may have arrived and need a decision. */
   readonly unknownDeliveries: number;
@@ -50,6 +57,8 @@ export interface MetricsSnapshot {
   readonly faults: number;
   /** Reports and organizations that use their last good version. */
   readonly kept: number;
+  /** Codes of the deployment's problems. */
+  readonly problems?: readonly string[];
 }
 
 export interface MetricsSnapshotPorts {
@@ -57,6 +66,7 @@ export interface MetricsSnapshotPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly queue: Pick<RunQueue, 'counts'>;
+  readonly runs: Pick<RunStore, 'list'>;
   readonly jobs: Definitions;
   /** The budgets of all workers. */
   readonly budgets: BudgetFactory;
@@ -66,23 +76,39 @@ export interface MetricsSnapshotPorts {
 
 /** Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`. */
 export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
-  const { redis, prefix, queue, jobs, budgets, secrets, clock } = ports;
+  const { redis, prefix, queue, runs, jobs, budgets, secrets, clock } = ports;
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
-  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, readings, corrections, pending, unknown] =
-    await Promise.all([
-      inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
-      queue.counts(),
-      countOpenRuns(redis, { prefix, since }),
-      redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
-      redisSchedulerHeartbeats(redis, { prefix }).last(),
-      readRedisMemory(redis),
-      redisClock(redis, { prefix }).read(),
-      redisPauses(redis, { prefix }).list(),
-      redisReadingIndex(redis, { prefix }).list(),
-      redisWatchIndex(redis, { prefix }).summaries(),
-      redisNoticeOutbox(redis, { prefix }).list(),
-      countUnknown(redis, `${prefix}:`, 0),
-    ]);
+  const [
+    now,
+    counts,
+    open,
+    processes,
+    heartbeat,
+    memory,
+    clockSteps,
+    pauses,
+    readings,
+    corrections,
+    prepared,
+    late,
+    pending,
+    unknown,
+  ] = await Promise.all([
+    inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
+    queue.counts(),
+    countOpenRuns(redis, { prefix, since }),
+    redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
+    redisSchedulerHeartbeats(redis, { prefix }).last(),
+    readRedisMemory(redis),
+    redisClock(redis, { prefix }).read(),
+    redisPauses(redis, { prefix }).list(),
+    redisReadingIndex(redis, { prefix }).list(),
+    redisWatchIndex(redis, { prefix }).summaries(),
+    redisPreparationIndex(redis, { prefix }).statuses(),
+    findLateRuns({ runs, pauses: redisPauses(redis, { prefix }), reports: () => jobs.reports.values(), clock }),
+    redisNoticeOutbox(redis, { prefix }).list(),
+    countUnknown(redis, `${prefix}:`, 0),
+  ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
   return {
@@ -92,7 +118,7 @@ export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<
     ]),
     keys,
     queue: counts,
-    runs,
+    runs: open,
     processes,
     heartbeat,
     memory,
@@ -100,6 +126,8 @@ export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<
     paused: pauses,
     readings,
     corrections,
+    late: late.map(({ org }) => org),
+    preparations: [...prepared.values()].filter(({ begins }) => begins > clock.now()),
     pendingNotices: pending.length,
     unknownDeliveries: unknown,
     reports: jobs.reports.size,

@@ -12,13 +12,7 @@ import type { Archive } from '../../deliver/archive/archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { assertWritable } from '../../redis/server-check.ts';
-
-/** A check of `/readyz`. `detail` is public. */
-export interface HealthCheck {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail?: string;
-}
+import type { HealthCheck } from './probe.ts';
 
 /** Storage that a process writes to. */
 const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
@@ -65,7 +59,7 @@ interface ProbeResult {
 
 /**
  * Probes the storage periodically until the scope closes, independent of requests to `/readyz`. Resolves after the first
- * probe of each part. Logs each change once. `checks` gives the results of the last probes, for `/readyz`.
+ * probe of each part. Logs each change once. Returns the results of the last probes, for `/readyz`.
  *
  * @param observe called with the result of each probe
  */
@@ -74,18 +68,16 @@ export async function monitorStorage(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   scope: Scope,
   observe: (part: StoragePart, usable: boolean) => void = () => {},
-): Promise<{ checks(): readonly HealthCheck[] }> {
+): Promise<() => readonly HealthCheck[]> {
   const results = new Map<StoragePart, ProbeResult>();
   const steps = probes.map((probe) => periodicProbe(probe, { clock, log }, results, observe));
   await Promise.all(steps.map((step) => step()));
   scope.use(startPeriodicTasks({ steps, clock, log, everyMs: RETRY_INTERVAL_MS }), (opened) => opened.close());
-  return {
-    checks: () =>
-      probes.map(({ part }) => {
-        const { usable = false, detail = '' } = results.get(part) ?? {};
-        return { name: part, ok: usable, detail };
-      }),
-  };
+  return () =>
+    probes.map(({ part }) => {
+      const { usable = false, detail = '' } = results.get(part) ?? {};
+      return { name: part, ok: usable, detail };
+    });
 }
 
 /** Probes the part when it is due. A hanging probe is not started a second time. */

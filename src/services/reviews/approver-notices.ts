@@ -5,6 +5,7 @@ import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { AttemptRecord } from '../../deliver/archive/attempt-log.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
@@ -44,7 +45,7 @@ export interface ReviewNoticePorts {
 /** What the notices of a review are made from. */
 export interface NoticeReview extends NoticeScope {
   readonly order: RunOrder;
-  readonly definition: NoticeScope['definition'] & { readonly title: string };
+  readonly definition: NoticeScope['definition'] & Pick<Definition, 'title' | 'locale'>;
   readonly settings: OrgSettings;
 }
 
@@ -72,6 +73,7 @@ export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
     const content = {
       order,
       definition,
+      locale: definition.locale ?? settings.locale,
       organization: settings.name ?? settings.id,
       pageUrl: runPageUrl(publicUrl, run),
       timezone: settings.timezone,

@@ -1,8 +1,12 @@
 import { stripInvisible } from '../../base/text/bidi.ts';
-import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { ASKED_LINE, parseComment, spansText } from '../../definitions/commentary/comment-text.ts';
+import { shortPeriod } from '../../definitions/periods/period.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import { blockLines } from '../../render/pack/review/block-lines.ts';
 import { loadReview, type Reviews } from '../../run/review/load-review.ts';
 import type { ReviewComment } from '../../run/review/review-state.ts';
 import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import type { FrozenReport } from './frozen-report.ts';
 import type { CarriedComment } from './review-service.ts';
 
 export interface CarriedCommentsPorts {
@@ -10,50 +14,72 @@ export interface CarriedCommentsPorts {
   readonly runs: Pick<RunStore, 'list'>;
 }
 
-/** Runs of the report that are looked through for the last period: several may have the same. */
+/** Runs of the report that are looked through: several may have the same period. */
 const MAX_RUNS = 50;
+/** Of these, the reviews that are read. */
+const MAX_REVIEWS = 12;
 
 /**
- * Comments of the last period before the run's, for the sections with `carry` that have none yet: drafts, which are never
- * printed. Empty where no recorded run of an earlier period was reviewed.
+ * Drafts from the comments of the most recent period with comments, for what has no comment yet: the actions that they ask
+ * for, and whole comments of sections with `carry` if that is the last period before the run's. They are never printed. Empty
+ * where no recorded run of an earlier period was reviewed.
  */
 export async function carriedComments(
   run: RunRecord,
-  definition: Definition,
+  { definition, locale }: Pick<FrozenReport, 'definition' | 'locale'>,
   comments: readonly ReviewComment[],
   { reviews, runs }: CarriedCommentsPorts,
 ): Promise<readonly CarriedComment[]> {
-  const carried = definition.sections.filter(({ id, commentary }) => {
-    const carry = commentary !== undefined && 'carry' in commentary && commentary.carry === true;
-    return carry && !comments.some(({ section }) => section === id);
-  });
-  if (carried.length === 0) return [];
+  const whole = new Set(
+    definition.sections.flatMap(({ id, commentary = {} }) => ('carry' in commentary && commentary.carry ? [id] : [])),
+  );
+  const open = [null, ...definition.sections.map(({ id }) => id)].filter(
+    (id) => !comments.some(({ section }) => section === id),
+  );
+  if (open.length === 0) return [];
   const { org, report, period } = run;
   const earlier = (await runs.list({ org, report, limit: MAX_RUNS }))
     .filter((each) => each.id !== run.id && each.deliver && each.period.to < period.from)
     // The last period, and of its runs the newest: a corrected edition has the last word.
     .sort((a, b) => compare(b.period.to, a.period.to) || b.createdAt - a.createdAt);
   const [latest] = earlier;
-  for (const each of earlier) {
-    // A comment of two periods ago is no draft for this one.
-    if (each.period.to !== latest?.period.to) return [];
+  const seen = new Set<string>();
+  for (const each of earlier.slice(0, MAX_REVIEWS)) {
+    if (seen.has(each.period.to)) continue;
     const { state } = await loadReview(reviews, { id: each.id, org, report });
     if (state.phase !== 'sealed') continue;
-    return carried.flatMap(({ id }): CarriedComment[] => {
-      const comment = state.comments.find(({ section }) => section === id);
+    seen.add(each.period.to);
+    if (state.comments.length === 0) continue;
+    // A whole comment of two periods ago is no draft for this one; an open action still is.
+    const isLast = each.period.to === latest?.period.to;
+    const origin = messagesFor(locale).review.carried(shortPeriod(each.period, locale));
+    return open.flatMap((section): CarriedComment[] => {
+      const comment = state.comments.find((written) => written.section === section);
       if (comment === undefined) return [];
-      return [
-        {
-          section: id,
-          text: stripInvisible(comment.text),
-          author: comment.by.name,
-          period: each.period.label,
-          run: each.id,
-        },
-      ];
+      const kind = isLast && section !== null && whole.has(section) ? 'comment' : 'actions';
+      const text = kind === 'comment' ? stripInvisible(comment.text) : openActions(comment.text, origin);
+      if (text === '') return [];
+      return [{ section, kind, text, author: comment.by.name, period: each.period.label, run: each.id }];
     });
   }
   return [];
 }
+
+/** Ends an action that was carried before, in any language: it keeps the period that it comes from. */
+const CARRIED = /\((?:carried from|übernommen aus) [^()]*\)$/iu;
+const STARS = { em: '*', strong: '**' } as const;
+
+/** The actions that a comment asks for, a line each, with the period that they come from. */
+const openActions = (text: string, origin: string): string =>
+  blockLines(parseComment(text))
+    .filter(({ spans }) => ASKED_LINE.exec(spansText(spans))?.groups?.action !== undefined)
+    .map(({ spans }) => {
+      const line = spans.map(({ text, emphasis }) => {
+        const stars = emphasis === undefined ? '' : STARS[emphasis];
+        return `${stars}${text}${stars}`;
+      });
+      return CARRIED.test(spansText(spans)) ? line.join('') : `${line.join('')} (${origin})`;
+    })
+    .join('\n');
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

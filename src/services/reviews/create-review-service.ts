@@ -110,7 +110,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       // As it is now: the decision may have reopened it.
       record: (await runs.get(record.id)) ?? record,
       sections: commentableSections(figures, inputs),
-      drafts: await carriedComments(record, figures.definition, state.comments, ports),
+      drafts: await carriedComments(record, figures, state.comments, ports),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
       due: reviewDeadline(state, inputs.approval, figures.settings, clock.now())?.due ?? null,
       reviewers: reviewersOf(review, clock.now()),

@@ -3,6 +3,7 @@ import { approverOf, approvers, remainingApprovers, triggerPerson } from '../../
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { ReviewNews } from '../../deliver/notices/review-notice.ts';
+import { messagesFor } from '../../i18n/messages.ts';
 import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';
@@ -11,6 +12,10 @@ import { authorsOf } from './review-view.ts';
 
 /** Who acts where no person does. */
 export const DOCKET: ReviewActor = { person: 'docket', name: 'Docket', principal: 'docket' };
+
+/** Why Docket cancels a run that nobody approved in time, as the review stores it. */
+export const lateReason = (days: number): string => messagesFor().notice.notApproved(days);
+const isLate = (reason: string, days: number | undefined): boolean => days !== undefined && reason === lateReason(days);
 
 /** A notice that somebody shall have received. */
 export interface DueNotice {
@@ -62,8 +67,14 @@ export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
     found.push({ key: `incomplete ${figures}`, recipient: owner, at, news: { kind: 'incomplete' } });
   if (phase === 'approval') found.push(...toApprovers(scope, at, content?.seq ?? 0));
   const last = events.at(-1);
+  const within = definition.approval?.within;
   if (phase === 'cancelled' && last?.type === 'cancel' && last.by.principal === DOCKET.principal)
-    found.push({ key: 'cancelled', recipient: owner, at: last.at, news: { kind: 'cancelled', reason: last.reason } });
+    found.push({
+      key: 'cancelled',
+      recipient: owner,
+      at: last.at,
+      news: { kind: 'cancelled', reason: last.reason, days: isLate(last.reason, within) ? within : undefined },
+    });
   return found;
 }
 

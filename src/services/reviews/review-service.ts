@@ -12,9 +12,11 @@ export interface Reviewer {
   readonly subject: string;
 }
 
-/** A comment of the last period, offered as a draft. It is never printed. */
+/** A comment of the last period, or the actions that it asks for, offered as a draft. It is never printed. */
 export interface CarriedComment {
   readonly section: string | null;
+  /** `actions`: only its lines that begin with `Action:`. */
+  readonly kind: 'comment' | 'actions';
   readonly text: string;
   readonly author: string;
   /** Label of the period that it was written for, and its run. */

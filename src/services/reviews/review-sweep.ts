@@ -13,7 +13,7 @@ import type { ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewPhase, ReviewState } from '../../run/review/review-state.ts';
 import { type RunOrder, type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
 import type { ReviewNotices } from './approver-notices.ts';
-import { DOCKET } from './due-notices.ts';
+import { DOCKET, lateReason } from './due-notices.ts';
 import { reviewDeadline } from './review-deadlines.ts';
 
 export interface ReviewSweepPorts {
@@ -23,6 +23,8 @@ export interface ReviewSweepPorts {
   readonly queue: Pick<RunQueue, 'requeue'>;
   readonly archive: Pick<Archive, 'peek'>;
   readonly notices: ReviewNotices;
+  /** Called after each complete look with the number of reviews that wait for approval past their `within`. */
+  readonly observeOverdue?: ((count: number) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -39,9 +41,10 @@ const WAITING_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['comments
  */
 export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> {
   const { reviews, log } = ports;
+  let overdue = 0;
   const sweep = async (open: OpenedReview): Promise<void> => {
     try {
-      await sweepOne(open, ports);
+      if (await sweepOne(open, ports)) overdue += 1;
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (isRedisOutage(error) || isStorageOutage(error)) throw error;
@@ -50,6 +53,7 @@ export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> 
     }
   };
   return async () => {
+    overdue = 0;
     const batch: OpenedReview[] = [];
     const sweepBatch = () => forEachWithConcurrency(batch.splice(0), CONCURRENCY, sweep);
     try {
@@ -61,6 +65,7 @@ export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> 
       // Also where the listing ends with an unreadable review.
       await sweepBatch();
     }
+    ports.observeOverdue?.(overdue);
   };
 }
 
@@ -72,28 +77,29 @@ interface OpenedReview {
 /** A review costs five requests to the archive or more: a thousand of them shall not take longer than a minute. */
 const CONCURRENCY = 8;
 
-async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweepPorts): Promise<void> {
+/** Returns whether its approval is overdue. */
+async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweepPorts): Promise<boolean> {
   const { reviews, runs, definitions, archive, notices, clock } = ports;
   const { order, definition, settings } = parseOpenReview(stored);
   if ((await definitions.get(order.digest)) === undefined) await definitions.put({ definition, settings });
   const record = await runs.get(run.id);
-  if (record === undefined) return restoreRecord(order, ports);
+  if (record === undefined) {
+    await restoreRecord(order, ports);
+    return false;
+  }
   const review = await loadReview(reviews, run);
   const { approval } = definition;
   const deadline = reviewDeadline(review.state, approval, settings, clock.now());
   if (deadline?.cancels === true) {
-    await cancel(
-      run,
-      review,
-      DOCKET,
-      `Not approved within ${approval?.within === 1 ? '1 business day' : `${approval?.within} business days`}.`,
-      ports,
-    );
+    await cancel(run, review, DOCKET, lateReason(approval?.within ?? 0), ports);
     return sweepOne({ run, order: stored }, ports);
   }
   const published = (await archive.peek(run)) !== undefined;
   const step = stepFor(record, review.state, published);
-  if (step === 'reopen') return reopen(record, 'the review went on', ports);
+  if (step === 'reopen') {
+    await reopen(record, 'the review went on', ports);
+    return false;
+  }
   if (step === 'cancel') {
     const who = record.cancel?.by;
     const by = who === undefined ? DOCKET : { person: who, name: who, principal: `name:${who}` };
@@ -101,7 +107,7 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweep
   }
   // An open review may wait for longer than records are kept.
   await runs.update(run.id, {});
-  if (step === 'cancel' || step === 'running' || step === 'failed') return;
+  if (step === 'cancel' || step === 'running' || step === 'failed') return false;
   const settled = await notices.send({
     order,
     definition,
@@ -111,6 +117,7 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweep
     deadline,
   });
   if (step === 'close' && settled) await reviews.close(run);
+  return step === 'none' && deadline !== undefined && deadline.due <= clock.now();
 }
 
 /**

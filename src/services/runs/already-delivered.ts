@@ -9,7 +9,7 @@ import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
 import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { Claim } from '../../deliver/claims/claim.ts';
-import { findLedgerRuns } from '../../deliver/ledger/file-ledger.ts';
+import { findLedgerRuns } from '../../deliver/ledger/archived-ledger.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Target } from '../../deliver/targets/target.ts';
@@ -125,7 +125,7 @@ export function findDeliveredInRecords({
   };
 }
 
-/** Searches the archived runs, and the file ledgers of runs without Redis. */
+/** Searches the archived runs, and the recorded deliveries of runs that are published elsewhere. */
 export function findDeliveredInArchive(
   storage: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
   log: Log,

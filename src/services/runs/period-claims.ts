@@ -6,17 +6,16 @@ import { type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
 import { alreadyDeliveredError, beingDeliveredError, type FindEarlierDelivery } from './already-delivered.ts';
 
 export interface PeriodClaimPorts {
-  /** Redis first, where there is one, then the archive. A run has the claim once it has it in all of them. */
+  /** Redis first, then the archive. A run has the claim once it has it in all of them. */
   readonly stores: readonly ClaimStore[];
-  /** Absent without Redis. */
-  readonly runs?: Pick<RunStore, 'get'> | undefined;
+  readonly runs: Pick<RunStore, 'get'>;
   readonly find: FindEarlierDelivery;
   readonly clock: Clock;
 }
 
 /** Writes of other processes that may come in between before an attempt of the run gives up and is repeated. */
 const MAX_TRIES = 20;
-/** A run without a record that has claimed a period and has delivered nothing in this time has died. */
+/** A run of another Redis that has claimed a period and has delivered nothing in this time has died. */
 const ABANDONED_AFTER_MS = DAY_MS;
 /** A run that waits for a target renews its claim, so that it never counts as abandoned. */
 const RENEW_AFTER_MS = HOUR_MS;
@@ -51,7 +50,7 @@ export function createPeriodClaims({ stores, runs, find, clock }: PeriodClaimPor
     const counts = earlier && (earlier.at >= run.createdAt || others.some((other) => other.run === earlier.run));
     if (counts) throw alreadyDeliveredError(run, earlier, now, 'sent');
     for (const other of others) {
-      const record = await runs?.get(other.run);
+      const record = await runs.get(other.run);
       const isOver = record === undefined ? now - other.at > ABANDONED_AFTER_MS : TERMINAL_STATES.has(record.state);
       if (!isOver) throw beingDeliveredError(run, other);
     }

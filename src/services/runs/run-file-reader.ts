@@ -4,11 +4,12 @@ import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
 import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
+import { isPackFile } from '../../deliver/archive/path-names.ts';
 import { mailBodyFiles, mailFiles } from '../../deliver/archive/run-folder/mail-files.ts';
+import { isReportFile } from '../../deliver/archive/run-folder/pack-files.ts';
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import { artifactKind, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
-import type { FilledWorkbook } from '../../render/workbook-template/fill/filled-workbook.ts';
+import { artifactKind, type FilledWorkbook, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
 
 export { MAIL_BODY_NAMES } from '../../render/artifact.ts';
 
@@ -61,7 +62,7 @@ export function createRunFileReader(
   const entriesOf = async (run: RunRef, runFiles: RunFiles): Promise<readonly FileEntry[] | undefined> => {
     const manifest = await manifestOf(run, runFiles);
     // A manifest written by an attacker must not give access to other files.
-    if (manifest?.files.some(({ name }) => /[/\\]/.test(name))) {
+    if (manifest?.files.some(({ name }) => /[/\\]/.test(name) && !isPackFile(name))) {
       throw archiveCorrupt(runFiles.location, 'manifest.json names a file outside the run', {});
     }
     return manifest && [...manifest.files.map(fileEntry), ...mailEntries(manifest)];
@@ -108,7 +109,9 @@ export function createRunFileReader(
 const fileEntry = (file: Manifest['files'][number]): FileEntry => {
   const { name, bytes, sha256, workbook } = file;
   const type = artifactKind(file).mediaType;
-  return { name, kind: 'file', type, bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
+  // The e-mail of a pack is a file of the pack.
+  const kind = isReportFile(file) ? 'file' : type.startsWith('image/') ? 'picture' : 'mail';
+  return { name, kind, type, bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
 };
 
 const MAIL_FILE_TYPES = { html: MAIL_MEDIA_TYPES.html, text: MAIL_MEDIA_TYPES.text, picture: 'image/png' } as const;

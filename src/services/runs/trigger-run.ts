@@ -36,6 +36,10 @@ export interface TriggerRequest {
   readonly unfinished?: boolean;
   /** Ms that the run waits in the queue: the jitter of a schedule. */
   readonly delayMs?: number;
+  /** Ms after the slot within which readers expect the report; see `RunOrder`. */
+  readonly lateAfterMs?: number | undefined;
+  /** Awaited before the run is enqueued: runs that are opened together are enqueued in order. */
+  readonly turn?: Promise<void>;
   /** Name of the token or of the shell's user. */
   readonly by?: string;
   /** Subject of the sign-in of who triggers it; absent for the shell's user. */
@@ -99,6 +103,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       ...(request.period === undefined ? {} : { period: request.period }),
       deliver: request.deliver,
       again: request.again,
+      lateAfterMs: request.lateAfterMs,
       ...(request.by === undefined ? {} : { by: request.by }),
       ...(request.bySubject === undefined ? {} : { bySubject: request.bySubject }),
       now,
@@ -128,6 +133,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       next: 'Use a new Idempotency-Key for a new request.',
     });
   }
+  await request.turn;
   await Promise.all([
     // Not `if (opened)`: the process that opened it may have crashed before this line.
     record.state === 'queued' ? ports.queue.enqueue(record, request.delayMs, place) : undefined,

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { forEachWithConcurrency } from '../../../base/concurrency.ts';
 import { isErrno } from '../../../base/errno.ts';
 import { syncPath, writeSynced } from '../../../base/files/durable-file.ts';
@@ -40,6 +40,30 @@ const hashesOf = ({ html, text, pictures }: MailBody) => ({
 const picturesOf = ({ pictures }: MailBody) =>
   pictures.map(({ name, bytes }) => [requirePictureName(name), bytes] as const);
 
+/** The files of an e-mail with all its bodies, by name. */
+export function mailContents(mail: RunMail): readonly (readonly [name: string, content: string | Uint8Array])[] {
+  const { others = [] } = mail;
+  return [
+    ...[mail, ...others].flatMap(picturesOf),
+    ['mail.html', mail.html],
+    ['mail.txt', mail.text],
+    ...others.flatMap((each): [string, string][] => [
+      [bodyFileName(each.body, 'html'), each.html],
+      [bodyFileName(each.body, 'txt'), each.text],
+    ]),
+  ];
+}
+
+/** What a manifest says about an e-mail. */
+export function mailHashes(mail: RunMail): NonNullable<Manifest['mail']> {
+  const { body, others = [] } = mail;
+  return {
+    ...(body === undefined ? {} : { body }),
+    ...hashesOf(mail),
+    ...(others.length === 0 ? {} : { others: others.map((each) => ({ body: each.body, ...hashesOf(each) })) }),
+  };
+}
+
 /**
  * Brings a staged folder into its final form and syncs it: `<files>/<artifact>`, `mail.html`, `mail.txt`, further bodies as
  * `mail-<body>.html` and `mail-<body>.txt`, their pictures and `manifest.json`. Removes everything else, such as temporary files of a renderer.
@@ -55,32 +79,21 @@ export async function assembleRunFolder(
 ): Promise<{ readonly names: readonly string[]; readonly manifest: Manifest }> {
   await mkdir(join(staged, files), { recursive: true });
   const paths = artifacts.map(({ name }) => join(staged, files, requireArtifactName(name)));
+  const folders = [...new Set(paths.map((path) => dirname(path)))];
+  for (const path of folders) await mkdir(path, { recursive: true });
   for (const [index, { path }] of artifacts.entries()) {
     const placed = paths[index] ?? path;
     if (resolve(path) !== resolve(placed)) await move(path, placed);
   }
-  const { body, others = [] } = mail;
-  const complete: Manifest = {
-    ...manifest,
-    mail: {
-      ...(body === undefined ? {} : { body }),
-      ...hashesOf(mail),
-      ...(others.length === 0 ? {} : { others: others.map((each) => ({ body: each.body, ...hashesOf(each) })) }),
-    },
-  };
+  const complete: Manifest = { ...manifest, mail: mailHashes(mail) };
   const contents = new Map<string, string | Uint8Array>([
-    ...[mail, ...others].flatMap(picturesOf),
-    ['mail.html', mail.html],
-    ['mail.txt', mail.text],
-    ...others.flatMap((each): [string, string][] => [
-      [bodyFileName(each.body, 'html'), each.html],
-      [bodyFileName(each.body, 'txt'), each.text],
-    ]),
+    ...mailContents(mail),
     ['manifest.json', `${JSON.stringify(complete, null, 2)}\n`],
   ]);
   const artifactNames = files === '.' ? artifacts.map((artifact) => artifact.name) : [files];
+  const kept = new Set(artifactNames.map((name) => name.split('/')[0]));
   for (const name of await readdir(staged)) {
-    if (!artifactNames.includes(name)) await rm(join(staged, name), { recursive: true, force: true });
+    if (!kept.has(name)) await rm(join(staged, name), { recursive: true, force: true });
   }
   // Made durable with the rest: the first delivery need not.
   if (files !== '.') await mkdir(join(staged, 'attempts'));
@@ -97,7 +110,7 @@ export async function assembleRunFolder(
     SYNC_CONCURRENCY,
     (step) => step(),
   );
-  await Promise.all([...new Set([join(staged, files), staged])].map(syncPath));
+  await Promise.all([...new Set([...folders, join(staged, files), staged])].map(syncPath));
   return { names: [...artifactNames, ...contents.keys()], manifest: complete };
 }
 
@@ -148,7 +161,7 @@ export async function readPublishedRun(
   return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
 }
 
-async function readMail(folder: string, { mail }: Manifest, location: string): Promise<RunMail> {
+export async function readMail(folder: string, { mail }: Manifest, location: string): Promise<RunMail> {
   const read = async ({ name, kind, sha256: expected }: MailFile): Promise<Buffer> => {
     const missing = throwMissingFile(folder, kind === 'picture' ? name : 'the e-mail', location);
     const bytes = await readFile(join(folder, name)).catch(missing);

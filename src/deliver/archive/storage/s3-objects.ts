@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import { DocketError } from '../../../base/error.ts';
 import { createRedactor, type Redact } from '../../../base/secrets/redactor.ts';
-import type { S3Connection } from '../../s3/s3-client.ts';
-import { classifyS3Error, isTransient, type S3Failure } from '../../s3/s3-failure.ts';
+import type { S3Connection } from '../../internal/s3/s3-client.ts';
+import { classifyS3Error, isTransient, type S3Failure } from '../../internal/s3/s3-failure.ts';
 
 /** For requests with small bodies. */
 const REQUEST_TIMEOUT_MS = 60_000;

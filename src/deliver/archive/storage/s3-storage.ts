@@ -4,10 +4,11 @@ import { join, resolve, sep } from 'node:path';
 import { forEachWithConcurrency } from '../../../base/concurrency.ts';
 import type { ArchiveBucket } from '../../../base/config/archive-url.ts';
 import { DocketError } from '../../../base/error.ts';
+import { type FindProxy, NO_PROXIES } from '../../../base/net/proxies.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import type { Artifact } from '../../../render/artifact.ts';
-import { connectS3, objectHeaders, putFile, type S3Connection } from '../../s3/s3-client.ts';
-import { presignedLink } from '../../s3/s3-presign.ts';
+import { connectS3, objectHeaders, putFile, type S3Connection } from '../../internal/s3/s3-client.ts';
+import { presignedLink } from '../../internal/s3/s3-presign.ts';
 import { withWriteErrors } from '../archive-errors.ts';
 import { ARCHIVE_MARKER } from '../archive-marker.ts';
 import { copyRunFiles } from '../export.ts';
@@ -36,6 +37,7 @@ export function s3Storage(
   bucket: ArchiveBucket,
   secrets: SecretSource,
   socketTimeoutMs: number = SOCKET_TIMEOUT_MS,
+  findProxy: FindProxy = NO_PROXIES,
 ): ArchiveStorage {
   const base = bucket.prefix === '' ? '' : `${bucket.prefix}/`;
   const location = `s3://${bucket.bucket}${bucket.prefix === '' ? '' : `/${bucket.prefix}`}`;
@@ -43,7 +45,7 @@ export function s3Storage(
   const isCleaningDue = cleaningSchedule();
   let opening: Promise<S3Connection> | undefined;
   const connect = (): Promise<S3Connection> => {
-    opening ??= connectS3(bucket, secrets, socketTimeoutMs).catch((error: unknown) => {
+    opening ??= connectS3(bucket, secrets, socketTimeoutMs, findProxy).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });

@@ -15,7 +15,7 @@ import type { Artifact } from '../../../render/artifact.ts';
 import { artifactBytes } from '../../archive/run-folder/artifact-bytes.ts';
 import type { AttemptResult } from '../../attempt.ts';
 import { destinationGuard } from '../../destination-guard.ts';
-import { type Fence, noFence } from '../../fence.ts';
+import { type Fence, noFence } from '../../internal/fence.ts';
 import {
   chosenFiles,
   FileConflictError,

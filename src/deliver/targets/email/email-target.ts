@@ -5,6 +5,7 @@ import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-l
 import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { keepsFiguresInside } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { shortPeriod } from '../../../definitions/periods/period.ts';
+import { TO_SPLIT } from '../../../definitions/schema/split.ts';
 import { subjectSchema } from '../../../definitions/schema/template-fields.ts';
 import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/values/primitives.ts';
 import {
@@ -17,9 +18,9 @@ import {
 } from '../../../render/artifact.ts';
 import { archiveCorrupt } from '../../archive/archive-errors.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
-import type { Fence } from '../../fence.ts';
+import type { Fence } from '../../internal/fence.ts';
+import { assertSameEmail } from '../../internal/resend-check.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
-import { assertSameEmail } from '../../resend-check.ts';
 import { recipientKey } from '../../send-decision.ts';
 import { type DeliveryContext, defineTarget, newRow, type SendContext, templateVariables } from '../target.ts';
 import { buildEmail, type EmailMessage, encodedLength, MAX_ATTACHMENT_BYTES, messageIdOf } from './email-message.ts';
@@ -30,10 +31,10 @@ import type { SendResult } from './smtp/smtp-replies.ts';
 const emailSchema = (formats: readonly string[]) =>
   z.strictObject({
     to: z
-      .array(lineSchema(320))
-      .min(1)
-      .max(100)
-      .describe("Recipients; each must match the organization's `recipients`."),
+      .union([z.literal(TO_SPLIT), z.array(lineSchema(320)).min(1).max(100)], {
+        error: 'a list of addresses, or "split" in a report with `split`',
+      })
+      .describe("Recipients; each must match the organization's `recipients`. `split`: those of each value."),
     subject: subjectSchema
       .optional()
       .describe('Defaults to the title, the period and the first headline: `<title>, <period>: <first headline>`.'),
@@ -70,6 +71,9 @@ const emailSchema = (formats: readonly string[]) =>
   });
 type EmailSpec = z.infer<ReturnType<typeof emailSchema>>;
 
+/** Those of each value are in the definition of the value. */
+const addressesOf = ({ to }: Pick<EmailSpec, 'to'>): readonly string[] => (to === TO_SPLIT ? [] : to);
+
 const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
 /** E-mail. Each mailbox is one delivery, also where one message names all of them: the results may differ. */
@@ -94,8 +98,9 @@ export const emailTarget = defineTarget({
       : []),
   ],
   describe: (spec) => ({
-    addresses: spec.to,
-    mailboxes: spec.to.map((address, index) => ({ address, path: ['to', index] })),
+    addresses: addressesOf(spec),
+    ...(spec.to === TO_SPLIT ? { labels: ['the recipients of each value'] } : {}),
+    mailboxes: addressesOf(spec).map((address, index) => ({ address, path: ['to', index] })),
     attach: spec.attach,
     body: bodyNameOf(spec),
     ...(spec.subject_figures === undefined && hasHeadline(spec) ? { undecidedSubject: true } : {}),
@@ -110,7 +115,7 @@ export const emailTarget = defineTarget({
   }),
   list: (target, spec, context) => {
     const { published, mail, settings } = context;
-    const byMailbox = new Map(spec.to.map((recipient) => [recipientKey(recipient), recipient] as const));
+    const byMailbox = new Map(addressesOf(spec).map((recipient) => [recipientKey(recipient), recipient] as const));
     return [...byMailbox].map(([mailbox, recipient]) => {
       const row = newRow(published, target, canonicalAddress(recipient) ?? recipient, mailbox);
       return {
@@ -138,7 +143,7 @@ export const emailTarget = defineTarget({
     const date = await firstAttemptDate(row, spec, context, previousEpoch);
     const visibleRecipients = (): readonly string[] =>
       uniqueMailboxes(
-        spec.to.flatMap((recipient) =>
+        addressesOf(spec).flatMap((recipient) =>
           recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
         ),
       );
@@ -284,12 +289,12 @@ async function bodyWithLinks(
   row: NewDelivery,
   spec: EmailSpec,
   body: MailBody,
-  { published, deliveries, ledger, archive }: SendContext,
+  { published, deliveries, ledger, archive, definition, settings }: SendContext,
   announcedSize: number | undefined,
 ): Promise<Pick<MailBody, 'html' | 'text'> | { readonly waitsFor: string }> {
   const rows = await ledger.list(row.run);
   const found = await findFileLinks({ formats: spec.attach, published, deliveries, rows, archive, announcedSize });
-  return 'waitsFor' in found ? found : withFileLinks(body, found);
+  return 'waitsFor' in found ? found : withFileLinks(body, found, definition.locale ?? settings.locale);
 }
 
 const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [

@@ -1,4 +1,5 @@
 import { DocketError } from '../../../base/error.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
 import { type Artifact, individualFiles, type MailBody, outputFormatOf } from '../../../render/artifact.ts';
 import type { Archive, PublishedRun } from '../../archive/archive.ts';
 import type { SharedLink } from '../../archive/storage/archive-storage.ts';
@@ -82,20 +83,21 @@ const MEGABYTE = 1024 * 1024;
 const sizeText = (bytes: number): string =>
   bytes < MEGABYTE / 10 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** The earliest expiry of the links, and that they need no login; empty for links without expiry. */
-function expiryText(links: readonly FileLink[]): string {
+/** The earliest expiry of the links, which need no login; undefined for links without expiry. */
+function expiryText(links: readonly FileLink[]): string | undefined {
   const ends = links.flatMap(({ until }) => until ?? []);
-  if (ends.length === 0) return '';
+  if (ends.length === 0) return undefined;
   const first = new Date(Math.min(...ends)).toISOString();
-  return ` until ${first.slice(0, 10)} ${first.slice(11, 16)} UTC, for anyone who has this e-mail`;
+  return `${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
 }
 
-/** The e-mail with the links at the top of its HTML and its text. */
+/** The e-mail with the links at the top of its HTML and its text. @param locale of the report; English by default */
 export function withFileLinks(
   { html, text }: Pick<MailBody, 'html' | 'text'>,
   links: readonly FileLink[],
+  locale?: string,
 ): Pick<MailBody, 'html' | 'text'> {
-  const lead = `The files are too large for an e-mail and are not attached. Download them here${expiryText(links)}:`;
+  const lead = messagesFor(locale).notice.fileLinks(expiryText(links));
   const items = links.map(
     ({ name, bytes, url }) =>
       // Mail programs may not open other schemes such as sftp: show the URL as text.

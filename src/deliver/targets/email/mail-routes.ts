@@ -3,13 +3,14 @@ import { type Config, requireVariable } from '../../../base/config/config.ts';
 import { type MailSender, parseMailSender } from '../../../base/config/mail-sender.ts';
 import { signsFor } from '../../../base/config/smtp-variables.ts';
 import { DocketError, errorSentence, toDocketError } from '../../../base/error.ts';
+import { findProxyBy } from '../../../base/net/proxies.ts';
 import type { Scope } from '../../../base/scope.ts';
 import type { Redactor } from '../../../base/secrets/redactor.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
-import type { ReportSummary } from '../../../definitions/load/kept-reports.ts';
 import { targetOf } from '../../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../registry.ts';
 import type { MailRoute } from '../target.ts';
 import { parseDkimKey } from './dkim.ts';
@@ -113,7 +114,10 @@ export async function resolveMailServer(
       redactor,
       oauth2: {
         user,
-        tokens: accessTokens({ tokenUrl, clientId, clientSecret, refreshToken, scope, redactor }, clock),
+        tokens: accessTokens(
+          { tokenUrl, clientId, clientSecret, refreshToken, scope, redactor, findProxy: findProxyBy(config, secrets) },
+          clock,
+        ),
       },
     },
     fingerprint: sha256(JSON.stringify([...parts, user, tokenUrl, scope ?? null])),
@@ -195,7 +199,7 @@ export function createMailRoutes(
  * @param alternative how the command runs without e-mail; part of the message
  */
 export function assertMailConfigured(
-  { org, report, deliveries }: Pick<ReportSummary, 'org' | 'report' | 'deliveries'>,
+  { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
   { smtp }: OrgSettings,
   config: Config,
   alternative?: string,

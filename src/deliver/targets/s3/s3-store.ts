@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
+import { type FindProxy, NO_PROXIES } from '../../../base/net/proxies.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import { sha256OfStream } from '../../../base/sha256.ts';
 import type { Artifact } from '../../../render/artifact.ts';
-import type { AddressPolicy } from '../../address-guard.ts';
-import { connectS3, objectHeaders, putFile } from '../../s3/s3-client.ts';
-import { classifyS3Error, type S3Failure } from '../../s3/s3-failure.ts';
+import type { AddressPolicy } from '../../internal/address-guard.ts';
+import { connectS3, objectHeaders, putFile } from '../../internal/s3/s3-client.ts';
+import { classifyS3Error, type S3Failure } from '../../internal/s3/s3-failure.ts';
 import type { S3Spec } from './s3-schema.ts';
 
 /** A file and its key. */
@@ -29,9 +30,10 @@ export async function openS3(
   spec: S3Spec,
   run: string,
   secrets: SecretSource,
+  findProxy: FindProxy = NO_PROXIES,
   addresses: AddressPolicy = { allowPrivate: true },
 ) {
-  const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS, addresses);
+  const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS, findProxy, addresses);
   const { sdk, client, redact, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
   const locationOf = (key: string) => ({ Bucket: spec.bucket, Key: key });

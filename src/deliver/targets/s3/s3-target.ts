@@ -6,9 +6,9 @@ import type { Artifact } from '../../../render/artifact.ts';
 import type { LinkTimes, SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
-import { type Fence, NotConfirmedError, noFence } from '../../fence.ts';
-import { connectS3 } from '../../s3/s3-client.ts';
-import { presignedLink } from '../../s3/s3-presign.ts';
+import { type Fence, NotConfirmedError, noFence } from '../../internal/fence.ts';
+import { connectS3 } from '../../internal/s3/s3-client.ts';
+import { presignedLink } from '../../internal/s3/s3-presign.ts';
 import { chosenFiles, fillOrUndefined, probeName, requireFiles, shownFormats } from '../file-target.ts';
 import {
   type DeliveryContext,
@@ -82,7 +82,7 @@ const guardedS3 =
   (spec: S3Spec, run: string, secrets: SecretSource, guard: DestinationGuard) => async (): Promise<S3Store> => {
     guard.assertBucket(spec);
     const host = spec.endpoint === undefined ? undefined : new URL(spec.endpoint).hostname;
-    return openS3(spec, run, secrets, host === undefined ? undefined : guard.addressPolicy(host));
+    return openS3(spec, run, secrets, guard.findProxy, host === undefined ? undefined : guard.addressPolicy(host));
   };
 
 /** Begins and aborts an upload. */
@@ -135,7 +135,7 @@ async function objectLinks(
     const urlOf = (key: string): string => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
     return new Map(objects.map(({ key, artifact }) => [artifact.name, { url: urlOf(key), until: null }]));
   }
-  // Without a connection nothing can be signed; the e-mail then names the location without a link.
+  // Signing sends nothing. Without a connection nothing can be signed; the e-mail then names the location without a link.
   const connection = await connectS3(spec, secrets, LINK_SOCKET_TIMEOUT_MS).catch(() => undefined);
   if (connection === undefined) return new Map();
   try {

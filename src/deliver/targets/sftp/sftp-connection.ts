@@ -3,7 +3,7 @@ import type { ServerHostKeyAlgorithm, SFTPWrapper } from 'ssh2';
 import { DocketError } from '../../../base/error.ts';
 import { redactUntrusted } from '../../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
-import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from '../../address-guard.ts';
+import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from '../../internal/address-guard.ts';
 import { fingerprintOf, hostKeyType, parseHostKey } from './host-key.ts';
 import { type SftpSpec, sftpServerUrl } from './sftp-schema.ts';
 import { createSftpSession, SftpFailure, type SftpSession } from './sftp-session.ts';

@@ -5,7 +5,7 @@ import type { SecretSource } from '../../../base/secrets/secret.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import type { AttemptResult, SendFn, VerificationResult } from '../../attempt.ts';
-import { type Fence, noFence } from '../../fence.ts';
+import { type Fence, noFence } from '../../internal/fence.ts';
 import { FileConflictError, fileConflictDetail, fileCount } from '../file-target.ts';
 import { isTargetRefusal } from '../target.ts';
 import type { SftpSpec } from './sftp-schema.ts';

@@ -19,16 +19,18 @@ interface WebhookFile {
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * The body of a webhook: the files of the run and their locations, without figures.
+ * The body of a webhook: the files of the run and their locations, and the figures that have a usual range.
  * @param links locations by file name
+ * @param figures whether it may have figures
  * Throws `deliver.target_refused` when it is too large.
  */
 export function webhookBody(
   manifest: Manifest,
   artifacts: readonly Artifact[],
   links: ReadonlyMap<string, readonly string[]>,
+  figures = false,
 ): string {
-  const { run, org, organization, report, title, slot, period, incomplete, made_at } = manifest;
+  const { run, org, organization, report, title, slot, period, incomplete, ranges, made_at } = manifest;
   const files = artifacts.map(
     ({ name, mediaType, bytes, sha256 }): WebhookFile => ({
       name,
@@ -50,6 +52,7 @@ export function webhookBody(
       slot,
       period,
       incomplete: incomplete.map(({ section, code, text }) => ({ section, code, text })),
+      ...(figures && ranges !== undefined ? { ranges: ranges.map(({ headline: _, ...range }) => range) } : {}),
       files,
     },
   });

@@ -1,14 +1,16 @@
 import type { buildConnector } from 'undici';
+import { type FindProxy, NO_PROXIES } from '../../../base/net/proxies.ts';
 import { createRedactor, type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import {
   type AddressPolicy,
   addressRefusal,
+  assertAllowedBehindProxy,
   ForbiddenAddress,
   guardedLookup,
   literalRefusal,
-} from '../../address-guard.ts';
-import { type Fence, NotConfirmedError, noFence } from '../../fence.ts';
+} from '../../internal/address-guard.ts';
+import { type Fence, NotConfirmedError, noFence } from '../../internal/fence.ts';
 
 /** The result of one POST. */
 export type PostResult =
@@ -31,6 +33,7 @@ export type PostResult =
 
 export interface PostOptions {
   readonly allowPrivate: boolean;
+  readonly findProxy?: FindProxy;
   /** Removes secrets from replies of the receiver. */
   readonly redact?: Redact;
   readonly signal: AbortSignal;
@@ -52,14 +55,15 @@ const loadUndici = () => import('undici');
 
 /** A connector that refuses addresses, both literal ones and those of a host name. */
 async function guardedConnector(options: PostOptions, onConnected: () => void): Promise<buildConnector.connector> {
-  const { buildConnector } = await loadUndici();
-  const { allowPrivate, ca, timeouts, fence = noFence } = options;
+  const { proxiedConnector } = await import('../../../base/net/proxied-connector.ts');
+  const { allowPrivate, ca, timeouts, fence = noFence, findProxy = NO_PROXIES } = options;
   const policy: AddressPolicy = { allowPrivate };
-  const connect = buildConnector({
+  const connectorOptions = {
     timeout: timeouts?.connect ?? CONNECT_TIMEOUT_MS,
     ...(ca === undefined ? {} : { ca }),
     lookup: guardedLookup(policy),
-  });
+  };
+  const connect = proxiedConnector(findProxy, connectorOptions, (host) => assertAllowedBehindProxy(host, policy));
   return (target, callback) => {
     const host = target.hostname.replace(/^\[|\]$/g, '');
     const refused = literalRefusal(host, policy);
@@ -67,7 +71,9 @@ async function guardedConnector(options: PostOptions, onConnected: () => void): 
     connect(target, (...result) => {
       const [error, socket] = result;
       if (error !== null) return callback(error, null);
-      const addressRefused = addressRefusal(host, socket.remoteAddress ?? '', policy);
+      const isProxied = findProxy(new URL(`${target.protocol}//${target.host ?? target.hostname}`)) !== undefined;
+      // Behind a proxy its own address is the peer.
+      const addressRefused = isProxied ? undefined : addressRefusal(host, socket.remoteAddress ?? '', policy);
       if (addressRefused !== undefined) {
         socket.destroy();
         return callback(addressRefused, null);

@@ -3,10 +3,11 @@ import { DocketError, errorMessage, errorSentence } from '../../../base/error.ts
 import { parseRetryAfter } from '../../../base/net/retry-after.ts';
 import type { Redact } from '../../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
+import { keepsFiguresInside } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { individualFiles } from '../../../render/artifact.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
-import { assertSameFiles } from '../../resend-check.ts';
+import { assertSameFiles } from '../../internal/resend-check.ts';
 import {
   defineTarget,
   isTargetRefusal,
@@ -51,14 +52,15 @@ export const webhookTarget = defineTarget({
     ];
   },
   send: async ({ row }, spec, context, previousEpoch) => {
-    const { published, archive, clock, secrets, settings, destinations } = context;
+    const { definition, published, archive, clock, secrets, settings, destinations } = context;
     const guard = destinationGuard(settings, destinations);
     if (typeof spec.url === 'string') guard.assertHost(new URL(spec.url).hostname);
     const links = await fileLocations(row.run, context);
-    const body = webhookBody(published.manifest, individualFiles(published.artifacts), links);
+    const figures = !keepsFiguresInside(definition, settings);
+    const body = webhookBody(published.manifest, individualFiles(published.artifacts), links, figures);
     if (previousEpoch > 0) await assertSameFiles(archive, published, row.id, body);
     const message = await archive.putMessage(published, row.id, Buffer.from(body), 'json');
-    const options = { allowPrivate: settings.allow_private === true };
+    const options = { allowPrivate: settings.allow_private === true, findProxy: guard.findProxy };
     return Object.assign(sendWebhook({ spec, id: row.id, body, clock, options, guard }, secrets), { message });
   },
   probe: (spec, context) => probeWebhook(spec, context),
@@ -87,11 +89,13 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
       assertPublic(url, allowPrivate);
       assertListed(url, spec, guard);
       try {
-        await probeConnection(url, { allowPrivate, redact: secrets.redactor.redact });
+        await probeConnection(url, { allowPrivate, findProxy: guard.findProxy, redact: secrets.redactor.redact });
       } catch (error) {
         throw probeError(`The ${name}`, errorMessage(error), 'Correct the URL, or ask the operator of the receiver.');
       }
-      return `${typeof spec.url === 'string' ? url.host : name} can be reached; nothing was posted`;
+      const proxy = guard.findProxy(url);
+      const way = proxy === undefined ? '' : ` through the proxy ${proxy.name}`;
+      return `${typeof spec.url === 'string' ? url.host : name} can be reached${way}; nothing was posted`;
     },
   };
 }

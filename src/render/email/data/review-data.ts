@@ -2,10 +2,13 @@ import { isolateBidi } from '../../../base/text/bidi.ts';
 import { MAX_EMAIL_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import type { Pack } from '../../pack/pack.ts';
-import { blockLines, shortenBlocks } from '../../pack/review/block-lines.ts';
+import { actionLines, askedLines, decisionLines } from '../../pack/review/asked.ts';
+import { type BlockLine, blockLines, shortenLines } from '../../pack/review/block-lines.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import type { EmailSummary, SummarySection } from '../summary.ts';
 
+/** Characters of what a comment asks for, beside those of the rest of it. */
+const MAX_ASKED_LENGTH = 800;
 /** Paragraphs and items of a comment, and changed figures: the files have the others. */
 const MAX_LINES = 12;
 const MAX_CHANGES = 6;
@@ -13,17 +16,32 @@ const MAX_CHANGES = 6;
 /** Where the rest of a comment is; undefined where no file has it, so that the e-mail shows all of it. */
 export type RestLocation = string | undefined;
 
-/** A comment for a template: its beginning, and where the rest is. */
+const linesData = (lines: readonly BlockLine[]) =>
+  lines.map(({ marker, spans }) => ({
+    marker,
+    spans: spans.map(({ text, emphasis }) => ({ text, emphasis: emphasis ?? ('' as const) })),
+  }));
+
+/**
+ * A comment for a template: its beginning, and where the rest is. `parts` sets apart what it asks for, which is there even
+ * where it follows a long text; `lines` has all of it in its order, for templates without parts.
+ */
 export function commentData({ heading, blocks }: PackComment, rest: RestLocation, { review }: Words) {
-  const { blocks: shown, cut } =
-    rest === undefined ? { blocks, cut: false } : shortenBlocks(blocks, MAX_EMAIL_COMMENT_LENGTH, MAX_LINES);
+  const shorten = (lines: readonly BlockLine[], characters: number): ReturnType<typeof shortenLines> =>
+    rest === undefined ? { lines, cut: false } : shortenLines(lines, characters, MAX_LINES);
+  const own = askedLines(blocks);
+  const body = shorten(own.body, MAX_EMAIL_COMMENT_LENGTH);
+  const [decisions, actions] = [decisionLines(own), actionLines(own)];
+  const asked = shorten([...decisions, ...actions], MAX_ASKED_LENGTH);
+  const parts = [
+    { heading: review.asked, lines: asked.lines.slice(0, decisions.length) },
+    { heading: review.actions, lines: asked.lines.slice(decisions.length) },
+  ].filter(({ lines }) => lines.length > 0);
   return {
     heading,
-    lines: blockLines(shown).map(({ marker, spans }) => ({
-      marker,
-      spans: spans.map(({ text, emphasis }) => ({ text, emphasis: emphasis ?? ('' as const) })),
-    })),
-    more: cut && rest !== undefined ? review.continued(rest) : '',
+    lines: linesData(shorten(blockLines(blocks), MAX_EMAIL_COMMENT_LENGTH).lines),
+    parts: [{ heading, lines: body.lines }, ...parts].map((part) => ({ ...part, lines: linesData(part.lines) })),
+    more: (body.cut || asked.cut) && rest !== undefined ? review.continued(rest) : '',
   };
 }
 

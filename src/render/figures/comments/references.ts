@@ -15,7 +15,7 @@ import { totalFigure, totalsOf } from '../total-figures.ts';
 /** A figure that a comment may quote: of a section's totals, of its single row, or of one of its first rows. */
 export interface FigureReference {
   /**
-   * `onboarding.profiles.created`, or with `.change`, `.previous` or `.status` behind it; of a row
+   * `onboarding.profiles.created`, or with `.change`, `.previous`, `.status` or `.range` behind it; of a row
    * `risk.profiles.approval_rate[severe]`. Without braces.
    */
   readonly name: string;
@@ -70,14 +70,15 @@ function* referencesOf(
   for (const view of views) {
     const { role, comparison, source } = view;
     if (role === 'value') {
-      const { text, judged } = totalFigure(dataset, table, figures, view, locale);
+      const { text, judged, usual } = totalFigure(dataset, table, figures, view, locale);
       yield [SUFFIXES.value, source, text];
       if (judged !== undefined) yield ['.status', source, names[judged.status]];
+      if (usual !== undefined) yield ['.range', source, usual];
     } else if ((role === 'previous' || role === 'change') && comparison !== undefined && comparison === first?.kind) {
       const figure = views.find((each) => each.role === 'value' && each.source === source);
       if (figure === undefined) continue;
       const { judged } = totalFigure(dataset, table, figures, figure, locale);
-      const { before, change } = judgedChange(figure, figures, comparison, undefined, { judged, few: {} }, locale);
+      const { before, change } = judgedChange(figure, figures, comparison, undefined, { judged, few: dataset }, locale);
       yield [SUFFIXES[role], source, role === 'change' ? change.text : before];
     }
   }

@@ -1,8 +1,8 @@
-import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
+import type { Dataset, Judgement, Table } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
-import { boundariesOf, isTotal } from '../../figures/status-text.ts';
+import { boundariesOf, judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
 import { fieldText, quoteField } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, withTrueMinus } from './section-csv.ts';
 
@@ -22,40 +22,38 @@ export function schemaTargets(
   });
 }
 
-/** The judgement of a row, by metric. A row without bucket and group has the figure of the totals. */
-function rowJudgements(table: Table) {
-  const dimension = table.columns.find(({ kind }) => kind === 'dimension')?.name;
-  const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
-  const single = dimension === undefined && table.granularity === null;
-  return (metric: string, own: readonly Judgement[]): ((row: Row) => Judgement | undefined) => {
-    const total = own.find(isTotal);
-    const byRow = new Map(
-      own.filter((each) => !isTotal(each)).map((each) => [keyOf(each.bucket, each.group?.value), each]),
-    );
-    return ({ values }) =>
-      byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
-      (single && total?.figure === (values[metric] ?? null) ? total : undefined);
+/** The judgements of a table's metrics. A row without bucket and group has the figure of the totals. */
+function rowJudgements(table: Table, { judgements = [] }: Pick<Dataset, 'judgements'>) {
+  const byMetric = judgementsByMetric(
+    table,
+    judgements.filter(({ section }) => section === table.id),
+  );
+  const single = table.granularity === null && table.columns.every(({ kind }) => kind !== 'dimension');
+  return (metric: string): MetricJudgements | undefined => {
+    const own = byMetric.get(metric);
+    if (!single || own?.ofTotals === undefined) return own;
+    const { ofTotals } = own;
+    return { ofTotals, ofRow: ({ values }) => (ofTotals.figure === (values[metric] ?? null) ? ofTotals : undefined) };
   };
 }
 
 /** The columns of a formatted file, with judged figures in enough decimals to agree with their status. */
 export function withJudgedFigures(
   columns: readonly CsvColumn[],
-  { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
+  dataset: Pick<Dataset, 'targets' | 'judgements'>,
   table: Table,
   settings: CsvSettings,
 ): readonly CsvColumn[] {
   if (settings.values !== 'formatted') return columns;
   const locale = csvLocale(settings);
-  const judgementOf = rowJudgements(table);
+  const judgementsOf = rowJudgements(table, dataset);
   return columns.map((column): CsvColumn => {
     const { view, field } = column;
-    const own = judgements.filter((each) => each.section === table.id && each.metric === view?.source.name);
     const quantity = view !== null && 'quantity' in view ? (view as ViewColumn).quantity : undefined;
-    if (view?.role !== 'value' || quantity === undefined || own.length === 0) return column;
-    const ofRow = judgementOf(view.source.name, own);
+    const own = view?.role === 'value' ? judgementsOf(view.source.name) : undefined;
+    if (own === undefined || quantity === undefined) return column;
     const text = (judgement: Judgement | undefined, plain: string): string => {
-      const boundaries = boundariesOf({ targets }, judgement);
+      const boundaries = boundariesOf(dataset, judgement);
       const figure = judgement?.figure ?? null;
       if (boundaries === undefined || figure === null) return plain;
       const shown = withTrueMinus(figure, formatJudged(figure, boundaries, quantity, locale));
@@ -63,8 +61,8 @@ export function withJudgedFigures(
     };
     return {
       ...column,
-      field: (row) => text(ofRow(row), field(row)),
-      total: column.total === undefined ? undefined : text(own.find(isTotal), column.total),
+      field: (row) => text(own.ofRow(row), field(row)),
+      total: column.total === undefined ? undefined : text(own.ofTotals, column.total),
     };
   });
 }
@@ -73,30 +71,24 @@ export function withJudgedFigures(
  * One column of statuses for each metric of a section that is judged: `on_target`, `watch`, `breached` or `undefined`, in
  * formatted files in words; empty without a target.
  */
-export function statusColumns(
-  { judgements = [] }: Pick<Dataset, 'judgements'>,
-  table: Table,
-  settings: CsvSettings,
-): CsvColumn[] {
+export function statusColumns(dataset: Pick<Dataset, 'judgements'>, table: Table, settings: CsvSettings): CsvColumn[] {
   const words = messagesFor(csvLocale(settings)).status;
   const text = (judgement: Judgement | undefined): string => {
     if (judgement === undefined) return '';
     return settings.values === 'formatted' ? words.names[judgement.status] : judgement.status;
   };
-  const judgementOf = rowJudgements(table);
+  const judgementsOf = rowJudgements(table, dataset);
   return table.columns.flatMap(({ kind, name, label }): CsvColumn[] => {
-    const own = judgements.filter((each) => each.section === table.id && each.metric === name);
-    if (kind !== 'metric' || own.length === 0) return [];
-    const total = own.find(isTotal);
-    const ofRow = judgementOf(name, own);
+    const own = judgementsOf(name);
+    if (kind !== 'metric' || own === undefined) return [];
     const same = table.columns.filter((column) => column.label.toLowerCase() === label.toLowerCase()).length > 1;
     const header = fieldText(words.header(same ? `${label} [${name}]` : label), settings.raw);
     return [
       {
         header,
         view: null,
-        field: (row) => text(ofRow(row)),
-        total: text(total),
+        field: (row) => text(own.ofRow(row)),
+        total: text(own.ofTotals),
         described: { name: header, title: header, type: 'string', description: `${words.schema.status}. ${name}` },
       },
     ];

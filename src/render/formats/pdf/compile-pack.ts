@@ -1,9 +1,10 @@
 import { SECOND_MS } from '../../../base/time.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
+import { displayable } from '../../charts/font-coverage.ts';
 import type { PackData } from './data/pack-data.ts';
 import { MAIN_TEMPLATE, type PackTemplates } from './pack-templates.ts';
 import { packCoverage } from './pdf-names.ts';
-import { displayable, fontFiles } from './typst/font-coverage.ts';
+import { fontFiles } from './typst/font-files.ts';
 import { compileTypst, type TypstLimits } from './typst/typst-compiler.ts';
 import type { TypstResult } from './typst/typst-job.ts';
 
@@ -26,7 +27,7 @@ export async function compilePack({ data, logo, templates, madeAt, signal, limit
     replaced = true;
   });
   // Nothing but its own line depends on an approval.
-  const approval = displayable(data.approval, covers, () => {});
+  const approval = displayable(data.approval, covers);
   const made = replaced
     ? {
         ...shown,

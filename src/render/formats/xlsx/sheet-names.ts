@@ -1,4 +1,4 @@
-import { withoutOpenFigure } from '../../../base/text/cut-text.ts';
+import { BREAKING_SPACES, withoutOpenFigure } from '../../../base/text/cut-text.ts';
 import { toLegalText } from './package/xml-text.ts';
 
 /** Excel's limit, in UTF-16 units. */
@@ -16,12 +16,12 @@ function truncateSheetName(text: string, length: number, unnamed: string): strin
     if (name.length + segment.length > length) break;
     name += segment;
   }
-  const cutsWord = /\S/.test(text.charAt(name.length));
+  const cutsWord = text.charAt(name.length) !== ' ';
   const words = (cutsWord ? name.slice(0, Math.max(0, name.lastIndexOf(' '))) : name).replace(DANGLING_END, '');
   // A single grapheme with many combining marks can exceed the limit.
   const short = words.length >= MIN_WHOLE_WORDS_LENGTH ? words : cutsWord ? withoutOpenFigure(name) : name.trimEnd();
   // A title that begins with a longer figure is called by what follows it.
-  const rest = short === '' ? text.replace(/^\S+\s*/u, '') : '';
+  const rest = short === '' ? text.replace(/^[^ ]+ */u, '') : '';
   return short || (rest === '' ? unnamed : truncateSheetName(rest, length, unnamed));
 }
 
@@ -34,7 +34,7 @@ export function sheetNames(titles: readonly string[], unnamed: string): string[]
   const taken = new Set(['history']);
   return titles.map((title) => {
     const plain = toLegalText(title)
-      .replace(/\s+/g, ' ')
+      .replace(BREAKING_SPACES, ' ')
       // Direction marks and overrides would affect the tabs beside.
       .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
       .replace(/[[\]:*?/\\]/g, '-')
@@ -42,10 +42,11 @@ export function sheetNames(titles: readonly string[], unnamed: string): string[]
       .replaceAll("'", '’')
       .trim();
     const stem = plain === '' ? unnamed : plain;
-    let name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH, unnamed);
+    const truncated = (length: number) => truncateSheetName(stem, length, unnamed).replace(/\s+/g, ' ');
+    let name = truncated(MAX_SHEET_NAME_LENGTH);
     for (let count = 2; taken.has(name.toLowerCase()); count += 1) {
       const suffix = ` (${count})`;
-      name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH - suffix.length, unnamed) + suffix;
+      name = truncated(MAX_SHEET_NAME_LENGTH - suffix.length) + suffix;
     }
     taken.add(name.toLowerCase());
     return name;

@@ -34,8 +34,6 @@ export interface WorkbookOptions {
   readonly classification?: string | undefined;
   /** The organization's fiscal year, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
-  /** Encrypts the file. An encrypted file has different bytes each time. */
-  readonly password?: string | undefined;
   /** Data rows of a section per sheet; `ROWS_PER_SHEET` when absent. Only tests set it. */
   readonly rowsPerSheet?: number | undefined;
   readonly signal: AbortSignal;
@@ -119,7 +117,8 @@ export function createWorkbookContext(
     sections: [],
   };
   const chartSheet = draws ? next() : undefined;
-  const headings = { summary, bucket: words.workbook.charts.bucket, target: words.status.targetColumn };
+  const { targetColumn: target, usualColumn: band } = words.status;
+  const headings = { summary, bucket: words.workbook.charts.bucket, target, band };
   return {
     pack,
     dataset,

@@ -1,15 +1,9 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { DocketError } from '../../../base/error.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { DEFAULT_LOCALE } from '../../../i18n/messages.ts';
 import { rawColumns } from '../../figures/raw-columns.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
-import { definedHash, fillTemplate } from '../../workbook-template/fill/fill-template.ts';
-import type { FilledWorkbook } from '../../workbook-template/fill/filled-workbook.ts';
-import { changedTemplate } from '../../workbook-template/fill/template-error.ts';
-import { findTemplate } from '../../workbook-template/find-template.ts';
-import { readCurrentLogo, type TemplateDefinition } from '../format.ts';
+import { readCurrentLogo } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
 import { writeLongTexts } from './appendix/long-texts-sheet.ts';
 import { writeRunSheet } from './appendix/run-record.ts';
@@ -61,11 +55,11 @@ function assertColumns({ tables }: Dataset): void {
 }
 
 /**
- * Writes summary, charts, one or more sheets per section, definitions, run record and chart data; a contents sheet in a
+ * Writes the workbook of a report: summary, charts, one or more sheets per section, definitions, run record and chart data; a contents sheet in a
  * long pack. `path` must not exist; after a failure the caller removes it. The same dataset, run and instant give the same
  * bytes.
  */
-async function writePlainWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
+export async function writeWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
   assertColumns(dataset);
   const pack = buildPack(dataset, options);
   const context = createWorkbookContext(dataset, pack, options, await readCurrentLogo(options.logo));
@@ -98,74 +92,4 @@ async function writePlainWorkbook(path: string, dataset: Dataset, options: Workb
     await book.abort();
     throw error;
   }
-}
-
-export interface WriteOptions extends WorkbookOptions {
-  /** The organization's own workbook, and how its macros are treated. Absent: Docket's. */
-  readonly template?: { readonly name: string; readonly macros: 'keep' | 'remove' } | undefined;
-  /** The folder of the organization's `org.yaml`, where templates are. */
-  readonly orgFolder?: string | undefined;
-  /** What of the definition a template binds to. */
-  readonly definition?: TemplateDefinition | undefined;
-}
-
-/**
- * Writes the workbook of a report, Docket's own or a filled template, encrypted if there is a password. `path` must not
- * exist; after a failure the caller removes it. Throws `render.failed`; `template.invalid` for a template that cannot be
- * filled; `config.invalid` for a password longer than Excel accepts.
- * @returns what of a template was filled
- */
-export async function writeWorkbook(
-  path: string,
-  dataset: Dataset,
-  options: WriteOptions,
-): Promise<FilledWorkbook | undefined> {
-  const { password } = options;
-  if (password === undefined) return writeReadable(path, dataset, options);
-  const plain = `${path}.readable`;
-  try {
-    await rm(plain, { force: true });
-    const filled = await writeReadable(plain, dataset, options);
-    await encryptFile(plain, path, password);
-    return filled;
-  } finally {
-    await rm(plain, { force: true });
-  }
-}
-
-async function writeReadable(
-  path: string,
-  dataset: Dataset,
-  options: WriteOptions,
-): Promise<FilledWorkbook | undefined> {
-  const { template, orgFolder, locale = DEFAULT_LOCALE } = options;
-  if (template === undefined) {
-    await writePlainWorkbook(path, dataset, options);
-    return undefined;
-  }
-  const isDefined = definedHash(options.definition, template.name) !== undefined;
-  const found = await findTemplate(orgFolder, template.name).catch((error: unknown) => {
-    throw isDefined ? changedTemplate(error) : error;
-  });
-  return fillTemplate(found, path, dataset, { ...options, locale, macros: template.macros });
-}
-
-/** Excel's limit, in UTF-16 units. */
-const MAX_PASSWORD_LENGTH = 255;
-
-/**
- * Encrypts a workbook with a password (agile encryption, MS-OFFCRYPTO §2.3.4.10: AES-256, SHA-512, 100,000 rounds), as
- * Excel and LibreOffice read it. Holds several copies of the file in memory. The salts are random, so each result differs.
- * `to` must not exist. Throws `config.invalid` for a password longer than Excel accepts.
- */
-export async function encryptFile(from: string, to: string, password: string): Promise<void> {
-  if (password.length > MAX_PASSWORD_LENGTH) {
-    throw new DocketError('config.invalid', 'The workbook password is too long for Excel.', {
-      expected: `at most ${MAX_PASSWORD_LENGTH} characters`,
-      got: `${password.length} characters`,
-      next: 'Choose a shorter password.',
-    });
-  }
-  const { encrypt } = (await import('officecrypto-tool')).default;
-  await writeFile(to, encrypt(await readFile(from), { password }), { flag: 'wx' });
 }

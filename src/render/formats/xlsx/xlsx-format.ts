@@ -1,41 +1,67 @@
+import { z } from 'zod';
+import { secretRefSchema } from '../../../base/secrets/secret.ts';
+import { fileNameSchema } from '../../../definitions/schema/template-fields.ts';
+import type { FilledWorkbook } from '../../artifact.ts';
 import { renderFileName } from '../../file-names.ts';
-import type { Format } from '../format.ts';
-import { workbookKind, type XlsxOutput, xlsxOutputSchema } from './xlsx-output.ts';
+import type { Format, FormatContext, PlannedFile } from '../format.ts';
+
+/** One entry of `outputs` in the format xlsx. */
+const xlsxOutputSchema = z.strictObject({
+  format: z.literal('xlsx'),
+  name: fileNameSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
+  password: secretRefSchema
+    .optional()
+    .describe('Encrypts the file (AES-256); a reference, { env: NAME } or { file: PATH }, never the password itself.'),
+});
+export type XlsxOutput = z.output<typeof xlsxOutputSchema>;
+
+/** What distinguishes the files of workbooks with macros from those of others. */
+interface WorkbookKind {
+  readonly extension: '.xlsx' | '.xlsm';
+  readonly mediaType: string;
+}
+
+export const WITHOUT_MACROS: WorkbookKind = {
+  extension: '.xlsx',
+  mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+export const WITH_MACROS: WorkbookKind = {
+  extension: '.xlsm',
+  mediaType: 'application/vnd.ms-excel.sheet.macroEnabled.12',
+};
 
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 
-/** An Excel workbook: one or more sheets per section, or a template of the organization that is filled. */
-export const xlsxFormat: Format<XlsxOutput> = {
+/** A workbook as a file of its output, encrypted if the output has a password. @param write writes a file that can be read */
+export const planWorkbook = (
+  { name = DEFAULT_NAME_TEMPLATE }: Pick<XlsxOutput, 'name'>,
+  { variables, secrets: { password } }: Pick<FormatContext, 'variables' | 'secrets'>,
+  write: (path: string) => Promise<FilledWorkbook | undefined>,
+  { extension, mediaType } = WITHOUT_MACROS,
+): PlannedFile => ({
+  name: renderFileName(name, variables, extension),
+  format: 'xlsx',
+  mediaType,
+  label: 'the workbook',
+  write: async (path) => {
+    if (password === undefined) return write(path);
+    const { writeEncrypted } = await import('./encryption.ts');
+    return writeEncrypted(path, password, write);
+  },
+});
+
+/** An Excel workbook: one or more sheets per section. */
+export const xlsxFormat = {
   format: 'xlsx',
   schema: xlsxOutputSchema,
   severalFiles: false,
-  diagnostics: ({ template, macros }) =>
-    macros === undefined || (template !== undefined && /m$/i.test(template))
-      ? []
-      : [
-          {
-            path: ['macros'],
-            expected: 'a .xlsm or .xltm template beside it: other workbooks have no macros',
-            next: 'remove it, or name such a template',
-          },
-        ],
-  files: ({ template }) => (template === undefined ? [] : [{ path: ['template'], file: template }]),
+  diagnostics: () => [],
   secrets: ({ password }) => (password === undefined ? {} : { password }),
-  render: async (dataset, output, context) => {
-    const { extension, mediaType } = workbookKind(output);
-    return [
-      {
-        name: renderFileName(output.name ?? DEFAULT_NAME_TEMPLATE, context.variables, extension),
-        format: 'xlsx',
-        mediaType,
-        label: 'the workbook',
-        write: async (path) => {
-          const { writeWorkbook } = await import('./workbook.ts');
-          const { template: name, macros = 'keep' } = output;
-          const template = name === undefined ? undefined : { name, macros };
-          return writeWorkbook(path, dataset, { ...context, template, password: context.secrets.password });
-        },
-      },
-    ];
-  },
-};
+  render: async (dataset, output, context) => [
+    planWorkbook(output, context, async (path) => {
+      const { writeWorkbook } = await import('./workbook.ts');
+      await writeWorkbook(path, dataset, context);
+      return undefined;
+    }),
+  ],
+} satisfies Format<XlsxOutput>;

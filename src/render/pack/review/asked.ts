@@ -14,6 +14,15 @@ export interface AskedLines {
   readonly actions: readonly Action[];
 }
 
+/** Each thing that a comment asks for as a line, with who does it. */
+export const decisionLines = ({ decisions }: AskedLines): BlockLine[] =>
+  decisions.map((spans) => ({ marker: '▸', spans }));
+export const actionLines = ({ actions }: AskedLines): BlockLine[] =>
+  actions.map(({ who, spans }) => ({
+    marker: '•',
+    spans: who === '' ? spans : [{ text: `${who}: `, emphasis: 'strong' }, ...spans],
+  }));
+
 export interface Action {
   /** Owner and due date as typed: `MLRO, 30 November`; empty without. */
   readonly who: string;

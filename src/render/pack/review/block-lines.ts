@@ -59,46 +59,23 @@ export function partsOf(spans: readonly CommentSpan[], max: number): (readonly C
   return parts;
 }
 
-export interface ShortenedComment {
-  readonly blocks: readonly CommentBlock[];
-  /** Whether something was left out. A line of which only the beginning is there ends with an ellipsis. */
-  readonly cut: boolean;
-}
-
-/** Collects lines until characters or lines are used up. */
-function characterBudget(characters: number, lines: number) {
-  let [charactersLeft, linesLeft] = [characters, lines];
-  let cut = false;
-  return {
-    isCut: () => cut,
-    /** What is shown of a line; undefined of one that is left out. */
-    take: (spans: readonly CommentSpan[]): readonly CommentSpan[] | undefined => {
-      if (cut || charactersLeft <= 0 || linesLeft <= 0) {
-        cut = true;
-        return undefined;
-      }
-      const { first, rest } = splitSpans(spans, charactersLeft);
-      charactersLeft -= spansText(first).length;
-      linesLeft -= 1;
-      cut = rest.length > 0;
-      return cut ? [...first, { text: ' …' }] : first;
-    },
-  };
-}
-
-/** The beginning of a comment: at most so many characters (UTF-16 units), paragraphs and items, cut at a word. */
-export function shortenBlocks(blocks: readonly CommentBlock[], characters: number, lines: number): ShortenedComment {
-  const budget = characterBudget(characters, lines);
-  const shown = blocks.flatMap((block): CommentBlock[] => {
-    if (block.kind === 'paragraph') {
-      const spans = budget.take(block.spans);
-      return spans === undefined ? [] : [{ ...block, spans }];
-    }
-    const items = block.items.flatMap((item) => {
-      const spans = budget.take(item);
-      return spans === undefined ? [] : [spans];
-    });
-    return items.length === 0 ? [] : [{ ...block, items }];
-  });
-  return { blocks: shown, cut: budget.isCut() };
+/**
+ * The beginning of a comment: at most so many characters (UTF-16 units) and lines, cut at a word. A line of which only the
+ * beginning is there ends with an ellipsis.
+ */
+export function shortenLines(
+  lines: readonly BlockLine[],
+  characters: number,
+  maxLines: number,
+): { readonly lines: readonly BlockLine[]; readonly cut: boolean } {
+  const shown: BlockLine[] = [];
+  let left = characters;
+  for (const { marker, spans } of lines) {
+    if (left <= 0 || shown.length === maxLines) return { lines: shown, cut: true };
+    const { first, rest } = splitSpans(spans, left);
+    if (rest.length > 0) return { lines: [...shown, { marker, spans: [...first, { text: ' …' }] }], cut: true };
+    shown.push({ marker, spans });
+    left -= spansText(spans).length;
+  }
+  return { lines: shown, cut: false };
 }

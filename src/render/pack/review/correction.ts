@@ -1,10 +1,10 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
-import type { Column, FigureChange, Status, Table } from '../../../fetch/dataset.ts';
+import type { Column, Dataset, FigureChange, Status, Table } from '../../../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from '../../figures/columns.ts';
 import { formatBucket } from '../../figures/format-date.ts';
-import { formatApart, formatValue } from '../../figures/format-value.ts';
+import { formatApart, formatJudged, formatValue, judgedDecimals } from '../../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../../figures/quantity.ts';
-import { statusText } from '../../figures/status-text.ts';
+import { boundariesOf, statusText } from '../../figures/status-text.ts';
 import type { PackContext } from '../pack-context.ts';
 import { dayText } from './comments.ts';
 import type { PackCorrection } from './review.ts';
@@ -20,16 +20,40 @@ function bucketText(bucket: string, { granularity }: Pick<Table, 'granularity'>,
 const groupText = (columns: readonly Column[], { dimension, value }: NonNullable<FigureChange['group']>): string =>
   columns.find(({ name }) => name === dimension)?.values?.find((each) => each.value === value)?.label ?? value;
 
-/** Both figures with as many decimals as tell them apart. */
+/** The target by which a figure is judged now. */
+const boundariesOfChange = (dataset: Dataset, { section, metric, bucket, group }: FigureChange) =>
+  boundariesOf(
+    dataset,
+    dataset.judgements?.find(
+      (each) =>
+        each.section === section &&
+        each.metric === metric &&
+        each.bucket === bucket &&
+        each.group?.dimension === group?.dimension &&
+        each.group?.value === group?.value,
+    ),
+  );
+
+/** Both figures with as many decimals as tell them apart, and agree with their statuses. */
 function figureTexts(
-  { before, after }: Pick<FigureChange, 'before' | 'after'>,
+  change: FigureChange,
   quantity: Quantity,
-  locale: string,
+  { dataset, locale }: Pick<PackContext, 'dataset' | 'locale'>,
 ): readonly [before: string, after: string] {
+  const { before, after } = change;
+  const boundaries = boundariesOfChange(dataset, change);
   if (before === null || after === null || before === after) {
-    return [formatValue(before, quantity, locale), formatValue(after, quantity, locale)];
+    const text = (value: number | null): string =>
+      value === null || boundaries === undefined
+        ? formatValue(value, quantity, locale)
+        : formatJudged(value, boundaries, quantity, locale);
+    return [text(before), text(after)];
   }
-  return formatApart(before, after, quantity, locale);
+  const judged =
+    boundaries === undefined
+      ? []
+      : [before, after].flatMap((value) => judgedDecimals(value, boundaries, quantity) ?? []);
+  return formatApart(before, after, quantity, locale, judged.length === 0 ? undefined : Math.max(...judged));
 }
 
 /** `Onboarding: Profiles created (Nov 2026, High): 1,250, was 1,204; ◆ watch, was ● on target`. */
@@ -40,7 +64,8 @@ function changeText(
   const { section, metric, bucket, group, within, statusBefore, statusAfter } = change;
   const table = dataset.tables.find(({ id }) => id === section);
   const view = table && columnsOf(table).find(({ role, source }) => role === 'value' && source.name === metric);
-  const [before, after] = figureTexts(change, view?.quantity ?? { kind: 'amount', unit: null, decimals: 0 }, locale);
+  const quantity = view?.quantity ?? ({ kind: 'amount', unit: null, decimals: 0 } as const);
+  const [before, after] = figureTexts(change, quantity, { dataset, locale });
   const place = [
     ...(bucket === null || table === undefined ? [] : [bucketText(bucket, table, locale)]),
     ...[group, within].flatMap((of) => (of == null ? [] : [isolateBidi(groupText(table?.columns ?? [], of))])),

@@ -3,12 +3,14 @@ import type { Granularity } from '../../../contract/report.ts';
 import { heldTarget } from '../../../definitions/schema/targets.ts';
 import type { Column, Table, TargetRecord } from '../../../fetch/dataset.ts';
 import { lastDayOfBucket } from '../../../plan/buckets.ts';
-import type { Chart } from '../../charts/chart.ts';
 import { type ViewColumn, valueColumns } from '../../figures/columns.ts';
-import { formatJudged, formatTarget, unitLabel } from '../../figures/format-value.ts';
-import type { TrendPanel, TrendPoint } from '../pack.ts';
+import { formatJudged, formatTarget } from '../../figures/format-value.ts';
+import { totalJudgement } from '../../figures/status-text.ts';
+import { tableBuckets } from '../../figures/table-buckets.ts';
+import { pointRange, rangeText, USUAL_POINTS } from '../../figures/usual-range.ts';
+import type { Band, TrendPanel, TrendPoint } from '../pack.ts';
 import type { PackContext } from '../pack-context.ts';
-import { describePoints, labelPoints, tableBuckets } from './trend-points.ts';
+import { describePoints, labelPoints, scorecardTrend } from './trend-points.ts';
 
 /**
  * Whether figures of shorter times add up to that of the whole, so that a target of the whole is not one of a bucket.
@@ -65,89 +67,109 @@ function panelTarget(
     : { values, text: formatTarget(last, view.quantity, locale, figures) };
 }
 
-/** The panel as a chart of columns, with its target as a line. */
-function panelChart(
+/** The usual range of the last point. It begins at the first of the points that give it. */
+function panelBand(
+  of: Table,
   { source, quantity }: ViewColumn,
   points: readonly TrendPoint[],
-  target: PanelTarget | undefined,
-  categoryTitle: string,
-  { words }: PackContext,
-): Chart {
-  const unit = unitLabel(quantity, words);
+  cases: readonly (number | null)[] | undefined,
+  granularity: Granularity,
+  { dataset, locale }: PackContext,
+): Band | undefined {
+  const trend = {
+    granularity,
+    buckets: points.map(({ bucket, partial }) => ({ label: bucket, partial })),
+    values: { [source.name]: points.map(({ value }) => value) },
+    ...(cases === undefined ? {} : { cases: { [source.name]: cases } }),
+  };
+  const found = pointRange(dataset, of, source, trend, quantity);
+  if (found === undefined) return undefined;
+  const { low, high } = found;
+  return { low, high, from: Math.max(0, points.length - 1 - USUAL_POINTS), text: rangeText(found, quantity, locale) };
+}
+
+/** A panel of these points. @param of the table by whose judgements and targets it has a line @param cases behind its points */
+function trendPanel(
+  of: Table,
+  view: ViewColumn,
+  plain: readonly TrendPoint[],
+  cases: readonly (number | null)[] | undefined,
+  granularity: Granularity,
+  context: PackContext,
+): TrendPanel {
+  const { words, locale } = context;
+  const { source, quantity } = view;
+  const target = panelTarget(
+    of,
+    view,
+    plain.map(({ bucket }) => bucket),
+    plain.map(({ value }) => value),
+    granularity,
+    context,
+  );
+  const points = plain.map((point, index) => {
+    const limit = target?.values[index] ?? null;
+    if (point.value === null || limit === null) return point;
+    return { ...point, text: formatJudged(point.value, { target: limit }, quantity, locale) };
+  });
+  const band = panelBand(of, view, plain, cases, granularity, context);
+  const about = [
+    ...(target === undefined ? [] : [words.status.target(target.text)]),
+    ...(band === undefined ? [] : [band.text]),
+  ];
   return {
-    kind: 'column',
-    title: source.label,
-    categoryTitle,
-    categories: points.map(({ label }) => label),
-    overTime: true,
-    partial: points.map(({ partial }) => partial),
-    axes: [
-      {
-        title: unit === undefined ? source.label : `${source.label} (${unit})`,
-        quantity,
-        series: [
-          {
-            name: source.label,
-            metric: source.name,
-            values: points.map(({ value }) => value),
-            quantity,
-            previous: false,
-          },
-          ...(target === undefined
-            ? []
-            : [
-                {
-                  name: words.pack.target,
-                  metric: source.name,
-                  values: target.values,
-                  quantity,
-                  previous: false,
-                  target: true,
-                } as const,
-              ]),
-        ],
-      },
-    ],
-    omitted: [],
+    column: source,
+    label: source.label,
+    quantity,
+    points,
+    ...(target === undefined ? {} : { target }),
+    ...(band === undefined ? {} : { band }),
+    description: [describePoints(isolateBidi(source.label), points, context), ...about].join('; '),
   };
 }
 
-/** One panel for each metric of a trend section, in its order. */
+const RANKS = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const;
+
+/**
+ * One panel for each metric of a trend section, in its order; where they are those of the scorecard, what is breached comes
+ * first. The first trend of the report also has what is breached in a scorecard and nobody listed, from the scorecard's own
+ * trend.
+ */
 export function trendPanels(table: Table, granularity: Granularity, context: PackContext): TrendPanel[] {
-  const columns = context.columnsOf(table);
-  const { words } = context;
-  const { buckets, valuesOf } = tableBuckets(table, granularity);
-  return valueColumns(columns).map((view) => {
-    const { source, quantity } = view;
-    const values = valuesOf(source.name);
-    const plain = labelPoints(
-      buckets.map((each, index) => ({ ...each, value: values[index] ?? null })),
-      quantity,
-      granularity,
-      context,
-    );
-    const target = panelTarget(
-      table,
-      view,
-      buckets.map(({ bucket }) => bucket),
-      plain.map(({ value }) => value),
-      granularity,
-      context,
-    );
-    const points = plain.map((point, index) => {
-      const limit = target?.values[index] ?? null;
-      if (point.value === null || limit === null) return point;
-      return { ...point, text: formatJudged(point.value, { target: limit }, quantity, context.locale) };
-    });
-    const description = describePoints(isolateBidi(source.label), points, context);
-    return {
-      column: source,
-      label: source.label,
-      quantity,
-      points,
-      ...(target === undefined ? {} : { target }),
-      chart: panelChart(view, points, target, words.table.bucket[granularity], context),
-      description: target === undefined ? description : words.pack.trendTarget(description, target.text),
-    };
+  const { tables, judgements } = context.dataset;
+  const { buckets, valuesOf, casesOf } = tableBuckets(table, granularity);
+  const views = valueColumns(context.columnsOf(table));
+  const own = views.map((view) => {
+    const values = valuesOf(view.source.name);
+    const raw = buckets.map((each, index) => ({ ...each, value: values[index] ?? null }));
+    const cases = casesOf(view.source.name);
+    return trendPanel(table, view, labelPoints(raw, view.quantity, granularity, context), cases, granularity, context);
   });
+  const scorecards = tables.filter(({ layout, filters }) => {
+    return layout?.kind === 'scorecard' && JSON.stringify(filters) === JSON.stringify(table.filters);
+  });
+  const rankIn = ({ id }: Table, metric: string) =>
+    RANKS[totalJudgement(judgements, id, metric)?.status ?? 'undefined'];
+  const [first] = scorecards;
+  const namesOf = (of: Table | undefined) => of?.columns.flatMap(({ kind, name }) => (kind === 'metric' ? [name] : []));
+  const isOfScorecard = first !== undefined && namesOf(first)?.join('\n') === namesOf(table)?.join('\n');
+  const ordered = isOfScorecard
+    ? own.toSorted((one, other) => rankIn(first, one.column.name) - rankIn(first, other.column.name))
+    : own;
+  if (tables.find(({ layout }) => layout?.kind === 'trend') !== table) return ordered;
+  const shown = new Set(own.map(({ column }) => column.name));
+  const unlisted = scorecards
+    .filter(({ trend }) => trend?.granularity === granularity)
+    .flatMap((scorecard) =>
+      valueColumns(context.columnsOf(scorecard)).flatMap((view) => {
+        const { name } = view.source;
+        if (shown.has(name) || rankIn(scorecard, name) !== RANKS.breached) return [];
+        shown.add(name);
+        const points = scorecardTrend(scorecard, view, context);
+        return points.length === 0
+          ? []
+          : [trendPanel(scorecard, view, points, scorecard.trend?.cases?.[name], granularity, context)];
+      }),
+    );
+  return [...ordered, ...unlisted];
 }

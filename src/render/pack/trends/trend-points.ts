@@ -1,11 +1,9 @@
 import type { Granularity } from '../../../contract/report.ts';
 import type { Table } from '../../../fetch/dataset.ts';
-import { iterateRows } from '../../../fetch/rows.ts';
-import { type Bucket, bucketsOf } from '../../../plan/buckets.ts';
 import { shortBucketFormatter } from '../../charts/chart-data.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
+import { type Boundaries, formatJudged } from '../../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../../figures/quantity.ts';
-import { isClipped } from '../../figures/whole-period.ts';
 import type { TrendPoint } from '../pack.ts';
 import type { PackContext } from '../pack-context.ts';
 
@@ -29,8 +27,16 @@ export function labelPoints(
   });
 }
 
-/** The points of a scorecard's metric; empty where the table has no trend of it. */
-export function scorecardTrend({ trend }: Table, view: ViewColumn, context: PackContext): TrendPoint[] {
+/**
+ * The points of a scorecard's metric; empty where the table has no trend of it.
+ * @param judged the target of its row, with which its figures must agree as well
+ */
+export function scorecardTrend(
+  { trend }: Table,
+  view: ViewColumn,
+  context: PackContext,
+  judged?: Boundaries,
+): TrendPoint[] {
   const values = new Map(Object.entries(trend?.values ?? {})).get(view.source.name);
   if (trend === undefined || values === undefined) return [];
   const points = trend.buckets.map(({ label, partial }, index) => ({
@@ -40,38 +46,11 @@ export function scorecardTrend({ trend }: Table, view: ViewColumn, context: Pack
     running: partial,
     clipped: false,
   }));
-  return labelPoints(points, view.quantity, trend.granularity, context);
-}
-
-/** The points of each metric of a table with a row for each bucket, in order of time. */
-export interface TableBuckets {
-  readonly buckets: readonly Pick<TrendPoint, 'bucket' | 'partial' | 'running' | 'clipped'>[];
-  /** One value per bucket. */
-  readonly valuesOf: (metric: string) => (number | null)[];
-}
-
-/** Buckets of the range without a row are there, with null: a gap is not left out. */
-export function tableBuckets(table: Table, granularity: Granularity): TableBuckets {
-  const { rows, range } = table;
-  const byBucket = new Map(
-    [...iterateRows(rows)].flatMap((row) =>
-      typeof row.values.bucket === 'string' ? [[row.values.bucket, row] as const] : [],
-    ),
+  return labelPoints(points, view.quantity, trend.granularity, context).map((point) =>
+    judged === undefined || point.value === null
+      ? point
+      : { ...point, text: formatJudged(point.value, judged, view.quantity, context.locale) },
   );
-  const expected = range === null ? [] : bucketsOf(range, granularity).map(({ label }: Bucket) => label);
-  const labels = [...new Set([...expected, ...byBucket.keys()])].sort();
-  return {
-    buckets: labels.map((bucket) => {
-      const running = byBucket.get(bucket)?.partial === true;
-      const clipped = isClipped(table, bucket, granularity);
-      return { bucket, partial: running || clipped, running, clipped };
-    }),
-    valuesOf: (metric) =>
-      labels.map((bucket) => {
-        const value = byBucket.get(bucket)?.values[metric];
-        return typeof value === 'number' ? value : null;
-      }),
-  };
 }
 
 /** A small chart in words. */

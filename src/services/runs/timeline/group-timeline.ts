@@ -8,6 +8,11 @@ export interface TimelineGroup {
   readonly entries: readonly TimelineEntry[];
 }
 
+/** The recipients of a group: one that was attempted twice counts once. */
+export const recipientsOf = ({ entries }: TimelineGroup): readonly string[] => [
+  ...new Set(entries.flatMap(({ recipient }) => recipient ?? [])),
+];
+
 /** Fewer steps are shown one by one. */
 const MIN_GROUP_SIZE = 4;
 

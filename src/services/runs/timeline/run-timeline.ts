@@ -207,13 +207,28 @@ function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], not
   const isNewer = !isDecided && (last === undefined || last.state !== row.state || last.at > row.at);
   const isPlanned = row.state === 'pending' && row.detail === null;
   return [
-    ...attempts.map(({ state, at, detail }) => attempted(state, at, detail)),
+    ...foldAttempts(attempts).map(({ state, at, detail, times }) => {
+      const entry = attempted(state, at, detail);
+      return times === 1 ? entry : { ...entry, text: `${entry.text}, ${count(times, 'attempt')}` };
+    }),
     ...decisions.map(({ to, by, reason, at }) => {
       const text = to === 'sent' ? 'Declared sent' : 'To be sent again';
       return step('delivery_decision', text, { at, by, detail: reason, ...of });
     }),
     ...(isNewer && !isPlanned ? [attempted(row.state, row.at, row.detail)] : []),
   ];
+}
+
+/** Attempts in a row with the same result, as the last of them: a server that is down for an hour is one line. */
+function foldAttempts(attempts: readonly DeliveryEvent[]): readonly (DeliveryEvent & { readonly times: number })[] {
+  const folded: (DeliveryEvent & { readonly times: number })[] = [];
+  for (const attempt of attempts) {
+    const last = folded.at(-1);
+    const isSame = last?.state === attempt.state;
+    if (isSame) folded.pop();
+    folded.push({ ...attempt, times: isSame ? last.times + 1 : 1 });
+  }
+  return folded;
 }
 
 const STAGE_TEXTS: Readonly<Record<LiveProgress['stage'], string>> = {

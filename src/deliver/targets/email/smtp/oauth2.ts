@@ -1,7 +1,9 @@
-import { type Dispatcher, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { z } from 'zod';
 import type { Clock } from '../../../../base/clock.ts';
 import { DocketError, errorMessage } from '../../../../base/error.ts';
+import { proxiedConnector } from '../../../../base/net/proxied-connector.ts';
+import { type FindProxy, NO_PROXIES } from '../../../../base/net/proxies.ts';
 import { type Redactor, redactUntrusted } from '../../../../base/secrets/redactor.ts';
 import { Secret } from '../../../../base/secrets/secret.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
@@ -17,6 +19,7 @@ export interface OAuth2Client {
   readonly scope: string | undefined;
   /** Registers each token, and removes secrets from the server's replies. */
   readonly redactor: Redactor;
+  readonly findProxy?: FindProxy;
 }
 
 /** A valid access token. `renew`: the last one was refused; request a new one. */
@@ -83,7 +86,11 @@ async function requestToken(client: OAuth2Client, dispatcher: Dispatcher | undef
   throw tokenError(client.tokenUrl, `HTTP ${status}: ${detail}`);
 }
 
-async function postForm({ tokenUrl: url, redactor }: OAuth2Client, body: string, dispatcher: Dispatcher | undefined) {
+async function postForm(
+  { tokenUrl: url, redactor, findProxy = NO_PROXIES }: OAuth2Client,
+  body: string,
+  dispatcher: Dispatcher = new Agent({ connect: proxiedConnector(findProxy, { timeout: REQUEST_TIMEOUT_MS }) }),
+) {
   try {
     const response = await request(url, {
       method: 'POST',
@@ -92,7 +99,9 @@ async function postForm({ tokenUrl: url, redactor }: OAuth2Client, body: string,
       headersTimeout: REQUEST_TIMEOUT_MS,
       bodyTimeout: REQUEST_TIMEOUT_MS,
       signal: AbortSignal.timeout(2 * REQUEST_TIMEOUT_MS),
-      ...(dispatcher === undefined ? {} : { dispatcher }),
+      dispatcher,
+      // The next token is needed in an hour.
+      reset: true,
     });
     const chunks: Buffer[] = [];
     let size = 0;

@@ -16,6 +16,8 @@ export interface SmtpOptions {
   readonly name?: string;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
+  /** Accepts any certificate, to read its dates: nobody may log in or send on such a connection. */
+  readonly anyCertificate?: boolean;
   readonly oauth2?: SmtpOAuth2;
   /** Removes secrets from the server's replies; by default only those of the URL. */
   readonly redactor?: Redactor;
@@ -71,7 +73,10 @@ export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPCo
     logger,
     transactionLog: true,
     ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.ca === undefined ? {} : { tls: { ca: options.ca } }),
+    tls: {
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+      ...(options.anyCertificate === true ? { rejectUnauthorized: false } : {}),
+    },
     ...(options.oauth2 === undefined
       ? {}
       : { customAuth: { [CUSTOM_AUTH_METHOD]: tokenAuthentication(options.oauth2) } }),

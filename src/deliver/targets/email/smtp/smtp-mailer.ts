@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Redact } from '../../../../base/secrets/redactor.ts';
 import type { Secret } from '../../../../base/secrets/secret.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
-import { type Fence, NotConfirmedError, noFence } from '../../../fence.ts';
+import { type Fence, NotConfirmedError, noFence } from '../../../internal/fence.ts';
 import {
   connectAndAuthenticate,
   createSmtpSession,

@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import { DocketError, errorMessage } from '../../../../base/error.ts';
 import type { Secret } from '../../../../base/secrets/secret.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
@@ -40,6 +41,30 @@ export async function probeSmtp(url: Secret, options: SmtpOptions = {}): Promise
       got: oneLine(redact(errorMessage(cause))),
       next: 'Correct SMTP_URL (or smtp.url in org.yaml), or start the server.',
     });
+  } finally {
+    connection.close();
+  }
+}
+
+/**
+ * When the certificate of a mail server expires, epoch ms, also if it is not accepted; undefined without TLS. Sends no
+ * credentials. Rejects where the server does not answer.
+ */
+export async function readSmtpCertificate(url: Secret, options: SmtpOptions = {}): Promise<number | undefined> {
+  const server = parseSmtpUrl(url, options.oauth2 !== undefined);
+  const timeouts = { connect: PROBE_TIMEOUT_MS, inactivity: PROBE_TIMEOUT_MS, ...options.timeouts };
+  const connection = openConnection(server, { ...options, timeouts, anyCertificate: true });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      // Never removed, as above.
+      connection.on('error', reject);
+      connection.once('end', () => setImmediate(reject, new Error('Connection closed unexpectedly')));
+      connection.connect((error) => (error ? reject(error) : resolve()));
+    });
+    // nodemailer replaces the socket when STARTTLS succeeds.
+    const socket: unknown = Reflect.get(connection, '_socket');
+    const end = socket instanceof TLSSocket ? Date.parse(socket.getPeerCertificate().valid_to) : Number.NaN;
+    return Number.isFinite(end) ? end : undefined;
   } finally {
     connection.close();
   }

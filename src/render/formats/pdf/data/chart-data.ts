@@ -1,13 +1,13 @@
 import { messagesFor } from '../../../../i18n/messages.ts';
 import { chartAltText } from '../../../charts/alt-text.ts';
-import { alignedScales, type Scale } from '../../../charts/axis-scale.ts';
+import { axisScales, type Scale, zeroBasedScale } from '../../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../../charts/chart.ts';
 import type { Series } from '../../../charts/chart-data.ts';
 import { truncateLabel, truncateLabels } from '../../../charts/label-texts.ts';
 import { sparklineScale } from '../../../charts/sparkline.ts';
 import { formatValue } from '../../../figures/format-value.ts';
 import { rawPerShown } from '../../../figures/quantity.ts';
-import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
+import { positionOn, type Tick, ticksOf } from './axis-ticks.ts';
 
 /** Of names in a chart; the table shows them in full. */
 const MAX_NAME_LENGTH = 48;
@@ -93,13 +93,14 @@ function endsOf({ series }: Axis, stacked: boolean): Ends {
     : series.map((each) => shownValues(each).map((value) => ({ from: 0, to: value })));
 }
 
-function axisScales(chart: Chart, ends: readonly Ends[]): readonly Scale[] {
-  const divide = chart.axes.map(({ quantity }) => rawPerShown(quantity));
-  // With figures below zero both axes have zero at one height.
-  const aligned = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
+function scalesOf(chart: Chart, ends: readonly Ends[]): readonly Scale[] {
+  const own = axisScales(
+    chart,
+    chart.axes.map(({ quantity }) => rawPerShown(quantity)),
+  );
   return chart.axes.map(({ quantity }, axis) => {
     const values = (ends[axis] ?? []).flatMap((each) => each.flatMap(({ to }) => (to === null ? [] : [to])));
-    return aligned[axis] ?? zeroBasedScale(values, quantity);
+    return own[axis] ?? zeroBasedScale(values, quantity);
   });
 }
 
@@ -116,7 +117,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
         ? 'bar'
         : chart.kind;
   const ends = chart.axes.map((axis, index) => endsOf(axis, chart.kind === 'stacked_column' && index === 0));
-  const scales = axisScales(chart, ends);
+  const scales = scalesOf(chart, ends);
   const names = truncateLabels(
     chart.axes.flatMap((axis) => axis.series.map(({ name }) => name)),
     MAX_NAME_LENGTH,
@@ -131,8 +132,8 @@ export function chartData(chart: Chart, locale: string): ChartData {
         name: names[position] ?? '',
         colour: colourOf(position, each.previous),
         // Columns of two units invite comparison, so the second unit is a line.
-        mark: kind === 'line' || index > 0 || each.target === true ? 'line' : 'column',
-        dashed: each.previous || each.target === true,
+        mark: kind === 'line' || index > 0 ? 'line' : 'column',
+        dashed: each.previous,
         axis: index,
         values: own.map(({ to }) => (to === null ? null : positionOn(scale, to))),
         bases: own.map(({ from }) => positionOn(scale, from)),
@@ -144,14 +145,16 @@ export function chartData(chart: Chart, locale: string): ChartData {
     alt: chartAltText(chart, locale),
     note: chart.omitted.length === 0 ? '' : words.omits(chart.omitted),
     overTime: chart.overTime,
-    categories: truncateLabels(chart.categories, 40),
+    // Names of bars have a line more.
+    categories: truncateLabels(chart.categories, kind === 'bar' ? 80 : 40),
     partial: chart.partial ?? [],
     categoryTitle: chart.categoryTitle,
     axes: chart.axes.map(({ title, quantity }, index) => {
       const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
       return {
         title: truncateLabel(title, MAX_NAME_LENGTH),
-        zero: positionOn(scale, 0),
+        // Lines of rates may begin above zero: then the lower end.
+        zero: Math.max(0, positionOn(scale, 0)),
         ticks: ticksOf(scale, quantity, locale),
       };
     }),

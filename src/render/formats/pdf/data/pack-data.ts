@@ -2,8 +2,8 @@ import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Better } from '../../../../definitions/schema/targets.ts';
 import type { Dataset } from '../../../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.ts';
+import { isBetterMeant } from '../../../figures/better.ts';
 import { formatZonedInstant } from '../../../figures/format-date.ts';
-import { colouredBetter } from '../../../figures/judge.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
@@ -96,6 +96,8 @@ export interface PackData {
     readonly reading: string;
     readonly logo: string;
     readonly comments: string;
+    /** With `{title}`, on each page that goes on with a section. */
+    readonly continued: string;
   };
 }
 
@@ -182,6 +184,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
       running: words.mail.soFar,
       logo: words.workbook.summary.logoOf(pack.organization),
       comments: words.review.csv.title,
+      continued: words.pdf.continued('{title}'),
     },
   };
 }
@@ -198,7 +201,7 @@ function legendOf(
   const labels = (better: Better): readonly string[] => [
     ...new Set(
       columns.flatMap(({ table, source }) =>
-        source.provisional !== true && colouredBetter(dataset, table, source.name) === better
+        source.provisional !== true && isBetterMeant(dataset, table, source.name, better)
           ? [isolateBidi(source.label)]
           : [],
       ),

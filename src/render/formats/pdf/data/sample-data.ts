@@ -39,6 +39,7 @@ const scorecard: ScorecardData = {
         target: '1,200',
         watch: 'watch 1,100',
         status: { state, word: state },
+        usual: index === 0 ? 'usual 1,100–1,300' : '',
         trend: index === 3 ? null : { alt: 'From 1 to 3.', values: [0, null, 1], partial: [false, false, true] },
       })),
     },
@@ -118,6 +119,7 @@ const panel: PanelData = {
     { label: 'Oct 2026', at: 1, target: 0.8, partial: true },
   ],
   target: 'target 16',
+  band: { low: 0.4, high: 0.7, from: 0, text: 'usual 8–14' },
   line: {
     ticks: [
       { at: 0, text: '80' },
@@ -128,6 +130,7 @@ const panel: PanelData = {
       { at: null, target: 0.8 },
       { at: 1, target: 0.8 },
     ],
+    band: { low: 0.4, high: 0.7, from: 1, text: 'usual 80.0–90.0%' },
   },
 };
 
@@ -220,6 +223,7 @@ export function samplePackData(): PackData {
       reading: mail.template.how_to_read,
       logo: workbook.summary.logoOf('Acme'),
       comments: review.csv.title,
+      continued: '{title} (continued)',
     },
   };
 }

@@ -1,10 +1,11 @@
 import { cutAtWord } from '../../../../base/text/cut-text.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
+import { isDrawnAsLine, lineScale, type Scale, zeroBasedScale } from '../../../charts/axis-scale.ts';
 import { type Tone, withArrow } from '../../../figures/change-text.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import { type Quantity, rawPerShown } from '../../../figures/quantity.ts';
 import type { Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
-import { lineScale, positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
+import { positionOn, type Tick, ticksOf } from './axis-ticks.ts';
 import { stretched } from './chart-data.ts';
 import { type StatusData, statusData } from './table-data.ts';
 
@@ -37,6 +38,8 @@ export interface ScorecardRowData {
   /** The watch limit; may be empty. */
   readonly watch: string;
   readonly status: StatusData | null;
+  /** `usual 420–520`; may be empty. */
+  readonly usual: string;
   readonly trend: SparkData | null;
 }
 
@@ -75,17 +78,32 @@ export interface PanelData {
     /** The bucket is cut off or has not ended. */
     readonly partial: boolean;
   }[];
+  /** The usual range of the last point, as positions, from the point `from` on; null without one. */
+  readonly band: { readonly low: number; readonly high: number; readonly from: number; readonly text: string } | null;
   /** The last target in words; empty without one. */
   readonly target: string;
   /** A rate is a line, whose axis may begin above zero; null for columns. Positions as of `points`. */
   readonly line: {
     readonly ticks: readonly Tick[];
     readonly points: readonly { readonly at: number | null; readonly target: number | null }[];
+    readonly band: PanelData['band'];
   } | null;
 }
 
 function rowData(
-  { label, figure, compared, toDate, target, status, trend, trendText = label, running, watchText = '' }: ScorecardRow,
+  {
+    label,
+    figure,
+    compared,
+    toDate,
+    target,
+    status,
+    trend,
+    trendText = label,
+    running,
+    watchText,
+    usual,
+  }: ScorecardRow,
   locale: string,
 ): ScorecardRowData {
   const words = messagesFor(locale);
@@ -106,8 +124,9 @@ function rowData(
     ),
     toDate: toDate?.text ?? '',
     target: target?.text ?? '',
-    watch: watchText,
+    watch: watchText ?? '',
     status: status === undefined ? null : statusData(status),
+    usual: usual ?? '',
     trend:
       trend.length === 0
         ? null
@@ -141,31 +160,42 @@ export function scorecardData(
   };
 }
 
-function lineOf(
-  shown: readonly (number | null)[],
-  limits: readonly (number | null)[],
-  quantity: Quantity,
-  locale: string,
-): PanelData['line'] {
-  const scale = lineScale(
-    [...shown, ...limits].filter((value) => value !== null),
-    quantity,
-  );
+/** A panel's figures, limits and range, in shown units. */
+interface Drawn {
+  readonly shown: readonly (number | null)[];
+  readonly limits: readonly (number | null)[];
+  readonly band: TrendPanel['band'];
+}
+
+const drawnValues = ({ shown, limits, band }: Drawn): number[] =>
+  [...shown, ...limits, band?.low ?? null, band?.high ?? null].filter((value) => value !== null);
+
+const bandOn = (scale: Scale, { band }: Drawn): PanelData['band'] =>
+  band === undefined ? null : { ...band, low: positionOn(scale, band.low), high: positionOn(scale, band.high) };
+
+function lineOf(drawn: Drawn, quantity: Quantity, locale: string): PanelData['line'] {
+  const scale = lineScale(drawnValues(drawn), quantity);
   const at = (value: number | null | undefined) => (value == null ? null : positionOn(scale, value));
   return {
     ticks: ticksOf(scale, quantity, locale),
-    points: shown.map((value, index) => ({ at: at(value), target: at(limits[index]) })),
+    points: drawn.shown.map((value, index) => ({ at: at(value), target: at(drawn.limits[index]) })),
+    band: bandOn(scale, drawn),
   };
 }
 
-export function panelData({ label, quantity, points, target, description }: TrendPanel, locale: string): PanelData {
+export function panelData(
+  { label, quantity, points, target, band, description }: TrendPanel,
+  locale: string,
+): PanelData {
   const divide = rawPerShown(quantity);
   const shown = points.map(({ value }) => (value === null ? null : value / divide));
   const limits = target?.values.map((value) => (value === null ? null : value / divide)) ?? [];
-  const scale = zeroBasedScale(
-    [...shown, ...limits].filter((value) => value !== null),
-    quantity,
-  );
+  const drawn: Drawn = {
+    shown,
+    limits,
+    band: band === undefined ? undefined : { ...band, low: band.low / divide, high: band.high / divide },
+  };
+  const scale = zeroBasedScale(drawnValues(drawn), quantity);
   const at = (value: number | null | undefined) =>
     value === null || value === undefined ? null : positionOn(scale, value);
   const last = points.findLast(({ value }) => value !== null);
@@ -184,6 +214,7 @@ export function panelData({ label, quantity, points, target, description }: Tren
       partial: point.partial,
     })),
     target: target === undefined ? '' : words.status.target(target.text),
-    line: quantity.kind === 'ratio' ? lineOf(shown, limits, quantity, locale) : null,
+    band: bandOn(scale, drawn),
+    line: isDrawnAsLine(quantity) ? lineOf(drawn, quantity, locale) : null,
   };
 }

@@ -83,9 +83,25 @@ export function columnWidths(columns: readonly MeasuredColumn[], pageWidth: numb
   const left = pageWidth - figures;
   // Each key keeps room for a few words; figures shrink only where even that is not there.
   if (keys > 0 && left >= columns.filter(({ number }) => !number).length * 70) {
-    return wanted.map((width, index) => (columns[index]?.number ? width : (width / keys) * left));
+    return withLeastWidths(
+      wanted.map((width, index) => (columns[index]?.number ? width : (width / keys) * left)),
+      pageWidth,
+    );
   }
-  return wanted.map((width) => (width / total) * pageWidth);
+  return withLeastWidths(
+    wanted.map((width) => (width / total) * pageWidth),
+    pageWidth,
+  );
+}
+
+/** No column falls under a quarter of its neighbours' width: the widest gives way. */
+function withLeastWidths(widths: readonly number[], pageWidth: number): readonly number[] {
+  const raised = widths.map((width, index) =>
+    Math.max(width, (widths[index - 1] ?? 0) / 4, (widths[index + 1] ?? 0) / 4),
+  );
+  const widest = raised.indexOf(Math.max(...raised));
+  const over = Math.max(0, sumOf(raised) - pageWidth);
+  return raised.map((width, index) => (index === widest ? width - over : width));
 }
 
 const isNumeric = (column: ViewColumn): boolean =>

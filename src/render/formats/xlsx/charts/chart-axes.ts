@@ -44,7 +44,7 @@ interface ValueAxis {
   /** The id of the other axis. */
   readonly crosses: number;
   readonly second: boolean;
-  /** Of two axes with negative figures; Excel chooses one when absent. */
+  /** Excel chooses one when absent. */
   readonly scale: Scale | undefined;
 }
 

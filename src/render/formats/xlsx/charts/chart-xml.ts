@@ -1,5 +1,5 @@
 import { messagesFor } from '../../../../i18n/messages.ts';
-import { alignedScales } from '../../../charts/axis-scale.ts';
+import { axisScales } from '../../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../../charts/chart.ts';
 import type { Series } from '../../../charts/chart-data.ts';
 import { truncateLabels } from '../../../charts/label-texts.ts';
@@ -22,7 +22,7 @@ import {
 } from './chart-elements.ts';
 
 /** A point of a line in a bucket that is cut off or has not ended. */
-const hollowPoint = (index: number, marker: string, colour: string): string =>
+export const hollowPoint = (index: number, marker: string, colour: string): string =>
   `<c:dPt><c:idx val="${index}"/><c:marker><c:symbol val="${marker}"/><c:size val="7"/><c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill>${lineXml(colour, 19_050)}</c:spPr></c:marker><c:bubble3D val="0"/></c:dPt>`;
 
 const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'x', 'star', 'plus', 'dash'];
@@ -169,7 +169,7 @@ export function sparklineCharts(
  */
 export function chartXml(chart: Chart, range: ChartRange, locale: string, titled: boolean): string {
   const units = chart.axes.map(({ quantity }) => 1 / cellUnit(quantity));
-  const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', units);
+  const scales = axisScales(chart, units);
   const axes = assignColumns(chart).map(({ axis, placed, ids }, index) => {
     const second = index > 0;
     const figures = { axis, id: ids[1], crosses: ids[0], second, scale: scales[index] };

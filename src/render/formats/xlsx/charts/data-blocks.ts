@@ -56,14 +56,22 @@ function bucketsOf(series: readonly (readonly { readonly bucket: string; readonl
   return [...labels].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Each panel's figures, and its target where it has one. */
-export function panelBlock(title: string, categoryTitle: string, targetName: string, panels: readonly TrendPanel[]) {
+/**
+ * Each panel's figures, its target where it has one, and the ends of its usual range where it has one.
+ * @param names of a target, of a usual range
+ */
+export function panelBlock(
+  title: string,
+  categoryTitle: string,
+  names: { readonly target: string; readonly band: string },
+  panels: readonly TrendPanel[],
+) {
   const buckets = bucketsOf(panels.map(({ points }) => points));
   return {
     title,
     categoryTitle,
     categories: buckets.map(([, label]) => label),
-    series: panels.flatMap(({ label, quantity, points, target }): DataSeries[] => {
+    series: panels.flatMap(({ label, quantity, points, target, band }): DataSeries[] => {
       const aligned = (of: TrendPanel['points'], values: readonly (number | null)[]): (number | null)[] => {
         const byBucket = new Map(of.map(({ bucket }, index) => [bucket, values[index] ?? null]));
         return buckets.map(([bucket]) => byBucket.get(bucket) ?? null);
@@ -73,7 +81,16 @@ export function panelBlock(title: string, categoryTitle: string, targetName: str
         { name: label, quantity, values: aligned(points, figures), secondary: false },
         ...(target === undefined
           ? []
-          : [{ name: `${label}: ${targetName}`, quantity, values: aligned(points, target.values), secondary: true }]),
+          : [{ name: `${label}: ${names.target}`, quantity, values: aligned(points, target.values), secondary: true }]),
+        ...(band === undefined ? [] : [band.low, band.high]).map((end, nth) => ({
+          name: `${label}: ${names.band} (${nth + 1})`,
+          quantity,
+          values: aligned(
+            points,
+            points.map((_, index) => (index < (band?.from ?? 0) ? null : end)),
+          ),
+          secondary: true,
+        })),
       ];
     }),
   } satisfies DataBlock;
@@ -108,12 +125,12 @@ export const drawsCharts = ({ sections, summary }: Pack): boolean =>
 
 /**
  * Assigns the rows of the data sheet, before any sheet is written.
- * @param words headings: of the summary, of a column of buckets, of a target
+ * @param words headings: of the summary, of a column of buckets, of a target, of a usual range
  */
 export function planChartData(
   pack: Pack,
   sheet: string,
-  words: { readonly summary: string; readonly bucket: string; readonly target: string },
+  words: { readonly summary: string; readonly bucket: string; readonly target: string; readonly band: string },
 ): ChartData {
   const blocks: { block: DataBlock; row: number }[] = [];
   const charts = new Map<string, ChartRange>();
@@ -142,7 +159,7 @@ export function planChartData(
     const { id } = section.table;
     if (section.chart !== undefined) charts.set(id, add(chartBlock(section.chart)));
     if (section.kind === 'trend' && section.panels.length > 0) {
-      panels.set(id, add(panelBlock(section.title, words.bucket, words.target, section.panels)));
+      panels.set(id, add(panelBlock(section.title, words.bucket, words, section.panels)));
     }
     if (section.kind === 'scorecard' && id !== summary?.of) addTrends(section.title, section.scorecard);
   }

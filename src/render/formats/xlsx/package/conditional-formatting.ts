@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
-import { COLOURS } from '../style/styles.ts';
 import { columnLetters } from './xml-text.ts';
 
 /** The conditional format of one column. */
 export interface ConditionalFormat {
-  /**
-   * `bar`: a data bar from zero. `change`: one colour for an increase, one for a decrease. `change_higher`, `change_lower`:
-   * one for better, one for worse, where higher or lower is better.
-   */
-  readonly kind: 'bar' | 'change' | 'change_higher' | 'change_lower';
+  /** `bar`: a data bar from zero. `change`: one colour for an increase, one for a decrease. */
+  readonly kind: 'bar' | 'change';
   /** Counted from 0. */
   readonly column: number;
   /** Counted from 1, both included. */
@@ -24,11 +20,11 @@ const DECREASE_COLOUR = 'FFB34700';
 /** Light enough for the contrast of the figure above it. */
 const BAR_COLOUR = 'FFCFE0EC';
 
-const differentialFormats = [INCREASE_COLOUR, DECREASE_COLOUR, COLOURS.better, COLOURS.worse].map(
+const differentialFormats = [INCREASE_COLOUR, DECREASE_COLOUR].map(
   (colour) => `<dxf><font><color rgb="${colour}"/></font></dxf>`,
 );
 
-/** The styles of the changes. Conditional formats refer to them by index: 0 increase, 1 decrease, 2 better, 3 worse. */
+/** The styles of the changes. Conditional formats refer to them by index: 0 increase, 1 decrease. */
 export const DIFFERENTIAL_STYLES = `<dxfs count="${differentialFormats.length}">${differentialFormats.join('')}</dxfs>`;
 
 const X14 = 'http://schemas.microsoft.com/office/spreadsheetml/2009/9/main';
@@ -38,9 +34,6 @@ function dataBarId(sheet: string, range: string): string {
   const hex = createHash('sha256').update(`${sheet}!${range}`).digest('hex').toUpperCase();
   return `{${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}}`;
 }
-
-/** The styles of an increase and of a decrease. */
-const CHANGE_STYLES = { change: [0, 1], change_higher: [2, 3], change_lower: [3, 2] } as const;
 
 const rangeAddress = ({ column, rows }: ConditionalFormat): string =>
   `${columnLetters(column)}${rows.from}:${columnLetters(column)}${rows.to}`;
@@ -67,8 +60,7 @@ export function conditionalFormattingXml(sheet: string, formats: readonly Condit
       const rules =
         format.kind === 'bar'
           ? barRule(dataBarId(sheet, range), next())
-          : changeRule(cell, '&gt;', CHANGE_STYLES[format.kind][0], next()) +
-            changeRule(cell, '&lt;', CHANGE_STYLES[format.kind][1], next());
+          : changeRule(cell, '&gt;', 0, next()) + changeRule(cell, '&lt;', 1, next());
       return `<conditionalFormatting sqref="${range}">${rules}</conditionalFormatting>`;
     })
     .join('');

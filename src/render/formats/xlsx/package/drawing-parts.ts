@@ -4,8 +4,9 @@ import { escapeXml, type PackagePart, XML_DECLARATION } from './xml-text.ts';
 export interface CellPosition {
   readonly row: number;
   readonly column: number;
-  /** Pixels of 1/96 inch from the left edge of the cell. */
+  /** Pixels of 1/96 inch from the left and the upper edge of the cell. */
   readonly x?: number;
+  readonly y?: number;
 }
 
 interface DrawingLabel {
@@ -29,6 +30,8 @@ export interface PictureDrawing extends DrawingLabel {
   /** Displayed size, in pixels of 1/96 inch. */
   readonly width: number;
   readonly height: number;
+  /** Only for programs that do not draw the sparkline of its cell. */
+  readonly insteadOfSparkline?: true;
 }
 
 export type SheetDrawing = ChartDrawing | PictureDrawing;
@@ -40,7 +43,7 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const EMU_PER_PIXEL = 9525;
 
 const cornerXml = (name: 'from' | 'to', at: CellPosition): string =>
-  `<xdr:${name}><xdr:col>${at.column}</xdr:col><xdr:colOff>${Math.round((at.x ?? 0) * EMU_PER_PIXEL)}</xdr:colOff><xdr:row>${at.row}</xdr:row><xdr:rowOff>0</xdr:rowOff></xdr:${name}>`;
+  `<xdr:${name}><xdr:col>${at.column}</xdr:col><xdr:colOff>${Math.round((at.x ?? 0) * EMU_PER_PIXEL)}</xdr:colOff><xdr:row>${at.row}</xdr:row><xdr:rowOff>${Math.round((at.y ?? 0) * EMU_PER_PIXEL)}</xdr:rowOff></xdr:${name}>`;
 
 const propertiesXml = ({ name, description }: DrawingLabel, index: number): string =>
   `<xdr:cNvPr id="${index + 2}" name="${escapeXml(name)}" descr="${escapeXml(description)}"/>`;
@@ -62,6 +65,19 @@ function pictureAnchor(picture: PictureDrawing, index: number): string {
     '<xdr:clientData/></xdr:oneCellAnchor>'
   );
 }
+
+/**
+ * Anchors that Excel leaves out: it knows the slicers of 2013, other programs choose the fallback (ECMA-376 part 3 §9). Excel
+ * 2010 shows the picture over its sparkline.
+ */
+const fallbackXml = (anchors: readonly string[]): string =>
+  anchors.length === 0
+    ? ''
+    : '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">' +
+      '<mc:Choice xmlns:sle15="http://schemas.microsoft.com/office/drawing/2012/slicer" Requires="sle15"/>' +
+      `<mc:Fallback>${anchors.join('')}</mc:Fallback></mc:AlternateContent>`;
+
+const isFallback = (drawing: SheetDrawing): boolean => 'bytes' in drawing && drawing.insteadOfSparkline === true;
 
 /** The part with the content of a drawing. */
 const contentPart = (drawing: SheetDrawing, number: number): PackagePart =>
@@ -90,14 +106,16 @@ export function drawingParts(
       return `<Relationship Id="rId${index + 1}" Type="${OFFICE}/${type}" Target="${name.replace(/^xl/, '..')}"/>`;
     })
     .join('');
-  const anchors = drawings.map((each, index) =>
-    'xml' in each ? chartAnchor(each, index) : pictureAnchor(each, index),
-  );
+  const anchors = drawings.map((each, index) => ({
+    fallback: isFallback(each),
+    xml: 'xml' in each ? chartAnchor(each, index) : pictureAnchor(each, index),
+  }));
+  const anchorsXml = (fallback: boolean) => anchors.filter((each) => each.fallback === fallback).map(({ xml }) => xml);
   const parts: PackagePart[] = [
     {
       name: `xl/drawings/${drawing}`,
       contentType: 'application/vnd.openxmlformats-officedocument.drawing+xml',
-      xml: `${XML_DECLARATION}<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="${OFFICE}">${anchors.join('')}</xdr:wsDr>`,
+      xml: `${XML_DECLARATION}<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="${OFFICE}">${anchorsXml(false).join('')}${fallbackXml(anchorsXml(true))}</xdr:wsDr>`,
     },
     {
       name: `xl/drawings/_rels/${drawing}.rels`,

@@ -33,6 +33,10 @@ function escapeFooterText(text: string, maxLength = MAX_FOOTER_TEXT_LENGTH): str
   return doubled(line);
 }
 
+/** The title of a sheet above each of its pages but the first, which has it in its cells. */
+export const headerCodes = (title: string, scale: number): string =>
+  `&L${fontCode(scale).replace('Regular', 'Bold')}${escapeFooterText(title, MAX_FOOTER_LENGTH / 2)}`;
+
 /**
  * The footer in Excel's codes. The left text is truncated first, because the summary shows it in full.
  * @param scale of the printed sheet, in per cent

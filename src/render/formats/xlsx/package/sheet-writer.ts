@@ -15,7 +15,7 @@ import {
   type WorkbookPackage,
   type Worksheet,
 } from './exceljs-patches.ts';
-import { type Footer, footerCodes } from './page-footer.ts';
+import { type Footer, footerCodes, headerCodes } from './page-footer.ts';
 import type { CellRange, PrintedSheet, PrintTitles } from './print-names.ts';
 import { hyperlinksXml, mergeCellsXml, rowBreaksXml, type SheetLink } from './sheet-elements.ts';
 import { type Cell, createRowSerializer, type RowContext } from './sheet-rows.ts';
@@ -42,6 +42,8 @@ export interface SheetOptions {
   /** False keeps the sheet out of print; print areas are ignored. */
   readonly printed: boolean;
   readonly footer: Footer;
+  /** Printed above each page but the first. */
+  readonly title?: string;
   /** ARGB. */
   readonly tab?: string;
   /**
@@ -66,11 +68,9 @@ export interface SheetWriter {
   addFilter(from: { row: number; column: number }, to: { row: number; column: number }): void;
   /** Makes a table of a written range. Requires `canBeTable`, and no filter on the sheet. */
   addTable(range: TableRange): void;
-  /** Call at most once. */
   addConditionalFormats(formats: readonly ConditionalFormat[]): void;
   /** Call at most once. */
   addSparklines(sparklines: readonly Sparkline[]): void;
-  /** Call at most once. */
   addDrawings(drawings: readonly SheetDrawing[]): void;
   close(): Promise<void>;
 }
@@ -89,6 +89,13 @@ export interface WorkbookState extends Omit<RowContext, 'sheet'> {
 /** A4 and Letter in the codes of the format. */
 const PAPER_SIZES = { a4: 9, letter: 1 } as const;
 
+function headerAndFooter({ footer, title }: SheetOptions, scale: number) {
+  const oddFooter = footerCodes(footer, scale);
+  return title === undefined
+    ? { oddFooter }
+    : { oddFooter, differentFirst: true, oddHeader: headerCodes(title, scale), firstFooter: oddFooter };
+}
+
 function addWorksheet(book: WorkbookPackage, name: string, options: SheetOptions): Worksheet {
   const { freeze, widths, printed, paper, scale = 100 } = options;
   const sheet = book.addWorksheet(name, {
@@ -105,7 +112,7 @@ function addWorksheet(book: WorkbookPackage, name: string, options: SheetOptions
       scale,
       margins: { left: 0.5, right: 0.5, top: 0.6, bottom: 0.7, header: 0.3, footer: 0.3 },
     },
-    headerFooter: { oddFooter: footerCodes(options.footer, scale) },
+    headerFooter: headerAndFooter(options, scale),
     ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
   });
   // The types lack Letter.
@@ -142,10 +149,17 @@ export function createSheetWriter(
   const areas: CellRange[] = options.printed ? [] : [hiddenArea(options)];
   printed.push({ sheet: name, areas, titles: options.printTitles ?? {} });
   // The format requires this order.
-  const end = { tables: '', formats: '', sparklines: '' };
+  const drawings: SheetDrawing[] = [];
+  const formats: ConditionalFormat[] = [];
+  const end = { tables: '', sparklines: '' };
   insertXml(sheet, 'hyperlinks', () => hyperlinksXml(links));
-  insertXml(sheet, 'end', () => end.tables + extensionsXml(end.formats + end.sparklines));
+  insertXml(
+    sheet,
+    'end',
+    () => end.tables + extensionsXml(conditionalFormattingExtension(name, formats) + end.sparklines),
+  );
   insertXml(sheet, 'mergeCells', () => mergeCellsXml(merges));
+  insertXml(sheet, 'conditionalFormats', () => conditionalFormattingXml(name, formats));
   insertXml(sheet, 'rowBreaks', () => rowBreaksXml(breaks));
   const rowXml = createRowSerializer({ sheet: name, ...rowContext });
   const stream = openSheetData(sheet);
@@ -206,20 +220,22 @@ export function createSheetWriter(
       const relationship = addSheetRelationship(sheet, 'table', target);
       end.tables = `<tableParts count="1"><tablePart r:id="${relationship}"/></tableParts>`;
     },
-    addConditionalFormats: (formats) => {
-      insertXml(sheet, 'conditionalFormats', () => conditionalFormattingXml(name, formats));
-      end.formats = conditionalFormattingExtension(name, formats);
+    addConditionalFormats: (more) => {
+      formats.push(...more);
     },
     addSparklines: (sparklines) => {
       end.sparklines = sparklinesExtension(sparklines);
     },
-    addDrawings: (drawings) => {
-      const { parts, target } = drawingParts(drawings, addedParts.length);
-      addedParts.push(...parts);
-      const relationship = addSheetRelationship(sheet, 'drawing', target);
-      insertXml(sheet, 'drawing', () => `<drawing r:id="${relationship}"/>`);
+    addDrawings: (more) => {
+      drawings.push(...more);
     },
     close: async () => {
+      if (drawings.length > 0) {
+        const { parts, target } = drawingParts(drawings, addedParts.length);
+        addedParts.push(...parts);
+        const relationship = addSheetRelationship(sheet, 'drawing', target);
+        insertXml(sheet, 'drawing', () => `<drawing r:id="${relationship}"/>`);
+      }
       stream.write(chunk);
       sheet.commit();
       await setImmediate();

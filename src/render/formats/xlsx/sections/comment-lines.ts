@@ -1,6 +1,6 @@
 import { type CommentSpan, spansText } from '../../../../definitions/commentary/comment-text.ts';
 import type { Words } from '../../../../i18n/messages.ts';
-import { askedLines } from '../../../pack/review/asked.ts';
+import { actionLines, askedLines, decisionLines } from '../../../pack/review/asked.ts';
 import { type BlockLine, partsOf } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import type { TextRun } from '../package/sheet-rows.ts';
@@ -32,23 +32,13 @@ const PLAIN: NoteStyles = { paragraph: STYLES.text, item: STYLES.textItem };
 
 /** The lines of a note: one for each paragraph and item, more for a very long one; what it asks for comes last. */
 function noteSheetLines({ blocks }: PackComment, styles: NoteStyles, { review }: Words): SheetLine[] {
-  const { body, decisions, actions } = askedLines(blocks);
-  const heading = (text: string): SheetLine => ({ text, style: STYLES.commentHeading });
+  const asked = askedLines(blocks);
+  const part = (text: string, lines: readonly BlockLine[]): SheetLine[] =>
+    lines.length === 0 ? [] : [{ text, style: STYLES.commentHeading }, ...lineRows(lines, styles)];
   return [
-    ...lineRows(body, styles),
-    ...(decisions.length === 0 ? [] : [heading(review.asked)]),
-    ...lineRows(
-      decisions.map((spans) => ({ marker: '▸', spans })),
-      styles,
-    ),
-    ...(actions.length === 0 ? [] : [heading(review.actions)]),
-    ...lineRows(
-      actions.map(({ who, spans }) => ({
-        marker: '•',
-        spans: who === '' ? spans : [{ text: `${who}: `, emphasis: 'strong' }, ...spans],
-      })),
-      styles,
-    ),
+    ...lineRows(asked.body, styles),
+    ...part(review.asked, decisionLines(asked)),
+    ...part(review.actions, actionLines(asked)),
   ];
 }
 

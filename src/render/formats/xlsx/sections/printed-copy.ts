@@ -1,3 +1,4 @@
+import type { ConditionalFormat } from '../package/conditional-formatting.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import { MIN_SCALE, type Page, pageAt } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
@@ -7,7 +8,14 @@ import type { Grid } from './grid/grid.ts';
 
 /** A grid of few rows with its columns as rows, for paper: the table itself stays on the screen. */
 export interface PrintedCopy {
-  readonly rows: readonly { readonly cells: readonly (Cell | undefined)[]; readonly points: number }[];
+  readonly rows: readonly {
+    readonly cells: readonly (Cell | undefined)[];
+    readonly points: number;
+    /** Of its figures. */
+    readonly change?: ConditionalFormat['kind'];
+  }[];
+  /** Rows at its top that name its columns. */
+  readonly labels: number;
   /** Columns of the sheet that it takes. */
   readonly columns: number;
   readonly characters: number;
@@ -67,7 +75,18 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
     });
     const texts = cells.map(({ value }) => [typeof value === 'string' ? value : '', valueCharacters] as const);
     const points = textRowPoints([text, LABEL_CHARACTERS], ...texts);
-    return { cells: spread([name, ...cells]), points };
+    const kind = grid.conditionalFormats[index];
+    return {
+      cells: spread([name, ...cells]),
+      points,
+      ...(kind === undefined || kind === 'bar' ? {} : { change: kind }),
+    };
   });
-  return { rows, columns: count, characters, points: rows.reduce((sum, row) => sum + row.points, 0) };
+  return {
+    rows,
+    labels: grid.labels,
+    columns: count,
+    characters,
+    points: rows.reduce((sum, row) => sum + row.points, 0),
+  };
 }

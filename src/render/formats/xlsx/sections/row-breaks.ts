@@ -27,6 +27,12 @@ export interface RowBreaks {
 
 export const NO_BREAKS: RowBreaks = { beforeHeader: false, after: [] };
 
+/** The pages of many rows are not measured: the last rows begin one, so that their totals do not. */
+export const unmeasuredBreaks = (rows: number, totals: number): RowBreaks =>
+  totals > 0 && rows > MAX_UNBROKEN_ROWS ? { beforeHeader: false, after: [rows - MIN_FIRST_ROWS] } : NO_BREAKS;
+
+/** So few rows beside a chart share its page. */
+const MAX_UNBROKEN_ROWS = 100;
 /** A page that is less in use is nearly empty. A quarter counts on paper, margins included. */
 const MIN_SHARE = 0.3;
 /** Pages that are more in use are all good enough: then the number of pages decides. */
@@ -88,7 +94,9 @@ function flowingBreaks({ heights, page, header, totals, notes }: PrintedRows, he
   // The rows of the last page fit, what is below them does not: it takes rows with it.
   if (overflow) [before, start] = [start, count];
   const last = header + between(sums, start, count) + tail;
-  if (start === 0 || last >= page * MIN_SHARE) return { beforeHeader, after: [] };
+  // Totals never begin a page: the last rows go with them.
+  const alone = start === count && between(sums, before, count) + (before === 0 ? above : 0) + totals > body;
+  if (start === 0 || (last >= page * MIN_SHARE && !alone)) return { beforeHeader, after: [] };
   const first = before === 0 ? above : 0;
   const even = (first + between(sums, before, count) + tail) / 2;
   let at = Math.min(count - 1, start);
@@ -143,7 +151,7 @@ function spreads(
   const body = page - header;
   const good = page * GOOD_SHARE;
   // Notes that fit nowhere flow on.
-  const tail = totals + notes <= body ? totals + notes : 0;
+  const tail = totals + (totals + notes <= body ? notes : 0);
   /** By number of pages, then by number of rows on them. */
   const steps: (Step | undefined)[][] = [];
   const found: Spread[] = [];

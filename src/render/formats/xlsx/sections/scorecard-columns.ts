@@ -2,18 +2,18 @@ import type { Words } from '../../../../i18n/messages.ts';
 import { judgedDecimals, targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
 import { createRounder, type Rounding, rawPerShown } from '../../../figures/quantity.ts';
 import { namedComparison } from '../../../figures/raw-columns.ts';
-import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
+import type { PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
 import type { Cell } from '../package/sheet-rows.ts';
-import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
+import { createDataStyles, createToneStyles, type DataStyle } from '../style/data-styles.ts';
 import { differenceNumberFormat, withSuffix } from '../style/number-formats.ts';
-import { type CellStyle, COLOURS, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
+import { type CellStyle, COLOURS, STATUS_STYLES, STYLES } from '../style/styles.ts';
 import { measuredLineCount } from '../style/text-size.ts';
-import { toCellValue } from './grid/cell-value.ts';
+import { isLargeGrowth, toCellValue } from './grid/cell-value.ts';
 import { shownAs } from './grid/headings.ts';
 
 /** A column of a scorecard. */
 export interface ScorecardColumn {
-  readonly kind: 'label' | 'figure' | 'trend';
+  readonly kind: 'label' | 'figure' | 'range' | 'trend';
   /** Unique in the scorecard: it names the column of the Excel table. It may show a shorter text. */
   readonly header: Cell;
   /** As the header cell shows it. */
@@ -26,19 +26,34 @@ export interface ScorecardColumn {
 /** Headings of so many characters wrap to two lines in columns that are not wider. */
 const MAX_HEADING_WIDTH = 18;
 
-/** The smallest width in which a heading takes two lines; the largest where none does. */
-function headingWidth(heading: string): number {
-  for (let width = MIN_FIGURE_WIDTH; width <= MAX_HEADING_WIDTH; width += 1)
-    if (measuredLineCount(heading, width - 0.5, { bold: true }) <= 2) return width;
+/** Widths of a scorecard, in characters, and the lines that a heading may take. */
+interface Spacing {
+  readonly lines: number;
+  readonly figure: number;
+  readonly trend: number;
+  /** A longer range takes two lines. */
+  readonly range: number;
+}
+
+const ROOMY: Spacing = { lines: 2, figure: 11, trend: 20, range: 22 };
+/** Where the columns are wider than a page. */
+const NARROW: Spacing = { lines: 3, figure: 9, trend: 14, range: 15 };
+
+/** Of a bold letter. */
+const LETTER_WIDTH = 1.15;
+
+/** The smallest width in which a heading takes so many lines and breaks no word; the largest where none does. */
+function widthOfHeading(heading: string, { lines, figure }: Spacing): number {
+  const longestWord = Math.max(0, ...heading.split(/\s+/).map((word) => word.length));
+  for (let width = Math.max(figure, Math.ceil(longestWord * LETTER_WIDTH) + 1); width <= MAX_HEADING_WIDTH; width += 1)
+    if (measuredLineCount(heading, width - 0.5, { bold: true }) <= lines) return width;
   return MAX_HEADING_WIDTH;
 }
 
 const EMPTY: Cell = { value: null, style: STYLES.scorecardText };
-const MIN_FIGURE_WIDTH = 11;
 const FIGURE_PADDING = 2;
 const ARROW_CHARACTERS = 4;
 const STATUS_WIDTH = 15;
-const TREND_WIDTH = 20;
 const MIN_LABEL_WIDTH = 26;
 const MAX_LABEL_WIDTH = 52;
 
@@ -49,15 +64,7 @@ export const scorecardLabel = ({ label, unit }: ScorecardRow): string =>
 /** Cells of figures: numbers in their own format, with a dash for an undefined one. */
 function figureCells(words: Words, locale: string) {
   const styleOf = createDataStyles(words, locale);
-  const toned = new Map<CellStyle, Map<string, CellStyle>>();
-  const withTone = (style: CellStyle, tone: ComparedFigure['tone']): CellStyle => {
-    if (tone === '') return style;
-    const known = toned.get(style) ?? new Map<string, CellStyle>();
-    toned.set(style, known);
-    const made = known.get(tone) ?? { ...style, font: { ...style.font, ...TONE_STYLES[tone] } };
-    known.set(tone, made);
-    return made;
-  };
+  const withTone = createToneStyles();
   const cellOf = (
     { value, quantity, few }: PackFigure,
     more: Pick<DataStyle, 'secondary' | 'partial'>,
@@ -66,7 +73,8 @@ function figureCells(words: Words, locale: string) {
     const style = { quantity, total: false, unitInCell: true, ...more };
     if (value === null) return { value: UNDEFINED_TEXT, style: styleOf(style, true) };
     const rounded = { ...style, rounding: rounding ?? createRounder(quantity)(value) };
-    const cell = { value: toCellValue(value, quantity), style: styleOf(rounded, false) };
+    const shown = isLargeGrowth(value, quantity) ? { ...style, largeGrowth: true as const } : rounded;
+    const cell = { value: toCellValue(value, quantity), style: styleOf(shown, false) };
     return few === undefined ? cell : { ...cell, style: greyed(cell.style, few) };
   };
   /** With the number of cases behind it. */
@@ -78,14 +86,48 @@ function figureCells(words: Words, locale: string) {
   return { cellOf, withTone };
 }
 
+/** The decimals of a figure beside its target. */
+const decimalsOfRow = ({ figure, target, watch }: ScorecardRow): number | undefined =>
+  figure.value === null || target?.value == null
+    ? undefined
+    : judgedDecimals(figure.value, { target: target.value, watch }, figure.quantity);
+
+/** The rounding of a figure beside a judged one: not coarser. */
+function earlierRounding(row: ScorecardRow, { value, quantity }: PackFigure): Rounding | undefined {
+  const decimals = decimalsOfRow(row);
+  if (decimals === undefined || value === null) return undefined;
+  const own = createRounder(quantity)(value);
+  return own.bound === undefined ? { decimals: Math.max(decimals, own.decimals) } : own;
+}
+
 /** The columns of a scorecard, the label first. */
-export function scorecardColumns(scorecard: Scorecard, words: Words, locale: string): ScorecardColumn[] {
-  const { comparisons, toDate, hasTargets, headings, groups } = scorecard;
+export function scorecardColumns(
+  scorecard: Scorecard,
+  words: Words,
+  locale: string,
+  { narrow }: { readonly narrow: boolean },
+): ScorecardColumn[] {
+  const spacing = narrow ? NARROW : ROOMY;
+  const headingWidth = (heading: string) => widthOfHeading(heading, spacing);
+  const { comparisons, toDate, hasTargets, hasRanges, headings, groups } = scorecard;
   const { section: texts } = words.workbook;
   const { cellOf, withTone } = figureCells(words, locale);
   const rows = groups.flatMap((group) => group.rows);
-  const widthFor = (figures: readonly (PackFigure | undefined)[]): number =>
-    figures.reduce((most, figure) => Math.max(most, (figure?.text.length ?? 0) + FIGURE_PADDING), MIN_FIGURE_WIDTH);
+  const widest = (textOf: (row: ScorecardRow) => string): number =>
+    rows.reduce((most, row) => Math.max(most, textOf(row).length + FIGURE_PADDING), spacing.figure);
+  /** The label has the unit of its figures. */
+  const withoutUnit = (text: string, { unit }: ScorecardRow): string =>
+    text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text;
+  const widthFor = (figureOf: (row: ScorecardRow) => PackFigure | undefined): number =>
+    widest((row) => withoutUnit(figureOf(row)?.text ?? '', row));
+  /** A cell shows a change in words as a number. */
+  const widthOfChange = (index: number): number =>
+    ARROW_CHARACTERS +
+    widest((row) => {
+      const { change, fewChange = false } = row.compared[index] ?? {};
+      if (change === undefined || change.text === words.status.unseen) return '';
+      return fewChange ? change.text : withoutUnit(change.text, row);
+    });
   const longest = rows.reduce((most, row) => Math.max(most, scorecardLabel(row).length), 0);
   const header = (value: string, heading: string, style: CellStyle): Pick<ScorecardColumn, 'header' | 'heading'> => ({
     heading,
@@ -103,23 +145,27 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       {
         kind: 'figure',
         ...header(words.table.previousName[kind], heading?.figure ?? '', STYLES.headerSecondary),
-        width: Math.max(headingWidth(heading?.figure ?? ''), widthFor(rows.map((row) => row.compared[index]))),
+        width: Math.max(
+          headingWidth(heading?.figure ?? ''),
+          widthFor((row) => row.compared[index]),
+        ),
         cell: (row) => {
           const figure = row.compared[index];
-          return figure === undefined ? EMPTY : cellOf(figure, { secondary: true, partial: false });
+          return figure === undefined
+            ? EMPTY
+            : cellOf(figure, { secondary: true, partial: false }, earlierRounding(row, figure));
         },
       },
       {
         kind: 'figure',
         ...header(name, heading?.change ?? name, STYLES.headerSecondary),
-        width: Math.max(
-          headingWidth(heading?.change ?? name),
-          widthFor(rows.map((row) => row.compared[index]?.change)) + ARROW_CHARACTERS,
-        ),
+        width: Math.max(headingWidth(heading?.change ?? name), widthOfChange(index)),
         cell: (row) => {
           const figure = row.compared[index];
           if (figure === undefined) return EMPTY;
-          const cell = cellOf(figure.change, { secondary: true, partial: false });
+          const { percentDecimals: decimals } = figure;
+          const rounding = decimals === undefined ? undefined : { decimals };
+          const cell = cellOf(figure.change, { secondary: true, partial: false }, rounding);
           const { value: now, quantity } = row.figure;
           const isDifference = figure.fewChange && figure.change.quantity.kind === 'relative';
           if (isDifference && figure.change.text !== UNDEFINED_TEXT && now !== null && figure.value !== null) {
@@ -135,7 +181,10 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
   const watchColumn: ScorecardColumn = {
     kind: 'figure',
     ...header(watchName, watchName, STYLES.headerSecondary),
-    width: Math.max(headingWidth(watchName), widthFor(rows.map((row) => row.target))),
+    width: Math.max(
+      headingWidth(watchName),
+      widthFor((row) => row.target),
+    ),
     cell: ({ watch, target, figure }) => {
       if (watch === undefined || target === undefined) return EMPTY;
       const decimals = targetDecimals(watch, target.quantity, [figure.value]);
@@ -153,15 +202,15 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
     {
       kind: 'figure',
       ...header(texts.value, headings.figure, STYLES.headerValue),
-      width: Math.max(headingWidth(headings.figure), widthFor(rows.map((row) => row.figure))),
-      cell: ({ figure, target, watch, running }) => {
-        const decimals =
-          figure.value === null || target?.value == null
-            ? undefined
-            : judgedDecimals(figure.value, { target: target.value, watch }, figure.quantity);
+      width: Math.max(
+        headingWidth(headings.figure),
+        widthFor((row) => row.figure),
+      ),
+      cell: (row) => {
+        const decimals = decimalsOfRow(row);
         return cellOf(
-          figure,
-          { secondary: false, partial: running },
+          row.figure,
+          { secondary: false, partial: row.running },
           decimals === undefined ? undefined : { decimals },
         );
       },
@@ -173,7 +222,10 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           {
             kind: 'figure',
             ...header(words.table.toDateName[toDate], headings.toDate, STYLES.headerSecondary),
-            width: Math.max(headingWidth(headings.toDate), widthFor(rows.map((row) => row.toDate))),
+            width: Math.max(
+              headingWidth(headings.toDate),
+              widthFor((row) => row.toDate),
+            ),
             cell: ({ toDate: figure }) =>
               figure === undefined ? EMPTY : cellOf(figure, { secondary: false, partial: false }),
           } satisfies ScorecardColumn,
@@ -183,7 +235,10 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           {
             kind: 'figure',
             ...header(words.status.targetColumn, headings.target, STYLES.headerSecondary),
-            width: widthFor(rows.map((row) => row.target)),
+            width: Math.max(
+              headingWidth(headings.target),
+              widthFor((row) => row.target),
+            ),
             cell: ({ target, figure }) => {
               if (target === undefined || target.value === null) return EMPTY;
               const decimals = targetDecimals(target.value, target.quantity, [figure.value]);
@@ -201,13 +256,26 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           } satisfies ScorecardColumn,
         ]
       : []),
+    ...(hasRanges
+      ? [
+          {
+            kind: 'range',
+            ...header(words.status.usualColumn, words.status.usualColumn, STYLES.headerIndented),
+            width: Math.min(
+              spacing.range,
+              rows.reduce((most, { usual = '' }) => Math.max(most, usual.length + 1), spacing.figure),
+            ),
+            cell: ({ usual = null }) => ({ value: usual, style: STYLES.scorecardText }),
+          } satisfies ScorecardColumn,
+        ]
+      : []),
     ...(scorecard.trend === undefined
       ? []
       : [
           {
             kind: 'trend',
             ...header(texts.trend, headings.trend, STYLES.headerIndented),
-            width: TREND_WIDTH,
+            width: spacing.trend,
             cell: () => EMPTY,
           } satisfies ScorecardColumn,
         ]),

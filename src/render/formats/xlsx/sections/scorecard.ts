@@ -1,4 +1,8 @@
+import { SERIES_COLOURS } from '../../../charts/chart.ts';
+import { sparklineSvg } from '../../../charts/sparkline.ts';
+import { loadSvgRasterizer, type RasterizeSvg } from '../../../charts/svg-rasterizer.ts';
 import type { Scorecard, ScorecardRow } from '../../../pack/pack.ts';
+import type { PictureDrawing } from '../package/drawing-parts.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { Sparkline } from '../package/sparkline-groups.ts';
 import { canBeTable } from '../package/table-part.ts';
@@ -20,8 +24,8 @@ export interface ScorecardLayout {
 }
 
 const MIN_LABEL_WIDTH = 20;
-const ROW_POINTS = 17;
-const GROUP_POINTS = 20;
+const ROW_POINTS = 16;
+const GROUP_POINTS = 18;
 
 const headingLines = (heading: string, width: number): number =>
   measuredLineCount(heading, width - 0.5, { bold: true });
@@ -29,8 +33,15 @@ const headingLines = (heading: string, width: number): number =>
 const headerPoints = (columns: readonly ScorecardColumn[], widths: readonly number[]): number =>
   Math.max(1, ...columns.map(({ heading }, index) => headingLines(heading, widths[index] ?? 1))) * LINE_POINTS + 5;
 
-const rowPoints = (row: ScorecardRow, labelWidth: number): number =>
-  Math.max(ROW_POINTS, textRowPoints([scorecardLabel(row), labelWidth]));
+/** The height of a row: labels and usual ranges wrap. */
+const rowPoints = (row: ScorecardRow, columns: readonly ScorecardColumn[], widths: readonly number[]): number =>
+  Math.max(
+    ROW_POINTS,
+    ...columns.flatMap(({ kind }, index) => {
+      const text = kind === 'label' ? scorecardLabel(row) : kind === 'range' ? row.usual : undefined;
+      return text === undefined ? [] : [textRowPoints([text, widths[index] ?? 1])];
+    }),
+  );
 
 /** Places the columns of a scorecard on a page. The label takes the width that is left. */
 export function layoutScorecard(
@@ -38,22 +49,56 @@ export function layoutScorecard(
   page: Page,
   { words, locale }: Pick<WorkbookContext, 'words' | 'locale'>,
 ): ScorecardLayout {
-  const columns = scorecardColumns(scorecard, words, locale);
+  const most = pageAt(page, MIN_SCALE).characters;
+  const excessOf = (all: readonly ScorecardColumn[]): number => totalWidth(all.map(({ width }) => width)) - most;
+  const roomy = scorecardColumns(scorecard, words, locale, { narrow: false });
+  const columns = excessOf(roomy) > 0 ? scorecardColumns(scorecard, words, locale, { narrow: true }) : roomy;
   const wanted = columns.map(({ width }) => width);
   // Labels wrap; figures do not.
-  const excess = Math.max(0, totalWidth(wanted) - pageAt(page, MIN_SCALE).characters);
+  const excess = Math.max(0, excessOf(columns));
   const narrow = wanted.map((width, index) => (index === 0 ? Math.max(MIN_LABEL_WIDTH, width - excess) : width));
   const scale = scaleForWidth(totalWidth(narrow), page);
   const left = Math.max(0, page.characters - totalWidth(narrow));
   const widths = narrow.map((width, index) => (index === 0 ? width + left : width));
-  const labelWidth = widths[0] ?? 1;
   const points = scorecard.groups.reduce(
     (sum, { title, rows }) =>
-      sum + (title === null ? 0 : GROUP_POINTS) + rows.reduce((height, row) => height + rowPoints(row, labelWidth), 0),
+      sum +
+      (title === null ? 0 : GROUP_POINTS) +
+      rows.reduce((height, row) => height + rowPoints(row, columns, widths), 0),
     headerPoints(columns, widths),
   );
   return { scorecard, columns, widths, scale, points };
 }
+
+/** Pixels, in a row of `ROW_POINTS`. */
+const PICTURE_HEIGHT = 18;
+const PIXELS_PER_CHARACTER = 7;
+const PICTURE_MARGIN = 6;
+const DENSITY = 2;
+const LINE_COLOURS = { line: `#${SERIES_COLOURS[0]}`, last: `#${SERIES_COLOURS[1]}`, ground: '#ffffff' } as const;
+
+type PictureSize = Pick<PictureDrawing, 'width' | 'height'>;
+
+/** The sparkline of a row as a picture, for programs that draw none. @param at its row and column, counted from 0 */
+const sparklinePicture = (
+  { label, trend, trendText = '' }: ScorecardRow,
+  at: { readonly row: number; readonly column: number; readonly points: number },
+  size: PictureSize,
+  rasterize: RasterizeSvg,
+): PictureDrawing => ({
+  ...size,
+  name: label,
+  description: trendText,
+  format: 'png',
+  bytes: rasterize(sparklineSvg(trend, size, LINE_COLOURS), DENSITY * size.width, { opaque: true }),
+  from: {
+    row: at.row,
+    column: at.column,
+    x: PICTURE_MARGIN,
+    y: Math.max(0, (at.points / 0.75 - size.height) / 2),
+  },
+  insteadOfSparkline: true,
+});
 
 /**
  * Writes header and rows of a scorecard below the rows that a sheet has, with its sparklines. Without subheadings it is
@@ -68,7 +113,11 @@ export async function writeScorecard(
   { chartData }: Pick<WorkbookContext, 'chartData'>,
 ): Promise<number> {
   const sparklines: Sparkline[] = [];
+  const pictures: PictureDrawing[] = [];
+  const rasterize = chartData === undefined || chartData.trends.size === 0 ? undefined : await loadSvgRasterizer();
   const trendColumn = columns.findIndex(({ kind }) => kind === 'trend');
+  const trendWidth = PIXELS_PER_CHARACTER * (widths[trendColumn] ?? 1);
+  const size: PictureSize = { width: Math.max(1, trendWidth - PICTURE_MARGIN - 2), height: PICTURE_HEIGHT };
   await sheet.addRow(
     columns.map(({ header }) => header),
     headerPoints(columns, widths),
@@ -79,22 +128,29 @@ export async function writeScorecard(
       await sheet.addRow([{ value: title, style: STYLES.heading, span: columns.length }], GROUP_POINTS);
     }
     for (const row of rows) {
+      const points = rowPoints(row, columns, widths);
       await sheet.addRow(
         columns.map((column) => column.cell(row)),
-        rowPoints(row, widths[0] ?? 1),
+        points,
       );
       const cells = chartData?.trends.get(row);
       if (trendColumn === -1 || cells === undefined) continue;
-      const { range, column, points } = cells;
-      const at = { from: range.row + 1, to: range.row + points };
+      const { range, column } = cells;
+      const at = { from: range.row + 1, to: range.row + cells.points };
       sparklines.push({
         row: sheet.rowCount,
         column: trendColumn,
         points: { sheet: range.sheet, column, rows: at },
         endsPartial: row.trend.at(-1)?.partial ?? false,
       });
+      const isDrawn = row.trend.some(({ value }) => value !== null);
+      if (rasterize !== undefined && isDrawn) {
+        const place = { row: sheet.rowCount - 1, column: trendColumn, points };
+        pictures.push(sparklinePicture(row, place, size, rasterize));
+      }
     }
   }
+  sheet.addDrawings(pictures);
   if (sparklines.length > 0) sheet.addSparklines(sparklines);
   const headers = columns.map(({ header }) => String(header.value));
   const rows = sheet.rowCount - headerRow;

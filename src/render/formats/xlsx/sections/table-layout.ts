@@ -16,7 +16,7 @@ import { LINK_POINTS, titlePoints } from '../workbook-context.ts';
 import type { Grid } from './grid/grid.ts';
 import { allHeaderPoints, dataRowPoints, gridPoints, headerRows, totalsPoints } from './grid/grid-rows.ts';
 import { type PrintedCopy, printedCopy } from './printed-copy.ts';
-import { NO_BREAKS, type RowBreaks, rowBreaks } from './row-breaks.ts';
+import { type RowBreaks, rowBreaks, unmeasuredBreaks } from './row-breaks.ts';
 import { linesPoints, type SheetLine } from './sheet-lines.ts';
 
 /** Where the chart of a section goes: distances from the left edge in characters. */
@@ -47,6 +47,10 @@ export interface TableLayout {
   readonly breaks: RowBreaks;
   /** Printed in place of the table. */
   readonly copy?: PrintedCopy;
+  /** All of it is printed on one page. */
+  readonly onePage: boolean;
+  /** The first row of the copy, counted from 1. */
+  readonly copyRow: number;
 }
 
 /** What a sheet shows around and in its grid. */
@@ -216,7 +220,7 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
     pages,
     breaks:
       heights === undefined || placed?.beside
-        ? NO_BREAKS
+        ? unmeasuredBreaks(content.rows, totals)
         : rowBreaks({
             heights: copy?.rows.map((row) => row.points) ?? heights,
             page: pageAt(page, printedScale).points,
@@ -228,5 +232,7 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
             across: pages.length,
           }),
     ...(copy === undefined ? {} : { copy }),
+    onePage: pages.length === 1 && !placed?.ownPage && points <= pageAt(page, printedScale).points,
+    copyRow: headerRow - headerRows(grid) - aboveTable + 1,
   };
 }

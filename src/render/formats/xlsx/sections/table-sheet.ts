@@ -106,9 +106,13 @@ async function addRows(sheet: SheetWriter, count: number, points: number): Promi
 
 async function writeCopy(sheet: SheetWriter, { rows }: PrintedCopy, breaks: RowBreaks): Promise<void> {
   const ends = new Set([...(breaks.beforeHeader ? [0] : []), ...breaks.after]);
-  for (const [index, { cells, points }] of rows.entries()) {
+  for (const [index, { cells, points, change: kind }] of rows.entries()) {
     if (ends.has(index)) sheet.addPageBreak();
     await sheet.addRow(cells, points);
+    if (kind === undefined) continue;
+    const own = { from: sheet.rowCount, to: sheet.rowCount };
+    const columns = cells.flatMap((cell, column) => (cell !== undefined && column > 0 ? [column] : []));
+    sheet.addConditionalFormats(columns.map((column) => ({ kind, column, rows: own })));
   }
 }
 
@@ -143,7 +147,15 @@ export async function writeTableSheets(
 ): Promise<void> {
   const { dataset, words, locale, page } = context;
   const { table } = section;
-  const plain = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks, words), words, locale);
+  const plain = sectionGrid(
+    dataset,
+    table,
+    section.columns,
+    headingsOf(section.blocks, words),
+    words,
+    locale,
+    section.cells,
+  );
   const single = section.kind === 'table' && section.transposed && table.granularity === null;
   const grid = single && section.scorecard !== undefined ? withPeriodHeadings(plain, section.scorecard, words) : plain;
   const notes = [...footnotes(section), ...quietLines(ownNotes(section, grid, words))];
@@ -170,10 +182,12 @@ export async function writeTableSheets(
         paper: page.paper,
         scale: layout.scale,
         printed: section.printed,
-        ...(copy === undefined
-          ? { printTitles: { rows: titleRows, columns: layout.pages.length > 1 ? layout.keys : 0 } }
-          : {}),
+        printTitles:
+          copy === undefined
+            ? { rows: titleRows, columns: layout.pages.length > 1 ? layout.keys : 0 }
+            : { rows: { from: layout.copyRow, to: layout.copyRow + copy.labels - 1 } },
         footer: footerOf(context),
+        ...(layout.onePage ? {} : { title: slice.title }),
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
       });

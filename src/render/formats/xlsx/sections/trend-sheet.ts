@@ -54,11 +54,12 @@ function panelDrawings(
   const range = panels.get(section.table.id);
   if (range === undefined) return [];
   // The same block as on the data sheet, whose columns the charts refer to.
-  const { categories, series } = panelBlock('', '', '', section.panels);
+  const { categories, series } = panelBlock('', '', { target: '', band: '' }, section.panels);
   let column = 0;
   return section.panels.map((panel: TrendPanel, index): SheetDrawing => {
     const own = column;
-    column += panel.target === undefined ? 1 : 2;
+    const limits = own + (panel.target === undefined ? 1 : 2);
+    column = limits + (panel.band === undefined ? 0 : 2);
     const unit = unitLabel(panel.quantity, words);
     const partial = new Map(panel.points.map((point) => [point.label, point.partial]));
     const xml = panelXml(
@@ -69,6 +70,7 @@ function panelDrawings(
         values: series[own]?.values ?? [],
         partial: categories.map((label) => partial.get(label) === true),
         target: panel.target === undefined ? undefined : series[own + 1]?.values,
+        band: series.slice(limits, column).map(({ values }) => values),
         column: own + 1,
       },
       range,
@@ -94,7 +96,7 @@ export async function writeTrendSheet(
 ): Promise<void> {
   const { dataset, words, locale, page, chartData } = context;
   const { table, columns, panels } = section;
-  const grid = sectionGrid(dataset, table, columns, PLAIN_HEADINGS, words, locale);
+  const grid = sectionGrid(dataset, table, columns, PLAIN_HEADINGS, words, locale, section.cells, panels);
   const filler = page.characters - totalWidth(grid.widths);
   const widths = filler >= 1 ? [...grid.widths, filler] : grid.widths;
   // The table may be wider than the page; the charts are not.

@@ -1,7 +1,8 @@
 import type { Words } from '../../../../i18n/messages.ts';
+import type { Tone } from '../../../figures/change-text.ts';
 import type { Quantity, Rounding } from '../../../figures/quantity.ts';
-import { figureNumberFormat, quantityNumberFormat, withUnit } from './number-formats.ts';
-import { borderLine, type CellStyle, COLOURS, fill, font, middle } from './styles.ts';
+import { figureNumberFormat, LARGE_GROWTH_FORMAT, quantityNumberFormat, withUnit } from './number-formats.ts';
+import { borderLine, type CellStyle, COLOURS, fill, font, middle, TONE_STYLES } from './styles.ts';
 
 /** What the style of a data cell depends on. */
 export interface DataStyle {
@@ -15,6 +16,8 @@ export interface DataStyle {
   readonly unitInCell: boolean;
   /** Of the cell's figure; the quantity's default when absent. */
   readonly rounding?: Rounding;
+  /** A change of more than 1,000%. */
+  readonly largeGrowth?: true;
 }
 
 const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
@@ -23,10 +26,11 @@ const isTextLike = (quantity: Quantity): boolean => quantity.kind === 'text' || 
 const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
 
 function cellNumberFormat(
-  { quantity, rounding, unitInCell, partial }: DataStyle,
+  { quantity, rounding, largeGrowth, unitInCell, partial }: DataStyle,
   words: Words,
   locale: string,
 ): string {
+  if (largeGrowth) return LARGE_GROWTH_FORMAT;
   const format =
     rounding === undefined ? quantityNumberFormat(quantity) : figureNumberFormat(quantity, rounding, locale);
   const running = partial && quantity.kind === 'bucket' ? `" · ${words.table.stillRunning}"` : '';
@@ -68,5 +72,18 @@ export function createDataStyles(
     const known = made.get(key) ?? dataStyle(style, undefinedValue, words, locale);
     made.set(key, known);
     return known;
+  };
+}
+
+/** The style in the colour of a change that targets judge; the same object for equal ones. */
+export function createToneStyles(): (style: CellStyle, tone: Tone) => CellStyle {
+  const made = new Map<CellStyle, Map<Tone, CellStyle>>();
+  return (style, tone) => {
+    if (tone === '') return style;
+    const known = made.get(style) ?? new Map<Tone, CellStyle>();
+    made.set(style, known);
+    const toned = known.get(tone) ?? { ...style, font: { ...style.font, ...TONE_STYLES[tone] } };
+    known.set(tone, toned);
+    return toned;
   };
 }

@@ -1,4 +1,5 @@
 import type { Words } from '../../../../i18n/messages.ts';
+import { withArrow } from '../../../figures/change-text.ts';
 import { figureFormatter } from '../../../figures/format-value.ts';
 import {
   createRounder,
@@ -42,7 +43,8 @@ export function quantityNumberFormat(quantity: Quantity, decimals: number = defa
   }
 }
 
-const ARROWS = { '-1': '▼ ', '0': '= ', '1': '▲ ' } as const;
+/** Of an increase above 1,000 %: without decimals. */
+export const LARGE_GROWTH_FORMAT = '"▲ +"#,##0%';
 
 /**
  * The number format of one figure, with the decimals that it is rounded to. A bound becomes a literal text that the cell
@@ -52,9 +54,9 @@ const ARROWS = { '-1': '▼ ', '0': '= ', '1': '▲ ' } as const;
 export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Rounding, locale: string): string {
   if (bound === undefined) return quantityNumberFormat(quantity, decimals);
   const change = quantity.kind === 'points' || quantity.kind === 'relative' || quantity.kind === 'difference';
-  const arrow = change ? ARROWS[bound.value < 0 ? '-1' : '1'] : '';
+  const shown = `${bound.is}${figureFormatter(quantity, locale)(bound.value)}`;
   // One section per sign: with a single section Excel would add a minus sign.
-  const text = `"${arrow}${bound.is}${figureFormatter(quantity, locale)(bound.value)}"`;
+  const text = `"${change ? withArrow(bound.value < 0 ? 'down' : 'up', shown) : shown}"`;
   return `${text};${text}`;
 }
 
@@ -78,9 +80,4 @@ export const suffixOf = (format: string | undefined): string => /" (\(n [^"]*\))
 
 /** Adds the unit of a change to the cell where the header cannot name it. */
 export const withUnit = (format: string, quantity: Quantity, { table }: Words): string =>
-  quantity.kind === 'points'
-    ? format
-        .split(';')
-        .map((part) => `${part}" ${table.points}"`)
-        .join(';')
-    : format;
+  quantity.kind === 'points' ? withSuffix(format, table.points) : format;

@@ -130,7 +130,11 @@ export const STYLES = {
     alignment: { ...middle, wrapText: true },
     border: borderLine('bottom', 'hair', COLOURS.rule),
   },
-  scorecardText: { font: font(), alignment: middle, border: borderLine('bottom', 'hair', COLOURS.rule) },
+  scorecardText: {
+    font: font(),
+    alignment: { ...middle, wrapText: true },
+    border: borderLine('bottom', 'hair', COLOURS.rule),
+  },
   headerSecondary: {
     font: font({ color: { argb: COLOURS.quiet } }),
     fill: fill(COLOURS.band),
@@ -171,7 +175,7 @@ export const STYLES = {
   },
 } as const satisfies Record<string, CellStyle>;
 
-/** Fonts of changes that targets judge: as their conditional formats. */
+/** Fonts of changes that targets judge. */
 export const TONE_STYLES = {
   better: { color: { argb: COLOURS.better } },
   worse: { color: { argb: COLOURS.worse } },

@@ -9,6 +9,7 @@ import {
   type Rounding,
   rawPerShown,
 } from '../../../../figures/quantity.ts';
+import { MOST_GROWTH } from '../../../../figures/shown-change.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
 import type { createDataStyles, DataStyle } from '../../style/data-styles.ts';
 import type { CellStyle } from '../../style/styles.ts';
@@ -27,6 +28,10 @@ export function toCellValue(value: Value, quantity: Quantity): Cell['value'] {
   const date = isDay ? parseCivilDate(value) : quantity.kind === 'instant' ? parseIsoInstant(value) : undefined;
   return date === undefined || date.getTime() < FIRST_DATE ? value : date;
 }
+
+/** Whether texts show a change as a multiple (`1,333 times as many`). Its cell holds the exact change. */
+export const isLargeGrowth = (value: Value, { kind }: Quantity): value is number =>
+  kind === 'relative' && typeof value === 'number' && value > MOST_GROWTH;
 
 export const isSecondary = (column: ViewColumn): boolean => column.role === 'previous' || column.role === 'change';
 
@@ -50,7 +55,11 @@ export function cellFactory(column: ViewColumn, options: FigureStyle, styleOf: S
   };
   return (value) => {
     if (value === null) return dash;
-    const shown = typeof value === 'number' ? styleFor(roundingOf(value)) : usual;
+    const shown = isLargeGrowth(value, column.quantity)
+      ? styleOf({ ...style, largeGrowth: true }, false)
+      : typeof value === 'number'
+        ? styleFor(roundingOf(value))
+        : usual;
     return { value: toCellValue(value, column.quantity), style: shown };
   };
 }

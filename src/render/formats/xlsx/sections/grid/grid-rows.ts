@@ -109,7 +109,9 @@ function conditionalFormats(grid: Grid, headerRow: number, count: number, lastRo
     if (kind === undefined) return [];
     if (kind === 'bar') return [{ kind, column, rows: { from, to: headerRow + count } }];
     if (rowChanges === undefined) return [{ kind, column, rows: { from, to: lastRow } }];
-    return rowChanges.map((each, row) => ({ kind: each, column, rows: { from: from + row, to: from + row } }));
+    return rowChanges.flatMap((each, row) =>
+      each === undefined ? [] : [{ kind: each, column, rows: { from: from + row, to: from + row } }],
+    );
   });
 }
 

@@ -27,5 +27,5 @@ export interface Grid {
   /** One per column. */
   readonly conditionalFormats: readonly (ConditionalFormat['kind'] | undefined)[];
   /** In place of `change`, one per row: where each row is another metric. */
-  readonly rowChanges?: readonly ConditionalFormat['kind'][];
+  readonly rowChanges?: readonly (ConditionalFormat['kind'] | undefined)[];
 }

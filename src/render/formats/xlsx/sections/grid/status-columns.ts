@@ -1,25 +1,16 @@
 import type { Dataset, Judgement, Table } from '../../../../../fetch/dataset.ts';
-import { iterateRows } from '../../../../../fetch/rows.ts';
 import type { Words } from '../../../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
-import { judgedDecimals, targetDecimals } from '../../../../figures/format-value.ts';
-import { betterOfRow } from '../../../../figures/judge.ts';
+import { targetDecimals } from '../../../../figures/format-value.ts';
 import type { Quantity } from '../../../../figures/quantity.ts';
-import {
-  boundariesOf,
-  colourOf,
-  judgementsByMetric,
-  type MetricJudgements,
-  statusText,
-} from '../../../../figures/status-text.ts';
-import type { ConditionalFormat } from '../../package/conditional-formatting.ts';
+import { colourOf, judgementsByMetric, type MetricJudgements, statusText } from '../../../../figures/status-text.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
 import { createDataStyles } from '../../style/data-styles.ts';
-import { quantityNumberFormat, suffixOf } from '../../style/number-formats.ts';
-import { type CellStyle, STATUS_STYLES, STYLES } from '../../style/styles.ts';
+import { STATUS_STYLES, STYLES } from '../../style/styles.ts';
 import { toCellValue } from './cell-value.ts';
 import type { Grid } from './grid.ts';
 import { shownAs } from './headings.ts';
+import { createJudgedCells, type JudgedCells, mappedRows } from './judged-cells.ts';
 
 const STATUS_WIDTH = 14;
 const MAX_STATUS_WIDTH = 42;
@@ -28,31 +19,13 @@ const EMPTY: Cell = { value: null, style: STYLES.cellText };
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
   judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[colourOf(judgement)] };
 
-/** The cell of a judged figure with enough decimals to agree with its status, as texts have them. */
-type JudgedCell = (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
-
-function createJudgedCells(targets: Dataset['targets'] = []): JudgedCell {
-  const styles = new Map<CellStyle, Map<string, CellStyle>>();
-  return (cell, judgement, quantity) => {
-    const boundaries = boundariesOf({ targets }, judgement);
-    const figure = judgement?.figure ?? null;
-    const decimals =
-      boundaries === undefined || figure === null ? undefined : judgedDecimals(figure, boundaries, quantity);
-    if (decimals === undefined) return cell;
-    const numFmt = `${quantityNumberFormat(quantity, decimals)}${suffixOf(cell.style.numFmt)}`;
-    const known = styles.get(cell.style) ?? new Map<string, CellStyle>();
-    styles.set(cell.style, known);
-    const style = known.get(numFmt) ?? { ...cell.style, numFmt };
-    known.set(numFmt, style);
-    return { ...cell, style };
-  };
-}
-
 /** A column of statuses, and where it goes. */
 interface StatusColumn extends MetricJudgements {
   readonly quantity: Quantity | undefined;
   /** Index of the column before it. */
   readonly after: number;
+  /** Indices of the columns of figures that it is compared with. */
+  readonly earlier: readonly number[];
   readonly header: string;
 }
 
@@ -69,7 +42,10 @@ function statusColumns(
     const plain = words.status.header(columns[after]?.source.label ?? metric);
     const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
     taken.add(header.toLowerCase());
-    return { after, header, quantity: columns[after]?.quantity, ...judged };
+    const earlier = columns.flatMap(({ role, source }, index) =>
+      role === 'previous' && source.name === metric ? [index] : [],
+    );
+    return { after, earlier, header, quantity: columns[after]?.quantity, ...judged };
   });
 }
 
@@ -89,32 +65,18 @@ function judge(
   cells: Cell[],
   columns: readonly StatusColumn[],
   judgementOf: (column: StatusColumn) => Judgement | undefined,
-  judgedCell: JudgedCell,
+  judged: JudgedCells,
 ): void {
   for (const column of columns) {
-    const cell = cells[column.after];
-    if (cell !== undefined && column.quantity !== undefined)
-      cells[column.after] = judgedCell(cell, judgementOf(column), column.quantity);
-  }
-}
-
-function* withRowStatuses(
-  grid: Grid,
-  table: Table,
-  columns: readonly StatusColumn[],
-  words: Words,
-  judgedCell: JudgedCell,
-): Iterable<readonly Cell[]> {
-  const rows = iterateRows(table.rows)[Symbol.iterator]();
-  try {
-    for (const cells of grid.rows) {
-      const { value: row, done } = rows.next();
-      const judged = [...cells];
-      if (!done) judge(judged, columns, ({ ofRow }) => ofRow(row), judgedCell);
-      yield withInserted(judged, columns, (column) => (done ? EMPTY : statusCell(column.ofRow(row), words)));
-    }
-  } finally {
-    rows.return?.();
+    const { after, earlier, quantity } = column;
+    if (quantity === undefined) continue;
+    const judgement = judgementOf(column);
+    const replace = (index: number, cellOf: JudgedCells['figure']): void => {
+      const cell = cells[index];
+      if (cell !== undefined) cells[index] = cellOf(cell, judgement, quantity);
+    };
+    replace(after, judged.figure);
+    for (const index of earlier) replace(index, judged.earlier);
   }
 }
 
@@ -142,7 +104,7 @@ function withTransposedStatuses(
   locale: string,
 ): Grid {
   const styleOf = createDataStyles(words, locale);
-  const judgedCell = createJudgedCells(targets);
+  const judgedCells = createJudgedCells(targets);
   const metrics = columns.filter(({ role }) => role === 'value');
   const figures = grid.header.length - grid.labels;
   const figure = grid.showsTotals ? grid.labels + figures / 2 : grid.labels;
@@ -172,20 +134,21 @@ function withTransposedStatuses(
         target === null || view === undefined
           ? EMPTY
           : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
-      const judgedCells = cells.map((cell, at) =>
-        at === figure && view !== undefined ? judgedCell(cell, judgement, view.quantity) : cell,
-      );
-      return inserted(judgedCells, targetCell, statusCell(judgement, words));
+      // Beside the judged figure, of row or totals, those that it is compared with.
+      const own = columns.filter(({ role, source }) => role !== 'label' && source === view?.source);
+      const shown = cells.map((cell, at) => {
+        if (view === undefined || at < figure) return cell;
+        if (at === figure) return judgedCells.figure(cell, judgement, view.quantity);
+        return own[at - figure]?.role === 'previous' ? judgedCells.earlier(cell, judgement, view.quantity) : cell;
+      });
+      return inserted(shown, targetCell, statusCell(judgement, words));
     }),
     filters: inserted(grid.filters, false, false),
     conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
   };
 }
 
-/**
- * Adds a column of statuses beside each metric that is judged, and colours the changes of metrics of which one direction
- * is better.
- */
+/** Adds a column of statuses beside each metric that is judged. */
 export function withStatuses(
   grid: Grid,
   dataset: Pick<Dataset, 'targets' | 'judgements'>,
@@ -196,30 +159,17 @@ export function withStatuses(
 ): Grid {
   if (dataset.targets === undefined || dataset.targets.length === 0) return grid;
   const judgements = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
-  const kindOf = (metric: string): ConditionalFormat['kind'] => {
-    // One format for a column: rows of groups only where all of them are coloured.
-    const better = betterOfRow(dataset, table, metric, {});
-    return better === undefined ? 'change' : `change_${better}`;
-  };
   if (isTransposed(table, columns)) {
-    const coloured = {
-      ...grid,
-      rowChanges: columns.filter(({ role }) => role === 'value').map(({ source }) => kindOf(source.name)),
-    };
     return judgements.length === 0
-      ? coloured
-      : withTransposedStatuses(coloured, columns, { targets: dataset.targets, judgements }, words, locale);
+      ? grid
+      : withTransposedStatuses(grid, columns, { targets: dataset.targets, judgements }, words, locale);
   }
-  const coloured = grid.conditionalFormats.map((kind, index) => {
-    const column = columns[index];
-    return kind === 'change' && column !== undefined ? kindOf(column.source.name) : kind;
-  });
   const added = statusColumns(table, columns, judgements, words);
-  if (added.length === 0) return { ...grid, conditionalFormats: coloured };
+  if (added.length === 0) return grid;
   const { over } = grid;
-  const judgedCell = createJudgedCells(dataset.targets);
+  const judgedCells = createJudgedCells(dataset.targets);
   const totals = grid.totals === undefined ? undefined : [...grid.totals];
-  if (totals !== undefined) judge(totals, added, ({ ofTotals }) => ofTotals, judgedCell);
+  if (totals !== undefined) judge(totals, added, ({ ofTotals }) => ofTotals, judgedCells);
   // Below its metric the column needs no name of it.
   const headingOf = ({ after, header }: StatusColumn): string =>
     over?.[after] === undefined ? header : words.status.column;
@@ -237,11 +187,17 @@ export function withStatuses(
     names: withInserted(grid.names, added, ({ header }) => header),
     ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
     groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),
-    rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words, judgedCell)[Symbol.iterator]() },
+    rows: mappedRows(grid, table, (cells, row) => {
+      const judged = [...cells];
+      if (row !== undefined) judge(judged, added, ({ ofRow }) => ofRow(row), judgedCells);
+      return withInserted(judged, added, (column) =>
+        row === undefined ? EMPTY : statusCell(column.ofRow(row), words),
+      );
+    }),
     ...(totals === undefined
       ? {}
       : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),
     filters: withInserted(grid.filters, added, () => grid.count > 0),
-    conditionalFormats: withInserted(coloured, added, () => undefined),
+    conditionalFormats: withInserted(grid.conditionalFormats, added, () => undefined),
   };
 }

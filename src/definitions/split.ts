@@ -1,0 +1,99 @@
+import { sha256 } from '../base/sha256.ts';
+import { renderTemplate } from '../base/text/template.ts';
+import type { Definition } from './schema/report-definition.ts';
+import { type Desk, splitRecipients, TO_SPLIT } from './schema/split.ts';
+import { type Target, whereOf } from './schema/targets.ts';
+
+const SLUG_LENGTH = 40;
+const HASH_LENGTH = 10;
+
+/** Lower-case letters and digits of the value, and a hash: values that differ in case alone have other slugs. */
+export function splitSlug(value: string): string {
+  const words = value
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, SLUG_LENGTH)
+    .replace(/^-+|-+$/g, '');
+  const hash = sha256(value).slice(0, HASH_LENGTH);
+  return words === '' ? hash : `${words}-${hash}`;
+}
+
+/** In place of a target's name, for a pack that nobody gets. */
+export const heldTarget = ({ slug }: Pick<Desk, 'slug'>): string => `held:${slug}`;
+
+export const deskOf = (value: string, label: string): Desk => ({ value, label, slug: splitSlug(value) });
+
+/** The addresses that get the pack of a value; undefined where nobody is named. */
+export function deskRecipients({ split }: Pick<Definition, 'split'>, value: string): readonly string[] | undefined {
+  if (split === undefined) return undefined;
+  const named = splitRecipients(split).get(value);
+  return named ?? (Array.isArray(split.others) ? split.others : undefined);
+}
+
+/** Whether a section shows the figures of a value alone; the others are the same in every pack. */
+export const isSplitSection = ({ split, layout }: Pick<Definition['sections'][number], 'split' | 'layout'>): boolean =>
+  split !== false && layout !== 'text';
+
+/**
+ * The report of one value, as an ordinary one: its sections have a filter on the value, its deliveries the value's recipients,
+ * and its targets are those of the value. Nothing in it names another value.
+ */
+export function deskDefinition(definition: Definition, { value, label, slug }: Desk): Definition {
+  const desk = { value, label, slug };
+  const { split, title, sections, deliveries, targets } = definition;
+  if (split === undefined) return definition;
+  const { by } = split;
+  const { split: _split, ...rest } = definition;
+  const to = deskRecipients(definition, desk.value) ?? [];
+  return {
+    ...rest,
+    desk,
+    title: title.includes('{{') ? renderTemplate(title, { split: desk }, 'the title') : `${title} – ${desk.label}`,
+    sections: sections.map((section) =>
+      isSplitSection(section)
+        ? {
+            ...section,
+            filters: [...(section.filters ?? []), { dimension: by, op: 'eq' as const, values: [desk.value] }],
+          }
+        : section,
+    ),
+    deliveries: deliveries.map(({ split: _, ...delivery }) =>
+      Object.fromEntries(
+        Object.entries(delivery).map(([kind, spec]) => [kind, isToSplit(spec) ? { ...spec, to } : spec]),
+      ),
+    ),
+    ...(targets === undefined ? {} : { targets: deskTargets(targets, by, desk.value) }),
+  };
+}
+
+/** The sections of a pack as its targets see them: without the filter on its value, which they are all about. */
+export const judgedSections = ({ desk, sections }: Pick<Definition, 'desk' | 'sections'>): Definition['sections'] =>
+  desk === undefined
+    ? sections
+    : sections.map((section) =>
+        isSplitSection(section) ? { ...section, filters: section.filters?.slice(0, -1) } : section,
+      );
+
+/** Whether the spec of a delivery goes to the recipients of each value. */
+export const isToSplit = (spec: unknown): spec is { readonly to: typeof TO_SPLIT } =>
+  typeof spec === 'object' && spec !== null && 'to' in spec && spec.to === TO_SPLIT;
+
+/**
+ * The targets of one value: those whose `where` names it, which judge the whole of its pack, and those that say `each_desk`.
+ */
+export function deskTargets(targets: readonly Target[], by: string, value: string): Target[] {
+  const own = targets.flatMap((target) => {
+    const where = whereOf(target);
+    if (where?.dimension !== by || where.value !== value) return [];
+    const { where: _where, ...whole } = target;
+    return [whole];
+  });
+  const judged = new Set(own.map(({ metric }) => metric));
+  const isGeneral = (target: Target): boolean =>
+    target.each_desk === true &&
+    whereOf(target)?.dimension !== by &&
+    !(target.where === undefined && judged.has(target.metric));
+  return [...own, ...targets.filter(isGeneral)];
+}

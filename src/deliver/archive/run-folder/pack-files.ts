@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { sha256 } from '../../../base/sha256.ts';
+import { type Artifact, MAIL_MEDIA_TYPES, type RunMail } from '../../../render/artifact.ts';
+import type { PublishedRun } from '../archive.ts';
+import { archiveCorrupt } from '../archive-errors.ts';
+import type { Manifest, PackRecord } from '../manifest.ts';
+import { mailContents, mailHashes, readMail } from './run-folder.ts';
+
+/** The format of the files of a pack's e-mail. */
+const MAIL_FORMAT = 'mail';
+
+/** Whether a file is an output of a report, and not a part of a pack's e-mail. */
+export const isReportFile = ({ format }: Pick<Artifact, 'format'>): boolean => format !== MAIL_FORMAT;
+
+const mediaTypeOf = (name: string): string =>
+  name.endsWith('.html') ? MAIL_MEDIA_TYPES.html : name.endsWith('.txt') ? MAIL_MEDIA_TYPES.text : 'image/png';
+
+/**
+ * Writes the e-mail of a pack beside its files. Returns all files of the pack under their names in the run, and what its
+ * manifest says about the e-mail.
+ * @param folder that of the pack's files
+ */
+export async function writePackFiles(
+  folder: string,
+  slug: string,
+  artifacts: readonly Artifact[],
+  mail: RunMail,
+): Promise<{ readonly files: readonly Artifact[]; readonly mail: NonNullable<Manifest['mail']> }> {
+  const written: Artifact[] = [];
+  for (const [name, content] of mailContents(mail)) {
+    const path = join(folder, name);
+    const bytes = Buffer.from(content);
+    await writeFile(path, bytes);
+    written.push({
+      name,
+      format: MAIL_FORMAT,
+      mediaType: mediaTypeOf(name),
+      path,
+      bytes: bytes.length,
+      sha256: sha256(bytes),
+    });
+  }
+  const files = [...new Map([...artifacts, ...written].map((artifact) => [artifact.name, artifact])).values()];
+  return { files: files.map((file) => ({ ...file, name: `${slug}/${file.name}` })), mail: mailHashes(mail) };
+}
+
+/** A pack as a run of its own: its manifest, files and e-mail, and nothing of another pack. Throws `archive.corrupt`. */
+export async function readPack(
+  { artifacts, manifest: { org, report, run } }: PublishedRun,
+  { slug, manifest }: PackRecord,
+): Promise<PublishedRun> {
+  const location = `${org}/${report}/${run}/${slug}`;
+  if (manifest === undefined) throw archiveCorrupt(location, 'it has no manifest');
+  const prefix = `${slug}/`;
+  const own = new Map(
+    artifacts.flatMap((artifact) =>
+      artifact.name.startsWith(prefix) ? [[artifact.name.slice(prefix.length), artifact] as const] : [],
+    ),
+  );
+  const find = (name: string): Artifact => {
+    const artifact = own.get(name);
+    if (artifact === undefined) throw archiveCorrupt(location, `${name} is missing`);
+    return artifact;
+  };
+  const folder = dirname(find('mail.html').path);
+  return Object.freeze({
+    folder,
+    manifest,
+    artifacts: manifest.files.map(({ name, sha256: expected }) => {
+      const artifact = find(name);
+      if (artifact.sha256 !== expected) throw archiveCorrupt(location, `${name} is of another pack`);
+      return Object.freeze({ ...artifact, name });
+    }),
+    mail: await readMail(folder, manifest, location),
+  });
+}

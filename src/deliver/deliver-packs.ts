@@ -1,0 +1,88 @@
+import { deskDefinition, heldTarget } from '../definitions/split.ts';
+import type { Archive } from './archive/archive.ts';
+import type { Manifest, PackRecord } from './archive/manifest.ts';
+import { readPack } from './archive/run-folder/pack-files.ts';
+import type { Outage } from './circuit/circuit-breaker.ts';
+import { outageTracker } from './circuit/outage-tracker.ts';
+import { type DeliverInput, type DeliveryResult, deliver } from './deliver.ts';
+import { deliveryId, type Receipt } from './ledger/ledger.ts';
+
+/** Wraps the delivery of one manifest. */
+export type AroundDelivery = (manifest: Manifest, work: () => Promise<DeliveryResult>) => Promise<DeliveryResult>;
+
+/**
+ * Delivers a published run: as a whole, or each pack of a report with `split`, one after the other. Each pack is delivered like
+ * a run of its own, with a definition that names no other value, so that nothing of one can reach the recipients of another.
+ * The name of a target has the value, and so have the ids of its deliveries. Throws as `deliver`.
+ */
+export async function deliverPacks(input: DeliverInput, around: AroundDelivery): Promise<DeliveryResult> {
+  const { published, archive, definition } = input;
+  const { packs, unassigned = [] } = published.manifest;
+  if (packs === undefined) return around(published.manifest, () => deliver(input));
+  const archived = await archive.getArchivedStates(published);
+  const receipts: Receipt[] = [];
+  const waits: (Outage | undefined)[] = [];
+  const outages = outageTracker(input.clock, input.circuit);
+  let claimed: Promise<void> | undefined;
+  const claim: DeliverInput['claim'] =
+    input.claim && ((hasBegun) => (claimed ??= input.claim?.(hasBegun) ?? Promise.resolve()));
+  try {
+    for (const pack of packs) {
+      if (pack.state === 'held' || pack.manifest === undefined) {
+        receipts.push(heldReceipt(input, heldTarget(pack), pack.label, pack.reason ?? ''));
+        continue;
+      }
+      const view = await readPack(published, pack);
+      const own: Receipt[] = [];
+      try {
+        const result = await around(view.manifest, () =>
+          deliver({
+            ...input,
+            ...(claim === undefined ? {} : { claim }),
+            outages,
+            published: view,
+            definition: deskDefinition(definition, pack),
+            archive: packArchive(archive, pack, archived, own),
+          }),
+        );
+        if (result.retryable) waits.push(result.outage);
+      } finally {
+        receipts.push(...own);
+      }
+    }
+    for (const [index, detail] of unassigned.entries()) {
+      receipts.push(heldReceipt(input, 'held', `#${index + 1}`, detail));
+    }
+  } finally {
+    if (receipts.length > 0) await archive.putReceipts(published, receipts);
+  }
+  const known = waits.filter((wait) => wait !== undefined);
+  const [outage] = known.toSorted((one, other) => one.until - other.until);
+  return { receipts, retryable: waits.length > 0, outage: known.length === waits.length ? outage : undefined };
+}
+
+/** A pack that nobody gets, in the list of deliveries. It has no ledger row: a retry changes nothing. */
+function heldReceipt({ order, observe }: DeliverInput, target: string, recipient: string, detail: string): Receipt {
+  observe({ type: 'delivered', target, recipient, state: 'refused', detail });
+  return { delivery: deliveryId(order.id, target, ''), target, recipient, state: 'refused', detail, messageId: null };
+}
+
+/**
+ * The archive as the delivery of one pack sees it: the metadata is that of the run, the files are those of the pack.
+ * @param own receives its receipts, which are written with those of all packs
+ */
+const packArchive = (
+  archive: Archive,
+  { slug }: Pick<PackRecord, 'slug'>,
+  archived: Awaited<ReturnType<Archive['getArchivedStates']>>,
+  own: Receipt[],
+): Archive => ({
+  ...archive,
+  getArchivedStates: async () => archived,
+  putReceipts: async (_, receipts) => {
+    own.push(...receipts);
+  },
+  ...(archive.link === undefined
+    ? {}
+    : { link: async (published, name) => archive.link?.(published, `${slug}/${name}`) }),
+});

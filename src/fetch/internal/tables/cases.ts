@@ -1,0 +1,117 @@
+import type { MetricBase } from '../../../contract/bases.ts';
+import type { Catalog, Metric } from '../../../contract/catalog.ts';
+import type { ReportResponse, ReportRow } from '../../../contract/report.ts';
+import type { ReportCall } from '../../../plan/plan.ts';
+import type { MetricValues, TableTrend } from '../../dataset.ts';
+
+const identify = (row: ReportRow, dimensions: readonly string[]): string =>
+  JSON.stringify([row.bucket ?? null, ...dimensions.map((id) => row[id] ?? null)]);
+
+/**
+ * The response to a call without what only its bases have added: the groups that have data of a base alone, and its columns.
+ * Its rows keep the values of the bases.
+ */
+export function withoutBaseRows({ request, bases = [] }: ReportCall, response: ReportResponse): ReportResponse {
+  if (bases.length === 0) return response;
+  const columns = response.columns.filter(({ name }) => !bases.includes(name));
+  const { dimensions = [] } = request;
+  if (dimensions.length === 0) return { ...response, columns };
+  const own = request.metrics.filter((id) => !bases.includes(id));
+  const counts = new Set(response.columns.flatMap(({ name, unit }) => (unit === 'count' ? [name] : [])));
+  // A rate of 0 is data; a count of 0 is none.
+  const hasData = (values: Readonly<Record<string, unknown>> | null | undefined, ids: readonly string[]): boolean =>
+    ids.some((id) => typeof values?.[id] === 'number' && !(counts.has(id) && values[id] === 0));
+  const groupOf = (row: ReportRow): string => JSON.stringify(dimensions.map((id) => row[id] ?? null));
+  const found = { own: new Set<string>(), bases: new Set<string>() };
+  for (const row of response.rows) {
+    if (hasData(row, own) || hasData(row.compare, own)) found.own.add(groupOf(row));
+    if (hasData(row, bases) || hasData(row.compare, bases)) found.bases.add(groupOf(row));
+  }
+  const rows = response.rows.filter((row) => found.own.has(groupOf(row)) || !found.bases.has(groupOf(row)));
+  const without = response.rows.length - rows.length;
+  const { row_count, rows_count } = response.meta;
+  const meta = {
+    ...response.meta,
+    ...(typeof row_count === 'number' ? { row_count: row_count - without } : {}),
+    ...(typeof rows_count === 'number' ? { rows_count: rows_count - without } : {}),
+  };
+  return { ...response, columns, rows, meta };
+}
+
+/** A joined response with the values of the bases, which are joined apart. */
+export function withBaseValues(
+  response: ReportResponse,
+  { rows, totals }: ReportResponse,
+  { dimensions = [], metrics }: ReportCall['request'],
+): ReportResponse {
+  const sides = new Map(rows.map((row) => [identify(row, dimensions), row]));
+  const added = <Values extends Readonly<Record<string, unknown>>>(
+    values: Values,
+    from: Readonly<Record<string, unknown>> | null | undefined,
+  ): Values => ({
+    ...values,
+    ...Object.fromEntries(metrics.flatMap((id) => (from?.[id] === undefined ? [] : [[id, from[id]]]))),
+  });
+  return {
+    ...response,
+    rows: response.rows.map((row) => {
+      const side = sides.get(identify(row, dimensions));
+      const compare = row.compare == null ? row.compare : added(row.compare, side?.compare);
+      return { ...added(row, side), compare };
+    }),
+    ...(response.totals == null
+      ? {}
+      : {
+          totals: {
+            ...added(response.totals, totals),
+            ...(response.totals.compare == null ? {} : { compare: added(response.totals.compare, totals?.compare) }),
+          },
+        }),
+  };
+}
+
+/** Reads the numbers of cases behind a section's ratios and durations. */
+export interface CaseReader {
+  /** The section's metrics, and the bases that it does not show. */
+  readonly metrics: readonly Metric[];
+  /** The section's own values, and the numbers of cases by metric; absent where none is known. */
+  readonly split: (values: MetricValues) => { readonly values: MetricValues; readonly cases?: MetricValues };
+  /** The same for each point. */
+  readonly splitTrend: (trend: TableTrend) => TableTrend;
+}
+
+/** @param own the section's metrics */
+export function caseReader(own: readonly Metric[], bases: readonly MetricBase[], { metrics }: Catalog): CaseReader {
+  const names = new Set(own.map(({ id }) => id));
+  const hidden = new Set(bases.map(({ base }) => base).filter((id) => !names.has(id)));
+  const casesOf = (values: MetricValues): readonly (readonly [string, number])[] =>
+    bases.flatMap(({ metric, base, share }) => {
+      const [count, part] = [values[base], share === undefined ? 1 : values[share]];
+      return typeof count === 'number' && typeof part === 'number' ? [[metric, Math.round(count * part)] as const] : [];
+    });
+  const withoutHidden = <Kept>(values: Readonly<Record<string, Kept>>): Readonly<Record<string, Kept>> =>
+    hidden.size === 0 ? values : Object.fromEntries(Object.entries(values).filter(([id]) => !hidden.has(id)));
+  return {
+    metrics: [...own, ...[...hidden].flatMap((id) => metrics.find((metric) => metric.id === id) ?? [])],
+    split: (values) => {
+      const cases = casesOf(values);
+      return { values: withoutHidden(values), ...(cases.length === 0 ? {} : { cases: Object.fromEntries(cases) }) };
+    },
+    splitTrend: (trend) => {
+      if (bases.length === 0) return trend;
+      const points = trend.buckets.map((_, index) =>
+        Object.fromEntries(
+          casesOf(Object.fromEntries(Object.entries(trend.values).map(([id, values]) => [id, values[index] ?? null]))),
+        ),
+      );
+      const known = bases.map(({ metric }) => metric).filter((metric) => points.some((point) => metric in point));
+      return {
+        ...trend,
+        values: withoutHidden(trend.values),
+        ...(known.length === 0
+          ? {}
+          : { cases: Object.fromEntries(known.map((id) => [id, points.map((point) => point[id] ?? null)])) }),
+      };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { Catalog } from '../../../../contract/catalog.ts';
+import { localDay } from '../../../../definitions/schedules/reading-window.ts';
+import type { Reading } from '../../../../plan/reading.ts';
+import type { MetricValues } from '../../../dataset.ts';
+
+/** The reading of a day. */
+export interface DayReading {
+  readonly reading: Reading;
+  readonly groups: ReadonlyMap<string | null, MetricValues>;
+}
+
+/** The readings of one question that a table shows, by day. */
+export interface DayReadings {
+  readonly question: string;
+  /** Undefined for a gap. */
+  readonly of: (day: string | undefined) => DayReading | undefined;
+}
+
+/**
+ * The readings by day. A day is a gap without one, with one that lacks a metric (a row is whole or has no values), and with
+ * one that was taken on another day of the report's zone.
+ */
+export function dayReadings(
+  question: string,
+  found: ReadonlyMap<string, Reading>,
+  metrics: readonly string[],
+  timezone: string,
+): DayReadings {
+  const days = new Map(
+    [...found].flatMap(([day, reading]): [string, DayReading][] => {
+      const isWhole = metrics.every((id) => reading.metrics.includes(id));
+      if (!isWhole || localDay(Date.parse(reading.as_of), timezone) !== day) return [];
+      return [[day, { reading, groups: new Map(reading.rows.map(({ group, values }) => [group, values])) }]];
+    }),
+  );
+  return { question, of: (day) => (day === undefined ? undefined : days.get(day)) };
+}
+
+/** A group that is absent from a stored reading has a count of 0: readings are complete. Null throughout for a gap. */
+export function groupValues(
+  day: DayReading | undefined,
+  group: string | null,
+  metrics: readonly string[],
+): MetricValues {
+  const values = day?.groups.get(group);
+  return Object.fromEntries(
+    metrics.map((id) => [id, day === undefined ? null : values === undefined ? 0 : (values[id] ?? null)]),
+  );
+}
+
+/** The groups of all readings, those of the catalog first and in its order. */
+export function groupsOf(dimension: string, days: readonly DayReading[], catalog: Catalog): readonly (string | null)[] {
+  const present = new Set(days.flatMap(({ groups }) => [...groups.keys()]));
+  const known = catalog.dimensions.find(({ id }) => id === dimension)?.values.map(({ value }) => value) ?? [];
+  const listed = known.filter((value) => present.has(value) || present.size === 0);
+  return [...listed, ...[...present].filter((group) => group === null || !known.includes(group))];
+}

@@ -1,0 +1,328 @@
+import type { MetricBase } from '../../../contract/bases.ts';
+import { type Catalog, isCurrentCount, type Metric } from '../../../contract/catalog.ts';
+import type { ReportRequest, ReportResponse, ReportRow } from '../../../contract/report.ts';
+import type { FiscalCalendar } from '../../../definitions/periods/fiscal-calendar.ts';
+import type { Period } from '../../../definitions/periods/period.ts';
+import type { ComparisonKind, ToDate } from '../../../definitions/schema/comparison.ts';
+import type { Section } from '../../../definitions/schema/report-definition.ts';
+import type { MissingData } from '../../../i18n/note.ts';
+import { bucketsOf, endOfDay } from '../../../plan/buckets.ts';
+import type { Replacement, UndefinedTotals } from '../../../plan/plan.ts';
+import { checkAnswers } from '../../answer-checks/check-answers.ts';
+import type { CallAnswer } from '../../answer-checks/checked-answer.ts';
+import { unitMismatches } from '../../answer-checks/figure-checks.ts';
+import { withRunningRows } from '../../answer-checks/running-check.ts';
+import { numberOf } from '../../answer-checks/value-types.ts';
+import type { Comparisons, MetricValues, Row, Table, Value } from '../../dataset.ts';
+import { type CaseReader, caseReader } from './cases.ts';
+import { columnsOf, filtersOf } from './columns/table-columns.ts';
+import { comparisonsOf, rangeOf, tableComparer } from './comparisons/compare-figures.ts';
+import {
+  type PartnerAnswer,
+  partnerRange,
+  partnerRows,
+  partnerTotals,
+  pickMetrics,
+} from './comparisons/partner-answers.ts';
+import { withoutValuesOfNoData } from './data-start.ts';
+import { sectionFields } from './section-fields.ts';
+import { collectTableNotes } from './table-notes.ts';
+import { answeredTrend } from './table-trend.ts';
+import { withWrongFigures } from './wrong-figures.ts';
+
+export interface ReportTableInput {
+  readonly section: Section;
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  readonly catalog: Catalog;
+  /** The catalog without a report's own names; absent: it has none. */
+  readonly published?: Catalog;
+  readonly period: Period;
+  /** Epoch ms at which the response was received. */
+  readonly at: number;
+  /** The calls with their responses as received; absent: `response` is that of `request`. */
+  readonly parts?: readonly CallAnswer[];
+  readonly undefinedTotals?: UndefinedTotals;
+  readonly replaced?: readonly Replacement[];
+  readonly comparisons: readonly ComparisonKind[];
+  /** Figures of other days. */
+  readonly partners?: readonly PartnerAnswer[];
+  readonly toDate?: ToDate | undefined;
+  readonly calendar?: FiscalCalendar | undefined;
+  /** Of the section's ratios and durations. */
+  readonly bases?: readonly MetricBase[];
+}
+
+/**
+ * The table of a section from the response to its call: the section's columns in its order, with unchanged values. Missing
+ * columns and cells are empty and noted.
+ */
+export function reportTable(given: ReportTableInput): Table {
+  const answers = given.parts ?? [given];
+  const input = given.parts === undefined ? { ...given, response: withRunningRows(given) } : given;
+  const { section, request, response, catalog, published = catalog, period, partners = [], calendar } = input;
+  const { meta } = response;
+  const requestedIds = new Set(section.metrics ?? []);
+  const metrics = [...requestedIds].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
+  const current = metrics.length > 0 && metrics.every(isCurrentCount);
+  // Of two possible units the right answer is unknown: the values are shown without answer.
+  const allAnswers = [...answers, ...partners.flatMap((partner) => partner.answers)];
+  const unitless = new Set(unitMismatches(allAnswers, metrics).map(({ id }) => id));
+  const columns = columnsOf(section, response, catalog).map((column) =>
+    unitless.has(column.name) ? { ...column, unit: null } : column,
+  );
+  const names = [...requestedIds];
+  const missingColumns = columns.filter(
+    ({ name }) =>
+      !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
+  );
+  const computed = computedAt(input);
+  const running = !current && isRunning(input, computed);
+  const context = { timezone: period.timezone, asOf: computed, ...(calendar === undefined ? {} : { calendar }) };
+  const { metrics: read, split, splitTrend } = caseReader(metrics, input.bases ?? [], catalog);
+  const compareInput = { request, response, partners, catalog, metrics: read, context, running };
+  const comparers = current ? [] : input.comparisons.map((kind) => tableComparer(kind, compareInput));
+  const toDate = toDateFigures(input.toDate, partners, read, catalog);
+  const trend = answeredTrend(partners, read, catalog, context);
+  const withData = dataFilter(input, read);
+  const readIds = read.map(({ id }) => id);
+  /** Of a row or of the totals. */
+  const sides = (
+    values: Readonly<Record<string, unknown>>,
+    bucket: string | null | undefined,
+    compare: Comparisons | undefined,
+    to: MetricValues | undefined,
+  ): Pick<Row, 'cases' | 'compare' | 'toDate' | 'toDateCases'> => {
+    const { cases } = split(withData(pickMetrics(values, readIds), bucket));
+    const { values: own, cases: toDateCases } = to === undefined ? {} : split(to);
+    return {
+      ...(compare === undefined ? {} : { compare: splitComparisons(compare, split) }),
+      ...(own === undefined ? {} : { toDate: own }),
+      ...(cases === undefined ? {} : { cases }),
+      ...(toDateCases === undefined ? {} : { toDateCases }),
+    };
+  };
+  let cells = 0;
+  const rows = response.rows.map((row): Row => {
+    const values = Object.fromEntries(
+      columns.map((column) => {
+        const value = scalarOf(row[column.name]);
+        if (value === undefined && !missingColumns.includes(column)) cells += 1;
+        return [column.name, value ?? null];
+      }),
+    );
+    const compare = comparisonsOf(comparers, ({ ofRow }) => ofRow(row));
+    return {
+      values: withData(values, row.bucket),
+      ...sides(row, row.bucket, compare, toDate?.ofRow(row)),
+      partial: row.partial === true,
+    };
+  });
+  const totals =
+    section.totals && response.totals != null
+      ? {
+          values: withData(pickMetrics(response.totals, names), undefined),
+          ...sides(
+            response.totals,
+            undefined,
+            comparisonsOf(comparers, ({ ofTotals }) => ofTotals()),
+            toDate?.ofTotals(),
+          ),
+        }
+      : undefined;
+  const undefinedTotals = input.undefinedTotals?.metrics;
+  const asked = { catalog, published, metrics, request, response, running, undefinedTotals };
+  const findings = checkAnswers(answers, asked);
+  const table: Table = {
+    ...sectionFields(section, period),
+    current,
+    range: current || meta.range == null ? null : { from: meta.range.from, to: meta.range.to },
+    comparisons: comparers.map(({ comparison }) => comparison),
+    ...(toDate === undefined ? {} : { toDate: toDate.toDate }),
+    asOf: meta.as_of,
+    running,
+    columns,
+    rows,
+    ...(totals === undefined ? {} : { totals }),
+    ...(trend === undefined ? {} : { trend: splitTrend(trend) }),
+    filters: filtersOf(section, catalog),
+    notes: collectTableNotes({
+      section,
+      request,
+      response,
+      answers,
+      partners,
+      undefinedTotals: input.undefinedTotals,
+      replaced: input.replaced ?? [],
+      catalog,
+      published,
+      findings: findings.notes,
+      period,
+      metrics,
+      columns,
+      rows,
+      comparers,
+      toDate: toDate?.toDate,
+      hasTotals: totals !== undefined,
+      missing: {
+        columns: missingColumns.map(({ name }) => name),
+        what: [
+          ...missingColumns.map(({ label }): MissingData => ({ of: 'column', label })),
+          ...missingData(input, totals, names),
+        ],
+        cells,
+      },
+      periodEnd: endOfDay(period.to, period.timezone),
+      computed,
+      current,
+      running,
+    }),
+  };
+  // Of two possible units, one of which an answer for other days has, the right one is unknown as well.
+  const wrong = [...findings.wrong, ...[...unitless].map((metric) => ({ metric, at: 'column' as const }))];
+  return withWrongFigures(table, wrong, catalog);
+}
+
+/** Replaces figures of days before a metric's first day with data by null. */
+type DataFilter = <Values extends Readonly<Record<string, Value>>>(
+  values: Values,
+  bucket: string | null | undefined,
+) => Values | (Values & Record<string, null>);
+
+/** By bucket; without one, of the whole range. Current counts have no days. */
+function dataFilter(input: ReportTableInput, metrics: readonly Metric[]): DataFilter {
+  const range = rangeOf(input);
+  if (range === undefined) return (values) => values;
+  const granularity = input.request.time?.granularity;
+  const buckets = new Map(bucketsOf(range, granularity).map((bucket) => [bucket.label, bucket]));
+  return (values, bucket) => withoutValuesOfNoData(values, buckets.get(bucket ?? '') ?? range, metrics);
+}
+
+const scalarOf = (value: unknown): Value | undefined =>
+  typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
+
+/** When the last day was computed (epoch ms): not after it was received, whatever the service's clock says. */
+function computedAt({ request, response, period, at, parts = [] }: ReportTableInput): number {
+  const last = response.meta.range?.to ?? request.time?.to ?? period.to;
+  // Of several calls only those with the last day count: others may be older and complete.
+  const lastParts = parts.filter(({ request: { time } }) => time?.to === last);
+  const answers = lastParts.length > 0 ? lastParts : [{ response, at }];
+  return Math.min(
+    ...answers.map((answer) => Math.min(Date.parse(answer.response.meta.as_of ?? '') || answer.at, answer.at)),
+  );
+}
+
+/** Whether the range had not ended when the values were computed. `limit` may have removed the rows that are partial. */
+function isRunning({ request, response: { meta, rows }, period }: ReportTableInput, computed: number): boolean {
+  const last = meta.range?.to ?? request.time?.to ?? period.to;
+  return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;
+}
+
+const splitComparisons = (compare: Comparisons, split: CaseReader['split']): Comparisons =>
+  Object.fromEntries(
+    Object.entries(compare).map(([kind, figures]) => [kind, { ...figures, ...split(figures.values) }]),
+  );
+
+/** The figures of a table from the start of a year or quarter on. */
+interface ToDateFigures {
+  readonly toDate: NonNullable<Table['toDate']>;
+  /** Undefined for rows with a bucket. */
+  readonly ofRow: (row: ReportRow) => MetricValues | undefined;
+  readonly ofTotals: () => MetricValues | undefined;
+}
+
+/** Undefined if the section shows none. */
+function toDateFigures(
+  unit: ToDate | undefined,
+  partners: readonly PartnerAnswer[],
+  metrics: readonly Metric[],
+  catalog: Catalog,
+): ToDateFigures | undefined {
+  const planned = partners.filter(({ kind }) => kind === 'to_date');
+  const [first] = planned;
+  if (unit === undefined || first === undefined) return undefined;
+  const { range } = first;
+  // A service may answer with other days: those figures are not to date.
+  const found = planned.filter((partner) => {
+    const { from, to } = partnerRange(partner);
+    return from === range.from && to === range.to;
+  });
+  const names = metrics.map(({ id }) => id);
+  const ofRows = found.find(({ of }) => of === 'rows');
+  const ofTotals = found.find(({ of }) => of === 'totals');
+  const lookUp = ofRows === undefined ? undefined : partnerRows(ofRows, catalog);
+  // A single row is a total.
+  const isSingle = planned.every(({ of }) => of === 'totals');
+  const totals = ofTotals === undefined ? undefined : partnerTotals(ofTotals);
+  const totalFigures = () =>
+    ofTotals === undefined ? undefined : withoutValuesOfNoData(pickMetrics(totals, names), range, metrics);
+  return {
+    toDate: { unit, range },
+    ofRow: (row) => {
+      if (row.bucket != null) return undefined;
+      if (isSingle) return totalFigures();
+      return lookUp && withoutValuesOfNoData(lookUp(row, undefined, names), range, metrics);
+    },
+    ofTotals: totalFigures,
+  };
+}
+
+const requestsCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
+
+const absentFrom = (values: Readonly<Record<string, unknown>> | null | undefined, names: readonly string[]) =>
+  names.filter((name) => numberOf(values?.[name]) === undefined);
+
+interface AnsweredSection {
+  readonly section: Section;
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  readonly partners?: readonly PartnerAnswer[];
+}
+
+/** Requested data other than rows that the responses lack. */
+function missingData(
+  { section, request, response, partners = [] }: AnsweredSection,
+  totals: Table['totals'],
+  names: readonly string[],
+): MissingData[] {
+  const compares = requestsCompare(request);
+  const uncompared = compares ? new Set(response.rows.flatMap((row) => absentFrom(row.compare, names))) : new Set();
+  const missingTotals = totals === undefined ? [] : absentFrom(totals.values, names);
+  const uncomparedTotals = totals === undefined || !compares ? [] : absentFrom(response.totals?.compare, names);
+  return [
+    ...missingMetrics(
+      'previous',
+      names,
+      names.filter((name) => uncompared.has(name)),
+    ),
+    ...(section.totals && totals === undefined ? [{ of: 'totals' } as const] : []),
+    ...missingTotals.map((metric): MissingData => ({ of: 'total', metric })),
+    ...missingMetrics('previous_totals', names, uncomparedTotals),
+    ...partners.flatMap((partner) => missingOfPartner(partner, names)),
+  ];
+}
+
+function missingOfPartner(partner: PartnerAnswer, names: readonly string[]): MissingData[] {
+  const { kind, of, request, response } = partner;
+  const asked = names.filter((name) => request.metrics.includes(name));
+  if (of === 'totals') {
+    const what = kind === 'to_date' ? 'to_date' : 'year_before_totals';
+    return missingMetrics(what, asked, absentFrom(partnerTotals(partner), asked));
+  }
+  const absent = new Set(response.rows.flatMap((row) => absentFrom(row, asked)));
+  return missingMetrics(
+    kind === 'previous_year' ? 'year_before' : kind,
+    asked,
+    asked.filter((name) => absent.has(name)),
+  );
+}
+
+/** Without metrics if all of them lack it. */
+function missingMetrics(
+  of: Extract<MissingData, { readonly metrics: readonly string[] }>['of'],
+  names: readonly string[],
+  missing: readonly string[],
+): MissingData[] {
+  if (missing.length === 0) return [];
+  return [{ of, metrics: missing.length === names.length ? [] : missing }];
+}

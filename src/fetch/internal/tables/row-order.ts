@@ -1,0 +1,39 @@
+import type { Order } from '../../../contract/report.ts';
+
+/** A row with its position without an order: by bucket, then by each dimension in turn. */
+export interface SortableRow {
+  readonly row: Readonly<Record<string, unknown>>;
+  readonly bucket: number;
+  /** Position of its group among all groups. */
+  readonly rank: number;
+}
+
+type Ranks = ReadonlyMap<string, (value: unknown) => number>;
+
+/**
+ * The service's order (specification §2.7), for joined rows. The specification does not define the position of undefined
+ * values and ties: undefined values are last in either direction, ties are sorted as without an order.
+ * @param ranks rank of a value within its dimension
+ */
+export function compareRows(order: readonly Order[], ranks: Ranks): (a: SortableRow, b: SortableRow) => number {
+  const keys = order.map(({ by, dir }) => ({ sign: dir === 'asc' ? 1 : -1, read: keyOf(by, ranks) }));
+  return (a, b) => {
+    for (const { sign, read } of keys) {
+      const [left, right] = [read(a), read(b)];
+      if (left === undefined || right === undefined) {
+        if (left !== right) return left === undefined ? 1 : -1;
+      } else if (left !== right) return sign * (left - right);
+    }
+    return a.bucket - b.bucket || a.rank - b.rank;
+  };
+}
+
+function keyOf(by: string, ranks: Ranks): (placed: SortableRow) => number | undefined {
+  if (by === 'bucket') return ({ bucket }) => bucket;
+  const rank = ranks.get(by);
+  if (rank !== undefined) return ({ row }) => rank(row[by]);
+  return ({ row }) => {
+    const value = row[by];
+    return typeof value === 'number' ? value : undefined;
+  };
+}

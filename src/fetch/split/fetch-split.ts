@@ -1,0 +1,163 @@
+import { asOutcome, done, type Outcome } from '../../base/outcome.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { ReportResponse } from '../../contract/report.ts';
+import { withoutAnswered } from '../../plan/answered-sections.ts';
+import { allCallsOf, type Plan } from '../../plan/plan.ts';
+import type { RequestCalls } from '../../plan/requests/build-calls.ts';
+import { groupedRequests, isSliced, requestKey, type SplitPlan, splitPlan } from '../../plan/split/split-plan.ts';
+import { otherLabels } from '../answer-checks/column-checks.ts';
+import type { CallRecord, Dataset } from '../dataset.ts';
+import {
+  buildDataset,
+  type CallResult,
+  type FetchInput,
+  fetchCalls,
+  type PreparedFetch,
+  prepareFetch,
+} from '../fetch-dataset.ts';
+import { withoutBaseRows } from '../internal/tables/cases.ts';
+import { tableResponse } from '../internal/tables/comparisons/partner-answers.ts';
+import { sliceResponse } from './slice-response.ts';
+
+/** The responses for all values of a dimension, each of which gets a dataset of its own. */
+export interface SplitAnswers {
+  readonly prepared: PreparedFetch;
+  readonly plan: SplitPlan;
+  /** The calls as they were made, for the manifest. */
+  readonly calls: readonly CallRecord[];
+  readonly results: ReadonlyMap<string, CallResult>;
+  /** Of grouped requests, by `requestKey`. */
+  readonly grouped: ReadonlyMap<string, GroupedResult>;
+}
+
+interface GroupedResult {
+  readonly response: ReportResponse;
+  /** When its oldest part was received, epoch ms. */
+  readonly at: number;
+  readonly record: CallRecord;
+}
+
+export interface SplitFetchInput extends Omit<FetchInput, 'plan'> {
+  /** The plan of any one value. */
+  readonly plan: Plan;
+  readonly by: string;
+}
+
+/** Makes the calls for all values at once. As `fetchDataset`, it can be repeated: stored responses are not requested again. */
+export const fetchSplit = (input: SplitFetchInput): Promise<Outcome<SplitAnswers>> =>
+  asOutcome(input.signal, () => fetchAll(input));
+
+async function fetchAll(input: SplitFetchInput): Promise<Outcome<SplitAnswers>> {
+  const prepared = await prepareFetch(input);
+  const one = withoutAnswered(input.plan, new Set(prepared.read.keys()));
+  const [first] = one.calls;
+  if (first === undefined)
+    return done({ prepared, plan: emptyPlan(input.by), calls: [], results: new Map(), grouped: new Map() });
+  const plan = splitPlan(one, input.by, { org: first.org, catalog: input.catalog });
+  const fetched = await fetchCalls(prepared, { ...one, calls: plan.calls });
+  if (fetched.kind !== 'done') return fetched;
+  const results = new Map(
+    fetched.value.map((result): [string, CallResult] => {
+      const { record } = result;
+      return [record.id, { ...result, record: { ...record, sections: plan.sections.get(record.id) ?? [] } }];
+    }),
+  );
+  const grouped = new Map(
+    [...plan.requests].map(([key, calls]) => [key, groupedResult(calls, results, input)] as const),
+  );
+  return done({ prepared, plan, calls: [...results.values()].map(({ record }) => record), results, grouped });
+}
+
+const emptyPlan = (by: string): SplitPlan => ({ by, calls: [], sections: new Map(), requests: new Map() });
+
+function groupedResult(
+  { calls, join }: RequestCalls,
+  results: SplitAnswers['results'],
+  { catalog }: Pick<FetchInput, 'catalog'>,
+): GroupedResult {
+  const answered = calls.map(({ id }) => {
+    const result = results.get(id);
+    if (result?.kind !== 'report') throw new Error(`no response to the call ${id}`);
+    return { call: id, request: result.call.request, response: result.response, at: result.at, record: result.record };
+  });
+  const [first, ...more] = answered;
+  if (first === undefined) throw new Error('a grouped request has no calls');
+  const response = join === undefined ? first.response : tableResponse({ join }, [first, ...more], catalog);
+  return { response, at: Math.min(...answered.map(({ at }) => at)), record: first.record };
+}
+
+/**
+ * The dataset of one value: an ordinary one, as a run whose sections have the filter `<by> eq <value>` would have it. Pure.
+ * @param one the plan of that value
+ */
+export function sliceDataset(answers: SplitAnswers, one: Plan, value: string): Dataset {
+  const plan = withoutAnswered(one, new Set(answers.prepared.read.keys()));
+  const { input, published, ...read } = answers.prepared;
+  const { by } = answers.plan;
+  // Columns list the values of their dimension: of this one, a dataset may name its own value alone.
+  const own = {
+    ...read,
+    input: { ...input, catalog: withOneValue(input.catalog, by, value) },
+    published: withOneValue(published, by, value),
+  };
+  return buildDataset(
+    own,
+    plan,
+    plan.calls.map((call) => resultOf(call, answers, plan, value)),
+  );
+}
+
+function resultOf(call: Plan['calls'][number], answers: SplitAnswers, plan: Plan, value: string): CallResult {
+  const { by } = answers.plan;
+  if (!isSliced(call, by)) return answers.results.get(call.id) ?? missing(call.id);
+  const requests = groupedRequests(call.request, by);
+  const rows = answers.grouped.get(requestKey(requests.rows)) ?? missing(call.id);
+  const totals =
+    requests.totals === undefined ? undefined : (answers.grouped.get(requestKey(requests.totals)) ?? missing(call.id));
+  const { published } = answers.prepared;
+  const sliced = sliceResponse(
+    call.request,
+    { by, value, catalog: published },
+    { rows: rows.response, ...(totals === undefined ? {} : { totals: totals.response }) },
+  );
+  const response = withoutBaseRows(call, sliced);
+  const labels = otherLabels(response, published);
+  const { shared: _shared, labels: _labels, ...record } = rows.record;
+  return {
+    kind: 'report',
+    call,
+    response,
+    at: Math.min(rows.at, totals?.at ?? rows.at),
+    record: {
+      ...record,
+      id: call.id,
+      sections: plan.sections.flatMap((one) => (allCallsOf(one).includes(call.id) ? [one.section.id] : [])),
+      asOf: response.meta.as_of,
+      rows: response.rows.length,
+      ...(labels === undefined ? {} : { labels }),
+    },
+  };
+}
+
+function missing(call: string): never {
+  throw new Error(`no response for all values to the call ${call}`);
+}
+
+/** The catalog without the other values of a dimension. */
+export const withOneValue = (catalog: Catalog, by: string, value: string): Catalog => ({
+  ...catalog,
+  dimensions: catalog.dimensions.map((dimension) =>
+    dimension.id === by ? { ...dimension, values: dimension.values.filter((each) => each.value === value) } : dimension,
+  ),
+});
+
+/** The values of the dimension that have rows; null: rows without a value. */
+export function valuesWithRows({ plan, grouped }: SplitAnswers): ReadonlySet<string | null> {
+  const found = new Set<string | null>();
+  for (const { response } of grouped.values()) {
+    for (const { [plan.by]: value } of response.rows) {
+      if (typeof value === 'string' || value === null) found.add(value);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,45 @@
+import type { Granularity } from '../../contract/report.ts';
+import type { Table } from '../../fetch/dataset.ts';
+import { iterateRows } from '../../fetch/rows.ts';
+import { type Bucket, bucketsOf } from '../../plan/buckets.ts';
+import { isClipped } from './whole-period.ts';
+
+/** The points of each metric of a table with a row for each bucket, in order of time. */
+export interface TableBuckets {
+  readonly buckets: readonly {
+    readonly bucket: string;
+    readonly running: boolean;
+    readonly clipped: boolean;
+    /** Running or clipped. */
+    readonly partial: boolean;
+  }[];
+  /** One value per bucket. */
+  readonly valuesOf: (metric: string) => (number | null)[];
+  /** The numbers of cases behind them; null where they are not known. */
+  readonly casesOf: (metric: string) => (number | null)[];
+}
+
+/** Buckets of the range without a row are there, with null: a gap is not left out. */
+export function tableBuckets(table: Table, granularity: Granularity): TableBuckets {
+  const { rows, range } = table;
+  const byBucket = new Map(
+    [...iterateRows(rows)].flatMap((row) =>
+      typeof row.values.bucket === 'string' ? [[row.values.bucket, row] as const] : [],
+    ),
+  );
+  const expected = range === null ? [] : bucketsOf(range, granularity).map(({ label }: Bucket) => label);
+  const labels = [...new Set([...expected, ...byBucket.keys()])].sort();
+  return {
+    buckets: labels.map((bucket) => {
+      const running = byBucket.get(bucket)?.partial === true;
+      const clipped = isClipped(table, bucket, granularity);
+      return { bucket, partial: running || clipped, running, clipped };
+    }),
+    valuesOf: (metric) =>
+      labels.map((bucket) => {
+        const value = byBucket.get(bucket)?.values[metric];
+        return typeof value === 'number' ? value : null;
+      }),
+    casesOf: (metric) => labels.map((bucket) => byBucket.get(bucket)?.cases?.[metric] ?? null),
+  };
+}

@@ -1,0 +1,16 @@
+import { createRequire } from 'node:module';
+
+/** Fonts that every pack can use: Latin, Greek, Cyrillic, Hebrew; Arabic. No font of the system is used. */
+const FONTS = [
+  '@expo-google-fonts/arimo/400Regular/Arimo_400Regular.ttf',
+  '@expo-google-fonts/arimo/400Regular_Italic/Arimo_400Regular_Italic.ttf',
+  '@expo-google-fonts/arimo/700Bold/Arimo_700Bold.ttf',
+  '@expo-google-fonts/noto-sans-arabic/400Regular/NotoSansArabic_400Regular.ttf',
+  '@expo-google-fonts/noto-sans-arabic/700Bold/NotoSansArabic_700Bold.ttf',
+] as const;
+
+/** Paths of the fonts on disk. */
+export function fontFiles(): readonly string[] {
+  const { resolve } = createRequire(import.meta.url);
+  return FONTS.map((font) => resolve(font));
+}

@@ -1,0 +1,107 @@
+import type { Dataset, Judgement, Row, Table, Value } from '../../../../../fetch/dataset.ts';
+import { iterateRows } from '../../../../../fetch/rows.ts';
+import type { ViewColumn } from '../../../../figures/columns.ts';
+import { judgedDecimals } from '../../../../figures/format-value.ts';
+import type { Quantity } from '../../../../figures/quantity.ts';
+import { boundariesOf } from '../../../../figures/status-text.ts';
+import type { TrendPanel } from '../../../../pack/pack.ts';
+import type { Cell } from '../../package/sheet-rows.ts';
+import { quantityNumberFormat, suffixOf } from '../../style/number-formats.ts';
+import type { CellStyle } from '../../style/styles.ts';
+import type { Grid } from './grid.ts';
+
+/** A cell with at least so many decimals; one that shows a bound, or no number, stays. */
+type DecimalCell = (cell: Cell, quantity: Quantity, decimals: number | undefined) => Cell;
+
+function createDecimalCells(): DecimalCell {
+  const styles = new Map<CellStyle, Map<string, CellStyle>>();
+  return (cell, quantity, decimals) => {
+    if (decimals === undefined || typeof cell.value !== 'number') return cell;
+    const numFmt = `${quantityNumberFormat(quantity, decimals)}${suffixOf(cell.style.numFmt)}`;
+    const known = styles.get(cell.style) ?? new Map<string, CellStyle>();
+    styles.set(cell.style, known);
+    const style = known.get(numFmt) ?? { ...cell.style, numFmt };
+    known.set(numFmt, style);
+    return { ...cell, style };
+  };
+}
+
+/** The decimals of a number format; undefined for one that shows a bound. */
+const decimalsOf = (format: string | undefined): number | undefined => {
+  const places = /^[#,0]+(?:\.(0+))?/.exec(format ?? '');
+  return places === null ? undefined : (places[1]?.length ?? 0);
+};
+
+export interface JudgedCells {
+  /** The cell of a judged figure with enough decimals to agree with its status, as texts have them. */
+  readonly figure: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
+  /** That of a figure that it is compared with, with the same decimals. */
+  readonly earlier: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
+}
+
+export function createJudgedCells(targets: Dataset['targets'] = []): JudgedCells {
+  const withDecimals = createDecimalCells();
+  const judged = (judgement: Judgement | undefined, quantity: Quantity): number | undefined => {
+    const boundaries = boundariesOf({ targets }, judgement);
+    const figure = judgement?.figure ?? null;
+    return boundaries === undefined || figure === null ? undefined : judgedDecimals(figure, boundaries, quantity);
+  };
+  return {
+    figure: (cell, judgement, quantity) => withDecimals(cell, quantity, judged(judgement, quantity)),
+    earlier: (cell, judgement, quantity) => {
+      const [own, decimals] = [decimalsOf(cell.style.numFmt), judged(judgement, quantity)];
+      return own === undefined || decimals === undefined || own >= decimals
+        ? cell
+        : withDecimals(cell, quantity, decimals);
+    },
+  };
+}
+
+/** The rows of a grid with the rows of its table; undefined behind the last one. */
+export const mappedRows = (
+  grid: Grid,
+  table: Table,
+  map: (cells: readonly Cell[], row: Row | undefined) => readonly Cell[],
+): Grid['rows'] => ({
+  *[Symbol.iterator]() {
+    const rows = iterateRows(table.rows)[Symbol.iterator]();
+    try {
+      for (const cells of grid.rows) {
+        const { value: row, done } = rows.next();
+        yield map(cells, done ? undefined : row);
+      }
+    } finally {
+      rows.return?.();
+    }
+  },
+});
+
+/** The figures of small charts with the decimals that their charts show beside the targets. */
+export function withPanelDecimals(
+  grid: Grid,
+  table: Table,
+  columns: readonly ViewColumn[],
+  panels: readonly TrendPanel[],
+): Grid {
+  const withDecimals = createDecimalCells();
+  const targets = new Map(
+    panels.map(({ column, points, target }) => [
+      column.name,
+      new Map<Value, number | null>(points.map(({ bucket }, index) => [bucket, target?.values[index] ?? null])),
+    ]),
+  );
+  return {
+    ...grid,
+    rows: mappedRows(grid, table, (cells, row) =>
+      cells.map((cell, index) => {
+        const { role, source, quantity } = columns[index] ?? {};
+        if (role !== 'value' || source === undefined || quantity === undefined) return cell;
+        const value = row?.values[source.name];
+        const target = targets.get(source.name)?.get(row?.values.bucket ?? null) ?? null;
+        return typeof value !== 'number' || target === null
+          ? cell
+          : withDecimals(cell, quantity, judgedDecimals(value, { target }, quantity));
+      }),
+    ),
+  };
+}

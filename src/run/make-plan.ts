@@ -1,0 +1,60 @@
+import { toDocketError } from '../base/error.ts';
+import { done, type Outcome } from '../base/outcome.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
+import { compilePlan, type PlanInput } from '../plan/compile.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { RunContext, RunPorts } from './run-context.ts';
+import type { RunOrder } from './run-record.ts';
+
+/**
+ * The plan of a run. One that another version has begun goes on with its calls: those with the counts of cases are others,
+ * and would be asked beside the stored ones.
+ */
+async function planOf(
+  input: PlanInput,
+  { id }: Pick<RunOrder, 'id'>,
+  fresh: boolean | undefined,
+  { responses }: Pick<RunPorts, 'responses'>,
+): Promise<Plan> {
+  const plan = compilePlan(input);
+  if (fresh === true || !plan.calls.some((call) => call.kind === 'report' && call.bases !== undefined)) return plan;
+  const ids = new Set(plan.calls.map((call) => call.id));
+  const plain = compilePlan({ ...input, bases: false });
+  for (const call of plain.calls) {
+    if (!ids.has(call.id) && (await responses.get(id, call.id)) !== undefined) return plain;
+  }
+  return plan;
+}
+
+export interface PlannedRun {
+  readonly catalog: Catalog;
+  readonly plan: Plan;
+}
+
+/**
+ * The plan and its catalog. If a cached catalog does not allow the definition, a recent one is fetched.
+ * @param definitionOf what is planned; the definition of the run by default
+ */
+export async function makePlan(
+  order: RunOrder,
+  { definition, settings, signal, observe, fresh }: RunContext,
+  ports: RunPorts,
+  definitionOf: (catalog: Catalog) => Definition = () => definition,
+): Promise<Outcome<PlannedRun>> {
+  const planWith = async (maxAgeMs?: number): Promise<Outcome<PlannedRun>> => {
+    const { id: run, priority, org: tenant } = order;
+    const request = { ...ports, run, priority, org: settings.org, tenant, maxAgeMs };
+    const catalog = await ports.catalogs.get(request, signal, observe);
+    if (catalog.kind !== 'done') return catalog;
+    const { period, sectionPeriods } = order;
+    const input = { definition: definitionOf(catalog.value), settings, period, sectionPeriods, catalog: catalog.value };
+    const plan = await planOf(input, order, fresh, ports);
+    return done({ catalog: catalog.value, plan });
+  };
+  return planWith().catch((thrown: unknown) => {
+    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
+    return planWith(RECENT_CATALOG_MAX_AGE_MS);
+  });
+}

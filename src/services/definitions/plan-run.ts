@@ -1,0 +1,34 @@
+import type { Catalog } from '../../contract/catalog.ts';
+import type { RunPeriods } from '../../definitions/periods/period.ts';
+import { deskDefinition, deskOf } from '../../definitions/split.ts';
+import { answeredSections, withoutAnswered } from '../../plan/answered-sections.ts';
+import { compilePlan } from '../../plan/compile.ts';
+import { splitPlan } from '../../plan/split/split-plan.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+
+/**
+ * The plan of a run without the sections that readings answer, and the metrics calls of the key that it needs. Throws
+ * `plan.invalid`. Of a report with `split`: the plan of one value, and the calls for all of them in `split`.
+ */
+export function planRun(
+  { definition, settings }: FrozenDefinition,
+  periods: RunPeriods,
+  catalog: Catalog,
+  now: number,
+) {
+  const values = catalog.dimensions.find(({ id }) => id === definition.split?.by)?.values ?? [];
+  const [first] = values;
+  // The plans of all values are alike.
+  const one = first === undefined ? definition : deskDefinition(definition, deskOf(first.value, first.label));
+  const compiled = compilePlan({ definition: { ...one, title: definition.title }, settings, ...periods, catalog });
+  const { readings, timezone } = settings;
+  const answered: ReadonlySet<string> =
+    readings === undefined ? new Set() : answeredSections(compiled, { settings: readings, timezone }, catalog, now);
+  const plan = withoutAnswered(compiled, answered);
+  const split =
+    definition.split === undefined
+      ? undefined
+      : { plan: splitPlan(plan, definition.split.by, { org: settings.org, catalog }), values: values.length };
+  const calls = split?.plan.calls ?? plan.calls;
+  return { plan, answered, split, tokens: calls.filter(({ kind }) => kind === 'report').length };
+}

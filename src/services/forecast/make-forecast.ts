@@ -1,0 +1,74 @@
+import { toDocketError } from '../../base/error.ts';
+import type { SecretSource } from '../../base/secrets/secret.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { findPause } from '../../queue/schedules/pauses.ts';
+import { reportName } from '../../queue/schedules/report-schedules.ts';
+import { lowestLimits } from '../budgets/key-limits.ts';
+import type { ForecastAssumptions } from './forecast-run.ts';
+import { type ForecastWindow, type PlanningSource, planSlots, type UnplannedReport } from './plan-slots.ts';
+import { type SimulatedKey, type SimulatedRun, simulateRuns } from './simulate-runs.ts';
+
+export interface ForecastInput {
+  readonly reports: readonly FrozenDefinition[];
+  /** All organizations, which determine the limits of the keys. */
+  readonly orgs: readonly OrgSettings[];
+  readonly window: ForecastWindow;
+  /** Pauses by `<org>` and `<org>/<report>`: paused reports have no runs. */
+  readonly pauses: ReadonlyMap<string, unknown>;
+  readonly assumptions: ForecastAssumptions;
+}
+
+export interface ForecastPorts {
+  readonly secrets: SecretSource;
+  /** The catalog that the workers have cached, if any. */
+  readonly cachedCatalog: (key: string, settings: OrgSettings) => Promise<Catalog | undefined>;
+}
+
+export interface Forecast {
+  readonly runs: readonly SimulatedRun[];
+  readonly keys: readonly (SimulatedKey & { readonly organizations: readonly string[] })[];
+  readonly unplanned: readonly UnplannedReport[];
+  /** `<org>/<report>` of the reports that are left out. */
+  readonly paused: readonly string[];
+}
+
+/** Forecasts the runs of a window with cached catalogs: uses no call and no token. */
+export async function makeForecast(
+  { reports, orgs, window, pauses, assumptions }: ForecastInput,
+  { secrets, cachedCatalog }: ForecastPorts,
+): Promise<Forecast> {
+  const sources = new Map<string, PlanningSource | string>();
+  const sharing = new Map<string, [OrgSettings, ...OrgSettings[]]>();
+  for (const settings of orgs) {
+    const key = await secrets(settings.api_key).then((secret) => secret.fingerprint(), toDocketError);
+    if (typeof key !== 'string') {
+      sources.set(settings.id, key.message);
+      continue;
+    }
+    sharing.set(key, [settings, ...(sharing.get(key) ?? [])]);
+    const catalog = await cachedCatalog(key, settings);
+    const missing = `No metric catalog of ${settings.id} is cached: the workers keep one for an hour.`;
+    sources.set(settings.id, catalog === undefined ? missing : { key, catalog });
+  }
+  const isPaused = ({ definition }: FrozenDefinition): boolean =>
+    findPause(pauses, definition.org, definition.report) !== undefined;
+  const { runs, unplanned } = planSlots(
+    reports.filter((report) => !isPaused(report)),
+    window,
+    sources,
+  );
+  const limits = new Map([...sharing].map(([key, of]): [string, BudgetLimits] => [key, lowestLimits(of)]));
+  const simulated = await simulateRuns(runs, limits, assumptions);
+  return {
+    runs: simulated.runs,
+    keys: simulated.keys.map((key) => ({
+      ...key,
+      organizations: (sharing.get(key.key) ?? []).map(({ id }) => id).sort(),
+    })),
+    unplanned,
+    paused: reports.filter(isPaused).map(reportName),
+  };
+}

@@ -1,0 +1,53 @@
+import type { VirtualClock } from './virtual-clock.ts';
+
+interface Answer {
+  /** Whose request is in flight. */
+  holder: string | undefined;
+  /** When the newest answered request was made. */
+  requestedAt: number;
+}
+
+export type SharedLookup = 'hit' | 'in_flight' | 'miss';
+
+/** The answers that runs use of one another, without what was answered. */
+export interface SharedAnswers {
+  /** @param since epoch ms from which `holder` waits: a newer answer is a hit, whatever its age */
+  lookup(request: string, holder: string, maxAgeMs: number, since: number): SharedLookup;
+  /** After a miss: others wait for this request. */
+  claim(request: string, holder: string): void;
+  release(request: string, holder: string): void;
+  /** The request, made at `requestedAt`, is answered. */
+  put(request: string, holder: string, requestedAt: number): void;
+  /** When the newest answer was requested, epoch ms. */
+  requestedAt(request: string): number;
+}
+
+export function sharedAnswers(clock: Pick<VirtualClock, 'now'>): SharedAnswers {
+  const answers = new Map<string, Answer>();
+  const find = (request: string): Answer => {
+    const found = answers.get(request) ?? { holder: undefined, requestedAt: Number.NEGATIVE_INFINITY };
+    answers.set(request, found);
+    return found;
+  };
+  const release = (request: string, holder: string): void => {
+    const answer = find(request);
+    if (answer.holder === holder) answer.holder = undefined;
+  };
+  return {
+    lookup: (request, holder, maxAgeMs, since) => {
+      const answer = find(request);
+      if (clock.now() - answer.requestedAt <= maxAgeMs || answer.requestedAt >= since) return 'hit';
+      return answer.holder === undefined || answer.holder === holder ? 'miss' : 'in_flight';
+    },
+    claim: (request, holder) => {
+      find(request).holder = holder;
+    },
+    release,
+    put: (request, holder, requestedAt) => {
+      const answer = find(request);
+      answer.requestedAt = Math.max(answer.requestedAt, requestedAt);
+      release(request, holder);
+    },
+    requestedAt: (request) => find(request).requestedAt,
+  };
+}

@@ -1,0 +1,42 @@
+import { foldText } from '../../base/text/fold.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+
+/** A report that a search has found. */
+export interface FoundReport {
+  readonly org: string;
+  readonly report: string;
+  /** Null for a report that is no longer defined here, and for one without a valid version. */
+  readonly title: string | null;
+}
+
+/**
+ * The reports that contain each of the words, in any case, in their id, their title, or the id or name of their organization;
+ * by organization and id.
+ *
+ * @param recorded further reports, `org/report`: those with runs
+ */
+export function matchReports(
+  words: readonly string[],
+  jobs: Pick<Definitions, 'reports' | 'sources' | 'orgs'>,
+  recorded: Iterable<string>,
+): readonly FoundReport[] {
+  const { reports, sources, orgs } = jobs;
+  const names = new Set([...reports.keys(), ...recorded]);
+  // A file with errors is a report as well.
+  for (const name of sources.keys()) if (name.includes('/')) names.add(name);
+  const wanted = words.map(anyCase);
+  const found: FoundReport[] = [];
+  for (const name of [...names].sort()) {
+    const [org, report] = [name.slice(0, name.indexOf('/')), name.slice(name.indexOf('/') + 1)];
+    const title = reports.get(name)?.title ?? null;
+    const text = anyCase(`${name}\n${title ?? ''}\n${orgs.get(org)?.name ?? ''}`);
+    if (wanted.every((word) => text.includes(word))) found.push({ org, report, title });
+  }
+  return found;
+}
+
+/** The words of a filter. */
+export const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean);
+
+/** For titles, which are no addresses: all letters, not those of ASCII alone. */
+const anyCase = (text: string): string => foldText(text).toLowerCase();

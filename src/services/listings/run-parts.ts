@@ -1,0 +1,46 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import type { SearchIndex } from '../../queue/runs/search-index.ts';
+import type { RunFilter } from '../../run/run-record.ts';
+import { matchReports, wordsOf } from './match-reports.ts';
+import { parseDays } from './period-words.ts';
+import { findNames } from './received.ts';
+
+/** Filters of a listing of runs that match parts, as somebody wrote them. */
+export interface RunParts {
+  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  readonly match?: string | undefined;
+  /** An address in any case, or a part of one or of the location of files. */
+  readonly to?: string | undefined;
+  /** A part of the code of the run's error. */
+  readonly error?: string | undefined;
+  /** Runs match whose period begins in this one. */
+  readonly period?: string | undefined;
+}
+
+export interface RunPartsPorts {
+  readonly searchIndex: Pick<SearchIndex, 'refresh' | 'findRecipients' | 'reports'>;
+  readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Throws `usage.invalid` for a text that is no period, and for one that matches too many recipients. */
+export async function runPartsFilter(
+  { match, to, error, period }: RunParts,
+  orgs: readonly string[] | '*',
+  { searchIndex, jobs, clock }: RunPartsPorts,
+): Promise<Pick<RunFilter, 'reports' | 'recipients' | 'error' | 'begins'>> {
+  const begins = period === undefined ? undefined : parseDays(period, clock.now());
+  if (match !== undefined || to !== undefined || period !== undefined) await searchIndex.refresh();
+  const [recorded, recipients] = await Promise.all([
+    match === undefined ? [] : searchIndex.reports(),
+    to === undefined ? undefined : findNames(to, orgs, searchIndex),
+  ]);
+  const reports =
+    match === undefined
+      ? undefined
+      : matchReports(wordsOf(match), jobs(), recorded)
+          .filter(({ org }) => orgs === '*' || orgs.includes(org))
+          .map(({ org, report }) => `${org}/${report}`);
+  return { reports, recipients, error, begins };
+}

@@ -1,0 +1,115 @@
+import { HOUR_MS, MINUTE_MS } from '../../base/time.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { reportSchedules } from '../../queue/schedules/report-schedules.ts';
+import { runId } from '../../run/run-order.ts';
+
+/** A slot whose calls may be made now. All instants are epoch ms. */
+export interface DuePreparation {
+  readonly report: FrozenDefinition;
+  /** Id of its run, which is opened at the slot. */
+  readonly run: string;
+  readonly slot: number;
+  /** When the run begins: later than the slot by its jitter. */
+  readonly begins: number;
+  /** From when calls are made: `prepare` before `begins`, and after the slot before. */
+  readonly from: number;
+}
+
+/** The longest jitter. */
+const MAX_JITTER_MS = HOUR_MS;
+/** A report without a slot to prepare is not looked at for this long: its slots change with its definition only. */
+const MAX_QUIET_MS = 5 * MINUTE_MS;
+
+/** A slot of a report with the instant at which its run begins; of schedules with the same slot the first one decides. */
+interface BeginningSlot {
+  readonly slot: number;
+  readonly begins: number;
+  /** Ms; undefined: the slot is not prepared. */
+  readonly prepareMs: number | undefined;
+  /** Ms after the slot within which readers expect the report; undefined without `late_after`. */
+  readonly lateAfterMs: number | undefined;
+}
+
+/** The slots of a report whose runs begin after `after`, up to `upTo`, ascending. */
+export function beginningSlots(report: FrozenDefinition, after: number, upTo: number): readonly BeginningSlot[] {
+  const { schedule } = report.definition;
+  const found = new Map<number, BeginningSlot>();
+  for (const [index, timing] of reportSchedules(report).entries()) {
+    const { prepare } = schedule[index] ?? {};
+    for (const slot of timing.between(after - MAX_JITTER_MS, upTo)) {
+      const begins = slot + timing.delayOf(slot);
+      if (found.has(slot)) continue;
+      const prepareMs = prepare === undefined ? undefined : prepare * 1000;
+      found.set(slot, { slot, begins, prepareMs, lateAfterMs: timing.lateAfterMs });
+    }
+  }
+  return [...found.values()]
+    .filter(({ begins }) => begins > after && begins <= upTo)
+    .sort((one, other) => one.begins - other.begins);
+}
+
+/** Packs of a report with `split` share calls whose answers have checks of their own: it is not prepared. */
+const longestPrepareMs = ({ definition: { schedule, split } }: FrozenDefinition): number =>
+  split === undefined ? Math.max(0, ...schedule.map(({ prepare = 0 }) => prepare * 1000)) : 0;
+
+/** Whether any slot of the report is prepared. */
+export const isPrepared = (report: FrozenDefinition): boolean => longestPrepareMs(report) > 0;
+
+/** Finds the slots that may be prepared now, the next ones first; remembers until when a report has none. */
+export function createDuePreparations(): (
+  reports: readonly FrozenDefinition[],
+  now: number,
+) => readonly DuePreparation[] {
+  const quiet = new WeakMap<FrozenDefinition, { readonly since: number; readonly until: number }>();
+  const dueOf = (report: FrozenDefinition, now: number): readonly DuePreparation[] => {
+    const known = quiet.get(report);
+    // A clock that was set back may be before a slot that was found to be over.
+    if (known !== undefined && known.since <= now && now < known.until) return [];
+    const { org, report: id } = report.definition;
+    const slots = beginningSlots(report, now - MAX_QUIET_MS, now + longestPrepareMs(report) + MAX_QUIET_MS);
+    const all = slots.flatMap(({ slot, begins, prepareMs }, index): DuePreparation[] => {
+      if (prepareMs === undefined) return [];
+      const run = runId(org, id, new Date(slot).toISOString());
+      const before = slots[index - 1]?.begins ?? Number.NEGATIVE_INFINITY;
+      return [{ report, run, slot, begins, from: Math.max(begins - prepareMs, before) }];
+    });
+    const due = all.filter(({ from, begins }) => from <= now && now < begins);
+    if (due.length === 0) {
+      const next = all.map(({ from }) => from).filter((from) => from > now);
+      quiet.set(report, { since: now, until: Math.min(now + MAX_QUIET_MS, ...next) });
+    }
+    return due;
+  };
+  return (reports, now) =>
+    reports
+      .filter(isPrepared)
+      .flatMap((report) => dueOf(report, now))
+      .sort((one, other) => one.begins - other.begins || (one.run < other.run ? -1 : 1));
+}
+
+/** How far ahead (ms) the next run of a report is searched at once. */
+const SEARCHED_MS = 15 * MINUTE_MS;
+
+/**
+ * When preparations of a key take no more tokens: two windows before the next run that begins on it, so that all tokens of the
+ * key have returned by then. Reports without `prepare` count, too. At most a minute ahead: ask again then.
+ */
+export function createTokensFreeAt(): (reports: readonly FrozenDefinition[], now: number, windowMs: number) => number {
+  const known = new WeakMap<
+    FrozenDefinition,
+    { readonly since: number; readonly until: number; readonly next: number }
+  >();
+  const nextOf = (report: FrozenDefinition, now: number, spanMs: number): number => {
+    const found = known.get(report);
+    if (found !== undefined && found.since <= now && now + spanMs < found.until) return found.next;
+    const upTo = now + spanMs + SEARCHED_MS;
+    const next = beginningSlots(report, now, upTo)[0]?.begins ?? Number.POSITIVE_INFINITY;
+    known.set(report, { since: now, until: Math.min(next + spanMs, upTo), next });
+    return next;
+  };
+  return (reports, now, windowMs) => {
+    const spanMs = 2 * windowMs + MINUTE_MS;
+    const next = Math.min(...reports.map((report) => nextOf(report, now, spanMs)), Number.POSITIVE_INFINITY);
+    return Math.min(now + MINUTE_MS, next - 2 * windowMs);
+  };
+}

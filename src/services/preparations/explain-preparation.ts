@@ -1,0 +1,125 @@
+import { DateTime } from 'luxon';
+import { toDocketError } from '../../base/error.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import { runPeriodsOf } from '../../definitions/periods/period.ts';
+import { jitterMs, nextReportSlots, type Slot, timetableOf } from '../../definitions/schedules/slots.ts';
+import { dataReadyMs, type OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { formatDurationLiteral } from '../../definitions/schema/values/durations.ts';
+import type { PartialValue } from '../../definitions/yaml/check-schema.ts';
+import { diagnosticAt } from '../../definitions/yaml/parse-yaml.ts';
+import type { SourceFile } from '../../definitions/yaml/source-file.ts';
+import type { ExplainDocument } from '../../plan/explain.ts';
+import { preparedCalls } from '../../plan/prepare.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { planRun } from '../definitions/plan-run.ts';
+
+/** What will be prepared of a slot. Plain data. */
+export type PreparationView = NonNullable<ExplainDocument['prepare']>;
+
+/** Slots among which a prepared one is searched. */
+const SEARCHED_SLOTS = 20;
+/** Slots of which one must have calls to prepare. */
+const COMPARED_SLOTS = 3;
+/** Below this, seconds, the service may still serve an answer of before the end of the day. */
+const SHORT_DATA_READY_S = 61 * 60;
+
+function preparedSlots(definition: Definition, settings: OrgSettings, now: number): readonly Slot[] {
+  if (definition.schedule.every(({ prepare }) => prepare === undefined)) return [];
+  return nextReportSlots(timetableOf(definition, settings), now, SEARCHED_SLOTS).filter(
+    ({ schedule }) => schedule.prepare !== undefined,
+  );
+}
+
+/** Throws `plan.invalid`. */
+function viewSlot(
+  { definition, settings }: FrozenDefinition,
+  { at, schedule }: Slot,
+  catalog: Catalog,
+): PreparationView {
+  const begins = at + jitterMs(definition.org, definition.report, at, schedule);
+  const { plan } = planRun({ definition, settings }, runPeriodsOf(definition, settings, at), catalog, begins);
+  const from = begins - (schedule.prepare ?? 0) * 1000;
+  const { calls, others } = preparedCalls(plan, { from, begins, dataReadyMs: dataReadyMs(settings) });
+  return {
+    slot: new Date(at).toISOString(),
+    begins: new Date(begins).toISOString(),
+    calls: calls.length,
+    of: plan.calls.length,
+    from: calls.length === 0 ? null : new Date(Math.min(...calls.map((one) => one.from))).toISOString(),
+    others: others.map(({ call, why }) => ({ call: call.id, why })),
+  };
+}
+
+/** What will be prepared of the next slot with `prepare`; undefined without one. Throws `plan.invalid`. */
+export function viewPreparation(frozen: FrozenDefinition, catalog: Catalog, now: number): PreparationView | undefined {
+  const [slot] = preparedSlots(frozen.definition, frozen.settings, now);
+  return slot && frozen.definition.split === undefined ? viewSlot(frozen, slot, catalog) : undefined;
+}
+
+/** Warnings about `prepare` of valid reports. Without a catalog only what the periods say. */
+export function preparationWarnings(
+  { value: definition, source, lost }: PartialValue<Definition>,
+  settings: OrgSettings,
+  catalog: Catalog | undefined,
+  now: number,
+): Diagnostic[] {
+  if (lost.length > 0) return [];
+  const slots = preparedSlots(definition, settings, now).slice(0, COMPARED_SLOTS);
+  const isSplit = definition.split !== undefined;
+  if (slots.length === 0) return [];
+  if (!isSplit && slots.some((slot) => hasPreparedCalls(definition, settings, slot, catalog))) return [];
+  const index = definition.schedule.findIndex(({ prepare }) => prepare !== undefined);
+  // A single schedule may be written without a list.
+  const listed = source.tree?.fields?.get('schedule')?.value?.items !== undefined;
+  const ready = formatDurationLiteral(dataReadyMs(settings) / 1000);
+  return [
+    diagnosticAt(source, listed ? ['schedule', index, 'prepare'] : ['schedule', 'prepare'], {
+      code: 'prepare.nothing',
+      expected: `figures that are complete before the slot: days that end at least ${ready} ("data_ready") before it`,
+      got: isSplit
+        ? 'a report with "split", whose calls are made at the slot'
+        : 'current counts, lists, or days that are still running',
+      next: isSplit ? 'remove "prepare"' : 'remove "prepare", move the slot, or choose a period that has ended',
+    }),
+  ];
+}
+
+function hasPreparedCalls(
+  definition: Definition,
+  settings: OrgSettings,
+  slot: Slot,
+  catalog: Catalog | undefined,
+): boolean {
+  if (catalog !== undefined) {
+    try {
+      return viewSlot({ definition, settings }, slot, catalog).calls > 0;
+    } catch (thrown) {
+      // Its errors are shown already.
+      if (toDocketError(thrown).code === 'plan.invalid') return true;
+      throw thrown;
+    }
+  }
+  const { period, sectionPeriods = {} } = runPeriodsOf(definition, settings, slot.at);
+  const begins = slot.at + jitterMs(definition.org, definition.report, slot.at, slot.schedule);
+  return definition.sections.some(({ id, metrics }) => {
+    if (metrics === undefined) return false;
+    const { to, timezone } = sectionPeriods[id] ?? period;
+    const ends = DateTime.fromISO(to, { zone: timezone }).plus({ days: 1 }).startOf('day').toMillis();
+    return ends + dataReadyMs(settings) < begins;
+  });
+}
+
+/** A `data_ready` below which a prepared answer may be older than the figures. */
+export function dataReadyWarnings(source: SourceFile | undefined, { data_ready }: OrgSettings): Diagnostic[] {
+  if (source === undefined || data_ready === undefined || data_ready >= SHORT_DATA_READY_S) return [];
+  return [
+    diagnosticAt(source, ['data_ready'], {
+      code: 'prepare.early',
+      expected: '61m or more: the service may serve an answer for an hour, also one of before the day was complete',
+      got: formatDurationLiteral(data_ready),
+      next: 'raise it, or leave it out for 70m',
+    }),
+  ];
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { DAY_MS, epochMsSchema } from '../../base/time.ts';
+import { parseStored, type RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+
+const count = z.int().nonnegative();
+const statusSchema = z.object({
+  org: z.string(),
+  report: z.string(),
+  /** The scheduled instant, epoch ms. */
+  slot: epochMsSchema,
+  /** When the run begins: later than the slot by its jitter. */
+  begins: epochMsSchema,
+  /** Fingerprint of the API key. */
+  key: z.string(),
+  digest: z.string(),
+  /** Calls of the whole plan. */
+  calls: count,
+  /** Calls whose answers are stored. */
+  prepared: count,
+  /** When the first of them was answered; null without any. */
+  since: epochMsSchema.nullable(),
+  /** When calls are to be made next, epoch ms; while they wait for a token, soon. */
+  next: epochMsSchema,
+  /** Nothing is left to do before the slot. */
+  complete: z.boolean(),
+});
+/** How far the preparation of a slot has come. */
+export type PreparationStatus = Readonly<z.infer<typeof statusSchema>>;
+
+/** The state of a slot is kept for this long, ms; its stored answers, too. */
+export const PREPARATION_TTL_MS = DAY_MS;
+
+/** What the processes share about preparations. All of it can be lost: the calls are then made again, or by the run. */
+export interface PreparationIndex {
+  /** By run. */
+  statuses(): Promise<ReadonlyMap<string, PreparationStatus>>;
+  put(run: string, status: PreparationStatus): Promise<void>;
+  remove(runs: readonly string[]): Promise<void>;
+  /** Takes the slot for this process; false while another one has it. It may be repeated with the same `by`. */
+  claim(run: string, by: string, ttlMs: number): Promise<boolean>;
+  release(run: string, by: string): Promise<void>;
+  /** True once a day for a key that the service refuses: the caller reports it. */
+  reportRefusal(key: string): Promise<boolean>;
+}
+
+/** Throws `redis.unreachable`. */
+export function redisPreparationIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): PreparationIndex {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  return {
+    statuses: mapped(async () => {
+      const stored = Object.entries(await redis.hgetall(keys.preparations));
+      return new Map(
+        stored.flatMap(([run, text]): [string, PreparationStatus][] => {
+          const status = parseStored(statusSchema, text);
+          return status === undefined ? [] : [[run, status]];
+        }),
+      );
+    }),
+    put: mapped(async (run: string, status: PreparationStatus) => {
+      await redis.hset(keys.preparations, run, JSON.stringify(status));
+      await redis.pexpire(keys.preparations, 3 * PREPARATION_TTL_MS);
+    }),
+    remove: mapped(async (runs: readonly string[]) => {
+      if (runs.length > 0) await redis.hdel(keys.preparations, ...runs);
+    }),
+    claim: mapped(async (run: string, by: string, ttlMs: number) => {
+      const key = keys.preparationClaim(run);
+      if ((await redis.set(key, by, 'PX', ttlMs, 'NX')) === 'OK') return true;
+      if ((await redis.get(key)) !== by) return false;
+      await redis.pexpire(key, ttlMs);
+      return true;
+    }),
+    release: mapped(async (run: string, by: string) => {
+      const key = keys.preparationClaim(run);
+      if ((await redis.get(key)) === by) await redis.del(key);
+    }),
+    reportRefusal: mapped(
+      async (key: string) => (await redis.set(keys.preparationRefusal(key), '1', 'PX', DAY_MS, 'NX')) === 'OK',
+    ),
+  };
+}

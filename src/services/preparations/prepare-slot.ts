@@ -1,0 +1,242 @@
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import type { DocketError } from '../../base/error.ts';
+import { HOUR_MS, MINUTE_MS } from '../../base/time.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import { dataReadyMs, type OrgSettings } from '../../definitions/schema/org-settings.ts';
+import {
+  findPrepared,
+  type PreparedEntry,
+  putPrepared,
+  type ResponseSource,
+} from '../../fetch/cache/prepared-responses.ts';
+import type { CachedResponse } from '../../fetch/cache/response-cache.ts';
+import type { ResponseStore } from '../../fetch/cache/response-store.ts';
+import { fetchDataset } from '../../fetch/fetch-dataset.ts';
+import { fetchReport } from '../../fetch/fetch-report.ts';
+import { incompleteNotes } from '../../fetch/notes.ts';
+import { rateLimitContext } from '../../fetch/rate-limit/rate-limited-call.ts';
+import { allCallsOf, type Plan } from '../../plan/plan.ts';
+import { type PreparedCalls, preparedCalls } from '../../plan/prepare.ts';
+import type { RunPorts } from '../../run/run-context.ts';
+import { createRunOrder } from '../../run/run-order.ts';
+import { planRun } from '../definitions/plan-run.ts';
+import type { DuePreparation } from './due-preparations.ts';
+
+export type PreparePorts = Pick<
+  RunPorts,
+  'client' | 'key' | 'budget' | 'responses' | 'responseCache' | 'catalogs' | 'clock'
+>;
+
+export interface PrepareContext {
+  /** The current ones: API key and access control. */
+  readonly settings: OrgSettings;
+  /** Epoch ms; no token is taken from then on. */
+  readonly until: number;
+  readonly signal: AbortSignal;
+}
+
+export interface PrepareResult {
+  /** Calls of the whole plan. */
+  readonly calls: number;
+  /** Calls whose answers are stored and passed the checks so far. */
+  readonly prepared: number;
+  /** When the first of them was answered, epoch ms; null without any. */
+  readonly since: number | null;
+  /** `complete`: nothing is left to do. `later`: calls have to wait for `at`. `waiting`: for a token. `full`: for room. */
+  readonly state: 'complete' | 'later' | 'waiting' | 'full';
+  /** Epoch ms at which to go on. */
+  readonly at: number;
+  /** What failed; the other calls were made. */
+  readonly failures: readonly DocketError[];
+}
+
+/** Calls of one preparation that are in flight at once. */
+const CONCURRENCY = 4;
+/** A cached catalog is used for this long. */
+const CATALOG_TTL_MS = HOUR_MS;
+/** The catalog of a prepared run outlives the beginning of its slot by this: runs begin one after the other. */
+const CATALOG_MARGIN_MS = 15 * MINUTE_MS;
+
+/**
+ * Makes calls of a slot before its run begins, and stores the answers for it. Takes tokens only while no run waits for one, and
+ * never waits itself: call it again to go on. Opens no run, and leaves no trace but the answers.
+ */
+export async function prepareSlot(
+  due: DuePreparation,
+  ports: PreparePorts,
+  { settings, until, signal }: PrepareContext,
+): Promise<PrepareResult> {
+  const { clock, client, key, budget, responses } = ports;
+  const { run, begins } = due;
+  const fetching = {
+    ...ports,
+    reads: budget,
+    run,
+    priority: 'preparation' as const,
+    maxWaitMs: 0,
+    signal,
+    observe: () => {},
+  };
+  const nothing = { calls: 0, prepared: 0, since: null, failures: [] };
+  const getCatalog = (maxAgeMs?: number) =>
+    ports.catalogs.get(
+      { ...fetching, run: `prepare:${run}`, org: settings.org, tenant: settings.id, maxAgeMs },
+      signal,
+      () => {},
+    );
+  const stopped = () => signal.aborted || clock.now() >= until;
+  if (stopped()) return { ...nothing, state: 'waiting', at: until };
+  const cached = await getCatalog();
+  if (cached.kind === 'fail') return { ...nothing, state: 'waiting', at: clock.now(), failures: [cached.error] };
+  if (cached.kind !== 'done')
+    return { ...nothing, state: 'waiting', at: cached.kind === 'snooze' ? cached.until : until };
+
+  const pass = async (catalog: Catalog) => {
+    const plan = planOf(due, settings, catalog, clock.now());
+    const source = { service: client.service, key, registryVersion: plan.registryVersion };
+    const asked = preparedCalls(plan, { from: due.from, begins, dataReadyMs: dataReadyMs(settings) });
+    const entries = new Map<string, PreparedEntry>();
+    for (const { call } of asked.calls) {
+      const entry = await findPrepared(responses, run, call.id, source);
+      if (entry !== undefined) entries.set(call.id, entry);
+    }
+    const failures: DocketError[] = [];
+    let waitsUntil: number | undefined;
+    let isFull = false;
+    const missing = asked.calls.filter(({ call, from }) => !entries.has(call.id) && from <= clock.now());
+    await forEachWithConcurrency(missing, CONCURRENCY, async ({ call, completeSince }) => {
+      if (waitsUntil !== undefined || isFull || stopped() || failures.some(({ code }) => isRefusal(code))) return;
+      let received: CachedResponse | undefined;
+      const rateLimit = rateLimitContext(plan.org, fetching, budget);
+      const once = memoryStore((response) => {
+        received = response;
+      });
+      const fetched = await fetchReport({ ...fetching, plan, completeSince, responses: once, rateLimit }, call, {
+        signal,
+        onWait: () => {},
+      });
+      if (fetched.kind === 'fail') failures.push(fetched.error);
+      else if (fetched.kind === 'snooze') waitsUntil = Math.min(waitsUntil ?? fetched.until, fetched.until);
+      if (fetched.kind !== 'done' || received === undefined) return;
+      if (await putPrepared(responses, run, call.id, source, received)) entries.set(call.id, { response: received });
+      else isFull = true;
+    });
+    await rejectIncomplete({ plan, catalog, entries, source }, fetching, settings);
+    return { plan, asked, entries, failures, waitsUntil, isFull };
+  };
+
+  let catalog = cached.value;
+  let last = await pass(catalog);
+  let renewAt: number | undefined;
+  if (isDone(last.asked, last.entries) && last.asked.calls.length > 0 && !stopped()) {
+    // The last step. Not earlier than a new catalog lives until the slot.
+    const oldest = begins + CATALOG_MARGIN_MS - CATALOG_TTL_MS;
+    if (clock.now() <= oldest) renewAt = oldest + 1;
+    else {
+      const renewed = await getCatalog(clock.now() - oldest);
+      if (renewed.kind === 'fail') last.failures.push(renewed.error);
+      else if (renewed.kind !== 'done') last.waitsUntil = renewed.kind === 'snooze' ? renewed.until : until;
+      else if (renewed.value.registry_version !== catalog.registry_version) {
+        catalog = renewed.value;
+        last = await pass(catalog);
+      }
+    }
+  }
+  const { plan, asked, entries, failures, waitsUntil, isFull } = last;
+  const answers = [...entries.values()].flatMap(({ response }) => response ?? []);
+  const counts = {
+    calls: plan.calls.length,
+    prepared: answers.length,
+    since: answers.length === 0 ? null : Math.min(...answers.map(({ at }) => at)),
+    failures,
+  };
+  if (isFull) return { ...counts, state: 'full', at: begins };
+  if (waitsUntil !== undefined || failures.length > 0 || stopped())
+    return { ...counts, state: 'waiting', at: waitsUntil ?? until };
+  const later = asked.calls.filter(({ call }) => !entries.has(call.id)).map(({ from }) => from);
+  const next = [...later, ...(renewAt === undefined ? [] : [renewAt])];
+  return next.length === 0
+    ? { ...counts, state: 'complete', at: begins }
+    : { ...counts, state: 'later', at: Math.min(...next) };
+}
+
+/** The service refuses the key: every further call would be refused. */
+export const isRefusal = (code: DocketError['code']): boolean =>
+  code === 'api.unauthorized' || code === 'api.forbidden';
+
+/** The plan of the slot's run, without the sections that readings will answer. Throws `plan.invalid`. */
+function planOf({ report, slot, begins }: DuePreparation, settings: OrgSettings, catalog: Catalog, now: number): Plan {
+  const { definition } = report;
+  const { period, sectionPeriods } = createRunOrder({
+    definition,
+    settings,
+    trigger: 'schedule',
+    priority: 'scheduled',
+    slot: new Date(slot).toISOString(),
+    at: slot,
+    deliver: true,
+    now,
+  });
+  const periods = { period, ...(sectionPeriods === undefined ? {} : { sectionPeriods }) };
+  return planRun({ definition, settings }, periods, catalog, begins).plan;
+}
+
+const isDone = ({ calls }: PreparedCalls, entries: ReadonlyMap<string, PreparedEntry>): boolean =>
+  calls.every(({ call }) => entries.has(call.id));
+
+/** Has no answers, and passes on those of a call. */
+const memoryStore = (receive: (response: CachedResponse) => void): ResponseStore => ({
+  get: async () => undefined,
+  put: async (_run, _call, response) => {
+    receive(response as CachedResponse);
+    return true;
+  },
+  delete: async () => {},
+});
+
+interface Prepared {
+  readonly plan: Plan;
+  readonly catalog: Catalog;
+  readonly entries: Map<string, PreparedEntry>;
+  readonly source: ResponseSource;
+}
+
+/**
+ * Builds the tables whose calls are all answered, with the checks that the run makes. Calls of a table that fails are rejected:
+ * the run makes them again.
+ */
+async function rejectIncomplete(
+  { plan, catalog, entries, source }: Prepared,
+  fetching: Omit<Parameters<typeof fetchDataset>[0], 'plan' | 'organization' | 'catalog' | 'folder'>,
+  settings: OrgSettings,
+): Promise<void> {
+  const isAnswered = (call: string): boolean => entries.get(call)?.response != null;
+  const sections = plan.sections.filter((section) => {
+    const calls = allCallsOf(section);
+    return calls.length > 0 && calls.every(isAnswered);
+  });
+  if (sections.length === 0) return;
+  const used = new Set(sections.flatMap(allCallsOf));
+  const dataset = await fetchDataset({
+    ...fetching,
+    plan: { ...plan, sections, calls: plan.calls.filter(({ id }) => used.has(id)) },
+    organization: settings.name ?? settings.id,
+    catalog,
+    calendar: settings,
+    // Only lists write files, and these calls are no lists.
+    folder: '',
+    responses: {
+      get: async (_, call) => entries.get(call)?.response ?? undefined,
+      put: async () => false,
+      delete: async () => {},
+    },
+  });
+  if (dataset.kind !== 'done') return;
+  const failed = new Set(incompleteNotes(dataset.value).map(({ section }) => section));
+  for (const id of new Set(sections.filter(({ section }) => failed.has(section.id)).flatMap(allCallsOf))) {
+    const response = entries.get(id)?.response;
+    if (response == null) continue;
+    entries.set(id, { response: null });
+    await putPrepared(fetching.responses, fetching.run, id, source, { ...response, body: null });
+  }
+}

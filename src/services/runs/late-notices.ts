@@ -1,0 +1,127 @@
+import { runPageUrl } from '../../base/config/public-url.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { toSingleLine } from '../../base/text/bidi.ts';
+import { asciiLowerCase } from '../../base/text/fold.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
+import { deliveryId, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import { sendNotice } from '../../deliver/notices/notice-sender.ts';
+import { command, type Notice, noticeFacts } from '../../deliver/notices/notice-text.ts';
+import type { MailRoute } from '../../deliver/targets/target.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import { lateAt } from '../../run/lateness.ts';
+import type { RunOrder, RunRecord } from '../../run/run-record.ts';
+import { findLateRuns, type LateRunPorts } from './late-runs.ts';
+
+const ATTEMPT_TIMEOUT_MS = 60_000;
+
+/** One notice per report and day, by one of all processes. */
+export interface LateNoticeClaims {
+  /** @param report `org/report` @param day YYYY-MM-DD */
+  claim(report: string, day: string): Promise<boolean>;
+  /** The notice was not sent: another round tries again. */
+  release(report: string, day: string): Promise<void>;
+}
+
+/** Throws `redis.unreachable`. */
+export function redisLateNoticeClaims(redis: RedisClient, { prefix }: { readonly prefix: string }): LateNoticeClaims {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  return {
+    claim: mapped(
+      async (report: string, day: string) =>
+        (await redis.set(keys.lateNotice(report, day), '1', 'PX', 2 * DAY_MS, 'NX')) === 'OK',
+    ),
+    release: mapped(async (report: string, day: string) => void (await redis.del(keys.lateNotice(report, day)))),
+  };
+}
+
+export interface LateNoticePorts extends LateRunPorts {
+  readonly claims: LateNoticeClaims;
+  readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
+  readonly mailOf: (frozen: FrozenDefinition) => Promise<MailRoute | undefined>;
+  readonly ledger: Ledger;
+  readonly circuit?: CircuitBreaker | undefined;
+  /** Where readers open the page; undefined: no link to it. */
+  readonly publicUrl?: string | undefined;
+  readonly log: Log;
+}
+
+/** Tells owners that a report is late: once per report and day, whatever the number of its slots. Call it every minute. */
+export function createLateNotices(ports: LateNoticePorts): () => Promise<void> {
+  const { claims, clock, log } = ports;
+  return async () => {
+    // The oldest slot of a report first: the notice is about it.
+    const late = [...(await findLateRuns(ports))].sort((one, other) => (one.slot < other.slot ? -1 : 1));
+    const day = new Date(clock.now()).toISOString().slice(0, 10);
+    for (const record of late) {
+      const report = `${record.org}/${record.report}`;
+      if (!(await claims.claim(report, day))) continue;
+      const isSettled = await notify(record, ports).catch((thrown: unknown) => {
+        log.warn('Owner notice failed; will retry', { run: record.id, error: toDocketError(thrown).toJSON() });
+        return false;
+      });
+      if (!isSettled) await claims.release(report, day);
+      else {
+        const { id: run, org, report: name, slot } = record;
+        log.warn('A scheduled run is late', { run, org, report: name, slot, event: 'run.late', state: record.state });
+      }
+    }
+  };
+}
+
+/** @returns whether nothing is left to send */
+async function notify(record: RunRecord, ports: LateNoticePorts): Promise<boolean> {
+  const { frozenOf, mailOf, ledger, circuit, publicUrl, clock } = ports;
+  const { id: run, org, report } = record;
+  const frozen = await frozenOf(record);
+  const recipient = canonicalAddress(frozen.definition.owner) ?? frozen.definition.owner;
+  const id = deliveryId(run, NOTICE_TARGET, `late ${asciiLowerCase(recipient)}`);
+  const { state } = await sendNotice(
+    { id, run, org, report, target: NOTICE_TARGET, recipient },
+    () => lateNotice(record, frozen, runPageUrl(publicUrl, run)),
+    lateAt(record) ?? clock.now(),
+    {
+      mail: await mailOf(frozen),
+      ledger,
+      circuit,
+      clock,
+      signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
+      observe: () => {},
+    },
+  );
+  return state !== 'pending' && state !== 'sending';
+}
+
+/** It has no figures, and nothing in it decides anything. */
+function lateNotice(
+  record: RunRecord,
+  { definition, settings }: FrozenDefinition,
+  pageUrl: string | undefined,
+): Notice {
+  const locale = definition.locale ?? settings.locale;
+  const { notice } = messagesFor(locale);
+  const { label } = record.period;
+  return {
+    locale,
+    subject: `${notice.subjects.late}: ${definition.title} ${label}`,
+    organization: settings.name ?? settings.id,
+    label,
+    pageUrl,
+    lead: `${notice.report(toSingleLine(definition.title), label)} ${notice.leads.late}`,
+    groups: [
+      {
+        heading: pageUrl === undefined ? notice.look : notice.lookOnPage,
+        lines: [command(`runs show ${record.id}`), command('budget', 'text')],
+      },
+    ],
+    facts: noticeFacts(record, notice),
+    closing: notice.closings.owner,
+  };
+}
