@@ -18,7 +18,6 @@ import { addRunEventRoutes } from './api/runs/run-events.ts';
 import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
-import { addSearchRoute } from './api/search.ts';
 import type { StreamLimiter } from './api/stream-limiter.ts';
 import { type PageAuth, requireToken } from './auth/authenticate.ts';
 import { limitFormSize, resolveClient } from './auth/client.ts';
@@ -27,6 +26,7 @@ import type { Principal } from './auth/tokens.ts';
 import type { BullBoard } from './bull-board.ts';
 import { type AdminApp, type Env, notFoundResponse } from './hono-env.ts';
 import { addPage } from './page/page.tsx';
+import type { AdminPart } from './part.ts';
 import { problem, problemOf } from './problem.ts';
 import { parseRequestBody, validationHook } from './request-validation.ts';
 
@@ -35,6 +35,8 @@ export interface AdminPorts extends ProbePorts {
   /** Creates the access of a principal. */
   readonly access: (principal: Principal) => Access;
   readonly streams: StreamLimiter;
+  /** Of the features. */
+  readonly parts?: readonly AdminPart[];
   /** Bull Board, if enabled. */
   readonly board?: BullBoard | undefined;
   /** Version of Docket, for the OpenAPI document. */
@@ -46,7 +48,8 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
   createProbeApp(ports, {
     open: (app) => {
       addOpenApiDocument(app, ports.version);
-      addPage(app, { ...ports.auth, access: ports.access, clock: ports.clock, bullBoard: ports.board });
+      const { access, clock, board: bullBoard, parts } = ports;
+      addPage(app, { ...ports.auth, access, clock, bullBoard, parts });
     },
     api: (app) => {
       app.use('/api/*', parseRequestBody, async (context, next) => {
@@ -55,16 +58,16 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       });
       addReportRoutes(app);
       addTriggerRoute(app);
-      addRunRoutes(app);
+      addRunRoutes(app, ports.clock.now);
       addRunEventRoutes(app, ports);
       addTimelineRoute(app);
       addReviewRoutes(app, ports);
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
-      addSearchRoute(app);
+      for (const { addApi } of ports.parts ?? []) addApi?.(app);
       addPauseRoutes(app);
       addCorrectionRoutes(app);
-      addScheduleRoutes(app);
+      addScheduleRoutes(app, ports.clock.now);
       addDefinitionRoutes(app);
       addBudgetRoutes(app, ports.clock.now);
       addAuditRoutes(app);

@@ -1,15 +1,17 @@
 import { systemClock } from '../base/clock.ts';
-import { type Config, readConfig } from '../base/config/config.ts';
-import type { AppContext } from '../base/context.ts';
+import { type Config, type ConfigPart, readConfig } from '../base/config/config.ts';
 import { type LogOptions, stderrLog } from '../base/log.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
 import { supportsColor } from '../base/text/log-pretty.ts';
+import type { DocketContext } from '../compose/feature.ts';
 import { type CommandIo, logsAsText, resolvePath } from './io.ts';
 
 /** What a command works with: the validated environment, the system clock, a log on stderr. */
-export function createContext(io: CommandIo): AppContext {
+export async function createContext(io: CommandIo): Promise<DocketContext> {
   const { env, cwd, stderr, writeLog } = io;
-  const config = readConfig(env);
+  const features = await Promise.all(io.features.map(({ load }) => load()));
+  const parts = features.flatMap(({ config }) => config ?? []);
+  const config = withResolvedPaths(readConfig(env, parts), parts, io);
   const { registerSecret, redact } = createRedactor();
   for (const password of [config.REDIS_URL, config.SMTP_URL ?? ''].flatMap(passwordsIn)) registerSecret(password);
   if (config.DOCKET_TOKEN !== undefined) registerSecret(config.DOCKET_TOKEN);
@@ -19,8 +21,10 @@ export function createContext(io: CommandIo): AppContext {
     ...(writeLog === undefined ? {} : { write: writeLog }),
   };
   return {
-    config: cwd === undefined ? config : withResolvedPaths(config, io),
+    config,
     env,
+    features,
+    accessFiles: parts.flatMap(({ accessFile }) => pathIn(config, accessFile) ?? []),
     clock: systemClock,
     log: stderrLog(config.LOG_LEVEL, options),
     registerSecret,
@@ -29,14 +33,24 @@ export function createContext(io: CommandIo): AppContext {
   };
 }
 
-function withResolvedPaths(config: Config, io: CommandIo): Config {
-  const { DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ADMIN_TOKENS, DOCKET_OIDC_ACCOUNTS } = config;
-  return {
-    ...config,
-    DOCKET_ARCHIVE: DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolvePath('archive', io) },
-    DOCKET_JOBS: resolvePath(DOCKET_JOBS, io),
-    ...(DOCKET_TEMPLATES === undefined ? {} : { DOCKET_TEMPLATES: resolvePath(DOCKET_TEMPLATES, io) }),
-    ...(DOCKET_ADMIN_TOKENS === undefined ? {} : { DOCKET_ADMIN_TOKENS: resolvePath(DOCKET_ADMIN_TOKENS, io) }),
-    ...(DOCKET_OIDC_ACCOUNTS === undefined ? {} : { DOCKET_OIDC_ACCOUNTS: resolvePath(DOCKET_OIDC_ACCOUNTS, io) }),
-  };
+function withResolvedPaths(config: Config, parts: readonly ConfigPart[], io: CommandIo): Config {
+  if (io.cwd === undefined) return config;
+  const names = [
+    'DOCKET_JOBS',
+    'DOCKET_TEMPLATES',
+    'DOCKET_ADMIN_TOKENS',
+    ...parts.map(({ accessFile }) => accessFile),
+  ];
+  const paths = names.flatMap((name) => {
+    const path = pathIn(config, name);
+    return path === undefined ? [] : [[name, resolvePath(path, io)]];
+  });
+  const { DOCKET_ARCHIVE = { kind: 'directory', folder: resolvePath('archive', io) } } = config;
+  return { ...config, DOCKET_ARCHIVE, ...Object.fromEntries(paths) };
+}
+
+/** The value of a variable that names a path. */
+function pathIn(config: Readonly<Record<string, unknown>>, name: string | undefined): string | undefined {
+  const path = name === undefined ? undefined : config[name];
+  return typeof path === 'string' ? path : undefined;
 }

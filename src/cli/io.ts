@@ -1,6 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { DocketError } from '../base/error.ts';
+import type { Feature } from '../compose/feature.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,9 +33,34 @@ export interface FatalError {
   readonly stack: string | undefined;
 }
 
+/** An option of `docket init` that does something else instead. */
+export interface InitOption {
+  /** Of the parsed flag. */
+  readonly name: string;
+  readonly flags: string;
+  readonly description: string;
+  /** What `--report` means with it, as the end of a sentence. */
+  readonly report: string;
+  /** A paragraph of the help. */
+  readonly details: string;
+  readonly example: string;
+  readonly run: (
+    path: string,
+    flags: { readonly report?: string; readonly offline?: boolean; readonly json?: boolean },
+    io: CommandIo,
+  ) => Promise<void>;
+}
+
+/** A feature in the list of all: what `docket --help` needs of it, and how to import the rest. */
+export interface ListedFeature {
+  readonly init?: InitOption;
+  readonly load: () => Promise<Feature>;
+}
+
 /** The process as commands see it. A test passes its own, so commands read no global state. */
 export interface CommandIo {
   readonly env: Environment;
+  readonly features: readonly ListedFeature[];
   /** Relative paths start here; absent: the working directory of the process, and paths are printed as they were given. */
   readonly cwd?: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };

@@ -1,12 +1,12 @@
 import { constants } from 'node:os';
 import { format } from 'node:util';
 import { DocketError, toDocketError } from '../base/error.ts';
-import type { CommandIo, FatalError, Signals } from './io.ts';
+import type { CommandIo, FatalError, ListedFeature, Signals } from './io.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** The io of this process. Installs listeners on its streams; those for signals only once a command asks for them. */
-export function createProcessIo(): CommandIo {
+export function createProcessIo(features: readonly ListedFeature[]): CommandIo {
   const { stdout, stderr, env } = process;
   for (const stream of [stdout, stderr]) {
     // `docket run … 2>&1 | head -1`: a reader that closes the pipe must not end a run between two deliveries.
@@ -16,6 +16,7 @@ export function createProcessIo(): CommandIo {
   }
   const io: CommandIo = {
     env,
+    features,
     // Node opens it when it is first asked for, which few commands do.
     get stdin() {
       return process.stdin;

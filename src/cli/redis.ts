@@ -1,28 +1,30 @@
 import type { AppContext } from '../base/context.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
+import { withScope } from '../base/scope.ts';
+import { hasRedis, withPrivateRedis } from '../compose/redis.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { openRedis } from '../redis/connection.ts';
+import { openRedis, redisAddress } from '../redis/connection.ts';
 import type { CommandIo } from './io.ts';
 import { createPrinter } from './terminal/print.ts';
 
-/** Connects to `REDIS_URL` for as long as `use` takes. Throws `redis.unreachable`. */
-export async function withRedis<T>(
-  { config, log }: Pick<AppContext, 'config' | 'log'>,
-  use: (redis: RedisClient) => Promise<T>,
-): Promise<T> {
-  const redis = await openRedis(config.REDIS_URL, 'producer', log);
-  try {
-    return await use(redis);
-  } finally {
-    redis.disconnect();
-  }
-}
+/** Connects to `REDIS_URL`, or to a private Redis that runs, for as long as `use` takes. Throws `redis.unreachable`. */
+export const withRedis = <T>(context: AppContext, use: (redis: RedisClient) => Promise<T>): Promise<T> =>
+  withScope(async (scope) => {
+    const joined = await withPrivateRedis(context, scope);
+    return use(
+      scope.use(await openRedis(redisAddress(joined), 'producer', context.log), (redis) => redis.disconnect()),
+    );
+  });
 
-/** The same; undefined when the environment has no `REDIS_URL`. The default address is not tried. */
-export const withOptionalRedis = async <T>(
+/** The same; undefined without either. The default address is not tried. */
+export const withOptionalRedis = <T>(
   context: AppContext,
   use: (redis: RedisClient) => Promise<T>,
-): Promise<T | undefined> => (context.env.REDIS_URL?.trim() ? withRedis(context, use) : undefined);
+): Promise<T | undefined> =>
+  withScope(async (scope) => {
+    const joined = await withPrivateRedis(context, scope);
+    return hasRedis(joined) ? withRedis(joined, use) : undefined;
+  });
 
 /** The same; undefined also when Redis cannot be reached, and then stderr says that `missing` is not shown. */
 export async function readOptionalRedis<T>(

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
-import type { Outcome } from '../base/outcome.ts';
-import { composeInline, type InlineContext } from '../compose/run-ports.ts';
+import type { DeliveringRun } from '../compose/inline-run.ts';
+import { composeInline, probeArchive } from '../compose/run-ports.ts';
 import { assertPeriodAllowed } from '../definitions/periods/assert-period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
-import type { Archive, PublishedRun } from '../deliver/archive/archive.ts';
+import type { PublishedRun } from '../deliver/archive/archive.ts';
 import { inlineArchive } from '../deliver/archive/inline-archive.ts';
+import { isReportFile } from '../deliver/archive/run-folder/pack-files.ts';
 import type { FindReadings } from '../plan/reading.ts';
-import type { InlineWork } from '../queue/runs/inline-run.ts';
 import { run } from '../run/run.ts';
-import type { RunContext, RunPorts } from '../run/run-context.ts';
+import type { RunPorts } from '../run/run-context.ts';
 import { createRunOrder } from '../run/run-order.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
@@ -32,6 +32,8 @@ export interface InlineRunRequest {
   readonly period?: PeriodSpec | undefined;
   /** Days in `period` that are not over are meant. */
   readonly unfinished?: boolean | undefined;
+  /** Of a report with `split`: only the pack of this value. */
+  readonly value?: string;
   /** Replaces the stored readings of the archive. */
   readonly readings?: FindReadings;
   /** As `RunPorts.annotate`. */
@@ -48,13 +50,6 @@ export interface InlineResult {
   readonly published: PublishedRun;
 }
 
-type Execute = (context: Pick<RunContext, 'signal' | 'observe'>, work: InlineWork) => Promise<Outcome<RunResult>>;
-
-interface PreparedRun extends InlineContext {
-  readonly execute: Execute;
-  readonly unrecorded: boolean;
-}
-
 /**
  * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `period.…`,
  * `already_delivered` and `approval.unreachable` before the first call.
@@ -67,24 +62,25 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   if (request.deliver !== false) assertApprovable(request, request.deliver);
   const order = createOrder(request, context);
   assertPeriodAllowed(order, { spec: request.period, unfinished: request.unfinished }, context.clock.now());
-  const out = inlineArchive(request.out(order));
+  const folder = request.out(order);
+  const out = inlineArchive(folder);
   await probeArchive(out, order);
-  const { portsOf, execute, unrecorded, warmUp, scope } = await prepareRun(request, order, out, context);
+  const { portsOf, execute, warmUp, scope } = await openRun(request, order, folder, context);
   try {
     const bars = scope.add(openProgressBars(io));
     const { readings, annotate } = request;
     const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }), annotate };
     warmUp();
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
-    const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
-      run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),
+    const outcome = await execute({ definition, settings }, { signal: io.signals.stop(), observe }, (runContext) =>
+      run(order, { definition, settings, ...runContext, ...onlyOf(request), lastAttempt: true }, ports),
     );
     if (outcome.kind === 'fail') throw outcome.error;
     if (outcome.kind === 'done' && outcome.value.review !== undefined) throw waitingError(order, outcome.value);
     const published = outcome.kind === 'done' ? await out.find(order) : undefined;
     if (outcome.kind === 'done' && published !== undefined) {
-      // The run may be published elsewhere; the result names the copies in the output folder.
-      const result = { ...outcome.value, folder: published.folder, files: published.artifacts };
+      // The result names the copies in the output folder of a run that is published in the archive.
+      const result = { ...outcome.value, folder: published.folder, files: published.artifacts.filter(isReportFile) };
       return { order, result, published };
     }
     throw new DocketError(
@@ -105,6 +101,8 @@ function waitingError({ id }: RunOrder, { error, review }: RunResult): DocketErr
   return new DocketError('run.awaiting_approval', `Run ${id} waits for approval of the content ${content}.`, { next });
 }
 
+const onlyOf = ({ value }: InlineRunRequest) => (value === undefined ? {} : { onlyValue: value });
+
 function createOrder({ definition, settings, period, deliver }: InlineRunRequest, { clock }: AppContext): RunOrder {
   const now = clock.now();
   return createRunOrder({
@@ -121,43 +119,17 @@ function createOrder({ definition, settings, period, deliver }: InlineRunRequest
   });
 }
 
-/** Before the first call: an unwritable folder would waste all calls. */
-async function probeArchive(archive: Archive, order: RunOrder): Promise<void> {
-  await archive.find(order);
-  await archive.discard(await archive.stage(order.id));
-}
-
-async function prepareRun(
-  { definition, settings, orgs, deliver }: InlineRunRequest,
+async function openRun(
+  { definition, orgs, deliver }: InlineRunRequest,
   order: RunOrder,
-  out: Archive,
+  out: string,
   context: AppContext,
-): Promise<PreparedRun> {
+): Promise<DeliveringRun> {
   if (deliver === false) {
-    const inline = await composeInline(context, out, { orgs });
-    return { ...inline, execute: (context, work) => work(context), unrecorded: true };
+    const inline = await composeInline(context, inlineArchive(out), { orgs });
+    return { ...inline, execute: (_, running, work) => work(running) };
   }
-  // Imported late: they load BullMQ.
-  const [{ composeDeliveringRun }, { assertNotDelivered }, { openAuditLog }] = await Promise.all([
-    import('../compose/inline-run.ts'),
-    import('../services/runs/already-delivered.ts'),
-    import('./audit-log.ts'),
-  ]);
-  const composed = await composeDeliveringRun(context, order, { out, orgs });
-  const { redis, findDelivered, archive, assertLedgerWritable, scope } = composed;
-  try {
-    const { again, by } = deliver;
-    await assertNotDelivered(order, definition, { again, find: findDelivered, now: context.clock.now() });
-    if (definition.deliveries.length > 0) await assertLedgerWritable();
-    if (redis !== undefined) {
-      await probeArchive(archive, order);
-      const { id, org, report } = order;
-      await openAuditLog(redis, context).record({ event: 'run.triggered', who: by, org, report, run: id });
-    }
-  } catch (error) {
-    await scope.close();
-    throw error;
-  }
-  const execute: Execute = (context, work) => composed.execute({ definition, settings }, context, work);
-  return { ...composed, execute, unrecorded: redis === undefined };
+  // Imported late: it loads BullMQ.
+  const { composeDeliveringRun } = await import('../compose/inline-run.ts');
+  return composeDeliveringRun(context, order, { ...deliver, definition, out, orgs });
 }

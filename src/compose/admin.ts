@@ -1,18 +1,19 @@
 import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type AccessPorts, createAccess } from '../admin/access/create-access.ts';
-import { reportSlotFinder } from '../admin/access/slots.ts';
+import { createAccess } from '../admin/access/access.ts';
+import { reportSlotFinder } from '../admin/access/report-slots.ts';
+import type { AdminServices } from '../admin/access/services.ts';
 import { createStreamLimiter } from '../admin/api/stream-limiter.ts';
 import { createAdminApp, createProbeApp } from '../admin/app.ts';
 import type { Auth } from '../admin/auth/authenticate.ts';
 import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
+import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
 import type { AdminApp } from '../admin/hono-env.ts';
 import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
-import { oidcSettings } from '../base/config/oidc-variables.ts';
 import type { AppContext } from '../base/context.ts';
 import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
@@ -21,7 +22,7 @@ import { secretSource } from '../base/secrets/secret.ts';
 import { asciiLowerCase } from '../base/text/fold.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
-import { type Definitions, summariesOf } from '../definitions/load/load-definitions.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
 import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
@@ -40,17 +41,18 @@ import { createCorrectionService } from '../services/corrections/correction-serv
 import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { createTemplateViewer } from '../services/definitions/view-template.ts';
-import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
-import { composeSessions } from './account-sign-in.ts';
-import { checkBucket, composeFindDelivered, openArchive } from './archive.ts';
+import { checkBucket, composeFindDelivered, openArchive, openReviews } from './archive.ts';
+import { FORMATS } from './built-in-kinds.ts';
 import { composePlanExplainer } from './catalogs.ts';
-import { composeDecisionService, openReviews } from './decisions.ts';
+import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
+import { type DocketContext, signInOf } from './feature.ts';
+import { DEFINITION_THREAD } from './threads.ts';
 
 /**
  * The HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role `admin`.
@@ -59,21 +61,24 @@ import type { RunningDocket } from './docket.ts';
  * @param metrics the metrics of this process
  */
 export async function composeAdmin(
-  context: AppContext,
+  context: DocketContext,
   jobs: DefinitionSource,
   {
     store,
     identity,
     health,
+    problems,
+    problemCodes,
     metricsSnapshot,
-  }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'metricsSnapshot'>,
+  }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'problems' | 'problemCodes' | 'metricsSnapshot'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
   const { config, clock, log } = context;
   const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const auth = await openAuth(context);
-  const probes = { auth, health, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
+  const signIn = signInOf(context);
+  const auth = await openAuth(context, signIn?.hostName);
+  const probes = { auth, health, problemCodes, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
   const listening = { host, port, log, proxies: auth.proxies };
   if (!api) return listenAdmin(createProbeApp(probes), listening);
   const scope = createScope();
@@ -81,16 +86,20 @@ export async function composeAdmin(
     const { redis, prefix } = store;
     const audit = redisAuditLog(redis, { prefix, clock, log });
     await checkBucket(openArchive(context, scope), log);
-    const ports = openAccessPorts(context, jobs, { store, identity, health }, audit, scope);
+    const ports = openAdminServices(context, jobs, { store, identity, problems }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
+    const parts = await Promise.all((context.features ?? []).flatMap(({ admin }) => admin?.() ?? []));
     const streams = createStreamLimiter();
-    const sessions = await composeSessions(context, store, auth, audit);
+    const { tokens, loginThrottle } = auth;
+    const accounts = await signIn?.open({ redis, prefix, loginThrottle });
+    const sessions = redisSessions({ redis, prefix, tokens, accounts, loginThrottle, audit, clock });
     const app = createAdminApp({
       ...probes,
-      auth: { ...auth, ...sessions },
+      auth: { ...auth, sessions, accounts },
       access: (principal) => createAccess(ports, principal),
       streams,
+      parts: parts.map((open) => open(ports)),
       board,
       version: version(),
     });
@@ -105,31 +114,30 @@ export async function composeAdmin(
   }
 }
 
-async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
+/** @param provider the host name to which a provider of accounts sends browsers back */
+async function openAuth({ config, clock, log }: AppContext, provider: string | undefined): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
-  // The provider sends browsers back to this name.
-  const callback = oidcSettings(config)?.redirectUrl;
   return {
     tokens:
       file === undefined
-        ? noTokens(callback === undefined ? log : undefined)
+        ? noTokens(provider === undefined ? log : undefined)
         : await watchTokenFile(file, { clock, log }),
     loginThrottle: createLoginThrottle({ clock, log }),
     limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
-    names: [asciiLowerCase(host), ...names, ...(callback === undefined ? [] : [new URL(callback).hostname])],
+    names: [asciiLowerCase(host), ...names, ...(provider === undefined ? [] : [provider])],
   };
 }
 
 /** The ports behind `Access`. */
-function openAccessPorts(
+function openAdminServices(
   context: AppContext,
   jobs: DefinitionSource,
-  { store, identity, health }: Pick<RunningDocket, 'store' | 'identity' | 'health'>,
+  { store, identity, problems }: Pick<RunningDocket, 'store' | 'identity' | 'problems'>,
   audit: AuditLog,
   scope: Scope,
-): AccessPorts {
+): AdminServices {
   const { clock, log } = context;
   const { redis, prefix, trigger, runs, queue, pauses, definitions, searchIndex } = store;
   const versions = redisActiveVersions(redis, { prefix });
@@ -144,7 +152,9 @@ function openAccessPorts(
     { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
     scope,
   );
-  const validation = scope.add(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }));
+  const validation = scope.add(
+    startValidationThread({ clock, entry: DEFINITION_THREAD, catalogOf: explainer.getCachedCatalog }),
+  );
   return {
     jobs: jobs.current,
     lastGood: async (name) => {
@@ -190,7 +200,7 @@ function openAccessPorts(
       log,
     }),
     readings: redisReadingIndex(redis, { prefix }),
-    deploymentProblems: () => findDeploymentProblems({ redis, prefix, clock, health }),
+    deploymentProblems: problems,
     archivedFiles: createRunFileReader(storage, signing),
     heldRun: (run) =>
       loadReleasePreview(run, {
@@ -212,7 +222,11 @@ function openAccessPorts(
     budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
     explainer,
     checkText: validation.validate,
-    viewTemplate: createTemplateViewer({ folder: () => jobs.current().folder, catalogOf: explainer.getCachedCatalog }),
+    viewTemplate: createTemplateViewer({
+      folder: () => jobs.current().folder,
+      catalogOf: explainer.getCachedCatalog,
+      formats: FORMATS,
+    }),
     clock,
   };
 }
@@ -237,11 +251,11 @@ export function processInfo(
 
 /** The series that start at 0: every organization with the kinds of targets of its reports. */
 export function expectedSeries(
-  jobs: Pick<Definitions, 'orgs' | 'reports' | 'summaries'>,
+  jobs: Pick<Definitions, 'orgs' | 'reports'>,
   targets = TARGETS,
 ): readonly ExpectedSeries[] {
   const kinds = new Map([...jobs.orgs.keys()].map((org) => [org, new Set<string>()]));
-  for (const { org, deliveries } of summariesOf(jobs).values()) {
+  for (const { org, deliveries } of jobs.reports.values()) {
     for (const delivery of deliveries) {
       kinds.get(org)?.add(targetOf(delivery, targets).target.kind);
     }

@@ -2,12 +2,14 @@ import { resolve } from 'node:path';
 import type { AppContext } from '../base/context.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { findProxyBy } from '../base/net/proxies.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import { type RunChain, runChain } from '../deliver/archive/chain/run-chain.ts';
 import { parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
 import { createArchive } from '../deliver/archive/create-archive.ts';
+import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
 import { createMarkerCheck, markerCheckedStorage } from '../deliver/archive/storage/marker-check.ts';
@@ -18,8 +20,11 @@ import { redisClaims } from '../deliver/claims/redis-claims.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { RETENTION_DAYS } from '../redis/keys.ts';
+import type { Reviews } from '../run/review/load-review.ts';
+import { reviewEventSchema } from '../run/review/review-event.ts';
 import type { RunStore } from '../run/run-record.ts';
 import {
+  archiveOnlyIdentity,
   type DeploymentIdentity,
   deploymentIdentity,
   type IdentityPorts,
@@ -57,7 +62,10 @@ export function openArchive(
   const { config, env, clock } = context;
   const location = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const secrets = secretSource(env, context);
-  const unchecked = location.kind === 'directory' ? directoryStorage(location.folder) : s3Storage(location, secrets);
+  const unchecked =
+    location.kind === 'directory'
+      ? directoryStorage(location.folder)
+      : s3Storage(location, secrets, undefined, findProxyBy(config, secrets));
   scope.add(unchecked);
   const maxAgeMs = location.kind === 'directory' ? 0 : BUCKET_MARKER_TTL_MS;
   const storage =
@@ -80,7 +88,10 @@ export const openIdentity = (
   context: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
   scope: Scope,
-): DeploymentIdentity => deploymentIdentity(identityPorts(context, ports, scope));
+): DeploymentIdentity =>
+  context.redis
+    ? archiveOnlyIdentity(openArchive(context, scope).storage, context.clock)
+    : deploymentIdentity(identityPorts(context, ports, scope));
 
 export const identityPorts = (
   context: AppContext,
@@ -92,6 +103,12 @@ export const identityPorts = (
   clock: context.clock,
   log: context.log,
 });
+
+/** The reviews of an archive. @param signing absent without a signing key */
+export const openReviews = (
+  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  signing?: Pick<RunChain, 'events'>,
+): Reviews => createReviewArchive(storage, reviewEventSchema, signing?.events);
 
 /** Errors of a bucket that end the start: waiting does not fix them. */
 const FATAL: ReadonlySet<string> = new Set(['config.secret_missing', 'archive.unconditional']);
@@ -141,22 +158,22 @@ export function composeFindDelivered(
 /**
  * The claims of periods, in Redis and the archive. Undefined with `DOCKET_REPEAT=allow`.
  *
- * @param redis the records and the Redis of the workers; absent for a run without them
  * @param find as of `composeFindDelivered`
  */
 export const composeClaims = (
   { clock }: Pick<AppContext, 'clock'>,
   storage: ArchiveStorage,
   find: FindEarlierDelivery | undefined,
-  redis?: { readonly client: RedisClient; readonly prefix: string; readonly runs: Pick<RunStore, 'get'> },
+  {
+    client,
+    prefix,
+    runs,
+  }: { readonly client: RedisClient; readonly prefix: string; readonly runs: Pick<RunStore, 'get'> },
 ): PeriodClaims | undefined =>
   find &&
   createPeriodClaims({
-    stores: [
-      ...(redis ? [redisClaims(redis.client, { prefix: `${redis.prefix}:`, ttlDays: RETENTION_DAYS })] : []),
-      archiveClaims(storage),
-    ],
-    runs: redis?.runs,
+    stores: [redisClaims(client, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS }), archiveClaims(storage)],
+    runs,
     find,
     clock,
   });

@@ -1,5 +1,7 @@
 import { Pool } from 'undici';
 import type { AppContext } from '../base/context.ts';
+import { proxiedConnector } from '../base/net/proxied-connector.ts';
+import { findProxyBy } from '../base/net/proxies.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import { SECOND_MS } from '../base/time.ts';
@@ -30,7 +32,7 @@ function openCatalogFinder(context: AppContext, { redis, prefix, orgs, belongsTo
   const { redactor } = secrets;
   const keyPrefix = `${prefix}:`;
   const budgetOf = sharedBudgets(redis, prefix, clock, log, belongsTo);
-  const connect = { timeout: 5 * SECOND_MS };
+  const connect = proxiedConnector(findProxyBy(config, secrets), { timeout: 5 * SECOND_MS });
   const dispatcher = baseUrl && scope.add(new Pool(new URL(baseUrl).origin, { connect }));
   const finder = createCatalogFinder({
     secrets,

@@ -5,8 +5,10 @@ import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { startPeriodicTasks } from '../base/periodic.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
-import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { HOUR_MS, MINUTE_MS } from '../base/time.ts';
+import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/process-registry.ts';
+import { redisProcessReports } from '../queue/process-reports.ts';
 import { redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import {
@@ -14,11 +16,15 @@ import {
   adoptDeployment,
   confirmIdentity,
   type DeploymentIdentity,
-  deploymentIdentity,
 } from '../services/deployment/deployment-identity.ts';
 import { type MetricsSnapshot, readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
-import { type HealthCheck, monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
-import { identityPorts } from './archive.ts';
+import type { DeploymentProblem, Finding, HealthCheck } from '../services/deployment/probe.ts';
+import { monitorStorage, type StoragePart } from '../services/deployment/storage-health.ts';
+import { identityPorts, openIdentity } from './archive.ts';
+import type { DocketContext } from './feature.ts';
+import type { ProcessParts } from './probes/probe-context.ts';
+import { checkParts, findProblems, probesOf } from './probes/probes.ts';
+import { processState } from './process-state.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
@@ -30,6 +36,8 @@ export type Role = (typeof ROLES)[number];
 export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
   /** All when absent. */
   readonly roles?: ReadonlySet<Role>;
+  /** Called with the result of each trial write. */
+  readonly observeStorage?: (part: StoragePart, usable: boolean) => void;
   /** Joins Redis, archive and definitions of different deployments. */
   readonly adopt?: Adopter;
 }
@@ -37,8 +45,12 @@ export interface DocketSettings extends WorkerSettings, SchedulerSettings, Store
 export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
+  /** Codes of the last look for problems, every 25 seconds: for `/readyz` and the metrics. */
+  readonly problemCodes: () => readonly string[];
   /** The checks of `/readyz`: Redis, definitions, roles and storage. Never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
+  /** Why no report goes out, or soon none will, the most urgent first. Throws `redis.unreachable`. */
+  readonly problems: () => Promise<readonly DeploymentProblem[]>;
   /** Throws `redis.unreachable`. */
   readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
   /** Lets running runs finish for a while, requeues the rest, closes everything. */
@@ -50,7 +62,7 @@ export interface RunningDocket {
  * closes everything.
  * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
-export async function composeDocket(context: AppContext, settings: DocketSettings): Promise<RunningDocket> {
+export async function composeDocket(context: DocketContext, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
   try {
     return await openRoles(context, settings, scope);
@@ -60,36 +72,50 @@ export async function composeDocket(context: AppContext, settings: DocketSetting
   }
 }
 
-async function openRoles(context: AppContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
+async function openRoles(context: DocketContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
+  const { clock, env } = context;
   const store = await openStore(context, settings, scope);
   const identity = await startIdentity(context, settings, roles, store, scope);
-  const checks: (() => readonly HealthCheck[])[] = [];
-  const probes = [redisProbe(store.redis, store.prefix)];
-  const redisWrites = await monitorStorage(probes, context, scope, settings.observeStorage);
-  if (roles.has('worker')) checks.push(await openWorker(context, settings, store, identity, scope));
-  if (roles.has('scheduler')) {
-    const scheduler = await openScheduler(context, settings, store, scope);
-    checks.push(() => [scheduler()]);
-  }
-  checks.push(redisWrites.checks);
-  startHeartbeat(context, { roles, checks, identity }, store, scope);
-  const { clock, env } = context;
-  const budgets = sharedBudgets(store.redis, store.prefix, clock);
+  const parts: ProcessParts = {
+    store,
+    clock,
+    jobs: jobs.current,
+    identity,
+    ...(roles.has('worker') ? { worker: await openWorker(context, settings, store, identity, scope) } : {}),
+    ...(roles.has('scheduler') ? { scheduler: await openScheduler(context, settings, store, scope) } : {}),
+  };
+  const probes = probesOf(context.features);
+  const trials = await monitorStorage(
+    probes.flatMap((probe) => probe.trials?.(parts) ?? []),
+    context,
+    scope,
+    settings.observeStorage,
+  );
+  const health = async () => [...(await checkParts(parts, probes)), ...trials()];
+  const { redis, prefix } = store;
+  const problems = async () => {
+    const writeFailure = trials().find(({ name, ok }) => name === 'redis_writes' && !ok)?.detail;
+    return findProblems({ redis, prefix, clock, jobs: jobs.current(), started: true, writeFailure }, probes);
+  };
+  const problemCodes = startHeartbeat(context, { roles, identity, health, problems, jobs }, store, scope);
+  const budgets = sharedBudgets(redis, prefix, clock);
   return {
     store,
     identity,
-    health: async () => [
-      await store.ping().then(
-        () => ({ name: 'redis', ok: true }),
-        (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
-      ),
-      definitionsCheck(jobs.current()),
-      ...identityCheck(identity),
-      ...checks.flatMap((check) => check()),
-    ],
-    metricsSnapshot: () =>
-      readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets, secrets: secretSource(env, context), clock }),
+    health,
+    problems,
+    problemCodes,
+    metricsSnapshot: async () => ({
+      ...(await readMetricsSnapshot({
+        ...store,
+        jobs: jobs.current(),
+        budgets,
+        secrets: secretSource(env, context),
+        clock,
+      })),
+      problems: problemCodes(),
+    }),
     close: () => scope.close(),
   };
 }
@@ -103,46 +129,78 @@ async function startIdentity(
   scope: Scope,
 ): Promise<DeploymentIdentity> {
   const { clock, log } = context;
-  const writes = roles.has('worker') || roles.has('admin');
-  const ports = identityPorts(context, { redis, prefix, runs, writes }, scope);
-  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAuditLog(redis, { prefix, clock, log }), adopt);
-  const identity = deploymentIdentity(ports);
+  const ports = { redis, prefix, runs, writes: roles.has('worker') || roles.has('admin') };
+  if (adopt !== undefined && ports.writes)
+    await adoptDeployment(identityPorts(context, ports, scope), redisAuditLog(redis, { prefix, clock, log }), adopt);
+  const identity = openIdentity(context, ports, scope);
   await identity.start();
   return identity;
 }
 
-/** Present only while it fails. */
-const identityCheck = (identity: DeploymentIdentity): readonly HealthCheck[] => {
-  const conflict = identity.conflict();
-  return conflict === undefined ? [] : [{ name: 'identity', ok: false, detail: conflict.message }];
-};
+/** How often the checks of `docket doctor` are made that need other servers. */
+const EXAMINATION_INTERVAL_MS = HOUR_MS;
+/** After the start, and before the next try of a check that was interrupted. */
+const EXAMINATION_DELAY_MS = MINUTE_MS;
 
-/** Registers the healthy roles of the process periodically, until the scope closes. */
+/**
+ * Registers the healthy roles of the process periodically, says how it is, and looks for problems, until the scope closes.
+ * Returns the codes of the problems that the last look found.
+ */
 function startHeartbeat(
-  { clock, log }: AppContext,
+  context: DocketContext,
   {
     roles,
-    checks,
+    health,
     identity,
-  }: {
+    problems,
+    jobs,
+  }: Pick<RunningDocket, 'health' | 'identity' | 'problems'> & {
     readonly roles: ReadonlySet<Role>;
-    readonly checks: readonly (() => readonly HealthCheck[])[];
-    readonly identity: DeploymentIdentity;
+    readonly jobs: DefinitionSource;
   },
   { redis, prefix }: Store,
   scope: Scope,
-): void {
+): () => readonly string[] {
+  const { clock, log } = context;
   const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   const registry = redisProcessRegistry(redis, { prefix, self });
+  const reports = redisProcessReports(redis, { prefix });
+  const report = processState({ self, roles, jobs, started: clock.now() }, reports);
   // An outage is reported elsewhere, and a missing heartbeat is the correct result of it.
   const ignoreOutage = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };
+  let found: readonly DeploymentProblem[] = [];
+  let findings: readonly Finding[] = [];
   const sendHeartbeat = async () => {
-    const results = checks.flatMap((check) => check());
+    const results = await health();
     const healthyRoles = [...roles].filter((role) => results.find(({ name }) => name === role)?.ok ?? true);
     await registry.heartbeat(healthyRoles).catch(ignoreOutage);
+    await report(results, findings, clock.now()).catch(ignoreOutage);
+    found = await problems().catch((thrown: unknown) => {
+      ignoreOutage(thrown);
+      return found;
+    });
   };
+  const closing = new AbortController();
+  const examineHourly = async () => {
+    const { diagnose } = await import('./probes/diagnose.ts');
+    const options = { askCatalogs: false, signal: closing.signal };
+    findings = await diagnose(
+      jobs.current(),
+      context,
+      options,
+      ({ hourly }) => hourly === 'all' || (hourly === 'worker' && roles.has('worker')),
+    );
+  };
+  const examinations = (async () => {
+    for (let wait = EXAMINATION_DELAY_MS; ; wait = EXAMINATION_INTERVAL_MS) {
+      await clock.sleep(wait, closing.signal);
+      await examineHourly();
+    }
+  })().catch((thrown: unknown) => {
+    if (!closing.signal.aborted) log.error('Hourly checks failed', { error: toDocketError(thrown).toJSON() });
+  });
   const heartbeats = startPeriodicTasks({
     steps: [sendHeartbeat, confirmIdentity(identity)],
     clock,
@@ -150,13 +208,11 @@ function startHeartbeat(
     everyMs: PROCESS_HEARTBEAT_INTERVAL_MS,
   });
   scope.use(heartbeats, async (opened) => {
+    closing.abort();
     await opened.close();
+    await examinations;
     await registry.leave().catch(ignoreOutage);
+    await reports.remove(self).catch(ignoreOutage);
   });
+  return () => [...new Set(found.map(({ code }) => code))];
 }
-
-const definitionsCheck = ({ reports, diagnostics, usingLastKnownGood }: Definitions): HealthCheck => ({
-  name: 'definitions',
-  ok: reports.size > 0,
-  detail: `${reports.size} loaded, ${diagnostics.length} faults${usingLastKnownGood.size === 0 ? '' : `, ${usingLastKnownGood.size} on the last good version`}`,
-});

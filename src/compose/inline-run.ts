@@ -1,42 +1,29 @@
 import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
+import { silentLog } from '../base/log.ts';
 import type { Outcome } from '../base/outcome.ts';
-import type { Scope } from '../base/scope.ts';
-import type { Archive } from '../deliver/archive/archive.ts';
-import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
-import { mirroredArchive } from '../deliver/archive/inline-archive.ts';
-import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
-import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
-import { fileLedger } from '../deliver/ledger/file-ledger.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import { copyToOutput, inlineArchive } from '../deliver/archive/inline-archive.ts';
+import { hasBegun } from '../deliver/claims/claim.ts';
+import { withArchivedLedger } from '../deliver/ledger/archived-ledger.ts';
 import type { FrozenDefinition } from '../queue/definitions/definition-store.ts';
-import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { type InlineWork, recordInlineRun } from '../queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
-import type { RedisClient } from '../redis/client.ts';
-import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
-import { reviewEventSchema } from '../run/review/review-event.ts';
+import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
+import { redisAuditLog } from '../services/audit-log.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
-import { createEditionStore } from '../services/corrections/editions.ts';
-import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
-import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
-import { composeClaims, composeFindDelivered, openArchive, openIdentity } from './archive.ts';
-import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
-import { openRunStores } from './store.ts';
+import { assertNotDelivered } from '../services/runs/already-delivered.ts';
+import { openDeliveryStores } from './delivery-stores.ts';
+import { openSharedRedis, withPrivateRedis } from './redis.ts';
+import { createInlinePorts, type InlineContext, probeArchive } from './run-ports.ts';
 
-/** The ports of an inline run that delivers. */
+/** A run that delivers, executed by this process. */
 export interface DeliveringRun extends InlineContext {
-  /** The workers' Redis; undefined without `REDIS_URL`. */
-  readonly redis: RedisClient | undefined;
-  /** Where the run is published. */
-  readonly archive: Archive;
-  /** Call it before the first request. Throws `archive.unwritable` where the ledger of a run without Redis cannot be written. */
-  readonly assertLedgerWritable: () => Promise<void>;
-  /** Undefined: repeated deliveries are allowed. */
-  readonly findDelivered: FindEarlierDelivery | undefined;
-  /** Executes the run; with Redis it has a record. */
+  /** Records the run as workers do, executes it, and puts its files into the folder of `--out`. */
   readonly execute: (
     frozen: FrozenDefinition,
     context: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
@@ -44,83 +31,99 @@ export interface DeliveringRun extends InlineContext {
   ) => Promise<Outcome<RunResult>>;
 }
 
-type DeliveringParts = Omit<DeliveringRun, keyof InlineContext> & { readonly stores: DeliveryStores };
+export interface DeliveringOptions {
+  /** The folder of `--out`. */
+  readonly out: string;
+  readonly definition: Pick<Definition, 'deliveries'>;
+  readonly by: string;
+  /** Also what was delivered for the period before. */
+  readonly again: boolean;
+  readonly orgs?: ActiveOrgs | undefined;
+}
 
 /**
- * The ports of an inline run that delivers. With `REDIS_URL` in the environment it uses the ledger, archive and records of
- * the workers, and `out` gets a copy of the archived files. Otherwise only `out` gets the files, and a ledger in the archive
- * records what was sent. Throws as `composeInline`.
+ * Prepares a run that delivers, with the records, ledger and claims of the workers: those of `REDIS_URL`, else of a private
+ * Redis, which it starts where none runs. With `REDIS_URL` the run is published to the archive and copied to `out`. Beside a
+ * private Redis it is published to `out` alone, and the archive gets what was sent (`withArchivedLedger`).
+ *
+ * Throws before any call to the service: `redis.unreachable`, `redis.unsuitable`, `already_delivered`, `archive.unwritable`,
+ * `deployment.conflict`.
  */
 export async function composeDeliveringRun(
   app: AppContext,
   order: RunOrder,
-  { out, orgs }: { readonly out: Archive; readonly orgs?: ActiveOrgs | undefined },
+  options: DeliveringOptions,
 ): Promise<DeliveringRun> {
-  const created: { parts?: DeliveringParts } = {};
-  const inline = await composeInline(app, out, {
-    orgs,
-    stores: (redis, scope) => {
-      const parts =
-        redis === undefined ? withoutRedis(app, order, out, scope) : withRedis(app, order, out, redis, scope);
-      created.parts = parts;
-      return parts.stores;
-    },
-  });
-  const { parts } = created;
-  if (parts === undefined) throw new Error('composeInline has not created the stores');
-  const { stores: _, ...rest } = parts;
-  return { ...inline, ...rest };
+  const scope = createScope();
+  try {
+    return await openDeliveringRun(app, order, options, scope);
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
 }
 
-function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisClient, scope: Scope): DeliveringParts {
-  const { clock, log } = app;
-  const kept = { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS };
-  const prefix = `${DEFAULT_KEY_PREFIX}:`;
-  const { runs, definitions, ledger } = openRunStores(redis, DEFAULT_KEY_PREFIX, log);
-  const identity = openIdentity(app, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
-  const opened = openArchive(app, scope, identity);
-  const archive = mirroredArchive(opened.archive, out);
-  const reviews = createReviewArchive(opened.storage, reviewEventSchema, opened.signing?.events);
-  const corrections = correctionArchive(opened.storage, opened.signing?.events);
-  const editions = createEditionStore({ corrections, archive: opened.archive, ledger });
-  const findDelivered = composeFindDelivered(app, { runs, ledger }, scope);
-  const claims = composeClaims(app, opened.storage, findDelivered, { client: redis, prefix: DEFAULT_KEY_PREFIX, runs });
-  const ports = {
-    runs,
-    definitions,
-    leases: redisInlineLeases(redis, kept),
-    live: redisLiveProgress(redis, kept),
-    clock,
-    log,
-  };
+async function openDeliveringRun(
+  app: AppContext,
+  order: RunOrder,
+  { out, definition, by, again, orgs }: DeliveringOptions,
+  scope: Scope,
+): Promise<DeliveringRun> {
+  const prefix = DEFAULT_KEY_PREFIX;
+  const context = await withPrivateRedis(app, scope, 'start');
+  const { clock, log } = context;
+  const client = await openSharedRedis(context, scope);
+  const { findDelivered, endAbandoned, ...stores } = openDeliveryStores(context, { client, prefix }, scope);
+  const { runs, definitions, ledger, leases, archive, storage } = stores;
+  await endAbandoned();
+  await assertNotDelivered(order, definition, { again, find: findDelivered, now: clock.now() });
+  const isPrivate = Boolean(context.redis);
+  if (isPrivate) {
+    const { ok, detail } = await storage.probe();
+    if (!ok && definition.deliveries.length > 0) throw unwritableError(detail);
+  } else await probeArchive(archive, order);
+  const { id, org, report } = order;
+  // The command prints what it does: only a failed write is logged.
+  const audit = redisAuditLog(client, { prefix, clock, log: { ...silentLog, error: log.error } });
+  await audit.record({ event: 'run.triggered', who: by, org, report, run: id });
+  const published = isPrivate
+    ? {
+        archive: withArchivedLedger(inlineArchive(out), order, { ledger, metadata: storage.metadata }),
+        // What waits for people waits in the archive.
+        reviews: undefined,
+        editions: undefined,
+      }
+    : {};
+  const live = redisLiveProgress(client, { prefix });
   return {
-    redis,
-    archive,
-    stores: { archive, reviews, editions, ledger, claims, sentFigures: redisLastSentFigures(redis, { prefix }) },
-    assertLedgerWritable: async () => {},
-    findDelivered,
-    execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),
-  };
-}
-
-function withoutRedis(app: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
-  const { storage } = openArchive(app, scope);
-  const { storage: ledgerStorage } = openArchive(app, scope, archiveOnlyIdentity(storage, app.clock));
-  const findDelivered = app.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, app.log);
-  const claims = composeClaims(app, ledgerStorage, findDelivered);
-  return {
-    redis: undefined,
-    archive: out,
-    stores: { archive: out, ledger: fileLedger(ledgerStorage, order), claims },
-    assertLedgerWritable: async () => {
-      const { ok, detail } = await storage.probe();
-      if (ok) return;
-      throw new DocketError('archive.unwritable', `The archive cannot be written: ${detail}.`, {
-        expected: 'a folder or bucket for the ledger',
-        next: 'Set DOCKET_ARCHIVE to a writable one, or use --no-deliver.',
+    ...createInlinePorts(context, client, scope, { ...stores, ...published }, { orgs }),
+    execute: async (frozen, running, work) => {
+      const ports = { runs, definitions, leases, live, clock, log };
+      const outcome = await recordInlineRun(order, frozen, ports, running, work);
+      await releaseClaim(order, stores).catch(() => {});
+      if (isPrivate) return outcome;
+      await copyToOutput(storage.runFiles(order), out).catch((error: unknown) => {
+        if (outcome.kind === 'done') throw error;
       });
+      return outcome;
     },
-    findDelivered,
-    execute: (_frozen, context, work) => work(context),
   };
+}
+
+const unwritableError = (detail: string): DocketError =>
+  new DocketError('archive.unwritable', `The archive cannot be written: ${detail}.`, {
+    expected: 'a folder or bucket that gets what was sent',
+    next: 'Set DOCKET_ARCHIVE to a writable one, or use --no-deliver.',
+  });
+
+/**
+ * Releases the claim of a run that has ended and has delivered nothing. Those who share the Redis read that in its record;
+ * those who share the archive alone do not, and would need `again`.
+ */
+async function releaseClaim(
+  order: RunOrder,
+  { claims, ledger }: Pick<ReturnType<typeof openDeliveryStores>, 'claims' | 'ledger'>,
+): Promise<void> {
+  if (claims === undefined || hasBegun(await ledger.list(order.id))) return;
+  await claims.release(order);
 }

@@ -4,6 +4,8 @@ import { requireVariable } from '../base/config/config.ts';
 import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import { memoize } from '../base/memoize.ts';
+import { proxiedConnector } from '../base/net/proxied-connector.ts';
+import { findProxyBy } from '../base/net/proxies.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Catalog } from '../contract/catalog.ts';
@@ -16,7 +18,6 @@ import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { PeriodClaims } from '../deliver/claims/claim.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
-import { memoryLedger } from '../deliver/ledger/memory-ledger.ts';
 import { createMailRoutes, type GetMailRoute } from '../deliver/targets/email/mail-routes.ts';
 import { type CatalogCache, memoryCatalogCache, redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
 import { memoryResponseCache } from '../fetch/cache/memory-response-cache.ts';
@@ -30,6 +31,7 @@ import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import { renderPool } from '../render/render-pool.ts';
 import type { EditionStore } from '../run/corrections/corrected-edition.ts';
 import type { Reviews } from '../run/review/load-review.ts';
+import type { RunOrder } from '../run/run-record.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
 import { createReportScope, type ReportScope } from '../services/definitions/report-scope.ts';
@@ -37,7 +39,9 @@ import type { AskPorts } from '../services/readings/ask-service.ts';
 import { findReadings } from '../services/readings/find-readings.ts';
 import type { RunPortsFactory } from '../services/runs/execute-run.ts';
 import { openArchive } from './archive.ts';
-import { openOptionalRedis } from './optional-redis.ts';
+import { BUILT_IN_KINDS, FORMATS } from './built-in-kinds.ts';
+import { hasRedis, openSharedRedis, withPrivateRedis } from './redis.ts';
+import { RENDER_THREAD } from './threads.ts';
 
 /** API keys whose redactor is kept: each run makes a client. */
 const KEY_REDACTORS = 256;
@@ -47,13 +51,14 @@ interface RunStores {
   readonly responsesOf: (org: string) => ResponseStore;
   readonly sharedAnswers: ResponseCache;
   readonly catalogs: CatalogCache;
-  readonly ledger: Ledger;
+  /** Absent: nothing is delivered. */
+  readonly ledger?: Ledger;
   /** Absent: repeated deliveries are allowed. */
   readonly claims?: PeriodClaims | undefined;
   readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
   /** Absent: runs that wait for people fail. */
-  readonly reviews?: Reviews;
+  readonly reviews?: Reviews | undefined;
   /** Figures of editions that are watched for corrections; absent: none are kept. */
   readonly editions?: EditionStore | undefined;
   readonly budget: BudgetFactory;
@@ -80,59 +85,69 @@ export interface InlineContext {
   readonly scope: Scope;
 }
 
-/** Where an inline run stores its deliveries. */
-export interface DeliveryStores {
-  readonly archive: Archive;
-  readonly reviews?: Reviews;
-  readonly editions?: EditionStore;
-  readonly ledger: Ledger;
-  readonly claims?: PeriodClaims | undefined;
-  readonly sentFigures?: LastSentFigures;
-}
+/** Where an inline run that delivers stores its files and deliveries. */
+export type DeliveryStores = Pick<RunStores, 'archive' | 'reviews' | 'editions' | 'ledger' | 'claims' | 'sentFigures'>;
 
 export interface InlineOptions {
   /** Ignores the catalogs that the workers have cached. */
   readonly freshCatalogs?: boolean;
   /** The active organizations: those that share an API key determine its limits. */
   readonly orgs?: ActiveOrgs | undefined;
-  /** Replaces the ledger in memory. @param redis the workers'; undefined without `REDIS_URL` */
-  readonly stores?: (redis: RedisClient | undefined, scope: Scope) => DeliveryStores;
 }
 
 /**
- * The ports of an inline run: everything in memory. With `REDIS_URL` in the environment it shares the rate limiter, the
- * catalogs and the responses of the workers: a budget of its own beside theirs would exceed the limit of the API key.
+ * The ports of an inline run that delivers nothing: everything in memory. With `REDIS_URL` in the environment, or beside a
+ * private Redis that runs, it shares the rate limiter, the catalogs and the responses of the workers: a budget of its own beside
+ * theirs would exceed the limit of the API key. The default address is not tried: what listens there may be anybody's.
+ *
  * Throws `redis.unreachable`, `redis.unsuitable` before any call to the service.
  */
 export async function composeInline(
-  context: AppContext,
+  given: AppContext,
   archive: Archive,
-  { freshCatalogs = false, orgs, stores }: InlineOptions = {},
+  options: InlineOptions = {},
 ): Promise<InlineContext> {
   const scope = createScope();
-  const { clock, log } = context;
   try {
-    const redis = await openOptionalRedis(context, scope);
-    const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock, log);
-    const prefix = `${DEFAULT_KEY_PREFIX}:`;
-    const deliveryStores = stores?.(redis, scope) ?? { archive, ledger: memoryLedger() };
-    const responses = memoryResponseStore();
-    const { portsOf, warmUp } = createRunPorts(context, scope, {
-      responsesOf: () => responses,
-      sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
-      catalogs:
-        redis === undefined || freshCatalogs ? memoryCatalogCache(clock) : redisCatalogCache(redis, { prefix, clock }),
-      ...deliveryStores,
-      budget: shared ?? localBudgets(clock, log),
-      ...(orgs === undefined ? {} : { orgs: () => orgs }),
-      // An inline run cannot be snoozed: it waits in place.
-      maxWaitMs: Number.POSITIVE_INFINITY,
-    });
-    return { portsOf, sharedBudgets: shared, warmUp, scope };
+    const context = await withPrivateRedis(given, scope);
+    const redis = hasRedis(context) ? await openSharedRedis(context, scope) : undefined;
+    return createInlinePorts(context, redis, scope, { archive }, options);
   } catch (error) {
     await scope.close();
     throw error;
   }
+}
+
+/** The ports of a run that is executed by a command. @param redis absent: the budget of this process alone */
+export function createInlinePorts(
+  context: AppContext,
+  redis: RedisClient | undefined,
+  scope: Scope,
+  stores: DeliveryStores,
+  { freshCatalogs = false, orgs }: InlineOptions,
+): InlineContext {
+  const { clock, log } = context;
+  const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock, log);
+  const prefix = `${DEFAULT_KEY_PREFIX}:`;
+  const responses = memoryResponseStore();
+  const { portsOf, warmUp } = createRunPorts(context, scope, {
+    ...stores,
+    responsesOf: () => responses,
+    sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
+    catalogs:
+      redis === undefined || freshCatalogs ? memoryCatalogCache(clock) : redisCatalogCache(redis, { prefix, clock }),
+    budget: shared ?? localBudgets(clock, log),
+    ...(orgs === undefined ? {} : { orgs: () => orgs }),
+    // An inline run cannot be snoozed: it waits in place.
+    maxWaitMs: Number.POSITIVE_INFINITY,
+  });
+  return { portsOf, sharedBudgets: shared, warmUp, scope };
+}
+
+/** Throws where the archive has no room for the run. Before the first call: an unwritable folder would waste all calls. */
+export async function probeArchive(archive: Archive, order: RunOrder): Promise<void> {
+  await archive.find(order);
+  await archive.discard(await archive.stage(order.id));
 }
 
 /**
@@ -188,11 +203,14 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const secrets = secretSource(env, context);
   const baseUrl = requireVariable(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
   const dispatcher = scope.add(
-    new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
+    new Pool(new URL(baseUrl).origin, {
+      connect: proxiedConnector(findProxyBy(config, secrets), { timeout: 5_000 }),
+      keepAliveTimeout: 30_000,
+    }),
   );
-  const pool = scope.add(renderPool());
+  const pool = scope.add(renderPool({ entry: RENDER_THREAD }));
   const orgs = stores.orgs ?? (() => new Map());
-  const reportScope = stores.reportScope ?? createReportScope(context, orgs);
+  const reportScope = stores.reportScope ?? createReportScope(context, orgs, BUILT_IN_KINDS);
   const readings = readingArchive(openArchive(context, scope).storage);
   const limits = keyLimits({ orgs, secrets, clock, log: context.log });
   const reads = stores.budget('reads', RATE_LIMITS.reads);
@@ -238,6 +256,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       reads,
       responses: stores.responsesOf(settings.id),
       responseCache: stores.sharedAnswers,
+      formats: FORMATS,
       render: pool.render,
       archive: stores.archive,
       editions: stores.editions,

@@ -3,7 +3,6 @@ import type { AppContext } from '../base/context.ts';
 import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
-import { MINUTE_MS } from '../base/time.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { createActiveReports } from '../queue/definitions/active-reports.ts';
@@ -11,7 +10,6 @@ import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { createOrphanRequeuer } from '../queue/jobs/requeue-orphans.ts';
-import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
 import { createDueSlotCache } from '../queue/schedules/due-slots.ts';
@@ -22,11 +20,7 @@ import { redisSchedulerHeartbeats } from '../queue/schedules/scheduler-heartbeat
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
 import type { Adopter } from '../services/deployment/deployment-identity.ts';
-import type { HealthCheck } from '../services/deployment/storage-health.ts';
 import type { Store } from './store.ts';
-
-/** A scheduler scans for due slots every minute; after this long without a scan it is unhealthy. */
-const MAX_SCAN_AGE_MS = 3 * MINUTE_MS;
 
 export interface SchedulerSettings {
   readonly jobs: DefinitionSource;
@@ -41,14 +35,14 @@ export interface SchedulerSettings {
  * The role `scheduler`, until the scope closes: opens due slots and requeues orphaned runs. It needs neither the API nor a
  * mail server. Any number may run: a slot opens once.
  *
- * @returns its health check, for `/readyz`. Throws `deployment.mass_removal`.
+ * @returns when it last scanned for due slots, epoch ms; undefined before the first scan. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
   context: AppContext,
   { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
-): Promise<() => HealthCheck> {
+): Promise<() => number | undefined> {
   const { clock, log, env } = context;
   const { redis, prefix, runs, queue, pauses, definitions } = store;
   const blockingClient = await store.blockingClient();
@@ -106,11 +100,7 @@ export async function openScheduler(
   let scannedAt: number | undefined;
   const scan = async () => {
     await activeReports.refresh();
-    const { stuck = null } = await openDueSlots(
-      activeReports.current(),
-      { ...duePorts, load: activeReports.load },
-      cache,
-    );
+    const { stuck = null } = await openDueSlots(activeReports.current(), duePorts, cache);
     scannedAt = clock.now();
     await heartbeats.record({ at: scannedAt, stuck });
   };
@@ -130,7 +120,6 @@ export async function openScheduler(
       steps: [
         activateChanges,
         scan,
-        createLockShortener(redis, { prefix, log }),
         createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
         createOrphanRequeuer({ runs, queue, clock, log }),
         () => registered.sync(activeReports.current()),
@@ -142,12 +131,5 @@ export async function openScheduler(
   );
   wake = reconciler.wake;
   await ticks.ready();
-  return () => ({
-    name: 'scheduler',
-    ok: scannedAt !== undefined && clock.now() - scannedAt < MAX_SCAN_AGE_MS,
-    detail:
-      scannedAt === undefined
-        ? 'no scan for due slots yet'
-        : `last scan for due slots: ${new Date(scannedAt).toISOString()}`,
-  });
+  return () => scannedAt;
 }

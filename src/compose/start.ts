@@ -6,16 +6,17 @@ import { createScope, withScope } from '../base/scope.ts';
 import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { watchDefinitions } from '../definitions/load/definition-source.ts';
 import { fingerprintDirectory } from '../definitions/load/directory-fingerprint.ts';
-import { createReportPacker, createUnpacker, type ReportSummary } from '../definitions/load/kept-reports.ts';
-import { type Definitions, summariesOf } from '../definitions/load/load-definitions.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../deliver/targets/email/mail-routes.ts';
-import { loadDefinitions } from '../services/definitions/built-in-kinds.ts';
 import { startReaderThread } from '../services/definitions/definition-threads.ts';
 import { composeAdmin, expectedSeries, processInfo } from './admin.ts';
-import { withCheckedDefinitions } from './checked-definitions.ts';
+import { loadDefinitions } from './built-in-kinds.ts';
 import { composeDocket, type Role } from './docket.ts';
+import type { DocketContext } from './feature.ts';
 import { BUSY_MACHINE, REDIS_OUTAGE, retryStart } from './retry-start.ts';
+import { DEFINITION_THREAD } from './threads.ts';
 import { openTracing } from './tracing/tracing.ts';
 
 export interface StartOptions {
@@ -43,7 +44,7 @@ export interface StartEvents {
 }
 
 /** Runs the roles until `stop` aborts, then closes everything. Waits for Redis while it is down, also at the start. */
-export async function startDocket(plain: AppContext, options: StartOptions, events: StartEvents): Promise<void> {
+export async function startDocket(plain: DocketContext, options: StartOptions, events: StartEvents): Promise<void> {
   await withScope(async (scope) => {
     const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
     const { context } = tracing ?? { context: plain };
@@ -51,16 +52,11 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     scope.use(events.logFatalErrors(log), (remove) => remove());
     scope.use(events.logWarnings(log), (remove) => remove());
     const { roles } = options;
-    const { reader: parser } = scope.add(startReaderThread({ clock, positions: false }));
-    const unpack = createUnpacker();
-    const pack = createReportPacker(unpack);
+    const { reader: parser } = scope.add(startReaderThread({ clock, entry: DEFINITION_THREAD, positions: false }));
     // A folder that cannot be read is the loader's error.
     const seen = await fingerprintDirectory(config.DOCKET_JOBS).catch(() => undefined);
-    const load = () =>
-      withCheckedDefinitions(context, unpack, (checked) =>
-        loadDefinitions(config.DOCKET_JOBS, { parser, pack, ...(checked === undefined ? {} : { checked }) }),
-      );
-    const { loaded, store } = await retryStart(load, BUSY_MACHINE, context);
+    const load = () => loadDefinitions(config.DOCKET_JOBS, { parser });
+    const loaded = await retryStart(load, BUSY_MACHINE, context);
     // An invalid file stops the reports of its own organization only.
     for (const diagnostic of loaded.diagnostics)
       log.error(`Skipped: ${formatDiagnostic(diagnostic)}`, { path: diagnostic.file });
@@ -69,14 +65,21 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     if (admissionCheck !== undefined) assertAdmitted(loaded, admissionCheck);
     const signal = events.stop();
     const metrics = createMetrics(expectedSeries(loaded), processInfo(context, { keeps: roles.has('worker') }));
-    const { observe, observeRequest, observeSlots, observeRepairs, observeStorage, observeDefinitions } = metrics;
+    const {
+      observe,
+      observeRequest,
+      observeSlots,
+      observeRepairs,
+      observeStorage,
+      observeDefinitions,
+      observeOverdue,
+    } = metrics;
     observeDefinitions();
     const jobs = scope.add(
       watchDefinitions(loaded, {
         clock,
         log,
         parser,
-        pack,
         ...(seen === undefined ? {} : { seen }),
         onCheck: observeDefinitions,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
@@ -90,12 +93,20 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
       events.onReload(() => void jobs.reload()),
       (remove) => remove(),
     );
-    const settings = { jobs, observe, observeRequest, observeSlots, observeRepairs, observeStorage, ...options };
+    const settings = {
+      jobs,
+      observe,
+      observeRequest,
+      observeSlots,
+      observeRepairs,
+      observeStorage,
+      observeOverdue,
+      ...options,
+    };
     const openRoles = async () => {
       const opened = createScope();
       try {
         const running = opened.add(await composeDocket(context, settings));
-        await store(running.store.redis, loaded.orgs.keys());
         const admin = opened.add(await composeAdmin(context, jobs, running, metrics, { api: roles.has('admin') }));
         return { url: admin.url, close: opened.close };
       } catch (error) {
@@ -118,7 +129,7 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
 
 const checkMail =
   (config: AppContext['config']) =>
-  (definition: ReportSummary, settings: OrgSettings): DocketError | undefined => {
+  (definition: Definition, settings: OrgSettings): DocketError | undefined => {
     try {
       assertMailConfigured(definition, settings, config);
       return undefined;
@@ -128,9 +139,9 @@ const checkMail =
   };
 
 function assertAdmitted(jobs: Definitions, check: ReturnType<typeof checkMail>): void {
-  for (const summary of summariesOf(jobs).values()) {
-    const settings = jobs.orgs.get(summary.org);
-    const error = settings === undefined ? undefined : check(summary, settings);
+  for (const definition of jobs.reports.values()) {
+    const settings = jobs.orgs.get(definition.org);
+    const error = settings === undefined ? undefined : check(definition, settings);
     if (error !== undefined) throw error;
   }
 }

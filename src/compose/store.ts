@@ -10,13 +10,14 @@ import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
 import { redisSearchIndex, type SearchIndex, type SearchIndexOptions } from '../queue/runs/search-index.ts';
 import { type Pauses, redisPauses } from '../queue/schedules/pauses.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { type ClientRole, openRedis } from '../redis/connection.ts';
+import { type ClientRole, openRedis, redisAddress } from '../redis/connection.ts';
 import { withRedisErrors } from '../redis/errors.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../redis/keys.ts';
 import { assertSuitable } from '../redis/server-check.ts';
-import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { type TriggerRun, triggerRun } from '../services/runs/trigger-run.ts';
 import { composeFindDelivered, openIdentity } from './archive.ts';
+import { reportFileSchema } from './built-in-kinds.ts';
+import { withPrivateRedis } from './redis.ts';
 
 /** The shared state of all processes in Redis. */
 export interface Store {
@@ -70,9 +71,9 @@ export async function openStore(
   { prefix = DEFAULT_KEY_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
-  const { config, clock, log, trace } = context;
+  const { clock, log, trace } = context;
   const client = async (role: ClientRole) =>
-    scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
+    scope.use(await openRedis(redisAddress(context), role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
   const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log, { clock });
@@ -119,7 +120,8 @@ const traceTrigger =
  * The store for a command that enqueues runs. Throws `deployment.conflict` where Redis and the archive belong to different
  * deployments; a machine without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`.
  */
-export async function openVerifiedStore(context: AppContext, scope: Scope): Promise<Store> {
+export async function openVerifiedStore(given: AppContext, scope: Scope): Promise<Store> {
+  const context = await withPrivateRedis(given, scope);
   const store = await openStore(context, {}, scope);
   const { redis, prefix, runs } = store;
   await openIdentity(context, { redis, prefix, runs, writes: false }, scope).start();

@@ -6,12 +6,9 @@ import { secretSource } from '../base/secrets/secret.ts';
 import { HOUR_MS, SECOND_MS } from '../base/time.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
-import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import { applyRetention } from '../deliver/archive/retention.ts';
-import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import { type CircuitEvent, redisCircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
-import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { assertMailSecrets, createMailRoutes } from '../deliver/targets/email/mail-routes.ts';
 import { redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
 import { redisResponseCache } from '../fetch/cache/redis-response-cache.ts';
@@ -20,12 +17,8 @@ import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { startWorker } from '../queue/jobs/worker.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
-import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
-import { failAbandoned } from '../queue/runs/inline-run.ts';
-import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisPauses } from '../queue/schedules/pauses.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
-import { reviewEventSchema } from '../run/review/review-event.ts';
 import type { RunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
@@ -33,21 +26,13 @@ import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
 import { createCorrectionNotifier } from '../services/corrections/correction-notices.ts';
 import { createCorrectionRounds } from '../services/corrections/correction-rounds.ts';
 import { createCorrectionService } from '../services/corrections/correction-service.ts';
-import { createEditionStore } from '../services/corrections/editions.ts';
 import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { currentSettings, loadFrozenDefinition } from '../services/definitions/frozen-definition.ts';
 import { createReportScope } from '../services/definitions/report-scope.ts';
-import { onReconnect, reconcileWithArchive, repairLedger } from '../services/deliveries/ledger-repair.ts';
+import { onReconnect, repairLedger } from '../services/deliveries/ledger-repair.ts';
 import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
 import { createNeededCheck, recoverExpiredRows, touchUndecided } from '../services/deliveries/undecided-deliveries.ts';
 import type { DeploymentIdentity } from '../services/deployment/deployment-identity.ts';
-import {
-  archiveProbe,
-  type HealthCheck,
-  monitorStorage,
-  type StoragePart,
-  stagingProbe,
-} from '../services/deployment/storage-health.ts';
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
 import { createReviewNotices } from '../services/reviews/approver-notices.ts';
@@ -55,9 +40,14 @@ import { createReviewContinuer } from '../services/reviews/continue-review.ts';
 import { createReviewSweep } from '../services/reviews/review-sweep.ts';
 import { createEventCutOver } from '../services/reviews/sign-events.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
-import { checkBucket, composeClaims, composeFindDelivered, openArchive } from './archive.ts';
+import { createLateNotices, redisLateNoticeClaims } from '../services/runs/late-notices.ts';
+import { checkBucket } from './archive.ts';
+import { BUILT_IN_KINDS } from './built-in-kinds.ts';
+import { openDeliveryStores } from './delivery-stores.ts';
+import { openPreparations } from './preparations.ts';
+import type { ProcessParts } from './probes/probe-context.ts';
 import { createRunPorts } from './run-ports.ts';
-import { openRunStores, type Store } from './store.ts';
+import type { Store } from './store.ts';
 import type { TracedContext } from './tracing/tracing.ts';
 
 /** A run waits this long for a token in the worker; for a longer wait it is snoozed and frees the worker. */
@@ -75,17 +65,17 @@ export interface WorkerSettings {
   /** Ms that running runs get to finish at shutdown; ten seconds when absent. */
   readonly graceMs?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
+  /** Called each minute with the number of overdue approvals. */
+  readonly observeOverdue?: (count: number) => void;
   /** Called for each request to the Compliance Service. */
   readonly observeRequest?: (org: string, request: ApiRequestResult) => void;
-  /** Called with the result of each storage probe. */
-  readonly observeStorage?: (part: StoragePart, usable: boolean) => void;
 }
 
 /**
  * The role `worker`, until the scope closes: processes queued runs, delivers them, notifies owners and applies the
  * retention of the archive. It opens no slots. At shutdown, running runs may finish within `graceMs`; the rest is requeued.
  *
- * @returns the health checks of the role, for `/readyz`. Throws `config.invalid`.
+ * Throws `config.invalid`.
  */
 export async function openWorker(
   context: TracedContext,
@@ -93,7 +83,7 @@ export async function openWorker(
   store: Store,
   identity: Pick<DeploymentIdentity, 'id' | 'known'>,
   scope: Scope,
-): Promise<() => readonly HealthCheck[]> {
+): Promise<NonNullable<ProcessParts['worker']>> {
   const { config, clock, log, trace } = context;
   const { jobs } = settings;
   const { prefix } = store;
@@ -101,14 +91,12 @@ export async function openWorker(
   const keyPrefix = { prefix: `${prefix}:` };
   // Waits while Redis restarts: a running run must not fail for it.
   const redis = await store.blockingClient();
-  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
-  const { archive, storage, signing } = openArchive(context, scope, identity);
+  const stores = openDeliveryStores(context, { client: redis, prefix }, scope, { identity });
+  const { runs, definitions, ledger, archive, storage, signing, reviews, corrections, noticeOutbox } = stores;
   await signing?.ready();
   await checkBucket({ storage, signing }, log);
-  const reviews = createReviewArchive(storage, reviewEventSchema, signing?.events);
-  const corrections = correctionArchive(storage, signing?.events);
   const mailOf = createMailRoutes(context, scope);
-  const reportScope = createReportScope(context, () => jobs.current().orgs);
+  const reportScope = createReportScope(context, () => jobs.current().orgs, BUILT_IN_KINDS);
   const logScope = (current: Definitions): void =>
     void reportScope.logDiagnostics(current).catch((thrown: unknown) => {
       log.error('Report scope check failed', { error: toDocketError(thrown).toJSON() });
@@ -117,30 +105,21 @@ export async function openWorker(
   logScope(jobs.current());
   const circuit = redisCircuitBreaker(redis, { ...keyPrefix, clock, onEvent: logCircuitEvents(log) });
   const storeScript = responseStoreScript();
+  const sharedAnswers = redisResponseCache(redis, keyPrefix);
   const { portsOf, askPortsOf } = createRunPorts(context, scope, {
+    ...stores,
     mailOf,
     reportScope,
-    sentFigures: redisLastSentFigures(redis, keyPrefix),
     responsesOf: (org) => redisResponseStore(redis, { ...keyPrefix, org, script: storeScript }),
-    sharedAnswers: redisResponseCache(redis, keyPrefix),
+    sharedAnswers,
     catalogs: redisCatalogCache(redis, { ...keyPrefix, clock }),
-    ledger,
-    claims: composeClaims(context, storage, composeFindDelivered(context, { runs, ledger }, scope), {
-      client: redis,
-      prefix,
-      runs,
-    }),
     circuit,
-    archive,
-    reviews,
-    editions: createEditionStore({ corrections, archive, ledger }),
     budget: sharedBudgets(redis, prefix, clock, log, identity.known),
     orgs: () => jobs.current().orgs,
     maxWaitMs: MAX_TOKEN_WAIT_MS,
     ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),
   });
 
-  const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const notices = createOwnerNotices({
     noticeOutbox,
     runs: store.runs,
@@ -158,6 +137,7 @@ export async function openWorker(
   const keyOf = currentKeyFingerprint(jobs, secretSource(context.env, context));
 
   const sweepReviews = createReviewSweep({
+    observeOverdue: settings.observeOverdue,
     reviews,
     runs,
     definitions,
@@ -213,15 +193,26 @@ export async function openWorker(
     }),
     (opened) => opened.close(settings.graceMs ?? SHUTDOWN_GRACE_MS),
   );
-  const leases = redisInlineLeases(redis, { prefix });
-  const rowsAtEnd = (order: RunOrder) => reconcileWithArchive(order, { archive, ledger, clock });
   scope.add(
     startPeriodicTasks({
       steps: [
-        () => failAbandoned({ runs, leases, noticeOutbox, rowsAtEnd, clock, log }),
+        () => stores.endAbandoned(),
         () => notices.retryPending(),
         // A scheduler may not have the API keys: only a worker notices that a rejected key was replaced.
         () => activePauses({ pauses: store.pauses, keyOf, log }),
+        createLateNotices({
+          runs,
+          pauses: store.pauses,
+          reports: () => jobs.current().reports.values(),
+          claims: redisLateNoticeClaims(redis, { prefix }),
+          frozenOf: (order) => loadFrozenDefinition(order, definitions),
+          mailOf: ({ settings: frozen }) => mailOf(currentSettings(frozen, jobs.current().orgs)),
+          ledger,
+          circuit,
+          publicUrl: config.DOCKET_PUBLIC_URL,
+          clock,
+          log,
+        }),
         onReconnect(redis, () => repairLedger({ runs: store.runs, archive, ledger, clock, log })),
       ],
       clock,
@@ -248,6 +239,21 @@ export async function openWorker(
     (opened) => opened.close(),
   );
   scope.use(stopReadings, (controller) => controller.abort());
+  const preparations = openPreparations(
+    {
+      redis,
+      prefix,
+      jobs,
+      askPortsOf,
+      sharedAnswers,
+      storeScript,
+      paused: () => activePauses({ pauses, keyOf, log }),
+      keyOf,
+      clock,
+      log,
+    },
+    scope,
+  );
   const stopCorrections = new AbortController();
   const correctionPorts = {
     corrections,
@@ -276,6 +282,7 @@ export async function openWorker(
             publicUrl: config.DOCKET_PUBLIC_URL,
             clock,
           }),
+          isPreparing: preparations.isDue,
           signal: stopCorrections.signal,
         }),
       ],
@@ -314,12 +321,7 @@ export async function openWorker(
   );
   scope.use(retention, (controller) => controller.abort());
   await worker.ready();
-  const probes = [archiveProbe(storage, clock), stagingProbe(archive)];
-  const storageHealth = await monitorStorage(probes, { clock, log }, scope, settings.observeStorage);
-  return () => [
-    { name: 'worker', ok: worker.isAccepting(), detail: `${worker.active()} runs active` },
-    ...storageHealth.checks(),
-  ];
+  return { isAccepting: worker.isAccepting, active: worker.active, opened: { archive, storage } };
 }
 
 const logCircuitEvents =

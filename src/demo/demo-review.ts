@@ -5,9 +5,9 @@ import type { DemoPerson, DemoSignIn } from './demo-page.ts';
 import type { RunStates } from './run-states.ts';
 
 /** The section of the board pack that needs a comment. */
-const SECTION = 'scorecard';
+export const COMMENTED_SECTION = 'scorecard';
 /** The figures are printed as the pack has them, whatever the month. */
-const COMMENT = `*{{ scorecard.profiles.created }}* clients were created, {{ scorecard.profiles.created.change }} against the month before.
+export const DEMO_COMMENT = `*{{ scorecard.profiles.created }}* clients were created, {{ scorecard.profiles.created.change }} against the month before.
 
 - Approval rate: {{ scorecard.profiles.approval_rate }} ({{ scorecard.profiles.approval_rate.status }})
 - Half of the decisions took less than {{ scorecard.profiles.time_to_decision_p50 }}`;
@@ -62,8 +62,8 @@ export async function reviewRun({ signIn, run, states, printLine, signal }: Revi
   if (state === 'held') {
     const { missing_comments: missing } = await look('analyst');
     say('review', `waits for a comment on ${missing.join(', ')}: nothing is sent`);
-    await call('analyst', 'PUT', `comments/${SECTION}`, { text: COMMENT });
-    say('analyst', `comments on ${SECTION}`);
+    await call('analyst', 'PUT', `comments/${COMMENTED_SECTION}`, { text: DEMO_COMMENT });
+    say('analyst', `comments on ${COMMENTED_SECTION}`);
     ({ state, seen } = await states.next(run.id, seen));
   }
   if (state === 'awaiting_approval') {
@@ -83,7 +83,7 @@ export async function awaitReview({ signIn, run, states, printLine }: ReviewDemo
     seen = reached.seen;
     if (!WAITS_FOR_PEOPLE.includes(reached.state)) return;
     const [who, task]: readonly [DemoPerson, string] =
-      reached.state === 'held' ? ['analyst', `comment on ${SECTION}`] : ['mlro', 'approve or reject'];
+      reached.state === 'held' ? ['analyst', `comment on ${COMMENTED_SECTION}`] : ['mlro', 'approve or reject'];
     printLine('');
     printLine(`${run.org}/${run.report} is ${reached.state.replaceAll('_', ' ')}. To ${task}:`);
     printLine(`  ${signIn.url}/runs/${run.id}#review`);

@@ -1,11 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
-import { access, constants, mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Redis } from 'ioredis';
 import { DocketError } from '../base/error.ts';
+import { findServerProgram, startServer } from '../redis/local-server.ts';
 
 const run = promisify(execFile);
 
@@ -43,17 +43,6 @@ export async function localRedis(
   return startPrivate(program, options, port);
 }
 
-async function findServerProgram(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
-  const folders = (env.PATH ?? '').split(delimiter).filter(Boolean);
-  for (const name of ['redis-server', 'valkey-server']) {
-    for (const path of folders.map((folder) => join(folder, name))) {
-      const found = await access(path, constants.X_OK).catch((): false => false);
-      if (found !== false) return path;
-    }
-  }
-  return undefined;
-}
-
 async function install(
   env: Readonly<Record<string, string | undefined>>,
   onProgress: (line: string) => void,
@@ -84,42 +73,25 @@ async function startPrivate(
 ): Promise<LocalRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-redis-'));
   // Another process can take the free port before the server binds it: then the server exits and we retry.
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
     const port = (attempt === 1 && preferred !== undefined && (await listenOnce(preferred))) || (await freePort());
-    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-    const storage = ['--save', '', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'];
-    const child = spawn(program, [...place, ...storage, ...options], { stdio: 'ignore' });
-    const ended = new Promise<'ended'>((resolve) => {
-      child.once('exit', () => resolve('ended'));
-      child.once('error', () => resolve('ended'));
-    });
-    // The server must not outlive this process; `exit` handlers run on uncaught errors too.
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
-    const ready = await Promise.race([waitUntilReady(port, ended), ended]).catch((error: unknown) => {
-      kill();
-      throw error;
-    });
-    if (ready === 'ready') {
+    const server = await startServer(program, folder, { port }, { options });
+    if (server !== undefined) {
       return {
         url: `redis://127.0.0.1:${port}`,
         origin: `private ${program} on port ${port}`,
         close: async () => {
-          process.off('exit', kill);
-          child.kill('SIGTERM');
-          await ended;
+          server.child.kill('SIGTERM');
+          await server.ended;
           await rm(folder, { recursive: true, force: true });
         },
       };
     }
-    process.off('exit', kill);
-    if (attempt === 5) {
-      await rm(folder, { recursive: true, force: true });
-      throw new DocketError('redis.unreachable', `${program} ended at once, five times.`, {
-        next: `Run \`${program} --port 0\` by hand to see why, or set REDIS_URL.`,
-      });
-    }
   }
+  await rm(folder, { recursive: true, force: true });
+  throw new DocketError('redis.unreachable', `${program} ended at once, five times.`, {
+    next: `Run \`${program} --port 0\` by hand to see why, or set REDIS_URL.`,
+  });
 }
 
 export async function freePort(): Promise<number> {
@@ -140,21 +112,4 @@ async function listenOnce(wanted: number): Promise<number | undefined> {
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('a listening TCP server has no port');
   return address.port;
-}
-
-/** Pings until the server answers, or has ended. */
-async function waitUntilReady(port: number, ended: Promise<'ended'>): Promise<'ready' | 'ended'> {
-  const client = new Redis({
-    port,
-    host: '127.0.0.1',
-    lazyConnect: true,
-    maxRetriesPerRequest: null,
-    retryStrategy: () => 25,
-  });
-  client.on('error', () => {});
-  try {
-    return await Promise.race([client.ping().then(() => 'ready' as const), ended]);
-  } finally {
-    client.disconnect();
-  }
 }

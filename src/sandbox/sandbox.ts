@@ -73,6 +73,8 @@ export interface Sandbox {
 }
 
 const MAX_RECORDED_REQUESTS = 10_000;
+/** Ms for which the server keeps an idle connection. */
+const IDLE_CONNECTION_MS = 65_000;
 
 /** The sandbox without a network, for `startSandbox` and for tests in process. */
 export function buildSandbox(options: SandboxOptions = {}) {
@@ -135,6 +137,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     fetch: (request, env) => fetch(request, env as HttpBindings),
     overrideGlobalObjects: false,
   });
+  // Longer than clients keep an idle connection: a server that closes it first may lose the request that is on its way.
+  if ('keepAliveTimeout' in server) server.keepAliveTimeout = IDLE_CONNECTION_MS;
   const port = await new Promise<number>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(

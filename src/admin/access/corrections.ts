@@ -1,64 +1,59 @@
 import { DocketError } from '../../base/error.ts';
-import type { ReadingIndex } from '../../queue/schedules/reading-index.ts';
-import type { AuditLog } from '../../services/audit-log.ts';
 import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
-import {
-  type CorrectionService,
-  type CorrectionView,
-  requireCorrection,
-} from '../../services/corrections/correction-service.ts';
-import type { WatchIndex } from '../../services/corrections/watch-index.ts';
+import type { Correction } from '../../services/corrections/correction.ts';
+import { type CorrectionView, requireCorrection } from '../../services/corrections/correction-service.ts';
+import type { CorrectionSummary } from '../../services/corrections/watch-index.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
+import { assertOperator, auditActor, notFoundError, visibleOrgs } from './guards.ts';
+import type { AdminServices } from './services.ts';
 
-export interface CorrectionsPorts {
-  readonly corrections: CorrectionService;
-  readonly correctionIndex: Pick<WatchIndex, 'summaries'>;
-  readonly audit: Pick<AuditLog, 'list' | 'record'>;
-}
-
-export function correctionsAccess(
-  ports: CorrectionsPorts,
-  principal: Principal,
-): Pick<Access, 'correctionSummaries' | 'corrections' | 'correction' | 'sendCorrection' | 'dismissCorrection'> {
-  const { corrections } = ports;
-  const requireOne = async (id: string): Promise<CorrectionView> => {
+/** Corrections of delivered figures. Their ids may be prefixes, e.g. `83b1c195-1`. */
+export function correctionsAccess(services: AdminServices, principal: Principal) {
+  const correction = async (id: string): Promise<CorrectionView> => {
     try {
-      return await requireCorrection(id, principal.orgs, corrections);
+      return await requireCorrection(id, principal.orgs, services.corrections);
     } catch (thrown) {
       if (thrown instanceof DocketError && thrown.code === 'correction.not_found') throw notFoundError();
       throw thrown;
     }
   };
   return {
-    correctionSummaries: async () =>
-      (await ports.correctionIndex.summaries()).filter(({ org }) => canSee(principal, org)),
-    corrections: async ({ org, state } = {}) => {
-      if (org !== undefined) assertVisible(principal, org);
-      const found = await corrections.list(org === undefined ? principal.orgs : [org]);
+    /** How many corrections wait for a decision, by organization, as counted in the last minutes. Reads no archive. */
+    correctionSummaries: async (): Promise<readonly CorrectionSummary[]> =>
+      (await services.correctionIndex.summaries()).filter(({ org }) => canSee(principal, org)),
+
+    /** Newest first. */
+    corrections: async ({
+      org,
+      state,
+    }: {
+      readonly org?: string | undefined;
+      readonly state?: Correction['state'] | undefined;
+    } = {}): Promise<readonly Correction[]> => {
+      const found = await services.corrections.list(visibleOrgs(principal, org));
       return state === undefined ? found : found.filter((one) => one.state === state);
     },
-    correction: requireOne,
-    sendCorrection: async (id, reason) => {
-      const found = await requireOne(id);
+
+    /** With its edition, and who would receive a corrected one. */
+    correction,
+
+    /** Opens the run of the corrected edition. Throws `correction.conflict`. */
+    sendCorrection: async (
+      id: string,
+      reason: string,
+    ): Promise<{ readonly correction: Correction; readonly run: string }> => {
+      const found = await correction(id);
       assertOperator(principal);
       const actor = { ...auditActor(principal, reason), subject: principal.subject };
-      const { correction, record } = await sendCorrection(found, actor, ports);
-      return { correction, run: record.id };
+      const sent = await sendCorrection(found, actor, services);
+      return { correction: sent.correction, run: sent.record.id };
     },
-    dismissCorrection: async (id, reason) => {
-      const found = await requireOne(id);
+
+    /** Throws `correction.conflict`. */
+    dismissCorrection: async (id: string, reason: string): Promise<Correction> => {
+      const found = await correction(id);
       assertOperator(principal);
-      return dismissCorrection(found, auditActor(principal, reason), ports);
+      return dismissCorrection(found, auditActor(principal, reason), services);
     },
   };
 }
-
-export interface ReadingsPorts {
-  readonly readings: Pick<ReadingIndex, 'list'>;
-}
-
-/** Recent readings of current counts. */
-export const readingsAccess = ({ readings }: ReadingsPorts, principal: Principal): Pick<Access, 'readings'> => ({
-  readings: async () => (await readings.list()).filter(({ org }) => canSee(principal, org)),
-});

@@ -1,26 +1,46 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
+import type { ReadingSummary } from '../../queue/schedules/reading-index.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
-import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
+import type { DecisionService, DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import { listReceived, type ReceivedPage } from '../../services/listings/received.ts';
+import { runPartsFilter } from '../../services/listings/run-parts.ts';
 import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
-import { listReceived, type ReceivedPorts } from '../../services/search/received.ts';
-import { type RunPartsPorts, runPartsFilter } from '../../services/search/run-parts.ts';
-import { type SearchPorts, search } from '../../services/search/search.ts';
-import type { Principal } from '../auth/tokens.ts';
-import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
-import { getVisibleRun } from './runs.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
+import { assertOperator, assertVisible, auditActor, getVisibleRun, notFoundError, visibleOrgs } from './guards.ts';
+import type { AdminServices } from './services.ts';
 
-export interface DeliveriesPorts {
-  readonly decisions: Pick<DecisionService, 'page' | 'find' | 'recover' | 'resolve' | 'resolveMany'>;
-  readonly runs: RunIdLookup;
-  readonly audit: Pick<AuditLog, 'record'>;
+export interface DeliveriesFilter {
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
+  readonly limit: number;
+}
+
+export interface ReceivedFilter {
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  /** As in `RunsFilter`. */
+  readonly match?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  /** Maximum number of runs to read, newest first. */
+  readonly limit: number;
 }
 
 /** Deliveries, and decisions about them. */
 export function deliveriesAccess(
-  { decisions, runs, audit }: DeliveriesPorts,
+  services: Pick<AdminServices, 'decisions'> & { readonly runs: RunIdLookup; readonly audit: Pick<AuditLog, 'record'> },
   principal: Principal,
-): Pick<Access, 'deliveries' | 'delivery' | 'resolve' | 'resolveMany'> {
+) {
+  const { decisions, runs } = services;
   const visible = async (text: string, find: DecisionService['find']): Promise<DeliveryRow> => {
     const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, principal.orgs);
     const row = id === undefined ? undefined : await find(id);
@@ -28,44 +48,52 @@ export function deliveriesAccess(
     assertVisible(principal, row.org);
     return row;
   };
-  const delivery = (text: string) => visible(text, decisions.find);
   return {
-    deliveries: async ({ org, run, ...filter }) => {
-      if (org !== undefined) assertVisible(principal, org);
-      const orgs = org === undefined ? principal.orgs : [org];
+    deliveries: async ({ org, run, ...filter }: DeliveriesFilter): Promise<DeliveryPage> => {
+      const orgs = visibleOrgs(principal, org);
       if (run === undefined) return decisions.page({ orgs, ...filter });
       const id = await resolveRunId(run, runs, principal.orgs);
       return id === undefined ? { deliveries: [], next: null } : decisions.page({ orgs, run: id, ...filter });
     },
 
-    delivery,
+    delivery: (text: string): Promise<DeliveryRow> => visible(text, decisions.find),
 
-    resolve: async (text, as, reason) => {
+    /** Throws `delivery.conflict`. */
+    resolve: async (text: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow> => {
       // Only an operator may cause a search of the archive.
       const recover = (id: string) => decisions.recover(id, principal.orgs);
       const { id } = await visible(text, principal.role === 'operator' ? recover : decisions.find);
       assertOperator(principal);
-      return resolveDelivery(id, as, auditActor(principal, reason), { decisions, audit });
+      return resolveDelivery(id, as, auditActor(principal, reason), services);
     },
 
-    resolveMany: async (text, which, as, reason) => {
-      const { id } = await getVisibleRun({ runs }, principal, text);
+    /**
+     * Several deliveries of a run, all or none: these, or `all` whose result is unknown. Returns them as they are now. Throws
+     * `delivery.conflict`.
+     */
+    resolveMany: async (
+      text: string,
+      which: readonly string[] | 'all',
+      as: 'sent' | 'resend',
+      reason: string,
+    ): Promise<readonly DeliveryRow[]> => {
+      const { id } = await getVisibleRun(services, principal, text);
       assertOperator(principal);
-      return resolveDeliveries(id, which, as, auditActor(principal, reason), { decisions, audit });
+      return resolveDeliveries(id, which, as, auditActor(principal, reason), services);
     },
   };
 }
 
-export type SearchAccessPorts = Omit<SearchPorts, 'now'> & ReceivedPorts & RunPartsPorts;
-
-/** Searches among the visible organizations. */
-export const searchAccess = (ports: SearchAccessPorts, principal: Principal): Pick<Access, 'search' | 'received'> => ({
-  search: (text) => search(text, principal.orgs, { ...ports, now: ports.clock.now }),
-
-  received: async ({ org, report, match, to, period, ...filter }) => {
-    if (org !== undefined) assertVisible(principal, org);
-    const orgs = org === undefined ? principal.orgs : [org];
-    const { reports, begins } = await runPartsFilter({ match, period }, orgs, ports);
-    return listReceived({ ...filter, orgs, to, begins, report, reports }, ports);
+/** Listings of the visible organizations. */
+export const listingsAccess = (services: AdminServices, principal: Principal) => ({
+  /** Who got what: the deliveries to matching recipients, by run, newest first. */
+  received: async ({ org, report, match, to, period, ...filter }: ReceivedFilter): Promise<ReceivedPage> => {
+    const orgs = visibleOrgs(principal, org);
+    const { reports, begins } = await runPartsFilter({ match, period }, orgs, services);
+    return listReceived({ ...filter, orgs, to, begins, report, reports }, services);
   },
+
+  /** Organizations with readings of current counts, and what was missed lately. */
+  readings: async (): Promise<readonly ReadingSummary[]> =>
+    (await services.readings.list()).filter(({ org }) => canSee(principal, org)),
 });

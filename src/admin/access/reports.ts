@@ -1,36 +1,120 @@
-import type { Clock } from '../../base/clock.ts';
-import { type Definitions, summariesOf } from '../../definitions/load/load-definitions.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
-import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
+import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Period, periodOf } from '../../definitions/periods/period.ts';
+import { formatSchedule, type SlotView, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import type { TemplateView } from '../../definitions/schema/template-view.ts';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
-import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
-import type { RunStore } from '../../run/run-record.ts';
-import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
-import { outlineReport, scheduleWords } from '../../services/definitions/report-outline.ts';
-import type { ViewTemplate } from '../../services/definitions/view-template.ts';
+import type { Pause } from '../../queue/schedules/pauses.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import { currentReport, isOrganization } from '../../services/definitions/current-report.ts';
+import { outlineReport, type ReportOutline, scheduleWords } from '../../services/definitions/report-outline.ts';
+import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import { type Access, assertVisible, notFoundError, type OrganizationEntry, type ReportEntry } from './access.ts';
+import { assertOperator, assertVisible, auditActor, notFoundError } from './guards.ts';
+import type { AdminServices } from './services.ts';
 
-export interface ReportsPorts extends CurrentReportPorts {
-  readonly runs: Pick<RunStore, 'list'>;
-  readonly pauses: Pick<Pauses, 'list'>;
-  readonly clock: Clock;
-  readonly viewTemplate: ViewTemplate;
+export interface OrganizationEntry {
+  readonly org: string;
+  readonly name: string;
+  /** Null where no valid `org.yaml` was loaded. */
+  readonly timezone: string | null;
+  readonly reports: number;
+  readonly pause: Pause | null;
+}
+
+export interface ReportsFilter {
+  readonly org?: string | undefined;
+  /** `next` of the page before: the name of its last report, `org/report`. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface ReportPage {
+  readonly reports: readonly ReportEntry[];
+  readonly next: string | null;
+}
+
+export interface ReportEntry {
+  readonly org: string;
+  readonly report: string;
+  readonly title: string;
+  /** One line each (`formatSchedule`); empty: on demand only. */
+  readonly schedules: readonly string[];
+  /** The same in words: `at 08:00, only on Monday`. */
+  readonly scheduleWords: readonly string[];
+  /** The report's own pause or its organization's. */
+  readonly pause: Pause | null;
+  /** Diagnostics of its file. The report uses its last good version, if there is one. */
+  readonly faults: readonly string[];
+  /** The newest run in any state; null if the report has no run. */
+  readonly last: RunRecord | null;
+}
+
+/** All fields but the slots are null for a report without a valid version. */
+export interface ReportDetail extends ReportEntry {
+  readonly owner: string | null;
+  readonly timezone: string | null;
+  /**
+   * The text of the active definition, YAML with references to secrets. An invalid text is never shown: it may contain a
+   * secret. Null as well where only Redis has the active version.
+   */
+  readonly text: string | null;
+  readonly digest: string | null;
+  /** The next slots, at most five. */
+  readonly slots: readonly SlotView[];
+  /** Who gets what, when and in which form, for people who do not read YAML. */
+  readonly outline: ReportOutline | null;
+  /** What of its workbook template gets what; null also for a report without one. */
+  readonly workbook: TemplateView | null;
+}
+
+export interface SlotFilter {
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
+  readonly limit: number;
+}
+
+export interface SlotEntry extends SlotView {
+  readonly org: string;
+  readonly report: string;
+  readonly title: string;
+  readonly paused: boolean;
+}
+
+/** The result of a validation. `text` of a fault is the line that `docket check` prints, with line and column. */
+export interface Validation {
+  readonly ok: boolean;
+  readonly faults: readonly {
+    readonly line: number;
+    readonly column: number;
+    readonly text: string;
+    readonly code?: Diagnostic['code'];
+  }[];
+  /** Why the metric catalog was not checked; null if it was, and if there are other faults. */
+  readonly unchecked: string | null;
 }
 
 /** Slots in the detail of a report. */
 const SHOWN_SLOTS = 5;
 
-/** The current organizations and reports. */
-export function reportsAccess(
-  ports: ReportsPorts,
-  principal: Principal,
-): Pick<Access, 'organizations' | 'reports' | 'report' | 'titleOf' | 'periods'> {
-  const entryOf = async (org: string, report: string, pauses: readonly Pause[]): Promise<ReportEntry> => {
+/** The current organizations and reports: their slots, plans and pauses. */
+export function reportsAccess(services: AdminServices, principal: Principal) {
+  const { jobs, clock, pauses } = services;
+  /** Throws `request.not_found` for a report that does not exist for the principal; one with an invalid file exists. */
+  const visibleReport = async (org: string, report: string) => {
+    assertVisible(principal, org);
+    const current = await currentReport(services, org, report);
+    if (current.version === undefined && current.faults.length === 0) throw notFoundError();
+    return current;
+  };
+  const entryOf = async (org: string, report: string, paused: readonly Pause[]): Promise<ReportEntry> => {
     const [{ version, faults }, [last]] = await Promise.all([
-      currentReport(ports, org, report),
-      ports.runs.list({ org, report, limit: 1 }),
+      currentReport(services, org, report),
+      services.runs.list({ org, report, limit: 1 }),
     ]);
     return {
       org,
@@ -38,96 +122,168 @@ export function reportsAccess(
       title: version?.definition.title ?? report,
       schedules: version?.definition.schedule.map(formatSchedule) ?? [],
       scheduleWords: version?.definition.schedule.map(scheduleWords) ?? [],
-      pause: pauseOf(pauses, org, report) ?? pauseOf(pauses, org, null),
+      pause: pauseOf(paused, org, report) ?? pauseOf(paused, org, null),
       faults,
       last: last ?? null,
     };
   };
 
   return {
-    organizations: async () => {
-      const jobs = ports.jobs();
-      const pauses = await ports.pauses.list();
+    /** Organizations with a folder of definitions, by id. */
+    organizations: async (): Promise<readonly OrganizationEntry[]> => {
+      const loaded = jobs();
+      const paused = await pauses.list();
       const counts = new Map<string, number>();
-      for (const name of reportNames(jobs)) counts.set(orgOf(name), (counts.get(orgOf(name)) ?? 0) + 1);
-      return organizationNames(jobs)
+      for (const name of reportNames(loaded)) counts.set(orgOf(name), (counts.get(orgOf(name)) ?? 0) + 1);
+      return organizationNames(loaded)
         .filter((org) => canSee(principal, org))
-        .map((org): OrganizationEntry => {
-          const settings = jobs.orgs.get(org);
+        .map((org) => {
+          const settings = loaded.orgs.get(org);
           return {
             org,
             name: settings?.name ?? org,
             timezone: settings?.timezone ?? null,
             reports: counts.get(org) ?? 0,
-            pause: pauseOf(pauses, org, null),
+            pause: pauseOf(paused, org, null),
           };
         });
     },
 
-    reports: async ({ org, after = '', limit }) => {
-      const jobs = ports.jobs();
+    /** The current reports by organization and id, including those with invalid files. */
+    reports: async ({ org, after = '', limit }: ReportsFilter): Promise<ReportPage> => {
+      const loaded = jobs();
       if (org !== undefined) {
         assertVisible(principal, org);
-        if (!isOrganization(jobs, org)) throw notFoundError();
+        if (!isOrganization(loaded, org)) throw notFoundError();
       }
-      const pauses = await ports.pauses.list();
-      const visible = reportNames(jobs).filter((name) => {
+      const paused = await pauses.list();
+      const visible = reportNames(loaded).filter((name) => {
         const of = orgOf(name);
         return name > after && canSee(principal, of) && (org === undefined || of === org);
       });
       // Each report needs one read for its newest run: this is why the list has pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
-        names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), pauses)),
+        names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), paused)),
       );
       return { reports, next: visible.length > names.length ? (names.at(-1) ?? null) : null };
     },
 
-    report: async (org, report) => {
-      assertVisible(principal, org);
-      const { version, faults } = await currentReport(ports, org, report);
-      if (version === undefined && faults.length === 0) throw notFoundError();
-      const entry = await entryOf(org, report, await ports.pauses.list());
-      const none = {
-        ...entry,
-        owner: null,
-        timezone: null,
-        text: null,
-        digest: null,
-        slots: [],
-        outline: null,
-        workbook: null,
-      };
-      if (version === undefined) return none;
+    report: async (org: string, report: string): Promise<ReportDetail> => {
+      const { version } = await visibleReport(org, report);
+      const entry = await entryOf(org, report, await pauses.list());
+      const none = { owner: null, timezone: null, text: null, digest: null, slots: [], outline: null, workbook: null };
+      if (version === undefined) return { ...entry, ...none };
       const { definition, settings } = version;
-      const timezone = definition.timezone ?? settings.timezone;
-      const slots = nextReportSlots(timetableOf(definition, settings), ports.clock.now(), SHOWN_SLOTS);
-      const good = ports.jobs().lastKnownGood.reports.get(`${org}/${report}`);
+      const slots = nextReportSlots(timetableOf(definition, settings), clock.now(), SHOWN_SLOTS);
+      const good = jobs().lastKnownGood.reports.get(`${org}/${report}`);
       return {
         ...entry,
         owner: definition.owner,
-        timezone,
-        text: good?.summary.digest === definition.digest ? good.read().text : null,
+        timezone: definition.timezone ?? settings.timezone,
+        text: good?.definition.digest === definition.digest ? good.text : null,
         digest: definition.digest,
         slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
-        outline: outlineReport(version, ports.clock.now()),
-        workbook: await ports.viewTemplate(version),
+        outline: outlineReport(version, clock.now()),
+        workbook: await services.viewTemplate(version),
       };
     },
 
-    titleOf: (org, report) =>
-      canSee(principal, org) ? summariesOf(ports.jobs()).get(`${org}/${report}`)?.title : undefined,
+    /** The title of a report; undefined where this process has loaded no valid version of it. Reads nothing. */
+    titleOf: (org: string, report: string): string | undefined =>
+      canSee(principal, org) ? jobs().reports.get(`${org}/${report}`)?.title : undefined,
 
-    periods: async (org, report, specs) => {
-      assertVisible(principal, org);
-      const { version, faults } = await currentReport(ports, org, report);
-      if (version === undefined && faults.length === 0) throw notFoundError();
+    /** Resolves period specifications for the report; none while no version of it is active. @param specs undefined: the definition's own */
+    periods: async (
+      org: string,
+      report: string,
+      specs: readonly (PeriodSpec | undefined)[],
+    ): Promise<readonly Period[]> => {
+      const { version } = await visibleReport(org, report);
       if (version === undefined) return [];
-      const now = ports.clock.now();
+      const now = clock.now();
       return specs.map((spec) => periodOf(version.definition, version.settings, now, spec));
+    },
+
+    /** Next slots, soonest first, by the definitions of this process. @param until epoch ms, at most `limit` slots in all */
+    slots: async ({ org, report, from = clock.now(), until, limit }: SlotFilter): Promise<readonly SlotEntry[]> => {
+      const loaded = jobs();
+      if (org !== undefined) {
+        assertVisible(principal, org);
+        if (!loaded.orgs.has(org)) throw notFoundError();
+      }
+      const which = (of: { readonly org: string; readonly report: string }): boolean =>
+        canSee(principal, of.org) && (org ?? of.org) === of.org && (report ?? of.report) === of.report;
+      const [found, all] = await Promise.all([
+        services.findSlots(loaded, which, { from, until, limit }),
+        pauses.list(),
+      ]);
+      const paused = new Set(all.map((pause) => `${pause.org}/${pause.report ?? '*'}`));
+      return found.map(({ slot, definition, settings }) => ({
+        ...slotView(slot, definition, settings.timezone),
+        org: definition.org,
+        report: definition.report,
+        title: definition.title,
+        paused: paused.has(`${definition.org}/*`) || paused.has(`${definition.org}/${definition.report}`),
+      }));
+    },
+
+    /**
+     * The requests and cost of a run: `docket explain --json`. It may cost an operator's request a token of the API key; for a
+     * viewer it uses the cached catalog. Throws `plan.invalid`, `catalog.missing` and what the service answers.
+     */
+    explain: async (org: string, report: string, period?: PeriodSpec): Promise<unknown> => {
+      assertVisible(principal, org);
+      const { version } = await currentReport(services, org, report);
+      if (version === undefined) throw notFoundError();
+      // Each attempt costs a token, even a refused one: a viewer must not be able to use up the budget.
+      return services.explainer.explain(version, period, { mayAsk: principal.role === 'operator' });
+    },
+
+    /** Validates the text of a definition as a report of this organization; stores nothing. */
+    validate: async (org: string, report: string, text: string): Promise<Validation> => {
+      const loaded = jobs();
+      assertVisible(principal, org);
+      if (!isOrganization(loaded, org)) throw notFoundError();
+      const file = `${org}/${report}.yaml`;
+      const of = loaded.lastKnownGood.orgs.get(org);
+      const { faults, unchecked } = await services.checkText({ text, file, name: { org, report }, of });
+      return validation(faults, unchecked);
+    },
+
+    pauses: async (): Promise<readonly Pause[]> => (await pauses.list()).filter(({ org }) => canSee(principal, org)),
+
+    /** @param report null: all reports of the organization */
+    pause: async (org: string, report: string | null, reason: string): Promise<Pause> => {
+      assertVisible(principal, org);
+      const exists =
+        report === null
+          ? isOrganization(jobs(), org)
+          : (await currentReport(services, org, report)).version !== undefined;
+      if (!exists) throw notFoundError();
+      assertOperator(principal);
+      return pauseSchedules({ org, report }, auditActor(principal, reason), services);
+    },
+
+    // A removed report may still have a pause.
+    resume: async (org: string, report: string | null, reason: string): Promise<readonly Pause[]> => {
+      assertVisible(principal, org);
+      assertOperator(principal);
+      return resumeSchedules({ org, report }, auditActor(principal, reason), services);
     },
   };
 }
+
+const validation = (faults: readonly Diagnostic[], unchecked: string | null): Validation => ({
+  ok: faults.length === 0,
+  faults: [...faults].sort(comparePositions).map((fault) => ({
+    line: fault.line,
+    column: fault.column,
+    text: formatDiagnostic(fault),
+    ...(fault.code === undefined ? {} : { code: fault.code }),
+  })),
+  unchecked,
+});
 
 /** The organization of `org/report`, or the name itself. */
 const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';

@@ -1,51 +1,69 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import { approveRun, commentRun, type ReviewAuthor, rejectRun } from '../../services/reviews/audited-reviews.ts';
-import type { ReviewService } from '../../services/reviews/review-service.ts';
+import type { CommentWarning, ReviewService, ReviewView } from '../../services/reviews/review-service.ts';
+import type { RunFile } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { type Access, assertOperator, notFoundError } from './access.ts';
-import { getVisibleRun } from './runs.ts';
-
-export interface ReviewsPorts {
-  readonly reviews: ReviewService;
-  readonly runs: RunIdLookup;
-  readonly audit: Pick<AuditLog, 'record'>;
-}
+import { assertOperator, getVisibleRun, notFoundError } from './guards.ts';
 
 /** Reviews of runs. Who may approve is a matter of the definition, not of the role: see `ReviewService`. */
 export function reviewsAccess(
-  ports: ReviewsPorts,
+  services: { readonly reviews: ReviewService; readonly runs: RunIdLookup; readonly audit: Pick<AuditLog, 'record'> },
   principal: Principal,
-): Pick<Access, 'review' | 'reviewFile' | 'reviewPreview' | 'comment' | 'approve' | 'reject'> {
-  const idOf = async (text: string): Promise<string> => (await getVisibleRun(ports, principal, text)).id;
-  const author = reviewAuthor(principal);
+) {
+  const idOf = async (text: string): Promise<string> => (await getVisibleRun(services, principal, text)).id;
+  const { name, kind, subject, from } = principal;
+  const author: ReviewAuthor = { name, kind, subject, from };
   return {
-    review: async (id) => (await ports.reviews.view(await idOf(id), author)) ?? null,
+    /** The review of a run, as the principal may take part in it; null for a run without one. Throws `archive.*`. */
+    review: async (id: string): Promise<ReviewView | null> =>
+      (await services.reviews.view(await idOf(id), author)) ?? null,
 
-    reviewFile: async (id, name) => {
-      const file = await ports.reviews.file(await idOf(id), name);
+    /** A file of what is reviewed. Throws `request.not_found`. */
+    reviewFile: async (id: string, name: string): Promise<RunFile> => {
+      const file = await services.reviews.file(await idOf(id), name);
       if (file === undefined) throw notFoundError();
       return file;
     },
 
-    reviewPreview: async (id, body) => {
-      const html = await ports.reviews.preview(await idOf(id), body);
+    /** The e-mail of what is reviewed, as `preview`. Throws `request.not_found`. */
+    reviewPreview: async (id: string, body?: string): Promise<string> => {
+      const html = await services.reviews.preview(await idOf(id), body);
       if (html === undefined) throw notFoundError();
       return html;
     },
 
-    comment: async (id, section, text) => {
+    /**
+     * Writes a comment, or withdraws it. Needs the role operator. Throws `run.conflict`, `review.comment_invalid`,
+     * `approval.unreachable`.
+     *
+     * @param section null: on the whole report
+     * @param text null: withdraws the comment
+     */
+    comment: async (
+      id: string,
+      section: string | null,
+      text: string | null,
+    ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
       const run = await idOf(id);
       assertOperator(principal);
-      return commentRun(run, { section, text }, author, ports);
+      return commentRun(run, { section, text }, author, services);
     },
 
-    approve: async (id, content, reason, again = false) =>
-      approveRun(await idOf(id), { content, reason, again }, author, ports),
+    /**
+     * Approves exactly this content. The definition names who may, viewers too. This and `reject` throw `run.conflict`,
+     * `review.content_changed`, `review.not_allowed`; `approve` throws `already_delivered`.
+     *
+     * @param content SHA-256 (hex) of what was reviewed, or a prefix of eight digits or more
+     * @param again approves also what was delivered for the period before
+     */
+    approve: async (id: string, content: string, reason: string, again = false): Promise<ReviewView> =>
+      approveRun(await idOf(id), { content, reason, again }, author, services),
 
-    reject: async (id, content, decision) => rejectRun(await idOf(id), { content, ...decision }, author, ports),
+    reject: async (
+      id: string,
+      content: string,
+      decision: { readonly reason: string; readonly refetch: boolean },
+    ): Promise<ReviewView> => rejectRun(await idOf(id), { content, ...decision }, author, services),
   };
 }
-
-/** The principal as reviews and the audit log know it. */
-const reviewAuthor = ({ name, kind, subject, from }: Principal): ReviewAuthor => ({ name, kind, subject, from });

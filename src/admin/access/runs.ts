@@ -1,40 +1,98 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Readable } from 'node:stream';
+import { DocketError, type ErrorJson, toDocketError } from '../../base/error.ts';
 import { sha256 } from '../../base/sha256.ts';
-import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
-import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
-import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
-import type { RunRecord, RunStore } from '../../run/run-record.ts';
-import type { AuditLog } from '../../services/audit-log.ts';
-import { type CurrentReportPorts, currentReport } from '../../services/definitions/current-report.ts';
-import { decideRun } from '../../services/deliveries/audited-decisions.ts';
-import type { DecisionService } from '../../services/deliveries/decisions.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import type { Priority } from '../../fetch/rate-limit/budget.ts';
+import type { RunSnapshot } from '../../run/live-progress.ts';
+import { listRunPage, parseRunCursor, type RunPage } from '../../run/run-page.ts';
+import { type RunRecord, type RunState, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
+import { currentReport } from '../../services/definitions/current-report.ts';
+import { decideRun, type RunAction } from '../../services/deliveries/audited-decisions.ts';
 import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
+import { runPartsFilter } from '../../services/listings/run-parts.ts';
+import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
+import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import { resolveRunId } from '../../services/runs/resolve-id.ts';
-import { requestRun, type TriggerRun } from '../../services/runs/trigger-run.ts';
+import { type FileEntry, primedStream, type RunFile } from '../../services/runs/run-file-reader.ts';
+import { zipRunFiles } from '../../services/runs/run-files-zip.ts';
+import { buildTimeline } from '../../services/runs/timeline/run-timeline.ts';
+import type { TimelineEntry } from '../../services/runs/timeline/timeline-entry.ts';
+import { pauseOfRun, type WaitReason, waitReason } from '../../services/runs/timeline/wait-reason.ts';
+import { requestRun } from '../../services/runs/trigger-run.ts';
 import { watchRun } from '../../services/runs/watch-run.ts';
-import { type RunPartsPorts, runPartsFilter } from '../../services/search/run-parts.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
+import { assertOperator, assertVisible, auditActor, getVisibleRun, notFoundError, visibleOrgs } from './guards.ts';
+import type { AdminServices } from './services.ts';
 
-export interface RunsPorts extends CurrentReportPorts, Omit<RunPartsPorts, 'jobs'> {
-  readonly trigger: TriggerRun;
-  readonly runs: Pick<RunStore, 'list'> & RunIdLookup;
-  readonly decisions: Pick<DecisionService, 'retry' | 'release' | 'cancel'>;
-  readonly audit: Pick<AuditLog, 'record'>;
+export interface RunRequest {
+  readonly period?: PeriodSpec | undefined;
+  readonly deliver: boolean;
+  readonly priority: Priority;
+  /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
+  readonly again: boolean;
+  /** Days in `period` that are not over are meant; otherwise they throw `period.unfinished`. */
+  readonly unfinished?: boolean | undefined;
+  /** The same key and request return the same run; a different request throws `run.conflict`. */
+  readonly idempotencyKey?: string | undefined;
 }
 
-/** Runs: trigger, list and inspect them, and decide about them. */
-export function runsAccess(
-  ports: RunsPorts,
-  principal: Principal,
-): Pick<Access, 'trigger' | 'runs' | 'run' | 'decide'> {
-  const run = (id: string): Promise<RunRecord> => getVisibleRun(ports, principal, id);
+export interface RunsFilter {
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  readonly match?: string | undefined;
+  /** An address in any case, or a part of one. */
+  readonly to?: string | undefined;
+  /** A part of the code of the run's error. */
+  readonly error?: string | undefined;
+  /** A period as `parseDays` reads it: runs whose period begins in it. Throws `usage.invalid`. */
+  readonly period?: string | undefined;
+  readonly states?: readonly RunState[] | undefined;
+  /** Epoch ms. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** The preview of a held run's release. */
+export interface HeldRun extends ReleasePreview {
+  /** Why the archive could not be read. */
+  readonly error: ErrorJson | null;
+}
+
+export interface FilesZip {
+  /** E.g. `weekly-kpi 2026-W46.zip`. */
+  readonly name: string;
+  /** The caller closes the stream. Rejects, or fails before the stream is complete: `archive.corrupt`, `archive.unreachable`. */
+  open(): Promise<Readable>;
+}
+
+export interface RunTimeline {
+  /** Oldest first. */
+  readonly entries: readonly TimelineEntry[];
+  /** Null while the run works, and after its end. */
+  readonly waits: WaitReason | null;
+  /**
+   * The newest other run on record that has delivered the report for the period, or may have. Null if none exists, and
+   * for a run that needs no decision.
+   */
+  readonly earlier: EarlierDelivery | null;
+}
+
+/** Runs: trigger, list and inspect them, read their files, and decide about them. */
+export function runsAccess(services: AdminServices, principal: Principal) {
+  const run = (id: string): Promise<RunRecord> => getVisibleRun(services, principal, id);
   return {
-    trigger: async (org, report, { period, deliver, priority, again, unfinished = false, idempotencyKey }) => {
+    trigger: async (
+      org: string,
+      report: string,
+      { period, deliver, priority, again, unfinished = false, idempotencyKey }: RunRequest,
+    ): Promise<{ readonly opened: boolean; readonly record: RunRecord }> => {
       assertVisible(principal, org);
-      const { version, faults } = await currentReport(ports, org, report);
+      const { version, faults } = await currentReport(services, org, report);
       if (version === undefined && faults.length === 0) throw notFoundError();
       assertOperator(principal);
       if (version === undefined) {
@@ -59,59 +117,31 @@ export function runsAccess(
         by: principal.name,
         bySubject: principal.subject,
       };
-      return requestRun(request, ports, { from: principal.from });
+      return requestRun(request, services, { from: principal.from });
     },
 
-    runs: async ({ org, after, match, to, error, period, ...filter }) => {
-      if (org !== undefined) assertVisible(principal, org);
-      const orgs = org === undefined ? principal.orgs : [org];
+    runs: async ({ org, after, match, to, error, period, ...filter }: RunsFilter): Promise<RunPage> => {
+      const orgs = visibleOrgs(principal, org);
       const cursor = after === undefined ? undefined : parseRunCursor(after);
-      const parts = await runPartsFilter({ match, to, error, period }, orgs, ports);
-      return listRunPage(restrictToOrgs(ports.runs, orgs), { ...filter, ...parts, after: cursor });
+      const parts = await runPartsFilter({ match, to, error, period }, orgs, services);
+      return listRunPage(restrictToOrgs(services.runs, orgs), { ...filter, ...parts, after: cursor });
     },
 
     run,
 
-    decide: async (text, what, reason) => {
+    /** Throws `run.conflict`. */
+    decide: async (text: string, what: RunAction, reason: string): Promise<RunRecord> => {
       const { id } = await run(text);
       assertOperator(principal);
-      return decideRun(id, what, auditActor(principal, reason), ports);
+      return decideRun(id, what, auditActor(principal, reason), services);
     },
-  };
-}
 
-/** The run with this id or prefix, if the principal may see it. Throws `request.not_found`, and as `resolveRunId`. */
-export async function getVisibleRun(
-  { runs }: { readonly runs: RunIdLookup },
-  principal: Principal,
-  text: string,
-): Promise<RunRecord> {
-  const id = await resolveRunId(text, runs, principal.orgs);
-  const record = id === undefined ? undefined : await runs.get(id);
-  if (record === undefined) throw notFoundError();
-  assertVisible(principal, record.org);
-  return record;
-}
-
-/** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
-const hashIdempotencyKey = ({ kind, name, subject }: Principal, key: string): string =>
-  // Keys of tokens are stored by their name.
-  sha256(JSON.stringify([kind === 'token' ? name : subject, key])).slice(0, 32);
-
-export interface WatchPorts {
-  readonly live: Pick<LiveProgressStore, 'get'>;
-  readonly runs: RunIdLookup;
-  readonly clock: Clock;
-}
-
-/** Live progress of runs. */
-export function watchAccess(ports: WatchPorts, principal: Principal): Pick<Access, 'watch'> {
-  return {
-    watch: async function* (text, signal) {
-      const id = await resolveRunId(text, ports.runs, principal.orgs);
+    /** Yields the run at once and on each change, until it has ended; at most once per second. */
+    watch: async function* (text: string, signal: AbortSignal): AsyncGenerator<RunSnapshot, void, void> {
+      const id = await resolveRunId(text, services.runs, principal.orgs);
       if (id === undefined) throw notFoundError();
       try {
-        for await (const snapshot of watchRun(id, signal, ports)) {
+        for await (const snapshot of watchRun(id, signal, services)) {
           assertVisible(principal, snapshot.record.org);
           yield snapshot;
         }
@@ -120,5 +150,89 @@ export function watchAccess(ports: WatchPorts, principal: Principal): Pick<Acces
         throw toDocketError(thrown).code === 'run.not_found' ? notFoundError() : thrown;
       }
     },
+
+    /**
+     * The archived files of the run, and the e-mail with its images. Empty before they are published and after they have left
+     * the archive. This and the next two methods throw `archive.unreachable`, `archive.corrupt`.
+     */
+    files: async (id: string): Promise<readonly FileEntry[]> =>
+      (await services.archivedFiles.files(await run(id))) ?? [],
+
+    /** A file by name; its hash is verified. */
+    file: async (id: string, name: string): Promise<RunFile> => {
+      const file = await services.archivedFiles.file(await run(id), name);
+      if (file === undefined) throw notFoundError();
+      return file;
+    },
+
+    /** The files as one zip. Throws `request.not_found` for a run without files in the archive. */
+    filesZip: async (id: string): Promise<FilesZip> => {
+      const record = await run(id);
+      const files = (await services.archivedFiles.outputs(record)) ?? [];
+      if (files.length === 0) throw notFoundError();
+      return {
+        name: `${record.report} ${record.period.label}.zip`,
+        open: () => primedStream(zipRunFiles(files, record.createdAt)),
+      };
+    },
+
+    /**
+     * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
+     * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
+     */
+    preview: async (id: string, body?: string): Promise<string> => {
+      const html = await services.archivedFiles.preview(await run(id), body);
+      if (html === undefined) throw notFoundError();
+      return html;
+    },
+
+    /** What is missing, and who would receive it; null for a run that does not wait for people. */
+    heldRun: async (id: string): Promise<HeldRun | null> => {
+      const record = await run(id);
+      if (!WAITING_STATES.has(record.state)) return null;
+      try {
+        const preview = await services.heldRun(record);
+        return { missing: null, recipients: null, ...preview, error: null };
+      } catch (thrown) {
+        const error = toDocketError(thrown);
+        // An unreachable archive must not hide the run.
+        if (!error.code.startsWith('archive.')) throw error;
+        return { missing: null, recipients: null, error: error.toJSON() };
+      }
+    },
+
+    /** The steps of a run, what it waits for, and what was delivered before for its period. */
+    timeline: async (id: string): Promise<RunTimeline> => loadTimeline(services, await run(id)),
   };
 }
+
+/** Builds the timeline of a run that the caller has already found. */
+export async function loadTimeline(
+  services: Pick<AdminServices, 'decisions' | 'pauses' | 'live' | 'runHistory' | 'earlierDelivery' | 'countWorkers'>,
+  record: RunRecord,
+): Promise<RunTimeline> {
+  const isOpen = !TERMINAL_STATES.has(record.state);
+  const [{ deliveries: rows }, snapshot, pauses, workers] = await Promise.all([
+    services.decisions.page({ orgs: [record.org], run: record.id, limit: 1 }),
+    record.state === 'running' ? services.live.get(record.id) : undefined,
+    isOpen ? services.pauses.list() : [],
+    isOpen ? services.countWorkers() : null,
+  ]);
+  const needsDecision = record.state === 'held' || rows.some(({ state }) => state === 'unknown');
+  const [history, earlier] = await Promise.all([
+    services.runHistory(record, rows),
+    needsDecision ? services.earlierDelivery(record) : undefined,
+  ]);
+  const live = snapshot?.live ?? null;
+  const waits = waitReason({ record, live, pause: pauseOfRun(pauses, record), workers });
+  return {
+    entries: buildTimeline({ record, live, rows, history, waits }),
+    waits,
+    earlier: earlier ?? null,
+  };
+}
+
+/** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
+const hashIdempotencyKey = ({ kind, name, subject }: Principal, key: string): string =>
+  // Keys of tokens are stored by their name.
+  sha256(JSON.stringify([kind === 'token' ? name : subject, key])).slice(0, 32);

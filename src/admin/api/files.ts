@@ -217,7 +217,7 @@ export const fileHeaders = ({
 }: Pick<RunFile, 'type' | 'bytes' | 'name'>): Record<string, string> => ({
   'Content-Type': type,
   'Content-Length': String(bytes),
-  'Content-Disposition': contentDisposition(name),
+  'Content-Disposition': contentDisposition(name.split('/').at(-1) ?? name),
   // The mail among them: shown against our word it would otherwise be a page of ours, with the page's policy.
   'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import { stripInvisible } from '../../base/text/bidi.ts';
+import { INSTANT_FORMS, parseInstantText } from '../../definitions/periods/instant.ts';
 import { parsePeriod } from '../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
@@ -88,6 +89,15 @@ export const reportSchema = z
   .string()
   .regex(ID_PATTERN, 'a report’s id')
   .meta({ description: 'The report’s file, without its ending.', example: 'weekly' });
+
+/** An instant as people write it; `instantOf` reads it. */
+export const instantText = z
+  .string()
+  .refine((text) => instantOf(text, 0) !== undefined, { error: `an instant: ${INSTANT_FORMS}` })
+  .meta({ example: '2026-11-16T07:00:00Z' });
+/** Epoch ms. Days begin in UTC. */
+export const instantOf = (text: string | undefined, now: number): number | undefined =>
+  text === undefined ? undefined : parseInstantText(text, { now, zone: 'UTC' });
 
 export const partSchema = z.string().trim().min(1).max(200);
 /** Filters of listings that match parts. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { HealthCheck } from '../../services/deployment/storage-health.ts';
+import type { HealthCheck } from '../../services/deployment/probe.ts';
 import type { Auth } from '../auth/authenticate.ts';
 import type { AdminApp } from '../hono-env.ts';
 import type { Exposition } from '../metrics/process-metrics.ts';
@@ -14,6 +14,8 @@ export interface ProbePorts {
   readonly auth: Auth;
   /** The checks of `/readyz`; resolves soon and never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
+  /** Codes of the deployment's problems, as the page shows them. */
+  readonly problemCodes?: (() => readonly string[]) | undefined;
   readonly metrics: () => Promise<Exposition>;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,6 +38,12 @@ const readySchema = z
       .array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string().optional() }))
       .readonly()
       .describe('Redis, the definitions, each role of the process, and what it writes to.'),
+    problems: z
+      .array(z.string())
+      .readonly()
+      .describe(
+        'Problems of the whole deployment. They do not change the status: another process would have them as well.',
+      ),
   })
   .meta({ id: 'Readiness' });
 const readyRoute = createRoute({
@@ -64,13 +72,16 @@ const metricsRoute = createRoute({
 });
 
 /** `/healthz` and `/readyz`, which need no token. */
-export function addHealthRoutes(app: AdminApp, { health }: Pick<ProbePorts, 'health'>): void {
+export function addHealthRoutes(
+  app: AdminApp,
+  { health, problemCodes = () => [] }: Pick<ProbePorts, 'health' | 'problemCodes'>,
+): void {
   app.openapi(liveRoute, (context) => context.json({ status: 'ok' as const }, 200));
   app.openapi(readyRoute, async (context) => {
-    const checks = await health();
-    return checks.every((check) => check.ok)
-      ? context.json({ status: 'ready' as const, checks }, 200)
-      : context.json({ status: 'not ready' as const, checks }, 503);
+    const found = { checks: await health(), problems: problemCodes() };
+    return found.checks.every((check) => check.ok)
+      ? context.json({ status: 'ready' as const, ...found }, 200)
+      : context.json({ status: 'not ready' as const, ...found }, 503);
   });
 }
 

@@ -1,9 +1,9 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { templateViewSchema } from '../../definitions/schema/template-view.ts';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import { reportOutlineSchema } from '../../services/definitions/report-outline.ts';
-import { templateViewSchema } from '../../services/definitions/template-view.ts';
-import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
+import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/reports.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   filterProblems,

@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { INSTANT_FORMS } from '../../definitions/periods/instant.ts';
 import { type PeriodSpec, periodSpecSchema } from '../../definitions/schema/report-definition.ts';
 import { RUN_STATES } from '../../run/run-record.ts';
 import { type AdminApp, notFoundResponse } from '../hono-env.ts';
@@ -8,6 +9,8 @@ import {
   cursorSchema,
   filterProblems,
   idParams,
+  instantOf,
+  instantText,
   jsonRequestBody,
   jsonResponse,
   limitSchema,
@@ -27,10 +30,6 @@ import {
 } from './openapi-helpers.ts';
 import { type RunView, runDetailSchema, runSchema, runView } from './schemas.ts';
 
-const instant = z.iso
-  .datetime({ offset: true, error: 'an instant, e.g. 2026-11-16T07:00:00Z' })
-  .transform((text) => Date.parse(text));
-
 const listRoute = createRoute({
   method: 'get',
   path: '/api/runs',
@@ -49,8 +48,10 @@ const listRoute = createRoute({
         .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(z.enum(RUN_STATES)))
         .optional()
         .meta({ description: 'Only in this state; repeated: in one of these.' }),
-      since: instant.optional().meta({ description: 'Created at this instant or later.', format: 'date-time' }),
-      until: instant.optional().meta({ description: 'Created before this instant.', format: 'date-time' }),
+      since: instantText
+        .optional()
+        .meta({ description: `Created at this instant or later: ${INSTANT_FORMS}. Days begin in UTC.` }),
+      until: instantText.optional().meta({ description: 'Created before this instant, as `since`.' }),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
     }),
@@ -70,7 +71,8 @@ const oneRoute = createRoute({
 
 const SUMMARIES = {
   cancel: 'Tell a run to stop that has not ended, or that waits for people: it does so before its next step',
-  retry: 'Retry deliveries known to have failed, or a run that failed before its files were made',
+  retry:
+    'Retry deliveries known to have failed, or a run that failed before its files were made; a waiting run begins its next attempt now',
   release: 'Let a held pack go out as it is',
 } as const;
 
@@ -90,10 +92,11 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
   });
 
 /** Runs: the listing, one of them, and what may be decided of it. */
-export function addRunRoutes(app: AdminApp): void {
+export function addRunRoutes(app: AdminApp, now: () => number): void {
   app.openapi(listRoute, async (context) => {
-    const { state: states, ...filter } = context.req.valid('query');
-    const { runs, next } = await context.get('access').runs({ ...filter, states });
+    const { state: states, since, until, ...filter } = context.req.valid('query');
+    const created = { since: instantOf(since, now()), until: instantOf(until, now()) };
+    const { runs, next } = await context.get('access').runs({ ...filter, ...created, states });
     return context.json({ runs: runs.map(runView), next }, 200, nextLink(context.req.url, next));
   });
 

@@ -1,7 +1,17 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { INSTANT_FORMS } from '../../definitions/periods/instant.ts';
 import type { AdminApp } from '../hono-env.ts';
-import { filterProblems, jsonResponse, limitSchema, orgSchema, reportSchema, security } from './openapi-helpers.ts';
+import {
+  filterProblems,
+  instantOf,
+  instantText,
+  jsonResponse,
+  limitSchema,
+  orgSchema,
+  reportSchema,
+  security,
+} from './openapi-helpers.ts';
 import { slotSchema } from './reports.ts';
 
 const scheduledSchema = slotSchema
@@ -12,8 +22,6 @@ const scheduledSchema = slotSchema
     paused: z.boolean().describe('The report or its organization is paused now: the run waits until it is resumed.'),
   })
   .meta({ id: 'ScheduledSlot' });
-
-const instantSchema = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 const route = createRoute({
   method: 'get',
@@ -28,12 +36,10 @@ const route = createRoute({
       .strictObject({
         org: orgSchema.optional(),
         report: reportSchema.optional(),
-        from: instantSchema
+        from: instantText
           .optional()
-          .meta({ description: 'This instant or later.', type: 'string', format: 'date-time' }),
-        until: instantSchema
-          .optional()
-          .meta({ description: 'Before this instant.', type: 'string', format: 'date-time' }),
+          .meta({ description: `This instant or later: ${INSTANT_FORMS}. Days begin in UTC.` }),
+        until: instantText.optional().meta({ description: 'Before this instant, as `from`.' }),
         limit: limitSchema(500, 50),
       })
       .refine(({ org, report }) => report === undefined || org !== undefined, {
@@ -48,8 +54,10 @@ const route = createRoute({
 });
 
 /** `GET /api/schedules`. */
-export function addScheduleRoutes(app: AdminApp): void {
+export function addScheduleRoutes(app: AdminApp, now: () => number): void {
   app.openapi(route, async (context) => {
-    return context.json({ slots: await context.get('access').slots(context.req.valid('query')) }, 200);
+    const { from, until, ...query } = context.req.valid('query');
+    const filter = { ...query, from: instantOf(from, now()), until: instantOf(until, now()) };
+    return context.json({ slots: await context.get('access').slots(filter) }, 200);
   });
 }

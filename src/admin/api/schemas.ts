@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { isoInstant, isoInstantOrNull } from '../../base/time.ts';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
+import { lateAt } from '../../run/lateness.ts';
 import { RUN_STATES, type RunRecord, STAGES, STATUSES, TRIGGERS } from '../../run/run-record.ts';
 import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/decisions.ts';
-import type { ReceivedDelivery } from '../../services/search/received.ts';
+import type { ReceivedDelivery } from '../../services/listings/received.ts';
 
 /** As a request may say it: all of it, or its beginning. One that is too short is told so. */
 export const idOrPrefixSchema = z
@@ -69,6 +70,13 @@ export const runSchema = z
       made: count,
       saved: count.describe('Answered from what another run had asked.'),
     }),
+    late_at: instantSchema
+      .nullable()
+      .describe('When a scheduled run that has not ended is late, by its `late_after`; null without one.'),
+    prepared: z
+      .object({ calls: count, from: instantSchema.describe('When the first of them was answered.') })
+      .nullable()
+      .describe('Calls that were made before the slot; null without any.'),
     timings_ms: z.partialRecord(z.enum(STAGES), z.number()).describe('Ms in each stage that was reached.'),
     token_wait_ms: z.number().describe('Ms in which it waited for tokens of its API key.'),
     files: z.array(z.object({ name: z.string(), bytes: count, sha256: z.string() })).readonly(),
@@ -76,6 +84,10 @@ export const runSchema = z
       .partialRecord(z.enum(STATUSES), count)
       .nullable()
       .describe('Number of figures with a target by their status; null before its end, and without targets.'),
+    few_statuses: z
+      .partialRecord(z.enum(STATUSES), count)
+      .nullable()
+      .describe('The same of figures of few cases (`small` in `org.yaml`), which `statuses` leaves out.'),
     deliveries: z
       .array(
         z.object({
@@ -163,10 +175,14 @@ export const runView = (record: RunRecord): RunView => ({
   starts: record.starts,
   attempts: record.attempts,
   calls: record.calls,
+  late_at: isoInstantOrNull(lateAt(record) ?? null),
+  prepared:
+    record.prepared === undefined ? null : { calls: record.prepared.calls, from: isoInstant(record.prepared.from) },
   timings_ms: record.timings,
   token_wait_ms: record.tokenWaitMs,
   files: record.files,
   statuses: record.statuses ?? null,
+  few_statuses: record.fewStatuses ?? null,
   deliveries: record.deliveries,
   error: record.error,
   reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: isoInstant(at) })),

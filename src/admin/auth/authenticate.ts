@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { AddressList } from '../../base/net/address-list.ts';
 import type { Env, Session } from '../hono-env.ts';
 import { problem } from '../problem.ts';
-import type { AccountSignIn } from './accounts/account-sign-in.ts';
+import type { AccountMethod } from './account-method.ts';
 import { CSRF_FIELD, CSRF_HEADER, isCsrf, isOwnNavigation, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -135,5 +135,5 @@ export interface Auth extends AuthPorts {
 export interface PageAuth extends Auth {
   readonly sessions: Sessions;
   /** Absent where accounts cannot sign in. */
-  readonly accountSignIn?: AccountSignIn | undefined;
+  readonly accounts?: AccountMethod | undefined;
 }

@@ -7,8 +7,6 @@ import { epochMsSchema, HOUR_MS } from '../../base/time.ts';
 import { parseStored, type RedisClient } from '../../redis/client.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { Env, Session } from '../hono-env.ts';
-import type { AccountSessions } from './accounts/account-sessions.ts';
-import type { ConfirmedAccount } from './accounts/provider.ts';
 import { isLoopbackHost } from './client.ts';
 import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
@@ -58,12 +56,30 @@ export interface Sessions {
   /** Starts a session with a new id and ends the previous one of the browser. Only for POST. */
   signIn(context: Context<Env>, token: string): Promise<SignInResult>;
   /**
-   * Starts a session of an account that the provider confirmed, with a new id. The caller has checked that this browser began
-   * the sign-in. Undefined where nothing gives the account access.
+   * Starts a session of an account, with a new id. The caller has checked that the provider confirmed the account and that
+   * this browser began the sign-in. Undefined over a connection that is not encrypted.
+   *
+   * @param stored what is stored of the account, by the id of the session
    */
-  signInAccount(context: Context<Env>, account: ConfirmedAccount): Promise<Session | undefined>;
+  begin(context: Context<Env>, principal: Principal, stored: (id: string) => string): Promise<Session | undefined>;
   /** @returns the session that has ended, if there was one */
   signOut(context: Context<Env>): Promise<Session | undefined>;
+}
+
+/** What a stored account is worth now. */
+export type AccountState =
+  | { readonly state: 'active'; readonly principal: Principal }
+  /** The provider has not answered for too long. It may, later. */
+  | { readonly state: 'unconfirmed' }
+  /** For good. `who`: where it ends now, the name of the account. */
+  | { readonly state: 'ended'; readonly why: string; readonly who?: string };
+
+/** Accounts of running sessions, as they are stored beside them. Methods throw `redis.unreachable`. */
+export interface StoredAccounts {
+  /** Has the provider confirm the account, if it is time to. @param id of the session @param ttlMs of what is stored */
+  resume(id: string, stored: string, ttlMs: number): Promise<AccountState>;
+  /** Ends what the account has at the provider, if it can. Never rejects. */
+  end(id: string, stored: string): Promise<void>;
 }
 
 const times = { began: epochMsSchema, seen: epochMsSchema };
@@ -79,7 +95,7 @@ export interface SessionPorts {
   readonly prefix: string;
   readonly tokens: TokenVerifier;
   /** Absent where accounts cannot sign in. */
-  readonly accounts?: AccountSessions | undefined;
+  readonly accounts?: StoredAccounts | undefined;
   readonly loginThrottle: LoginThrottle;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clock: Clock;
@@ -176,12 +192,11 @@ export function redisSessions(ports: SessionPorts): Sessions {
       }));
       return { signedIn: true, session };
     },
-    signInAccount: async (context, account) => {
-      const principal = await accounts?.principal(account);
-      if (accounts === undefined || principal === undefined || isUnprotected(context)) return undefined;
+    begin: async (context, principal, stored) => {
+      if (isUnprotected(context)) return undefined;
       return begin(context, principal, (id, now) => ({
         session: { kind: 'account', began: now, seen: now },
-        account: accounts.begin(id, account),
+        account: stored(id),
       }));
     },
     signOut: async (context) => {

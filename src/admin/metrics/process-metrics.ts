@@ -56,6 +56,8 @@ export interface Metrics {
   observeRepairs(repaired: number): void;
   /** Tells whether a part of what the process writes to can be written. */
   observeStorage(part: string, usable: boolean): void;
+  /** Tells how many reviews wait for approval past their `within`. */
+  observeOverdue(count: number): void;
   /** The folder of definitions was looked at, and what is in force is what it says. */
   observeDefinitions(): void;
   /** Lets the counters of organizations start at 0: Prometheus sees no increase in a series that begins with 1. */
@@ -123,6 +125,11 @@ export function createMetrics(
     labelNames: ['part'],
     registers,
   });
+  const overdue = new Gauge({
+    name: 'docket_approvals_overdue',
+    help: 'Runs that wait for approval past their deadline, as this worker last found them.',
+    registers,
+  });
   const lookAtDisk = disk === undefined ? undefined : addDiskGauges(own, disk);
 
   const runs = counter('docket_runs_finished_total', 'Runs that ended in this process, by how.', ['org', 'state']);
@@ -188,7 +195,7 @@ export function createMetrics(
   const initializeSeries = (all: Iterable<ExpectedSeries>) => {
     for (const { org, kinds } of all) {
       for (const state of RUN_STATES) runs.inc({ org, state }, 0);
-      for (const by of ['store', 'service']) calls.inc({ org, by }, 0);
+      for (const by of ['store', 'service', 'preparation']) calls.inc({ org, by }, 0);
       for (const kind of [...kinds, 'notice']) {
         for (const state of DELIVERY_STATES) deliveries.inc({ org, kind, state }, 0);
       }
@@ -202,7 +209,10 @@ export function createMetrics(
   const observe: Metrics['observe'] = ({ org, trigger, slot, createdAt }, event) => {
     switch (event.type) {
       case 'fetched':
-        return calls.inc({ org, by: event.saved ? 'store' : 'service' });
+        return calls.inc({
+          org,
+          by: event.preparedAt === undefined ? (event.saved ? 'store' : 'service') : 'preparation',
+        });
       case 'waited':
         return waited.inc({ org }, event.ms / 1000);
       case 'timed':
@@ -236,6 +246,7 @@ export function createMetrics(
     },
     observeRepairs: (repaired) => repairs.inc(repaired),
     observeStorage: (part, usable) => storage.set({ part }, usable ? 1 : 0),
+    observeOverdue: (count) => overdue.set(count),
     observeDefinitions: () => definitions.set(clock.now() / 1000),
     initializeSeries,
     scrape: async (read) => {

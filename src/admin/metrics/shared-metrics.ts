@@ -124,6 +124,14 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     openCorrections.set({ org }, open);
     oldestCorrection.set({ org }, (at ?? 0) / 1000);
   }
+  const late = gauge('docket_runs_late', 'Scheduled runs that have not ended within their late_after.', ['org']);
+  for (const org of snapshot.late) late.inc({ org });
+  const preparing = gauge('docket_slots_preparing', 'Slots to come whose calls are made early.', ['org', 'state']);
+  const prepared = gauge('docket_calls_prepared', 'Answers that are stored for slots to come.', ['org']);
+  for (const { org, complete, prepared: calls } of snapshot.preparations) {
+    preparing.inc({ org, state: complete ? 'complete' : 'open' });
+    prepared.inc({ org }, calls);
+  }
   gauge(
     'docket_deliveries_unknown',
     'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',
@@ -134,6 +142,12 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     'docket_definitions_kept',
     'Reports and organizations on their last good version, since their file has faults.',
   ).set(snapshot.kept);
+  const problems = gauge(
+    'docket_problem',
+    'Always 1: a problem of the deployment, as the overview, /readyz and docket doctor show it.',
+    ['code'],
+  );
+  for (const code of snapshot.problems ?? []) problems.set({ code }, 1);
   gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(snapshot.faults);
 }
 

@@ -1,13 +1,14 @@
 import type { Context, Hono } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Access } from '../access/access.ts';
-import type { AccountSignIn } from '../auth/accounts/account-sign-in.ts';
+import type { AccountMethod } from '../auth/account-method.ts';
 import { requireSession } from '../auth/authenticate.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { BullBoard } from '../bull-board.ts';
 import type { Env } from '../hono-env.ts';
+import type { AdminPart } from '../part.ts';
 import { problemSchema } from '../problem.ts';
 import { type PageAssets, readAssets } from './assets/assets.ts';
 import { addActions } from './routes/actions.tsx';
@@ -22,15 +23,17 @@ import { ProblemPage } from './views/problem.tsx';
 export interface PagePorts {
   readonly sessions: Sessions;
   /** Absent where accounts cannot sign in. */
-  readonly accountSignIn?: AccountSignIn | undefined;
+  readonly accounts?: AccountMethod | undefined;
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
   /** Absent when Bull Board is disabled. */
   readonly bullBoard?: BullBoard | undefined;
+  /** Of the features. */
+  readonly parts?: readonly AdminPart[] | undefined;
 }
 
-/** The paths that require a session. */
+/** The paths that require a session, beside those of features. */
 const AUTHENTICATED_PATHS = [
   '/',
   '/reports/*',
@@ -41,14 +44,14 @@ const AUTHENTICATED_PATHS = [
   '/pauses',
   '/organizations/*',
   '/audit',
-  '/search',
   '/zone',
   '/pulse',
 ] as const;
 
 /** Adds the web page to the admin server. Requires `resolveClient` before it. */
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
-  const { sessions, limit, clock, bullBoard } = ports;
+  const { sessions, limit, clock, bullBoard, parts = [] } = ports;
+  const authenticatedPaths = [...AUTHENTICATED_PATHS, ...parts.flatMap(({ paths = [] }) => paths)];
   const assets = readAssets();
   addAssets(app, assets);
   const page: PageContext = {
@@ -68,6 +71,8 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
         now: clock.now(),
         zone: pageZone(context, organizations, subject),
         self: selfPath(context),
+        header: parts.flatMap(({ header }) => header ?? []),
+        panels: parts.flatMap(({ panels }) => panels ?? []),
         titleOf: access.titleOf,
         bullBoard: bullBoard !== undefined && canSeeBullBoard(context.get('principal')),
       };
@@ -92,10 +97,11 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     });
     return undefined;
   });
-  for (const path of [...AUTHENTICATED_PATHS, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
-  addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accountSignIn });
-  for (const path of AUTHENTICATED_PATHS) app.use(path, requireSession({ sessions, limit }, toSignIn));
+  for (const path of [...authenticatedPaths, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
+  addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accounts });
+  for (const path of authenticatedPaths) app.use(path, requireSession({ sessions, limit }, toSignIn));
   addViews(app, page);
+  for (const part of parts) part.addViews?.(app, page);
   addActions(app, page);
   addZoneChoice(app);
   // Open pages ask it whether Docket and Redis answer and the session goes on. `requireSession` has read Redis.

@@ -22,7 +22,7 @@ interface VerifyFlags {
 export async function verify(flags: VerifyFlags, io: CommandIo): Promise<void> {
   const bars = openProgressBars(io);
   try {
-    const context = createContext(io);
+    const context = await createContext(io);
     const input = await readVerifyInput(context, flags);
     const id = flags.run === undefined ? undefined : await findRunId(context, flags.run);
     await withArchive(context, async ({ storage }) => {
@@ -110,7 +110,7 @@ async function verifyAll(
 
 export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  await withArchive(createContext(io), async ({ storage }) => {
+  await withArchive(await createContext(io), async ({ storage }) => {
     const texts = await newestCheckpoints(storage, flags.org);
     if (texts.length === 0) {
       throw new DocketError('request.not_found', 'The archive has no checkpoint.', {

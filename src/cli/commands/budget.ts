@@ -1,10 +1,10 @@
 import { secretSource } from '../../base/secrets/secret.ts';
 import { isoInstantOrNull } from '../../base/time.ts';
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { sharedBudgets } from '../../services/budgets/budgets.ts';
 import { type BudgetInspection, inspectBudgets } from '../../services/budgets/inspect-budgets.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { withRedis } from '../redis.ts';
@@ -18,7 +18,7 @@ export async function budget(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const inspection = await withRedis(context, (redis) =>

@@ -1,6 +1,6 @@
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../compose/run-ports.ts';
 import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type Column, createPrinter, type Printer } from '../terminal/print.ts';
@@ -17,7 +17,7 @@ interface CatalogFlags {
 /** Lists what an organization's API key may read: from the cache of the workers, else by one metrics call. */
 export async function catalog(words: readonly string[], flags: CatalogFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const settings = requireOrganization(jobs, flags.org);
   const { catalogOf, scope } = await composeCatalogs(context, { orgs: jobs.orgs });

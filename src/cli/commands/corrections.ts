@@ -1,5 +1,7 @@
 import { correctionBody, correctionViewBody } from '../../admin/api/runs/corrections.ts';
+import { formatFigures } from '../../admin/page/components/format-numbers.ts';
 import type { AppContext } from '../../base/context.ts';
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
@@ -8,7 +10,6 @@ import {
   type CorrectionView,
   requireCorrection,
 } from '../../services/corrections/correction-service.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
@@ -61,7 +62,7 @@ async function withCorrections<T>(
 
 export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const { org, all, wide } = flags;
   const found = await withCorrections(context, (corrections) => corrections.list(org === undefined ? '*' : [org]));
   const shown = found.filter(({ state }) => all || state === 'open');
@@ -108,17 +109,21 @@ export async function show(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const view = await withCorrections(context, (corrections) => requireCorrection(id, '*', corrections), {
     definitions: true,
   });
   if (flags.json) return print.printJson(correctionViewBody(view));
-  printCorrection(view, flags, io);
+  printCorrection(view, { ...flags, now: context.clock.now() }, io);
 }
 
-function printCorrection(view: CorrectionView, { wide }: { readonly wide?: boolean }, io: CommandIo): void {
+function printCorrection(
+  view: CorrectionView,
+  { wide, now }: { readonly wide?: boolean; readonly now: number },
+  io: CommandIo,
+): void {
   const print = createPrinter(io);
-  const times = timesFor(io, createContext(io).clock.now(), { wide });
+  const times = timesFor(io, now, { wide });
   const { title, period, run, state, foundAt, deliveredAt, changes, material, total, decision, recipients } = view;
   print.printText(`${title}, ${period.label} (${run.org}/${run.report}, run ${run.id.slice(0, RUN_DIGITS)})`);
   print.printText(
@@ -142,8 +147,7 @@ function printCorrection(view: CorrectionView, { wide }: { readonly wide?: boole
           sections.get(section)?.title ?? section,
           metric,
           parts.length === 0 ? 'total' : parts.join(', '),
-          formatFigure(before, unit),
-          formatFigure(after, unit),
+          ...formatFigures(before, after, unit),
           statusBefore === statusAfter ? '' : `${statusBefore ?? '–'} → ${statusAfter ?? '–'}`,
         ];
       },
@@ -163,33 +167,6 @@ function printCorrection(view: CorrectionView, { wide }: { readonly wide?: boole
   ]);
 }
 
-/** A raw value: percent for ratios, the unit behind others that are no counts. */
-function formatFigure(value: number | null, unit: string | null): string {
-  if (value === null) return '–';
-  const format = (style: Intl.NumberFormatOptions) =>
-    new Intl.NumberFormat('en', { maximumFractionDigits: 2, ...style }).format(value);
-  if (unit === 'ratio') return format({ style: 'percent' });
-  if (unit === 'seconds') return formatSeconds(value);
-  return unit === null || unit === 'count' ? format({}) : `${format({})} ${unit}`;
-}
-
-/** `1 d 6 h`, `6 h 2 min`, `2 min 5 s`, `5.25 s`. */
-function formatSeconds(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${Number(seconds.toFixed(2))} s`;
-  const parts = [
-    [Math.floor(whole / 86_400), 'd'],
-    [Math.floor((whole % 86_400) / 3_600), 'h'],
-    [Math.floor((whole % 3_600) / 60), 'min'],
-    [whole % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  return parts
-    .slice(first, first + 2)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(' ');
-}
-
 type DecisionFlags = ActorFlags & { readonly json?: boolean };
 type Decide = (
   correction: CorrectionView,
@@ -200,7 +177,7 @@ type Decide = (
 async function decide(id: string, flags: DecisionFlags, io: CommandIo, decision: Decide): Promise<void> {
   const print = createPrinter(io);
   const actor = readActor(flags);
-  const context = createContext(io);
+  const context = await createContext(io);
   await withCorrections(
     context,
     async (corrections, { redis }) => {

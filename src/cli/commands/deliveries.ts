@@ -2,9 +2,9 @@ import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
 import { withDecisions } from '../../compose/decisions.ts';
 import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
+import type { DeliveredContent } from '../../services/listings/delivered-content.ts';
+import { listReceived } from '../../services/listings/received.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
-import type { DeliveredContent } from '../../services/search/delivered-content.ts';
-import { listReceived } from '../../services/search/received.ts';
 import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
@@ -60,7 +60,7 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
       next: 'See `docket deliveries --help`.',
     });
   }
-  const context = createContext(io);
+  const context = await createContext(io);
   const rows = await withDecisions(context, async ({ decisions, runs }) =>
     decisions.list({
       orgs: flags.org === undefined ? '*' : [flags.org],
@@ -113,7 +113,7 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
       next: '`docket deliveries --run` lists all deliveries of the run.',
     });
   }
-  const context = createContext(io);
+  const context = await createContext(io);
   const orgs = org === undefined ? '*' : [org];
   const page = await withDecisions(context, async (opened) => {
     const { reports, begins } = await readRunParts({ match, period }, orgs, opened, context);
@@ -171,7 +171,7 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
   }
   if (text === undefined) return resolveRun(flags.run ?? '', flags, io);
   const actor = readActor(flags);
-  const context = createContext(io);
+  const context = await createContext(io);
   await withDecisions(
     context,
     async ({ decisions, runs, redis }) => {
@@ -201,7 +201,7 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
 async function resolveRun(run: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const actor = readActor(flags);
-  const context = createContext(io);
+  const context = await createContext(io);
   await withDecisions(
     context,
     async ({ decisions, runs, redis }) => {

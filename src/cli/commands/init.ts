@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
+import { formatFinding } from '../../services/deployment/probe.ts';
 import { createContext } from '../context.ts';
-import { formatFinding } from '../doctor/finding.ts';
 import { type Answers, isSecretSet, secretSetupCommand } from '../init/answers.ts';
 import { completeAnswers, type Draft, draftFromEnvironment, draftFromFlags, type InitFlags } from '../init/draft.ts';
 import { createFiles, type InitPaths, reportNames } from '../init/files.ts';
@@ -15,7 +15,7 @@ import { createPrinter } from '../terminal/print.ts';
 
 export async function init(
   folder: string | undefined,
-  flags: InitFlags & { readonly signingKey?: string; readonly lostKey?: string; readonly workbook?: string },
+  flags: InitFlags & { readonly signingKey?: string; readonly lostKey?: string; readonly [option: string]: unknown },
   io: CommandIo,
 ): Promise<void> {
   if (flags.lostKey !== undefined && flags.signingKey === undefined) {
@@ -24,16 +24,16 @@ export async function init(
       next: 'Name the file of the lost key: --signing-key FILE --lost-key "REASON".',
     });
   }
-  if (flags.workbook !== undefined) {
-    const { initStarterWorkbook } = await import('../init/starter-workbook.ts');
-    return initStarterWorkbook(resolvePath(flags.workbook, io), flags, io);
+  for (const { init: option } of io.features) {
+    const path = option && flags[option.name];
+    if (option !== undefined && typeof path === 'string') return option.run(resolvePath(path, io), flags, io);
   }
   if (flags.signingKey !== undefined) {
     const { initSigningKey } = await import('../init/signing-key.ts');
     return initSigningKey(resolvePath(flags.signingKey, io), flags, io);
   }
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const draft = draftFromFlags(flags);
   const paths: InitPaths = {
     folder: resolvePath(folder ?? '.', io),

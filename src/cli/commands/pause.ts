@@ -1,6 +1,7 @@
 import { pauseView } from '../../admin/api/schemas.ts';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
+import { loadDefinitions, reportDiagnostics, requireReport } from '../../compose/built-in-kinds.ts';
 import { openRunStores } from '../../compose/store.ts';
 import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
 import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
@@ -8,7 +9,6 @@ import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { type Pause, type Pauses, type PauseTarget, redisPauses } from '../../queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import type { RunStore } from '../../run/run-record.ts';
-import { loadDefinitions, reportDiagnostics, requireReport } from '../../services/definitions/built-in-kinds.ts';
 import { RETRYABLE_STATES } from '../../services/deliveries/decision-rules.ts';
 import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { openAuditLog } from '../audit-log.ts';
@@ -34,7 +34,7 @@ interface PauseFlags {
 type PauseRequest = Pick<Pause, 'org' | 'report' | 'who' | 'why'>;
 
 export async function pause(target: string | undefined, flags: PauseFlags, io: CommandIo): Promise<void> {
-  const context = createContext(io);
+  const context = await createContext(io);
   const request = target === undefined ? undefined : await readPauseRequest(target, flags, context);
   if (request === undefined && (flags.reason !== undefined || flags.by !== undefined)) {
     throw new DocketError('usage.invalid', 'No target given.', {
@@ -161,7 +161,7 @@ export async function resume(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const { by, reason } = readActor(flags);
   const named = parsePauseTarget(target);
   const { ended, others, next } = await withRedis(context, async (redis) => {

@@ -1,9 +1,9 @@
 import { DocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { civilDateSchema } from '../../contract/catalog.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { readingArchive } from '../../deliver/archive/readings/reading-archive.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { isGap, type ReadingEntry, readingHistory } from '../../services/readings/reading-history.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
@@ -42,7 +42,7 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
     }
   }
   if (from !== undefined && to !== undefined && to < from) throw invalidOption('--to', to, `${from} or later`);
-  const context = createContext(io);
+  const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const orgs = chooseOrganizations(org, jobs.orgs);
   const now = context.clock.now();

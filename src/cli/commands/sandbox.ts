@@ -9,6 +9,7 @@ import { dump, parseFault, startSandbox } from '../../sandbox/sandbox.ts';
 import { createContext } from '../context.ts';
 import { type CommandIo, resolvePath } from '../io.ts';
 import { parseInstant, parseNumber } from '../options/option-parsers.ts';
+import { localZone } from '../terminal/local-times.ts';
 import { createPrinter } from '../terminal/print.ts';
 
 interface SandboxFlags {
@@ -40,9 +41,12 @@ async function writeAtomically(file: string, lines: Iterable<string>): Promise<v
 
 export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const { clock, log } = createContext(io);
+  const { clock, log } = await createContext(io);
   const seed = parseNumber('--seed', flags.seed, { min: 0, max: 2 ** 31 - 1 });
-  const now = flags.now === undefined ? undefined : parseInstant('--now', flags.now);
+  const now =
+    flags.now === undefined
+      ? undefined
+      : parseInstant('--now', flags.now, { now: clock.now(), zone: localZone(io.env) });
   if (flags.dump !== undefined) {
     await writeAtomically(resolvePath(flags.dump, io), dump({ seed, now: now ?? clock.now() }));
     print.printStatus(`events written to ${flags.dump}`);

@@ -1,6 +1,8 @@
 import { DocketError } from '../../base/error.ts';
+import { withScope } from '../../base/scope.ts';
 import { ROLES, type Role } from '../../compose/docket.ts';
-import { startDocket } from '../../compose/start.ts';
+import { withPrivateRedis } from '../../compose/redis.ts';
+import { type StartEvents, startDocket } from '../../compose/start.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { readActorName } from '../options/actor.ts';
@@ -12,10 +14,12 @@ interface StartFlags {
   readonly grace: string;
   readonly requireDurable?: boolean;
   readonly adopt?: boolean;
+  readonly local?: boolean;
 }
 
 export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
-  const context = createContext(io);
+  const context = await createContext(io);
+  if (flags.local) assertLocal(flags, io);
   const options = {
     concurrency: parseNumber('--concurrency', flags.concurrency, { min: 1, max: 100 }),
     graceMs: parseDurationOption('--grace', flags.grace, { maxMs: 3_600_000 }),
@@ -23,7 +27,7 @@ export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
     requireDurable: flags.requireDurable ?? false,
     ...(flags.adopt ? { adopt: { who: readActorName() } } : {}),
   };
-  await startDocket(context, options, {
+  const events: StartEvents = {
     logFatalErrors: (log) =>
       io.onFatalError(({ error, origin, stack = '' }) =>
         log.error('Uncaught error: the process exits', { error: error.toJSON(), why: `${origin}: ${stack}` }),
@@ -31,9 +35,22 @@ export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
     logWarnings: (log) => io.onWarning(({ name, message }) => log.warn(message, { why: name })),
     stop: io.signals.stop,
     onReload: io.signals.onReload,
-  });
+  };
+  await withScope(async (scope) =>
+    startDocket(flags.local ? await withPrivateRedis(context, scope, 'start') : context, options, events),
+  );
   // It runs until it is stopped: a signal is the normal end.
   io.exitCode = 0;
+}
+
+/** A private Redis has no deployment. Throws `usage.invalid`. */
+function assertLocal({ adopt }: StartFlags, { env }: CommandIo): void {
+  const other = env.REDIS_URL?.trim() ? 'REDIS_URL' : adopt ? '--adopt' : undefined;
+  if (other === undefined) return;
+  throw new DocketError('usage.invalid', `--local starts a Redis of this machine: it excludes ${other}.`, {
+    where: '--local',
+    next: `Leave --local out, or ${other === 'REDIS_URL' ? 'unset' : 'leave out'} ${other}.`,
+  });
 }
 
 /** `worker,admin` or `all`. Throws `usage.invalid`. */

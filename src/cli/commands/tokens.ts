@@ -27,7 +27,7 @@ interface RevokeFlags {
 
 export async function create({ name, role, org, expires, by, json }: CreateFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const file = requireTokenFile(context);
   const who = readActorName(by);
   const lastDay = expires === undefined ? undefined : parseExpiryDay(expires, context.clock.now());
@@ -45,7 +45,7 @@ export async function list(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const entries = await readTokens(requireTokenFile(context));
   const now = context.clock.now();
   const tokens = entries.map((entry) => ({
@@ -78,7 +78,7 @@ const COLUMNS: readonly Column[] = [
 
 export async function revoke(name: string, { by, json }: RevokeFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const file = requireTokenFile(context);
   const who = readActorName(by);
   const { role } = await revokeToken(file, name);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { SecretRef } from '../../base/secrets/secret.ts';
+import { BUILT_IN_KINDS } from '../../compose/built-in-kinds.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../definitions/schema/json-schema.ts';
-import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import type { RecipeName } from '../recipes/recipe.ts';
 import { RECIPES } from '../recipes/recipes.ts';
 import { reportYaml, yamlList } from '../recipes/report-yaml.ts';

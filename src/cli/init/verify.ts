@@ -1,9 +1,9 @@
 import { relative } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
-import { diagnose } from '../doctor/diagnose.ts';
-import type { Finding } from '../doctor/finding.ts';
-import { checkDefinitions } from '../doctor/reports/definitions.ts';
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
+import { checkDefinitions } from '../../compose/probes/definitions.ts';
+import { diagnose } from '../../compose/probes/diagnose.ts';
+import type { Finding } from '../../services/deployment/probe.ts';
 import { type Answers, isSecretSet, quoteForShell, secretSetupCommand } from './answers.ts';
 import { type InitPaths, reportNames } from './files.ts';
 import type { ServiceInfo } from './query-service.ts';
@@ -38,7 +38,7 @@ export async function verifySetup(
     ...(context.config.MAIL_FROM === undefined && mailFrom !== undefined ? { MAIL_FROM: mailFrom } : {}),
   };
   const findings = offline
-    ? [checkDefinitions(jobs, known, context.clock.now())]
+    ? [{ what: 'Definitions', ...checkDefinitions({ jobs, now: context.clock.now() }, known) }]
     : await diagnose(jobs, { ...context, config }, { askCatalogs: false, known, signal });
   const folder = relative(context.workingDirectory ?? '.', paths.folder);
   const [first = ''] = reportNames(answers);

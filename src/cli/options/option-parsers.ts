@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { INSTANT_FORMS, type InstantContext, parseInstantText } from '../../definitions/periods/instant.ts';
 import { RUN_STATES, type RunState } from '../../run/run-record.ts';
 
 /** @param expected the values that the option takes */
@@ -33,16 +33,14 @@ export function parseDurationOption(option: string, text: string, { maxMs }: { r
   throw invalidOption(option, text, `a number with its unit such as 45s or 5m, at most ${maxMs / MINUTE_MS}m`);
 }
 
-const INSTANT_PATTERN = /^[\d-]{10}T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/;
-
-/** An ISO 8601 instant as epoch ms. The zone is required: without it the instant would depend on the machine. */
-export function parseInstant(option: string, text: string): number {
-  // `Date.parse` alone would accept "5 Z", and 30 February as a day of March.
-  const trimmed = text.trim();
-  const isDay = z.iso.date().safeParse(trimmed.slice(0, 10)).success;
-  const value = isDay && INSTANT_PATTERN.test(trimmed) ? Date.parse(trimmed) : Number.NaN;
-  if (Number.isFinite(value)) return value;
-  throw invalidOption(option, text, 'an ISO 8601 instant with its zone, e.g. 2026-11-21T08:00:00Z');
+/**
+ * An instant as epoch ms: ISO 8601 with its zone, a day, or a time before now (`parseInstantText`). Days begin in the zone in
+ * which the command prints times.
+ */
+export function parseInstant(option: string, text: string, at: InstantContext): number {
+  const value = parseInstantText(text, at);
+  if (value !== undefined) return value;
+  throw invalidOption(option, text, INSTANT_FORMS);
 }
 
 /** Report ids are unique within an organization only. Throws `usage.invalid` for a report without one. */

@@ -1,8 +1,8 @@
 import type { AppContext } from '../../base/context.ts';
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import type { DecisionContext } from '../../compose/decisions.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
-import { type RunParts, runPartsFilter } from '../../services/search/run-parts.ts';
+import { type RunParts, runPartsFilter } from '../../services/listings/run-parts.ts';
 
 /** Options of listings that match parts. */
 export type RunPartsFlags = RunParts;

@@ -4,6 +4,7 @@ import type { DocketCommand } from './command.ts';
 
 export function addFirstSteps(program: DocketCommand, io: CommandIo): void {
   program.commandsGroup('First steps:');
+  const more = io.features.flatMap(({ init }) => init ?? []);
 
   program
     .command('demo')
@@ -28,7 +29,7 @@ Examples:
   docket demo --out /tmp/docket-demo --json`)
     .action(async (flags) => (await import('../commands/demo.ts')).demo(flags, io));
 
-  program
+  const init = program
     .command('init')
     .description(
       'Create a first organization and report, and check them: prompts on a terminal, or takes everything as flags',
@@ -50,12 +51,16 @@ Examples:
       'domain',
     ])
     .option('--owner <address>', 'who is notified when a run fails; default: the first recipient')
-    .option('--report <which>', 'which report to write: weekly, monthly or both; with --workbook: <org/report>')
+    .option(
+      '--report <which>',
+      `which report to write: weekly, monthly or both${more.map(({ report }) => report).join('')}`,
+    )
     .option('--smtp-url <url>', 'mail server, without a password; default: SMTP_URL')
     .option('--mail-from <address>', 'sender; default: MAIL_FROM')
     .option('--signing-key <file>', 'instead: create the key that signs the archive, or rotate it')
-    .option('--lost-key <reason>', 'with --signing-key: replace a private key that is lost, and record why')
-    .option('--workbook <file>', 'instead: write a starter template for the workbook of a report, to design in Excel')
+    .option('--lost-key <reason>', 'with --signing-key: replace a private key that is lost, and record why');
+  for (const { flags, description } of more) init.option(flags, description);
+  init
     .option('--yes', 'do not prompt: use the defaults')
     .option('--offline', 'do not call the service: safe sections, and no checks')
     .option('--json', 'one JSON document on stdout; does not prompt')
@@ -63,10 +68,7 @@ Examples:
 Lists the organizations that the key reaches, fetches their metric catalog (one metrics call), and writes sections that the
 key may read. Overwrites no file: either all files are written, or none. Writes no secret.
 Then it checks everything, as \`docket doctor\` does.
-
-With --workbook it writes one .xlsx file: a front sheet whose cells have names, and a sheet with a table for each section.
-Everything in it binds to the report (docs/how-to/design-workbook.md). It fetches the catalog for labels.
-
+${more.map(({ details }) => details).join('')}
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, LOG_LEVEL; the variable of --key-env
 
 Exit codes: 0 written and checked; 1 written, but a check failed; 2 usage or configuration
@@ -76,8 +78,7 @@ Examples:
   docket init --to lead@acme.example --report both --yes
   docket init --signing-key /etc/docket/signing.pem
   docket init --signing-key /etc/docket/signing.pem --lost-key 'disk of worker-1 failed'
-  docket init --workbook jobs/acme/board.xlsx --report acme/board-pack
-  docket init /srv/reports --url https://api.example.com --key-env ACME_API_KEY --org acme --timezone Europe/Zurich \\
+${more.map(({ example }) => `  ${example}\n`).join('')}  docket init /srv/reports --url https://api.example.com --key-env ACME_API_KEY --org acme --timezone Europe/Zurich \\
     --to lead@acme.example --allow domain --report weekly --yes`)
     .action(async (folder, flags) => (await import('../commands/init.ts')).init(folder, flags, io));
 
@@ -103,7 +104,7 @@ Examples:
   docket doctor
   docket doctor --catalog                          after a key was changed: which metrics may it read?
   docket doctor --json | jq '.findings[] | select(.state != "ok")'`)
-    .action(async (flags) => (await import('../doctor/diagnose.ts')).doctor(flags, io));
+    .action(async (flags) => (await import('../commands/doctor.ts')).doctor(flags, io));
 
   program
     .command('sandbox')

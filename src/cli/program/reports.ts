@@ -25,7 +25,7 @@ Examples:
   docket schema targets > jobs/targets.schema.json`)
     .action(async (file: 'report' | 'org' | 'targets') => {
       const schemas = await import('../../definitions/schema/json-schema.ts');
-      const { BUILT_IN_KINDS } = await import('../../services/definitions/built-in-kinds.ts');
+      const { BUILT_IN_KINDS } = await import('../../compose/built-in-kinds.ts');
       const schemaOf = {
         report: () => schemas.reportJsonSchema(BUILT_IN_KINDS),
         org: schemas.orgJsonSchema,
@@ -132,6 +132,7 @@ Examples:
     .option('--out <dir>', 'output folder; default: out/preview/<org>/<report>/<period>')
     .option('--open', 'open the e-mail in the browser')
     .option('--sample', 'sample data from the sandbox: no call to the service, no key or password needed')
+    .option('--value <value>', 'of a report with split: only the pack of this value')
     .option('--json', 'one JSON document on stdout')
     .details(`
 Without --sample it makes the same calls as \`docket run --no-deliver\`. In addition to the output of a run (files, mail.html
@@ -181,4 +182,30 @@ Examples:
   docket schedule
   docket schedule demo/weekly-kpi --count 10 --json`)
     .action(async (report, flags) => (await import('../commands/reports/schedule.ts')).schedule(report, flags, io));
+
+  program
+    .command('forecast')
+    .description('Forecast when the reports of the next hours are delivered, which are late, and when a key is full')
+    .option('--key <key>', 'only of this API key: its fingerprint, or the beginning of it')
+    .option('--org <org>', 'only of this organization; others on its key are simulated, too')
+    .option('--from <when>', 'start of the window: a day, or an instant with its zone; default: now')
+    .option('--hours <n>', 'length of the window, at most 168', '24')
+    .option('--require-complete', 'exit with 1 if the calls of a report are not known')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Simulates the slots of DOCKET_JOBS on a virtual clock, with the catalogs that the workers have cached in the last hour. Makes no
+call and takes no token. Each key begins with all its tokens. Runs on demand, backfills, readings, corrections and failures are not
+counted, and what is assumed is printed. Times on a terminal count from the slot.
+
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys
+
+Exit codes: 0 forecast, also with late reports; 1 a report is missing (--require-complete), or Redis cannot be reached;
+2 usage or configuration
+
+Examples:
+  docket forecast
+  docket forecast --from 2026-11-30T00:00:00Z --hours 48 --org acme
+  docket forecast --require-complete --json | jq '[.runs[] | select(.late).report]'`)
+    .action(async (flags) => (await import('../commands/forecast.ts')).forecast(flags, io));
 }

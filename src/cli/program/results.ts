@@ -21,8 +21,8 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
       '--state <state...>',
       'only in these states: queued, running, waiting, done, partly_delivered, held, awaiting_approval, cancelled, failed, skipped',
     )
-    .option('--since <instant>', 'only runs created at this instant or later, e.g. 2026-11-01T00:00:00Z')
-    .option('--until <instant>', 'only runs created before this instant')
+    .option('--since <instant>', 'only runs created since: 1h (ago), yesterday, 2026-11-01, 2026-11-01T08:00:00Z')
+    .option('--until <instant>', 'only runs created before: as --since')
     .option('--after <cursor>', 'the next page: "next" of the previous page')
     .option('--limit <n>', 'maximum number of runs', '20')
     .wide()
@@ -111,10 +111,11 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"`);
-  decision('retry', 'Retry deliveries known to have failed, or a run that failed').details(`
+  decision('retry', 'Retry failed deliveries or a failed run now; end the wait of a waiting run').details(`
 Recipients who already have the files do not receive them again; the others receive the same files. Uncertain deliveries stay
 unchanged: resolve them with \`docket deliveries resolve\`. A run that failed before its files were created starts again, with
-the definition and the period that it was triggered with; corrected definitions take effect with a new run.
+the definition and the period that it was triggered with; corrected definitions take effect with a new run. A waiting run
+begins its next attempt now.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -180,8 +181,8 @@ Example:
     .details(`
 The comment is printed in the workbook, the PDF and the e-mail, with its author. Plain text with paragraphs, lists (- or 1.),
 *emphasis* and **strong**, at most 4,000 characters. {{ onboarding.profiles.created }} prints a figure of the run; with .change,
-.previous or .status at its end it prints the change, the figure before or the status. Typed numbers that contradict the figures
-of the section give a warning. Approvals given before no longer count.
+.previous, .status or .range at its end it prints the change, the figure before, the status or the usual range. Typed numbers
+that contradict the figures of the section give a warning. Approvals given before no longer count.
 
 With DOCKET_TOKEN the author is the person of the token, otherwise the user of this shell. Under \`four_eyes\`, an author cannot
 approve the run.

@@ -25,8 +25,9 @@ export function addRunCommands(program: DocketCommand, io: CommandIo): void {
     .option('--json', 'one JSON document on stdout')
     .details(`
 With REDIS_URL set, it shares one rate limiter per API key with the workers, and a run that delivers uses their ledger, archive
-and records: docket runs and docket deliveries list it. Without, it has its own rate limiter, and beside busy workers on the
-same key it may have to wait after a 429; a ledger in the archive's folder records what was sent.
+and records: docket runs and docket deliveries list it. Without, a run that delivers starts a private Redis beside DOCKET_JOBS,
+as docket start --local does, and needs redis-server or valkey-server on the PATH; its files are in --out alone, and the archive
+records what was sent. --no-deliver needs no Redis. Beside busy workers on another Redis it may have to wait after a 429.
 
 A report that was delivered for this period before, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
 terminal it prompts first; elsewhere, and with --json, it fails with already_delivered. --again forces it;
@@ -59,6 +60,7 @@ Examples:
     .option('--grace <time>', 'how long running runs may take to finish when it stops, e.g. 45s or 5m', '10s')
     .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of a warning')
     .option('--adopt', 'join Redis, archive and definitions of different deployments, once')
+    .option('--local', 'start a private Redis for this machine, with data in .docket beside DOCKET_JOBS')
     .details(`
 On SIGTERM or Ctrl-C it accepts no new runs; running ones may finish within --grace. Unfinished runs are put back within three
 more seconds, and continue in another process or at the next start, without spending an attempt or repeating a call. The
@@ -70,6 +72,9 @@ Definitions are reloaded when their files change, and on SIGHUP; an invalid one 
 Any number of processes of each role may share one Redis. A worker processes queued runs and delivers them; only workers need
 COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process serves the admin
 route and runs nothing. Each serves /healthz, /readyz and /metrics. docs/how-to/scale-out.md explains how many to run.
+
+--local needs redis-server or valkey-server on the PATH, and is refused with REDIS_URL. Commands without REDIS_URL on the same
+DOCKET_JOBS use this Redis. It belongs to no deployment; an archive that does is refused.
 
 Redis and the archive store the random id of their deployment. A start with two different ids, or with definitions that would
 remove most scheduled reports of a running deployment, is refused: a variable is wrong. --adopt starts it all the same: Redis
@@ -85,6 +90,7 @@ Exit codes: 0 it was stopped; 1 Redis or another part failed; 2 usage, configura
 
 Examples:
   COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://mail.example.com MAIL_FROM=reports@acme.example docket start
+  docket start --local
   docket start --role worker --concurrency 8
   docket start --role scheduler,admin`)
     .action(async (flags) => (await import('../commands/start.ts')).start(flags, io));

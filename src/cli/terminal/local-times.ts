@@ -18,10 +18,13 @@ const MAX_HOURS_MS = 6 * HOUR_MS;
 /** Below a week a weekday is unambiguous. */
 const MAX_WEEKDAY_MS = 6 * DAY_MS;
 
+/** The zone of the person at the terminal, for Luxon. Other forms of TZ, such as CET-1CEST, are understood by Node alone. */
+export const localZone = ({ TZ }: Environment): string =>
+  TZ !== undefined && IANAZone.isValidZone(TZ) ? TZ : 'system';
+
 /** @param now epoch ms */
-export function localTimes(now: number, { TZ }: Environment): LocalTimes {
-  // Other forms of TZ, such as CET-1CEST, are understood by Node alone.
-  const zone = TZ !== undefined && IANAZone.isValidZone(TZ) ? TZ : 'system';
+export function localTimes(now: number, env: Environment): LocalTimes {
+  const zone = localZone(env);
   // In British English September has four letters.
   const local = (at: number) => DateTime.fromMillis(at, { zone, locale: 'en-US' });
   const today = local(now);

@@ -4,7 +4,10 @@ import { traceVariables } from '../../base/config/config.ts';
 import { type AppContext, version } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { childLog, type Log } from '../../base/log.ts';
+import { proxiedAgent } from '../../base/net/proxied-agent.ts';
+import { type FindProxy, findProxyBy } from '../../base/net/proxies.ts';
 import { passwordsIn } from '../../base/secrets/redactor.ts';
+import { secretSource } from '../../base/secrets/secret.ts';
 import type { Trace } from '../../base/trace.ts';
 import { type QueueTelemetry, queueTelemetry } from '../../queue/bullmq.ts';
 import { otelTrace } from './otel-trace.ts';
@@ -41,7 +44,7 @@ export async function openTracing(context: AppContext): Promise<Tracing | undefi
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-node'),
     import('@opentelemetry/resources'),
-    openExporter(settings),
+    openExporter(settings, findProxyBy(context.config, secretSource(context.env, context))),
     queueTelemetry(),
   ]);
   const defaults = { 'service.name': 'docket', 'service.version': version() };
@@ -100,12 +103,20 @@ const headerValues = (env: AppContext['env']): string[] =>
 const otelSchema = z.object(traceVariables);
 
 /** The exporter reads headers, certificates and compression from the standard variables itself. */
-async function openExporter(settings: z.infer<typeof otelSchema>): Promise<SpanExporter> {
+async function openExporter(settings: z.infer<typeof otelSchema>, findProxy: FindProxy): Promise<SpanExporter> {
   const { OTEL_EXPORTER_OTLP_TIMEOUT: ms = EXPORT_TIMEOUT_MS, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMillis = ms } =
     settings;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = settings;
   const url = own ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
-  const options = { timeoutMillis, ...(url === undefined ? {} : { url }) };
+  const options = {
+    timeoutMillis,
+    ...(url === undefined ? {} : { url }),
+    httpAgentOptions: (scheme: string) =>
+      proxiedAgent(scheme === 'https:' ? 'https:' : 'http:', findProxy, {
+        keepAlive: true,
+        timeout: EXPORT_TIMEOUT_MS,
+      }),
+  };
   const protocol =
     settings.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? settings.OTEL_EXPORTER_OTLP_PROTOCOL ?? ('http/protobuf' as const);
   const { OTLPTraceExporter } =

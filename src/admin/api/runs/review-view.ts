@@ -65,6 +65,7 @@ export const reviewSchema = z
       .array(
         z.object({
           section: sectionSchema,
+          kind: z.enum(['comment', 'actions']).describe('actions: only the actions that the comment asks for.'),
           text: z.string(),
           author: z.string(),
           period: z.string(),
@@ -72,7 +73,9 @@ export const reviewSchema = z
         }),
       )
       .readonly()
-      .describe('Comments of the last period where `carry` is set. They are never printed.'),
+      .describe(
+        'Comments of the last period where `carry` is set, and open actions of the others. They are never printed.',
+      ),
     files: z
       .array(z.object({ name: z.string(), bytes: z.int(), href: z.string() }))
       .readonly()

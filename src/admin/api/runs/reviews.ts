@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Log } from '../../../base/log.ts';
 import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import { ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
-import { notFoundError } from '../../access/access.ts';
+import { notFoundError } from '../../access/guards.ts';
 import { PREVIEW_POLICY } from '../../auth/headers.ts';
 import type { AdminApp } from '../../hono-env.ts';
 import { bodySchema, downloadBreaker, fileBody, fileHeaders } from '../files.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isoInstantOrNull } from '../../../base/time.ts';
 import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/timeline/timeline-entry.ts';
 import { WAIT_KINDS } from '../../../services/runs/timeline/wait-reason.ts';
-import type { RunTimeline } from '../../access/access.ts';
+import type { RunTimeline } from '../../access/runs.ts';
 import type { AdminApp } from '../../hono-env.ts';
 import { idParams, jsonResponse, lookupProblems, security } from '../openapi-helpers.ts';
 import { idSchema } from '../schemas.ts';

@@ -1,14 +1,15 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import type { Pause } from '../../../queue/schedules/pauses.ts';
+import { lacksPermission, type Pause } from '../../../queue/schedules/pauses.ts';
 import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import type { CorrectionSummary } from '../../../services/corrections/watch-index.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
-import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
+import type { DeploymentProblem } from '../../../services/deployment/probe.ts';
+import { DeploymentProblems, FailureGroups } from './deployment-problems.tsx';
 import { formatInteger } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
+import type { LayoutData } from './layout.tsx';
 import { ReportLink, RunLink } from './run-table.tsx';
 
 export interface AttentionData {
@@ -35,8 +36,12 @@ const MAX_NAMED_RUNS = 3;
 /** Everything that needs a decision, or a sentence that nothing does. */
 export const AttentionList = ({
   data: { problems, undecided, corrections, approvals, held, waiting, failed, pauses, readings },
+  layout,
+  zone,
 }: {
   readonly data: AttentionData;
+  readonly layout: LayoutData;
+  readonly zone: string;
 }) => {
   // Pauses that Docket created after a refused key.
   const refused = pauses.filter(({ key }) => key !== null);
@@ -57,7 +62,7 @@ export const AttentionList = ({
   }
   return (
     <div class="attention">
-      <DeploymentProblems problems={problems} />
+      <DeploymentProblems problems={problems} zone={zone} now={layout.now} />
       {undecided.length === 0 ? null : (
         <p>
           <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
@@ -83,18 +88,29 @@ export const AttentionList = ({
       <HeldRuns page={{ ...held, runs: held.runs.filter((run) => !isUncommented(run)) }}>
         held because figures are missing.
       </HeldRuns>
-      <WaitingRuns runs={blocked} />
-      {failed.runs.length === 0 ? null : (
-        <p>
-          <strong>{countPhrase(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours
-          failed or were partly delivered. <NamedRuns page={failed} /> All: <a href="/runs?state=failed">failed</a>,{' '}
-          <a href="/runs?state=partly_delivered">partly delivered</a>
-        </p>
-      )}
-      {refused.map(({ org, report, key, run }) => (
+      <FailureGroups
+        {...{ layout, zone }}
+        runs={blocked}
+        more={waiting.next !== null}
+        verb={(runs) => (runs.length === 1 ? 'waits and will continue' : 'wait and will continue')}
+        action="Continue now"
+      />
+      <FailureGroups
+        {...{ layout, zone }}
+        runs={failed.runs}
+        more={failed.next !== null}
+        verb={(runs) =>
+          `of the last 24 hours ${runs.every(({ state }) => state === 'failed') ? 'failed' : 'partly delivered'}`
+        }
+        action="Retry"
+      />
+      {refused.map(({ org, report, key, run, why }) => (
         <p>
           <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> is paused
-          because the API key <code>{key}</code> was refused. Replace the key, then{' '}
+          because the API key <code>{key}</code>{' '}
+          {lacksPermission({ why })
+            ? 'lacks a permission. Grant it in the service, then'
+            : 'was refused. Replace the key, then'}{' '}
           {run === null ? null : (
             <>
               retry the run that failed, <RunLink run={{ id: run }} />, or{' '}

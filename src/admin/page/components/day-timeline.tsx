@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon';
 import { HOUR_MS } from '../../../base/time.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import type { SlotEntry } from '../../access/access.ts';
+import type { SlotEntry } from '../../access/reports.ts';
 import { usePageSettings } from './header/settings.tsx';
 import { RUN_STATE_LABELS } from './status-badge.tsx';
 

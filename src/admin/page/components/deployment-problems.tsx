@@ -1,55 +1,127 @@
-import type { RunRecord } from '../../../run/run-record.ts';
-import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
+import { MINUTE_MS } from '../../../base/time.ts';
+import type { RunRecord, RunState } from '../../../run/run-record.ts';
+import { RETRYABLE_STATES } from '../../../services/deliveries/decision-rules.ts';
+import type { DeploymentProblem } from '../../../services/deployment/probe.ts';
+import { groupFailures } from '../../../services/runs/failure-groups.ts';
+import { ReasonForm } from '../forms/reason-form.tsx';
+import { formatInteger } from './format-numbers.ts';
+import { canAct, type LayoutData } from './layout.tsx';
 import { ReportLink, RunLink } from './run-table.tsx';
+import { When } from './time.tsx';
 
-/** Problems of the whole deployment, each with what to do. */
-export const DeploymentProblems = ({ problems }: { readonly problems: readonly DeploymentProblem[] }) => (
+interface ProblemsProps {
+  readonly problems: readonly DeploymentProblem[];
+  readonly zone: string;
+  readonly now: number;
+}
+
+/** Problems of the whole deployment, each with its cause, since when, what is affected and what to do. */
+export const DeploymentProblems = ({ problems, zone, now }: ProblemsProps) => (
   <>
-    {problems.map(({ code, message, next }) => (
+    {problems.map(({ code, message, since, affects, next }) => (
       <p data-deployment-problem={code}>
-        <strong>{message}</strong> <WithCommands text={next} />
+        <strong class="wrap">{message}</strong>{' '}
+        {since === undefined ? null : (
+          <>
+            Since <When at={since} zone={zone} now={now} />.{' '}
+          </>
+        )}
+        {affects === undefined ? null : `${affects} `}
+        <WithCommands text={next} /> <code>{code}</code>
       </p>
     ))}
   </>
 );
 
 /** A sentence whose commands stand between backticks. */
-const WithCommands = ({ text }: { readonly text: string }) => (
+export const WithCommands = ({ text }: { readonly text: string }) => (
   <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
 );
 
-const MAX_RUNS = 3;
+const MAX_NAMED = 3;
 
-/** Runs that wait because their last attempt failed, grouped by the error: one full disk stops all of them. */
-export const WaitingRuns = ({ runs }: { readonly runs: readonly RunRecord[] }) => {
-  const codes = [...new Set(runs.map(({ error }) => error?.code))];
-  return (
-    <>
-      {codes.map((code) => {
-        const alike = runs.filter(({ error }) => error?.code === code);
-        const error = alike[0]?.error;
-        if (error == null) return null;
-        return (
-          <p data-waiting={code}>
-            <strong>{alike.length === 1 ? '1 run waits' : `${alike.length} runs wait`}</strong> and will continue:{' '}
-            {error.message} <code>{error.code}</code> <WithCommands text={error.next ?? ''} />{' '}
-            {alike.slice(0, MAX_RUNS).map((run, index) => (
+interface FailureGroupsProps {
+  readonly runs: readonly RunRecord[];
+  /** Whether there are more runs than these. */
+  readonly more: boolean;
+  /** After the number of runs, e.g. `failed`. */
+  readonly verb: (runs: readonly RunRecord[]) => string;
+  /** The action for all runs of a group. */
+  readonly action: string;
+  readonly layout: LayoutData;
+  readonly zone: string;
+}
+
+/** Runs grouped by their cause: one full disk, or one dropped metric, stops many reports, and needs one decision. */
+export const FailureGroups = ({ runs, more, verb, action, layout, zone }: FailureGroupsProps) => (
+  <>
+    {groupFailures(runs).map(({ error, runs: members, reports, first, last }, index) => {
+      const retryable = NEEDS_NEW_RUN.has(error.code) ? [] : members.filter((run) => RETRYABLE.has(run.state));
+      const { code, message, next = '' } = error;
+      const path = `/runs?state=${members[0]?.state}&error=${code}`;
+      return (
+        <div class="failure" data-failure={code}>
+          <p>
+            <strong>
+              {`${formatInteger(members.length)}${more ? '+' : ''} ${members.length === 1 && !more ? 'run' : 'runs'} ${verb(members)}`}
+            </strong>
+            : <span class="wrap">{brief(message)}</span> <code>{code}</code> <WithCommands text={next} />
+          </p>
+          <p>
+            <When at={first} zone={zone} now={layout.now} />
+            {last - first < MINUTE_MS ? null : (
               <>
-                {index === 0 ? '' : ', '}
+                {' to '}
+                <When at={last} zone={zone} now={layout.now} />
+              </>
+            )}
+            {': '}
+            {members.slice(0, MAX_NAMED).map((run, position) => (
+              <>
+                {position === 0 ? '' : ', '}
                 <ReportLink {...run} /> <RunLink run={run} />
               </>
             ))}
-            {alike.length > MAX_RUNS ? (
+            {members.length > MAX_NAMED || more ? (
               <>
                 {', '}
-                <a href="/runs?state=waiting">all waiting runs</a>
+                <a href={path}>{more ? 'all' : `all ${members.length}`}</a>
+                {reports.length === 1 ? null : ` of ${reports.length} reports`}
               </>
             ) : (
               '.'
             )}
           </p>
-        );
-      })}
-    </>
-  );
+          {canAct(layout) && retryable.length > 0 ? (
+            <ReasonForm
+              layout={layout}
+              action={`/runs/retry?group=${index}`}
+              from="/"
+              label={retryable.length === 1 ? action : `${action} all ${retryable.length}`}
+              question="What was the cause, and is it removed?"
+            >
+              {retryable.map(({ id }) => (
+                <input type="hidden" name="run" value={id} />
+              ))}
+              <p>Deliveries that arrived are not repeated. Unknown deliveries stay for your decision.</p>
+            </ReasonForm>
+          ) : null}
+        </div>
+      );
+    })}
+  </>
+);
+
+/** A retry has the same definition, and would fail again. */
+const NEEDS_NEW_RUN: ReadonlySet<string> = new Set(['plan.invalid', 'definition.invalid', 'api.refused']);
+const RETRYABLE: ReadonlySet<RunState> = new Set<RunState>(['waiting', ...RETRYABLE_STATES]);
+
+/** The message without the lines after the second: a plan or a request may have many errors. */
+const brief = (text: string): string => {
+  const line = text
+    .split('\n')
+    .slice(0, 2)
+    .map((each) => each.trim())
+    .join(' ');
+  return line.length > 400 ? `${line.slice(0, 400)}…` : line;
 };

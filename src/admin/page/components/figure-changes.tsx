@@ -1,23 +1,12 @@
-import { intlNumberFormat } from '../../../base/text/intl.ts';
-import { SECOND_MS } from '../../../base/time.ts';
 import type { CorrectionView } from '../../../services/corrections/correction-service.ts';
-import { formatCounted, formatElapsed } from './format-numbers.ts';
+import { formatCounted, formatFigures } from './format-numbers.ts';
 import { EmptyState, Table } from './layout.tsx';
 import { FigureStatusBadge } from './status-badge.tsx';
 
 /** Changes on a page; the others are counted. */
 const MAX_CHANGES = 100;
-const LOCALE = 'en-GB';
 
 type Change = CorrectionView['changes'][number];
-
-/** A figure as people read it: a count, a percentage or a duration. @param unit `count`, `ratio` or `seconds` */
-export function formatFigure(value: number | null, unit: string | null | undefined): string {
-  if (value === null) return 'undefined';
-  if (unit === 'ratio') return `${intlNumberFormat(LOCALE, { maximumFractionDigits: 2 }).format(value * 100)}%`;
-  if (unit === 'seconds') return formatElapsed(value * SECOND_MS);
-  return intlNumberFormat(LOCALE, { maximumFractionDigits: 2 }).format(value);
-}
 
 /** Each changed figure as it was delivered and as the service has it now, the material changes first. */
 export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
@@ -38,6 +27,7 @@ export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
       >
         {shown.map((change, index) => {
           const unit = section(change.section)?.units[change.metric];
+          const [before, after] = formatFigures(change.before, change.after, unit);
           return (
             <tr>
               <td>
@@ -49,10 +39,10 @@ export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
               </td>
               <td data-name="Of">{rowText(change)}</td>
               <td data-name="Delivered" class="number">
-                {formatFigure(change.before, unit)}
+                {before}
               </td>
               <td data-name="Now" class="number">
-                <strong>{formatFigure(change.after, unit)}</strong>
+                <strong>{after}</strong>
               </td>
               {judged ? (
                 <td data-name="Status">

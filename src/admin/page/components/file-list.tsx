@@ -19,6 +19,17 @@ export type RunFilesView = { readonly files: readonly FileEntry[] } | { readonly
 export const hasEmail = (view: RunFilesView | null): boolean =>
   view !== null && 'files' in view && view.files.some(({ name }) => name === 'mail.html');
 
+/** The files of each pack of a report with `split`, without the pictures of its e-mail. */
+function packFolders(files: readonly FileEntry[]): ReadonlyMap<string, readonly FileEntry[]> {
+  const folders = new Map<string, FileEntry[]>();
+  for (const file of files) {
+    const [folder = '', name] = file.name.split('/');
+    if (name === undefined || file.kind === 'picture') continue;
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  return folders;
+}
+
 const isCsv = ({ type, name }: FileEntry): boolean => type.startsWith('text/csv') || name.endsWith('.csv');
 
 /** More CSV files than this are folded. */
@@ -29,14 +40,16 @@ export const FileList = ({ record, view }: { readonly record: RunRecord; readonl
   if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
   const files = view.files.filter(({ kind }) => kind === 'file');
   if (files.length === 0) return <EmptyState>{emptyReason(record)}</EmptyState>;
-  const csv = files.filter(isCsv);
+  const packs = packFolders(view.files);
+  const plain = files.filter(({ name }) => !name.includes('/'));
+  const csv = plain.filter(isCsv);
   const folded = csv.length > MAX_OPEN_CSV_FILES ? csv : [];
   const bytes = (of: readonly FileEntry[]): string =>
     formatByteCount(of.reduce((sum, file) => sum + (file.bytes ?? 0), 0));
   return (
     <>
       <ul class="files">
-        {files
+        {plain
           .filter((file) => !folded.includes(file))
           .map((file) => (
             <FileItem run={record.id} file={file} />
@@ -64,6 +77,18 @@ export const FileList = ({ record, view }: { readonly record: RunRecord; readonl
           </ul>
         </details>
       )}
+      {[...packs].map(([folder, own]) => (
+        <details class="fold">
+          <summary>
+            {folder}: {own.length} files, {bytes(own)}
+          </summary>
+          <ul class="files">
+            {own.map((file) => (
+              <FileItem run={record.id} file={file} />
+            ))}
+          </ul>
+        </details>
+      ))}
       {files.length === 1 ? null : (
         <p class="more">
           <a href={`/api/runs/${record.id}/files.zip`} download>
@@ -93,6 +118,14 @@ export const FileNames = ({ run, view }: { readonly run: string; readonly view: 
   if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
   const files = view.files.filter(({ kind }) => kind === 'file');
   if (files.length === 0) return <p>Not in the archive.</p>;
+  const packs = packFolders(view.files);
+  if (packs.size > 0) {
+    return (
+      <p>
+        {packs.size} {packs.size === 1 ? 'pack' : 'packs'}, {files.length} files
+      </p>
+    );
+  }
   const csv = files.filter(isCsv);
   const folded = csv.length > MAX_OPEN_CSV_FILES ? csv : [];
   const size = folded.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);

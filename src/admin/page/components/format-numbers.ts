@@ -24,22 +24,57 @@ export function formatByteCount(value: number): string {
   return `${intlNumberFormat(LOCALE, { maximumFractionDigits: digits }).format(size)} ${SIZES[unit] ?? 'B'}`;
 }
 
+const FEWEST_UNITS = 2;
+
 /** Two units at most: `340 ms`, `3.4 s`, `2 min 5 s`, `1 h 4 min`, `3 d 2 h`. */
-export function formatElapsed(ms: number): string {
+export function formatElapsed(ms: number, units: number = FEWEST_UNITS): string {
   if (ms < 1_000) return `${formatInteger(Math.round(ms))} ms`;
   if (ms < 10_000) return `${intlNumberFormat(LOCALE, { maximumFractionDigits: 1 }).format(ms / 1000)} s`;
-  return twoLargestUnits(ms, true);
+  return largestUnits(ms, true, units);
+}
+
+/** Days, hours, minutes and seconds. */
+const ALL_UNITS = 4;
+/** Enough to tell any two figures of nine significant digits apart. */
+const MAX_DIGITS = 12;
+
+/** @param precision the most decimals, or units of time; more units than there are become decimals of seconds */
+function formatFigure(value: number | null, unit: string | null | undefined, precision: number): string {
+  if (value === null) return 'no figure';
+  const number = (of: number, digits: number) => intlNumberFormat(LOCALE, { maximumFractionDigits: digits }).format(of);
+  if (unit === 'ratio') return `${number(value * 100, precision)}%`;
+  if (unit === 'seconds') {
+    return precision <= ALL_UNITS
+      ? formatElapsed(value * SECOND_MS, precision)
+      : `${number(value, precision - ALL_UNITS)} s`;
+  }
+  return unit == null || unit === 'count' ? number(value, precision) : `${number(value, precision)} ${unit}`;
+}
+
+/**
+ * Two figures as people read them: counts, percentages or durations, with as many decimals or units as tell them apart.
+ * @param unit `count`, `ratio`, `seconds`, or a unit that stands behind the figure
+ */
+export function formatFigures(
+  one: number | null,
+  other: number | null,
+  unit: string | null | undefined,
+): readonly [string, string] {
+  for (let precision = FEWEST_UNITS; ; precision += 1) {
+    const [first, second] = [formatFigure(one, unit, precision), formatFigure(other, unit, precision)];
+    if (first !== second || one === other || precision === MAX_DIGITS) return [first, second];
+  }
 }
 
 /** The time until or since an instant: `in 3 min`, `2 h 10 min ago`. Without seconds, which change too fast to read. */
 export function formatRelativeTime(at: number, now: number): string {
   const ms = Math.abs(at - now);
   if (ms < MINUTE_MS) return at > now ? 'in less than a minute' : 'just now';
-  const text = twoLargestUnits(ms, false);
+  const text = largestUnits(ms, false, FEWEST_UNITS);
   return at > now ? `in ${text}` : `${text} ago`;
 }
 
-function twoLargestUnits(ms: number, seconds: boolean): string {
+function largestUnits(ms: number, seconds: boolean, count: number): string {
   const units = [
     ['d', DAY_MS],
     ['h', HOUR_MS],
@@ -49,7 +84,7 @@ function twoLargestUnits(ms: number, seconds: boolean): string {
   const first = units.findIndex(([, size]) => ms >= size);
   const parts: string[] = [];
   let rest = ms;
-  for (const [unit, size] of units.slice(first, first + 2)) {
+  for (const [unit, size] of units.slice(first, first + count)) {
     const whole = Math.floor(rest / size);
     rest -= whole * size;
     if (whole > 0) parts.push(`${formatInteger(whole)} ${unit}`);

@@ -1,9 +1,9 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import type { OrganizationEntry } from '../../access/access.ts';
+import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
+import type { OrganizationEntry, ReportDetail } from '../../access/reports.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
-import { SearchBox } from './header/search-box.tsx';
 import { SettingsProvider } from './header/settings.tsx';
 import { type PageZone, ZoneSelect } from './header/zone-choice.tsx';
 import { Timestamp } from './time.tsx';
@@ -24,10 +24,20 @@ export interface LayoutData {
   readonly zone: PageZone;
   /** The address of the page, without the result of an action: path and query. */
   readonly self: string;
+  /** What features show in the header of each page. */
+  readonly header?: readonly ((self: string) => unknown)[];
+  /** What features show of a report and of the files of a run. */
+  readonly panels?: readonly Panels[];
   /** The title of a current report; undefined where it is not known. */
   readonly titleOf: (org: string, report: string) => string | undefined;
   /** Whether the navigation links to Bull Board. */
   readonly bullBoard?: boolean;
+}
+
+/** What a feature shows on the page of a report, and on that of a run below its files. */
+export interface Panels {
+  readonly report: (report: ReportDetail) => unknown;
+  readonly files: (files: readonly FileEntry[]) => unknown;
 }
 
 /** The props of a page with data. */
@@ -52,7 +62,7 @@ const NAVIGATION = [
   ['/audit', 'Audit'],
 ] as const;
 /** Pages that others link to. */
-export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search';
+export type NavigationPath = (typeof NAVIGATION)[number][0];
 
 interface DocumentProps {
   readonly title: string;
@@ -91,7 +101,8 @@ interface PageProps {
   readonly layout: LayoutData;
   /** Empty for the overview. */
   readonly title: string;
-  readonly current: NavigationPath;
+  /** Absent: the navigation does not link to it. */
+  readonly current?: NavigationPath;
   /** What an action that was just carried out has done; said to screen readers as well. */
   readonly notice?: string | undefined;
   /** Seconds after which the script fetches the page again to update its `data-live` parts. */
@@ -126,7 +137,7 @@ export const PageLayout = ({
         )}
         {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
-      <SearchBox self={layout.self} />
+      {layout.header?.map((element) => element(layout.self))}
       <ZoneSelect zone={layout.zone} now={layout.now} self={layout.self}>
         <Csrf layout={layout} />
       </ZoneSelect>

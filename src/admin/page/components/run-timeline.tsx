@@ -1,4 +1,4 @@
-import { groupTimeline, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
+import { groupTimeline, recipientsOf, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
 import type { TimelineEntry } from '../../../services/runs/timeline/timeline-entry.ts';
 import { formatCounted, formatElapsed } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
@@ -75,13 +75,15 @@ const StepRecipient = ({ entry: { delivery, recipient } }: { readonly entry: Tim
     </>
   );
 
-const StepGroup = ({ group: { head, entries } }: { readonly group: TimelineGroup }) => {
+const StepGroup = ({ group }: { readonly group: TimelineGroup }) => {
+  const { head, entries } = group;
+  const recipients = recipientsOf(group);
   const isSame = entries.every(({ detail }) => detail === head.detail);
   return (
     <details class="fold">
-      <summary>{formatCounted(entries.length, 'recipient')}</summary>
+      <summary>{formatCounted(recipients.length, 'recipient')}</summary>
       {isSame ? (
-        <p class="wrap muted">{entries.map(({ recipient }) => recipient).join(', ')}</p>
+        <p class="wrap muted">{recipients.join(', ')}</p>
       ) : (
         <ul class="plain-list compact">
           {entries.map(({ recipient, detail }) => (

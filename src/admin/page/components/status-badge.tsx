@@ -1,4 +1,4 @@
-import { type RunRecord, type RunStatus, runStatus, type Status, type StatusCounts } from '../../../run/run-record.ts';
+import { type RunRecord, type RunStatus, runStatus, type Status } from '../../../run/run-record.ts';
 import type { CorrectionState } from '../../../services/corrections/correction.ts';
 import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
 
@@ -58,6 +58,9 @@ const Badge = ({ label, tone, href }: BadgeProps) =>
 
 export const StatusBadge = ({ status }: { readonly status: RunStatus }) => <Badge {...RUN_STATE_LABELS[status]} />;
 
+/** A run whose readers wait for longer than they expect. */
+export const LateBadge = () => <Badge label="Late" tone="warn" />;
+
 type BadgeRun = Pick<RunRecord, 'state'> & Partial<Pick<RunRecord, 'cancel' | 'deliveries'>>;
 
 /** The status of a run by its record. @property href makes it a link */
@@ -95,14 +98,24 @@ export const CorrectionBadge = ({ state, href }: { readonly state: CorrectionSta
   <Badge {...CORRECTION_STATE_LABELS[state]} href={href} />
 );
 
-/** The statuses of a run's figures, the worst first. */
-export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCounts | undefined }) =>
-  statuses === undefined ? null : (
+/** The statuses of a run's figures, the worst first; then those of few cases that are behind their target, in grey. */
+export const StatusCountBadges = ({ statuses, fewStatuses = {} }: Pick<RunRecord, 'statuses' | 'fewStatuses'>) => {
+  if (statuses === undefined) return null;
+  return (
     <span class="statuses">
       {WORST_FIRST.flatMap((status) => {
         const count = statuses[status] ?? 0;
         const { label, tone } = FIGURE_STATUS_LABELS[status];
         return count === 0 ? [] : [<Badge tone={tone} label={`${label} ${count}`} />, ' '];
       })}
+      {(['breached', 'watch'] as const).flatMap((status) =>
+        fewStatuses[status] === undefined
+          ? []
+          : [
+              <Badge tone="idle" label={`${fewStatuses[status]} ${FIGURE_STATUS_LABELS[status].label} on few cases`} />,
+              ' ',
+            ],
+      )}
     </span>
   );
+};

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import { isoInstant } from '../../../base/time.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
+import type { OrganizationEntry } from '../../access/reports.ts';
 import { formatRelativeTime } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
 

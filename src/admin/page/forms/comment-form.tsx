@@ -45,8 +45,9 @@ export const CommentForm = ({ layout, run, approvable, section, title, text, dra
         )}
         {draft === undefined ? null : (
           <p class="attention">
-            This draft is the comment of {draft.period} by {draft.author}. Check every sentence against the figures of
-            this period.
+            {draft.kind === 'actions'
+              ? `These are the open actions of ${draft.period} by ${draft.author}. Delete what is done: what you store is yours.`
+              : `This draft is the comment of ${draft.period} by ${draft.author}. Check every sentence against the figures of this period.`}
           </p>
         )}
         <label for={id}>Comment: {title}</label>

@@ -1,6 +1,6 @@
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { RunTimeline } from '../../access/access.ts';
+import type { RunTimeline } from '../../access/runs.ts';
 import { AnswerList, MAX_ANSWERS } from '../components/deliveries/answer-list.tsx';
 import { EarlierDeliveryNote } from '../components/deliveries/earlier-delivery.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { HeldRun, RunTimeline } from '../../access/access.ts';
+import type { HeldRun, RunTimeline } from '../../access/runs.ts';
 import { EarlierDeliveryNote } from '../components/deliveries/earlier-delivery.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileNames, type RunFilesView } from '../components/file-list.tsx';

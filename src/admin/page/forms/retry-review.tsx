@@ -6,7 +6,7 @@ import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 
 interface RetryProps {
-  readonly scope: 'deliveries' | 'run';
+  readonly scope: 'deliveries' | 'run' | 'wait';
   /** All of the run. */
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
@@ -20,15 +20,24 @@ interface RetryProps {
 /** What a retry would do, and the form for it. */
 export const RetryReview = ({ scope, deliveries, files, zone, calm, children }: RetryProps) => (
   <section class={calm ? 'review calm' : 'review'} id="retry" aria-labelledby="retry-heading">
-    <h2 id="retry-heading">{scope === 'deliveries' ? 'Retry the deliveries that failed' : 'Retry the run'}</h2>
+    <h2 id="retry-heading">{HEADINGS[scope]}</h2>
     {scope === 'deliveries' ? (
       <FailedDeliveries rows={deliveries.filter(isReportDelivery)} zone={zone} />
     ) : (
-      <p>{runEffect(files)}</p>
+      <p>{scope === 'wait' ? WAIT_EFFECT : runEffect(files)}</p>
     )}
     {children === null || children === undefined ? null : <div class="actions">{children}</div>}
   </section>
 );
+
+const HEADINGS = {
+  deliveries: 'Retry the deliveries that failed',
+  run: 'Retry the run',
+  wait: 'Continue the run now',
+} as const;
+
+const WAIT_EFFECT =
+  'The run continues by itself when its wait ends. After you have removed the cause, you can end the wait now. Deliveries that arrived are not repeated.';
 
 function runEffect(files: RunFilesView): string {
   const archived = 'files' in files && files.files.some(({ kind }) => kind === 'file');

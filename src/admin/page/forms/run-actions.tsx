@@ -1,7 +1,7 @@
-import { type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../../run/run-record.ts';
+import { isInlineRun, type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { HeldRun, RunTimeline } from '../../access/access.ts';
+import type { HeldRun, RunTimeline } from '../../access/runs.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
@@ -30,7 +30,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
   const path = `/runs/${record.id}`;
   const zone = runZone(record);
   const form = { layout, from: path, refused };
-  const scope = retryScope(record.state, deliveries);
+  const scope = isInlineRun(record) && record.state === 'waiting' ? 'nothing' : retryScope(record.state, deliveries);
   // A run in review can be cancelled while it waits for people.
   const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITING_STATES.has(record.state));
   // A running worker may still find out their outcome.
@@ -90,14 +90,14 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
           deliveries={deliveries}
           files={files}
           zone={zone}
-          calm={record.state === 'cancelled'}
+          calm={record.state === 'cancelled' || scope === 'wait'}
         >
           {isOperator ? (
             <ReasonForm
               {...form}
               action={`${path}/retry`}
-              label={scope === 'deliveries' ? 'Retry deliveries' : 'Retry the run'}
-              question="Why is it retried?"
+              label={RETRY_LABELS[scope]}
+              question={scope === 'wait' ? 'Why is its wait ended?' : 'Why is it retried?'}
             />
           ) : null}
         </RetryReview>
@@ -118,6 +118,8 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
     </div>
   );
 };
+
+const RETRY_LABELS = { deliveries: 'Retry deliveries', run: 'Retry the run', wait: 'Continue now' } as const;
 
 /** Whether the review shows the rejection of its own forms. */
 const isReviewAction = (action: string, path: string, review: RunReview): boolean =>

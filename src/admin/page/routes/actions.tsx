@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Hono } from 'hono';
-import { DocketError } from '../../../base/error.ts';
+import { z } from 'zod';
+import { DocketError, toDocketError } from '../../../base/error.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
@@ -14,10 +15,14 @@ import {
   showCorrection,
   showDeliveries,
   showDelivery,
+  showOverview,
   showPauses,
   showReport,
   showRun,
 } from './views.tsx';
+
+/** As many as the overview groups. */
+const MAX_RETRIED = 200;
 
 type FormFields = Readonly<Record<string, string>>;
 
@@ -94,6 +99,28 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       },
     );
   }
+
+  action(
+    '/runs/retry',
+    () => showOverview,
+    async (access, fields) => {
+      const reason = parseReason(fields.reason);
+      const runs = z
+        .array(z.string().regex(/^[0-9a-f]{32}$/))
+        .min(1)
+        .max(MAX_RETRIED)
+        .safeParse(fields.run?.split(','));
+      if (!runs.success) throw incompleteForm('Choose the runs to retry.', `1 to ${MAX_RETRIED} runs`);
+      const results = await Promise.allSettled(runs.data.map((id) => access.decide(id, 'retry', reason)));
+      // Those that have changed meanwhile need no retry, or another decision.
+      const failed = results.flatMap((each) => (each.status === 'rejected' ? [toDocketError(each.reason)] : []));
+      const [serious = failed.length === results.length ? failed[0] : undefined] = failed.filter(
+        ({ code }) => code !== 'run.conflict' && code !== 'delivery.conflict',
+      );
+      if (serious !== undefined) throw serious;
+      return `/?did=${failed.length === 0 ? 'retry-many' : 'retry-some'}`;
+    },
+  );
 
   for (const [what, perform] of Object.entries(REVIEW_ACTIONS)) {
     action(

@@ -19,6 +19,8 @@ const MAX_ACTIVE_RUNS = 8;
 const MAX_RECENT_RUNS = 40;
 const MAX_UPCOMING_SLOTS = 40;
 const MAX_ATTENTION_RUNS = 20;
+/** Of runs that failed or wait, which are grouped by their cause. */
+const MAX_FAILED_RUNS = 200;
 /** Maximum deliveries to decide on a page; the navigation shows `99+`. */
 const MAX_UNDECIDED = 100;
 
@@ -52,8 +54,8 @@ async function loadAttention(access: Access, now: number): Promise<AttentionData
     access.correctionSummaries(),
     access.runs({ states: ['awaiting_approval'], limit }),
     access.runs({ states: ['held'], limit }),
-    access.runs({ states: ['waiting'], limit }),
-    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit }),
+    access.runs({ states: ['waiting'], limit: MAX_FAILED_RUNS }),
+    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_FAILED_RUNS }),
     loadUndecided(access),
     access.pauses(),
     access.readings(),

@@ -1,13 +1,11 @@
 import type { Hono } from 'hono';
-import { type AccountSignIn, START_PATH } from '../../auth/accounts/account-sign-in.ts';
+import type { AccountMethod } from '../../auth/account-method.ts';
 import { requireSession } from '../../auth/authenticate.ts';
 import type { Sessions, SignInResult } from '../../auth/sessions.ts';
 import type { Env } from '../../hono-env.ts';
 import type { AssetUrls } from '../assets/assets.ts';
 import { formatCounted } from '../components/format-numbers.ts';
-import { SigningOut } from '../views/account-sign-in.tsx';
 import { SignIn, type SignInMessage } from '../views/sign-in-form.tsx';
-import { addAccountSignIn } from './account-sign-in.tsx';
 import { readFormFields, renderDocument, safeRedirectPath } from './page-context.ts';
 
 type Refusal = Extract<SignInResult, { readonly signedIn: false }>;
@@ -27,7 +25,7 @@ export function addSignIn(app: Hono<Env>, ports: SignInPorts): void {
   const { sessions, assets, limit, accounts } = ports;
   const provider = accounts?.providerName;
   const signInPage = async (to: string, message?: SignInMessage): Promise<string> =>
-    renderDocument(<SignIn assets={assets} to={to} message={message} provider={provider} />);
+    renderDocument(<SignIn assets={assets} to={to} message={message} accounts={accounts} />);
 
   app.get('/sign-in', async (context) => {
     const to = safeRedirectPath(context.req.query('to'));
@@ -57,19 +55,16 @@ export function addSignIn(app: Hono<Env>, ports: SignInPorts): void {
     return context.html(await signInPage(safeRedirectPath(to), message), REFUSAL_STATUSES[why]);
   });
 
-  if (accounts !== undefined) addAccountSignIn(app, { ...ports, accounts, signInPage });
+  accounts?.addRoutes(app, { sessions, limit, assets, signInPage });
 
   app.post(
     '/sign-out',
     requireSession({ sessions, limit }, (context) => context.redirect('/sign-in', 303)),
     async (context) => {
       const ended = await sessions.signOut(context);
-      const url = ended?.principal.kind === 'account' ? await accounts?.providerSignOut() : undefined;
-      if (accounts === undefined || url === undefined) return context.redirect('/sign-in?did=out', 303);
       // A page, not a redirect: the policy keeps forms on this site, redirects included.
-      return context.html(
-        await renderDocument(<SigningOut assets={assets} provider={accounts.providerName} url={url.href} />),
-      );
+      const goOn = ended?.principal.kind === 'account' ? await accounts?.signOutPage(assets) : undefined;
+      return goOn === undefined ? context.redirect('/sign-in?did=out', 303) : context.html(goOn);
     },
   );
 }
@@ -79,8 +74,8 @@ interface SignInPorts {
   readonly assets: AssetUrls;
   readonly limit: Parameters<typeof requireSession>[0]['limit'];
   /** Absent where accounts cannot sign in. */
-  readonly accounts?: AccountSignIn | undefined;
+  readonly accounts?: AccountMethod | undefined;
 }
 
 /** Paths of the sign-in, whose problems are shown as pages. */
-export const SIGN_IN_PATHS = ['/sign-in', '/sign-out', START_PATH, '/sign-in/callback'] as const;
+export const SIGN_IN_PATHS = ['/sign-in/*', '/sign-out'] as const;

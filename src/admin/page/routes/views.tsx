@@ -23,7 +23,6 @@ import { Report } from '../views/report/report.tsx';
 import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
-import { Search } from '../views/search.tsx';
 import { MAX_SLOTS, Slots } from '../views/slots.tsx';
 import {
   loadDeliveries,
@@ -91,15 +90,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   };
   const filteredOrg = (context: Context<Env>): ZoneSubject => ({ org: textParameter.parse(context.req.query('org')) });
 
-  app.get('/', (context) =>
-    show(context, async (access, layout) => (
-      <Overview
-        layout={layout}
-        data={await loadOverview(access, now())}
-        notice={actionNotice(context.req.query('did'))}
-      />
-    )),
-  );
+  app.get('/', (context) => showOverview(page, context));
   app.get('/reports', (context) =>
     show(context, async (access, layout) => (
       <Reports layout={layout} data={await loadReports(access, context.req.query('after'))} />
@@ -131,12 +122,6 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
     );
   });
   app.get('/runs/:id', (context) => showRun(page, context));
-  app.get('/search', (context) =>
-    show(context, async (access, layout) => {
-      const text = textParameter.parse(context.req.query('q')) ?? '';
-      return <Search layout={layout} data={{ text, result: await access.search(text) }} />;
-    }),
-  );
   app.get('/deliveries', (context) => showDeliveries(page, context));
   app.get('/deliveries/:id', (context) => showDelivery(page, context));
   app.get('/corrections', (context) =>
@@ -255,6 +240,13 @@ export const showCorrection: ShowView = async (page, context, options = {}) => {
 
 /** Whether the address has a short id: it redirects to the full one. */
 const isShortId = ({ req }: Context<Env>, id: string): boolean => req.method === 'GET' && req.param('id') !== id;
+
+export const showOverview: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadOverview(access, page.now())]);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Overview layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
 
 export const showPauses: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { IANAZone } from 'luxon';
 import { DAY_MS, SECOND_MS } from '../../../base/time.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
+import type { OrganizationEntry } from '../../access/reports.ts';
 import type { Env } from '../../hono-env.ts';
 import { type PageZone, ZONE_CHOICES, type ZoneChoice, type ZoneSubject } from '../components/header/zone-choice.tsx';
 import { zonesOf } from '../components/time.tsx';

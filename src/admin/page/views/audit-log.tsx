@@ -1,5 +1,5 @@
 import type { AuditEvent, AuditPage, StoredAuditEntry } from '../../../services/audit-log.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
+import type { OrganizationEntry } from '../../access/reports.ts';
 import { EmptyState, PageLayout, Pager, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { Timestamp, zonesOf } from '../components/time.tsx';

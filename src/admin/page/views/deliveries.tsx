@@ -1,5 +1,5 @@
 import { DELIVERY_STATES } from '../../../services/deliveries/decisions.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
+import type { OrganizationEntry } from '../../access/reports.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ReceivedTable } from '../components/deliveries/received-table.tsx';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter } from '../components/filter-fields.tsx';

@@ -4,6 +4,7 @@ import type { RunRecord } from '../../../run/run-record.ts';
 import { AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
+import { ErrorDetails } from '../components/error-details.tsx';
 import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
@@ -19,7 +20,10 @@ export const Overview = ({ layout, data, notice }: ViewProps<Loaded<typeof loadO
     <PageLayout layout={layout} title="" current="/" notice={notice}>
       <h1 class="visually-hidden">Overview</h1>
       <div id="attention" data-live>
-        <AttentionList data={data} />
+        {data.refused === undefined ? null : (
+          <ErrorDetails error={data.refused.error} id="rejected" heading="Action rejected" />
+        )}
+        <AttentionList data={data} layout={layout} zone={zones.shared} />
       </div>
       <DayTimeline runs={data.recent} slots={data.slots} now={layout.now} zone={zones.shared} />
       <div class="split" data-renew="3">

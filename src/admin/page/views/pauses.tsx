@@ -1,4 +1,4 @@
-import type { Pause } from '../../../queue/schedules/pauses.ts';
+import { lacksPermission, type Pause } from '../../../queue/schedules/pauses.ts';
 import { canAct, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
 import { When, zonesOf } from '../components/time.tsx';
@@ -22,7 +22,7 @@ export const PauseLine = ({
       since <When at={pause.since} zone={zone} now={now} /> by {pause.who}
       {pause.key === null ? null : (
         <>
-          , because the API key <code>{pause.key}</code> was refused
+          , because the API key <code>{pause.key}</code> {lacksPermission(pause) ? 'lacks a permission' : 'was refused'}
         </>
       )}
     </p>

@@ -1,4 +1,4 @@
-import type { ReportEntry } from '../../access/access.ts';
+import type { ReportEntry } from '../../access/reports.ts';
 import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { reportPath, runZone } from '../components/run-table.tsx';
@@ -80,8 +80,7 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
             ) : (
               <>
                 <RunBadge {...last} href={`/runs/${last.id}`} />{' '}
-                <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
-                <StatusCountBadges statuses={last.statuses} />
+                <When at={last.createdAt} zone={runZone(last)} now={now} /> <StatusCountBadges {...last} />
               </>
             )}
           </td>

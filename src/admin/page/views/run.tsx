@@ -1,4 +1,5 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
+import { isLate, lateAt } from '../../../run/lateness.ts';
 import { type RunRecord, type RunStatus, runStatus, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
@@ -11,9 +12,8 @@ import { EmptyState, Fact, PageLayout, Section, type ViewProps } from '../compon
 import { ReviewPanel } from '../components/review/review-panel.tsx';
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
 import { RunTimeline } from '../components/run-timeline.tsx';
-import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
+import { LateBadge, RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
-import { FilledWorkbooks } from '../components/workbook/filled-workbooks.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun, RunReview } from '../routes/loaders.ts';
 import { correctionPath } from './corrections/corrections.tsx';
@@ -42,7 +42,8 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <StatusBadge status={status} /> <StatusCountBadges statuses={record.statuses} />{' '}
+        <StatusBadge status={status} /> {isLate(record, layout.now, waits?.for === 'pause') ? <LateBadge /> : null}{' '}
+        <StatusCountBadges {...record} />{' '}
         <span class="muted">{isIdle ? '' : statusDescription(status, record, reports, data.files)}</span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
@@ -113,7 +114,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
             <FileList record={record} view={data.files} />
           </Section>
           <div id="workbooks" data-live>
-            {'files' in data.files ? <FilledWorkbooks files={data.files.files} /> : null}
+            {layout.panels?.map((panel) => ('files' in data.files ? panel.files(data.files.files) : null))}
           </div>
           <Section id="sent" heading="Deliveries" live="deliveries">
             {data.deliveries.length === 0 ? (
@@ -272,6 +273,13 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
     <Fact name="Calls planned">{formatInteger(record.calls.planned)}</Fact>
     <Fact name="Calls made">{formatInteger(record.calls.made)}</Fact>
     <Fact name="Calls saved">{formatInteger(record.calls.saved)}</Fact>
+    {lateAt(record) === undefined ? null : <TimeFact name="Expected by" at={lateAt(record) ?? null} zone={zone} />}
+    {record.prepared === undefined ? null : (
+      <Fact name="Prepared">
+        {`${formatInteger(record.prepared.calls)} of ${formatCounted(record.calls.planned, 'call')}, from `}
+        <Timestamp at={record.prepared.from} zone={zone} />
+      </Fact>
+    )}
     <Fact name="Token wait">{formatElapsed(record.tokenWaitMs)}</Fact>
     <Fact name="Attempts">
       {formatInteger(record.attempts)}

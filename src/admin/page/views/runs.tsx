@@ -1,6 +1,6 @@
 import type { ErrorJson } from '../../../base/error.ts';
 import { RUN_STATES, type RunRecord, type RunState } from '../../../run/run-record.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
+import type { OrganizationEntry } from '../../access/reports.ts';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter, TextFilter } from '../components/filter-fields.tsx';
 import { EmptyState, OrganizationSelect, PageLayout, Pager, type ViewProps } from '../components/layout.tsx';
 import { RunTable } from '../components/run-table.tsx';

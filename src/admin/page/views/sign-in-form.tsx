@@ -16,12 +16,12 @@ interface SignInProps {
   readonly message?: SignInMessage | undefined;
   /** The path to continue at. */
   readonly to: string;
-  /** Name of the OpenID provider; absent where only tokens are accepted. */
-  readonly provider?: string | undefined;
+  /** Absent where only tokens are accepted. */
+  readonly accounts?: { readonly providerName: string; readonly startPath: string } | undefined;
 }
 
 /** Signing in: with an account of the company first, where there is a provider, or with a token. */
-export const SignIn = ({ assets, message, to, provider }: SignInProps) => (
+export const SignIn = ({ assets, message, to, accounts }: SignInProps) => (
   <Document title="Sign in" assets={assets}>
     <main class="narrow">
       <h1>
@@ -33,16 +33,16 @@ export const SignIn = ({ assets, message, to, provider }: SignInProps) => (
           {message.reason === undefined ? null : <p class="reason">Reason: {message.reason}</p>}
         </div>
       )}
-      {provider === undefined ? (
+      {accounts === undefined ? (
         <TokenForm to={to} message={message} first />
       ) : (
         <>
           <p>
-            <a class="button primary wide" href={`/sign-in/account?to=${encodeURIComponent(to)}`}>
+            <a class="button primary wide" href={`${accounts.startPath}?to=${encodeURIComponent(to)}`}>
               Sign in with your company account
             </a>
           </p>
-          <p class="hint">You continue at {provider}.</p>
+          <p class="hint">You continue at {accounts.providerName}.</p>
           <details class="other-way" open={message?.isError === true}>
             <summary>Sign in with a token</summary>
             <TokenForm to={to} message={message} />

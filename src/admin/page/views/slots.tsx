@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
+import type { OrganizationEntry, SlotEntry } from '../../access/reports.ts';
 import { usePageSettings } from '../components/header/settings.tsx';
 import { EmptyState, OrganizationSelect, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink } from '../components/run-table.tsx';

@@ -2,7 +2,9 @@ import { dirname } from 'node:path';
 import type { AppContext } from '../../../base/context.ts';
 import { toDocketError } from '../../../base/error.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
+import { BUILT_IN_KINDS, FORMATS, loadDefinitions } from '../../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
+import { DEFINITION_THREAD } from '../../../compose/threads.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
@@ -10,6 +12,7 @@ import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagn
 import { protectionDiagnostics, subjectAdvice } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { scheduleAdvice } from '../../../definitions/diagnostics/schedule-advice.ts';
 import { sectionPeriodAdvice } from '../../../definitions/diagnostics/section-period-advice.ts';
+import { splitRecipientWarnings } from '../../../definitions/diagnostics/split-diagnostics.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
@@ -20,16 +23,23 @@ import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts
 import { checkBases } from '../../../plan/checks/check-bases.ts';
 import { checkOrgDisplay } from '../../../plan/checks/check-display.ts';
 import { provisionalWarnings } from '../../../plan/checks/check-provisional.ts';
+import { splitWarnings } from '../../../plan/checks/check-split.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
+import { formatPreparation } from '../../../plan/explain.ts';
 import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
-import type { WorkbookDiagnostics } from '../../../render/check-workbook-templates.ts';
+import { type FileDiagnostics, formatOf } from '../../../render/formats/format.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
-import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import { catalogDiagnostics, planDiagnostic } from '../../../services/definitions/catalog-diagnostics.ts';
 import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
 import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
+import {
+  dataReadyWarnings,
+  type PreparationView,
+  preparationWarnings,
+  viewPreparation,
+} from '../../../services/preparations/explain-preparation.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { readOptionalRedis } from '../../redis.ts';
@@ -43,9 +53,9 @@ interface CheckFlags {
 
 export async function check(given: readonly string[], flags: CheckFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const paths = given.map((path) => resolvePath(path, io));
-  const thread = startReaderThread({ clock: context.clock, positions: true });
+  const thread = startReaderThread({ clock: context.clock, entry: DEFINITION_THREAD, positions: true });
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS, { parser: thread.reader }).finally(() =>
     thread.close(),
   );
@@ -82,10 +92,13 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   warnings.sort(comparePositions);
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size + jobs.targetSources.size;
-  if (flags.json) print.printJson({ files, faults: errors, warnings, not_checked: unchecked });
+  if (flags.json)
+    print.printJson({ files, faults: errors, warnings, not_checked: unchecked, prepared: reports.prepared });
   else {
     await printDiagnostics(errors, 'error', jobs, io);
     await printDiagnostics(warnings, 'warning', jobs, io);
+    for (const { name, prepare } of reports.prepared)
+      print.printStatus(`${name} prepares ${formatPreparation(prepare)}`);
     const summary = [`${files} files`, formatCount(errors.length, 'error')];
     if (warnings.length > 0) summary.push(formatCount(warnings.length, 'warning') + refusalNote(refusedLater, advice));
     print.printStatus(summary.join(', '));
@@ -104,6 +117,7 @@ const adviceOn = ({ reports, sources, orgs }: Definitions, now: number): Diagnos
           ...scheduleAdvice(source, report, settings, BUILT_IN_KINDS, now),
           ...sectionPeriodAdvice(source, report, settings, now),
           ...subjectAdvice(source, report, settings, BUILT_IN_KINDS),
+          ...splitRecipientWarnings(source, report, settings),
         ];
   });
 
@@ -219,13 +233,42 @@ async function openCatalogs(
   };
 }
 
+/** What will be prepared of the next slot of a report. */
+interface PreparedSlot {
+  /** `org/report`. */
+  readonly name: string;
+  readonly prepare: PreparationView;
+}
+
+/** Empty for reports with faults, and without `prepare`. */
+function preparedSlots(
+  { value, lost }: PartialValue<Definition>,
+  settings: OrgSettings,
+  catalog: Catalog,
+  now: number,
+): readonly PreparedSlot[] {
+  if (lost.length > 0) return [];
+  try {
+    const prepare = viewPreparation({ definition: value, settings }, catalog, now);
+    return prepare === undefined ? [] : [{ name: `${value.org}/${value.report}`, prepare }];
+  } catch (thrown) {
+    // Its errors are shown already.
+    if (toDocketError(thrown).code === 'plan.invalid') return [];
+    throw thrown;
+  }
+}
+
 interface ReportFindings {
   /** In definitions. */
   readonly errors: readonly Diagnostic[];
   /** Of valid definitions, from the catalog. */
   readonly warnings: readonly Diagnostic[];
+  /** About `prepare` and `data_ready`. */
+  readonly unprepared: readonly Diagnostic[];
+  /** Of reports with `prepare`: what will be prepared of the next slot. */
+  readonly prepared: readonly PreparedSlot[];
   /** In the workbooks that they name. */
-  readonly workbooks: WorkbookDiagnostics;
+  readonly workbooks: FileDiagnostics;
 }
 
 /** Checks reports against their organizations' catalogs, and their templates of workbooks with or without one. */
@@ -234,7 +277,7 @@ async function checkReports(
   jobs: Definitions,
   now: number,
   catalogs: Catalogs | undefined,
-): Promise<ReportFindings> {
+): Promise<Omit<ReportFindings, 'unprepared'>> {
   const found: ReportFindings[] = [];
   for (const org of new Set(reports.map(({ value }) => value.org))) {
     const settings = jobs.orgs.get(org);
@@ -251,7 +294,14 @@ async function checkReports(
       warnings:
         catalog === undefined
           ? []
-          : own.flatMap(({ value, source }) => provisionalWarnings(value, catalog).map(planDiagnostic(source))),
+          : own.flatMap(({ value, source }) =>
+              [...provisionalWarnings(value, catalog), ...splitWarnings(value, catalog)].map(planDiagnostic(source)),
+            ),
+      unprepared: [
+        ...dataReadyWarnings(jobs.sources.get(org), settings),
+        ...own.flatMap((report) => preparationWarnings(report, settings, catalog, now)),
+      ],
+      prepared: catalog === undefined ? [] : own.flatMap((report) => preparedSlots(report, settings, catalog, now)),
       workbooks: await workbookFindings(own, settings, catalog),
     });
     const cached = await catalogs?.catalogOf(settings);
@@ -264,7 +314,8 @@ async function checkReports(
   }
   return {
     errors: found.flatMap(({ errors }) => errors),
-    warnings: found.flatMap(({ warnings }) => warnings),
+    warnings: found.flatMap(({ warnings, unprepared }) => [...warnings, ...unprepared]),
+    prepared: found.flatMap(({ prepared }) => prepared),
     workbooks: {
       errors: distinct(found.flatMap(({ workbooks }) => workbooks.errors)),
       warnings: distinct(found.flatMap(({ workbooks }) => workbooks.warnings)),
@@ -282,13 +333,17 @@ async function workbookFindings(
   reports: readonly PartialValue<Definition>[],
   settings: OrgSettings,
   catalog: Catalog | undefined,
-): Promise<WorkbookDiagnostics> {
+): Promise<FileDiagnostics> {
   const named = reports.filter(({ value, lost }) => value.files !== undefined && lost.length === 0);
   if (named.length === 0) return { errors: [], warnings: [] };
-  const { checkWorkbookTemplates } = await import('../../../render/check-workbook-templates.ts');
-  const found: WorkbookDiagnostics[] = [];
-  for (const { value, source } of named)
-    found.push(await checkWorkbookTemplates(value, settings, dirname(source.file), catalog));
+  const found: FileDiagnostics[] = [];
+  for (const { value, source } of named) {
+    const report = { definition: value, settings, folder: dirname(source.file), catalog };
+    for (const output of value.outputs) {
+      const tools = await formatOf(output, FORMATS).format.fileTools?.();
+      if (tools !== undefined) found.push(await tools.check(output, report));
+    }
+  }
   return { errors: found.flatMap(({ errors }) => errors), warnings: found.flatMap(({ warnings }) => warnings) };
 }
 

@@ -1,5 +1,11 @@
 import type { AppContext } from '../../../base/context.ts';
 import { toDocketError } from '../../../base/error.ts';
+import {
+  BUILT_IN_KINDS,
+  loadDefinitions,
+  reportDiagnostics,
+  reportFileSchema,
+} from '../../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
@@ -11,12 +17,6 @@ import { freezeReports } from '../../../queue/definitions/active-reports.ts';
 import { type ActiveVersion, redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { definitionStore } from '../../../queue/definitions/definition-store.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
-import {
-  BUILT_IN_KINDS,
-  loadDefinitions,
-  reportDiagnostics,
-  reportFileSchema,
-} from '../../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { withRedis } from '../../redis.ts';
@@ -34,7 +34,7 @@ interface ReportChange extends ReportDiff {
 
 export async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { pairs, unreadable } = await findChangedVersions(jobs, context);
   // An invalid local definition is no removal: its active version stays.

@@ -1,16 +1,19 @@
 import { secretSource } from '../../../base/secrets/secret.ts';
+import { FORMATS, loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { assertBegun } from '../../../definitions/periods/assert-period.ts';
 import { parsePeriod, runPeriodsOf } from '../../../definitions/periods/period.ts';
+import { outputFiles } from '../../../definitions/schema/outputs.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import type { TemplateView } from '../../../definitions/schema/template-view.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { formatExplain } from '../../../plan/explain.ts';
-import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { formatOf } from '../../../render/formats/format.ts';
 import { explainReport } from '../../../services/definitions/explain-report.ts';
 import { createTemplateViewer } from '../../../services/definitions/view-template.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
-import { templateLines } from './template-lines.ts';
 
 export async function explain(
   report: string,
@@ -18,7 +21,7 @@ export async function explain(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
@@ -36,14 +39,25 @@ export async function explain(
     const [document, template] = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
       async (catalog) => {
-        const viewTemplate = createTemplateViewer({ folder: () => config.DOCKET_JOBS, catalogOf: async () => catalog });
+        const viewTemplate = createTemplateViewer({
+          folder: () => config.DOCKET_JOBS,
+          catalogOf: async () => catalog,
+          formats: FORMATS,
+        });
         const explained = await explainReport({ definition, settings }, days, { ...ports, catalog });
         return [explained, await viewTemplate({ definition, settings })] as const;
       },
     );
+    const lines = template === null ? [] : await templateLines(definition, template);
     if (flags.json) print.printJson({ ...document, ...(template === null ? {} : { template }) });
-    else print.printText([formatExplain(document), ...(template === null ? [] : templateLines(template))].join('\n'));
+    else print.printText([formatExplain(document), ...lines].join('\n'));
   } finally {
     await scope.close();
   }
+}
+
+async function templateLines({ outputs }: Definition, view: TemplateView): Promise<readonly string[]> {
+  const output = outputs.find((each) => outputFiles(each, FORMATS).length > 0);
+  const tools = output === undefined ? undefined : await formatOf(output, FORMATS).format.fileTools?.();
+  return tools?.lines(view) ?? [];
 }

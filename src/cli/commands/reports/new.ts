@@ -1,17 +1,15 @@
 import { join } from 'node:path';
-import type { AppContext } from '../../../base/context.ts';
-import { DocketError, toDocketError } from '../../../base/error.ts';
-import { composeCatalogs } from '../../../compose/run-ports.ts';
-import type { Catalog } from '../../../contract/catalog.ts';
+import { DocketError } from '../../../base/error.ts';
+import { BUILT_IN_READING, loadDefinitions } from '../../../compose/built-in-kinds.ts';
 import { recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
 import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { LoadedOrg } from '../../../definitions/load/parse-definitions.ts';
 import { approvers } from '../../../definitions/people.ts';
 import { ID_DESCRIPTION, ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
-import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
-import { validateText } from '../../../services/definitions/definition-tasks.ts';
+import { type ValidationTask, validateText } from '../../../services/definitions/definition-tasks.ts';
 import { createContext } from '../../context.ts';
+import { findCatalog } from '../../find-catalog.ts';
 import { validateAddresses, validatedFlag, validateOwner } from '../../init/answers.ts';
 import { parseAddresses } from '../../init/draft.ts';
 import { writeFiles } from '../../init/write-files.ts';
@@ -35,16 +33,17 @@ export interface NewReportFlags {
 /** Writes a report from a recipe, adapted to the organization's catalog. Overwrites nothing. */
 export async function newReport(name: string, flags: NewReportFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const recipe = RECIPES[flags.from];
   const { org, report } = parseReportName(name);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const of = loadedOrganization(jobs, org);
   assertNewName(jobs, org, report);
   const readers = readersOf(flags, of);
-  const { catalog, why } = flags.offline
-    ? { catalog: undefined, why: 'without --offline the sections follow the catalog of the API key' }
-    : await fetchCatalog(context, jobs, of);
+  const found = flags.offline
+    ? 'without --offline the sections follow the catalog of the API key'
+    : await findCatalog(context, jobs, of.settings);
+  const [catalog, why] = typeof found === 'string' ? [undefined, found] : [found];
   const withoutWeeks = (of.settings.week_start ?? 'MON') !== 'MON';
   const folder = of.settings.destinations?.folders[0];
   const approvedBy = peopleWhoSignIn(of.settings);
@@ -59,7 +58,7 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
   };
   const text = reportYaml(recipe, options, catalog);
   const path = join(context.config.DOCKET_JOBS, org, `${report}.yaml`);
-  assertValid(text, { path, org, report, of, catalog, now: context.clock.now() });
+  assertValid({ text, file: path, name: { org, report }, of, catalog, now: context.clock.now() });
   await writeFiles([{ path, text, shared: false }]);
   const sections = recipeSections(recipe, catalog, { withoutWeeks });
   const leftOut = catalog === undefined ? [] : leftOutMetrics(recipe, sections);
@@ -150,44 +149,10 @@ function readersOf({ to, owner }: NewReportFlags, { settings }: LoadedOrg): { to
   return { to: recipients, owner: validatedFlag('--owner', known ?? '', validateOwner) };
 }
 
-/** The catalog of the cache or the service; without one, why. */
-async function fetchCatalog(
-  context: AppContext,
-  jobs: Definitions,
-  { settings }: LoadedOrg,
-): Promise<{ readonly catalog?: Catalog; readonly why?: string }> {
-  try {
-    const { catalogOf, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
-    try {
-      return { catalog: await catalogOf(settings) };
-    } finally {
-      await scope.close();
-    }
-  } catch (thrown) {
-    return { why: toDocketError(thrown).message };
-  }
-}
-
 /** Throws `usage.invalid` with the faults that `docket check` would report. */
-function assertValid(
-  text: string,
-  {
-    path,
-    org,
-    report,
-    of,
-    catalog,
-    now,
-  }: {
-    readonly path: string;
-    readonly org: string;
-    readonly report: string;
-    readonly of: LoadedOrg;
-    readonly catalog: Catalog | undefined;
-    readonly now: number;
-  },
-): void {
-  const faults = validateText({ text, file: path, name: { org, report }, of, catalog, now });
+function assertValid(task: ValidationTask): void {
+  const { file: path } = task;
+  const faults = validateText(BUILT_IN_READING, task);
   if (faults.length === 0) return;
   throw new DocketError(
     'usage.invalid',

@@ -4,15 +4,17 @@ import { join } from 'node:path';
 import type { AppContext } from '../../../base/context.ts';
 import { DocketError } from '../../../base/error.ts';
 import { replaceFile } from '../../../base/files/durable-file.ts';
+import { FORMATS, loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import type { PublishedRun } from '../../../deliver/archive/archive.ts';
+import type { PackRecord } from '../../../deliver/archive/manifest.ts';
+import { readPack } from '../../../deliver/archive/run-folder/pack-files.ts';
 import { inlineImages, MAIL_BODY_NAMES, mailBodies, type RunMail } from '../../../render/artifact.ts';
 import { type Format, formatOf } from '../../../render/formats/format.ts';
-import { FORMATS } from '../../../render/formats/registry.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
-import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, relativePath, resolvePath } from '../../io.ts';
 import { runInline } from '../../run-inline.ts';
@@ -26,14 +28,20 @@ interface PreviewFlags {
   readonly out?: string;
   readonly open?: boolean;
   readonly sample?: boolean;
+  readonly value?: string;
   readonly json?: boolean;
 }
 
 export async function preview(report: string, flags: PreviewFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
+  if (flags.value !== undefined && definition.split === undefined) {
+    throw new DocketError('usage.invalid', `${report} has no "split": --value needs one.`, {
+      next: 'Leave --value out.',
+    });
+  }
   const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
   const source = flags.sample
     ? await useSandbox(context, settings)
@@ -50,18 +58,31 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
         unfinished: flags.unfinished,
         out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
         deliver: false,
+        ...(flags.value === undefined ? {} : { value: flags.value }),
       },
       source.context,
       io,
     );
-    const page = join(result.folder, 'preview.html');
-    const pages = await writePreviews(result.folder, page, published.mail);
+    const packs = (published.manifest.packs ?? []).filter((pack) => pack.manifest !== undefined);
+    const views: PublishedRun[] = [];
+    for (const pack of packs) views.push(await writePackPreview(published, pack));
+    // Of one value, its own e-mail is the preview.
+    const [shown = published] = flags.value === undefined ? [] : views;
+    const page = join(shown.folder, 'preview.html');
+    const pages = await writePreviews(shown.folder, page, shown.mail);
     if (flags.json) print.printJson(documentOf(order, result, page, pages));
     else print.printText(summaryOf(order, result, page, pages, io));
     if (flags.open) await openInBrowser(page, print.printStatus);
   } finally {
     await source.close();
   }
+}
+
+/** Writes the e-mail of a pack for a browser, beside its files. */
+async function writePackPreview(published: PublishedRun, pack: PackRecord): Promise<PublishedRun> {
+  const view = await readPack(published, pack);
+  await writePreviews(view.folder, join(view.folder, 'preview.html'), view.mail);
+  return view;
 }
 
 /** Writes the first body as `page` and each body as `preview-<body>.html`. Returns their paths by body. */
@@ -106,9 +127,10 @@ async function useSandbox(context: AppContext, settings: OrgSettings) {
     throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
   const { REDIS_URL: _, ...env } = context.env;
   return {
-    // Without REDIS_URL: the workers' budgets are not for sandbox keys.
+    // Without Redis: the workers' budgets are not for sandbox keys.
     context: {
       ...context,
+      redis: false as const,
       config: { ...context.config, COMPLIANCE_API_URL: sandbox.url },
       env: { ...env, DOCKET_SAMPLE_KEY: key },
     },

@@ -1,4 +1,5 @@
 import { pauseView } from '../../../admin/api/schemas.ts';
+import { loadDefinitions, reportDiagnostics, requireReport } from '../../../compose/built-in-kinds.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { slotView } from '../../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../../definitions/schedules/slots.ts';
@@ -6,7 +7,6 @@ import type { Definition } from '../../../definitions/schema/report-definition.t
 import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { redisPauses } from '../../../queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
-import { loadDefinitions, reportDiagnostics, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { parseNumber } from '../../options/option-parsers.ts';
@@ -33,7 +33,7 @@ const COLUMNS: readonly (string | Column)[] = [
 export async function schedule(report: string | undefined, flags: ScheduleFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const count = parseNumber('--count', flags.count, { min: 1, max: 1000 });
-  const context = createContext(io);
+  const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const definitions = report === undefined ? [...jobs.reports.values()] : [requireReport(jobs, report).definition];
   const { slots, ended } = nextSlots(definitions, jobs, count, context.clock.now());

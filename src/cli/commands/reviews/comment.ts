@@ -29,7 +29,7 @@ const MAX_INPUT_BYTES = 4 * MAX_COMMENT_LENGTH + 1024;
 /** Writes or withdraws a comment on a run: as the person of a token, or as the user of the shell. */
 export async function comment(text: string, flags: CommentFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const note = await readNote(flags, io);
   const principal = hasToken(context) ? await signIn(context, io) : undefined;
   const { section = null } = flags;

@@ -35,7 +35,7 @@ export async function decideReview(
   const print = createPrinter(io);
   const reason = parseReason(flags.reason);
   assertContent(flags.content);
-  const context = createContext(io);
+  const context = await createContext(io);
   const principal = await signIn(context, io);
   await withDecisions(
     context,

@@ -57,9 +57,9 @@ export function reviewLines(
         .split('\n')
         .map((line) => `    ${isolateBidi(line)}`.trimEnd()),
     ]),
-    ...drafts.map(
-      ({ section, period, author }) =>
-        `  draft for ${section ?? 'the whole report'}: the comment of ${period} by ${author}; not printed`,
-    ),
+    ...drafts.flatMap(({ section, kind, text, period, author }) => [
+      `  draft for ${section ?? 'the whole report'}: the ${kind === 'actions' ? 'open actions of the ' : ''}comment of ${period} by ${author}; not printed`,
+      ...(kind === 'actions' ? text.split('\n').map((line) => `    ${isolateBidi(line)}`) : []),
+    ]),
   ];
 }

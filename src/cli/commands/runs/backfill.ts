@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { toDocketError } from '../../../base/error.ts';
 import { withScope } from '../../../base/scope.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
+import { loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { findCatalog } from '../../../compose/catalogs.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
@@ -12,8 +13,7 @@ import { type CurrentCountsSection, currentCountsSections } from '../../../plan/
 import type { FrozenDefinition } from '../../../queue/definitions/definition-store.ts';
 import { backfillPeriods } from '../../../run/backfill-periods.ts';
 import { limitsOfKey } from '../../../services/budgets/key-limits.ts';
-import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
-import { planRun } from '../../../services/definitions/explain-report.ts';
+import { planRun } from '../../../services/definitions/plan-run.ts';
 import { requestRun } from '../../../services/runs/trigger-run.ts';
 import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
@@ -47,7 +47,7 @@ interface SkippedPeriod {
 /** Enqueues one run for each period, and prints the runs. */
 export async function backfill(report: string, flags: BackfillFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const definitions = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(definitions, report);
   const { deliver = false, again = false } = flags;

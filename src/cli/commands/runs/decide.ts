@@ -18,7 +18,7 @@ export async function decide(
 ): Promise<void> {
   const print = createPrinter(io);
   const actor = readActor(flags);
-  const context = createContext(io);
+  const context = await createContext(io);
   await withDecisions(
     context,
     async ({ decisions, runs, redis }) => {
@@ -29,6 +29,9 @@ export async function decide(
       if (what === 'cancel') {
         const steps = `stops before its next step; \`docket runs show ${id}\` shows when.`;
         return print.printText(`${run} ${record.state === 'cancelled' ? 'is cancelled.' : steps}`);
+      }
+      if (what === 'retry' && (record.state === 'waiting' || record.state === 'running')) {
+        return print.printText(`${run} continues now; \`docket runs show ${id}\` shows the result.`);
       }
       const { deliveries } = await decisions.page({ orgs: '*', run: id, limit: 1 });
       print.printText(`${run} is queued again; \`docket runs show ${id}\` shows the result.`);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { withScope } from '../../../base/scope.ts';
+import { loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
-import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { requestRun } from '../../../services/runs/trigger-run.ts';
 import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
@@ -32,7 +32,7 @@ export async function enqueueRun(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = readActorName();

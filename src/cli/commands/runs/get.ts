@@ -19,7 +19,7 @@ export async function get(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const context = createContext(io);
+  const context = await createContext(io);
   const id = await findRunId(context, text);
   const folder = resolve(io.cwd ?? '', flags.out ?? id ?? '.');
   const { run, files } = await (flags.review

@@ -1,11 +1,14 @@
 import { withDecisions } from '../../../compose/decisions.ts';
+import { redisPauses } from '../../../queue/schedules/pauses.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
 import { type RunRecord, runStatus } from '../../../run/run-record.ts';
+import { isLateNow } from '../../../services/runs/late-runs.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
 import { type RunPartsFlags, readRunParts } from '../../options/run-parts.ts';
-import { type LocalTimes, timesFor } from '../../terminal/local-times.ts';
+import { type LocalTimes, localZone, timesFor } from '../../terminal/local-times.ts';
 import type { NextCommand } from '../../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../../terminal/print.ts';
 import { type Cell, idCells, instantCell, stateCell } from '../../terminal/table/cell.ts';
@@ -26,25 +29,31 @@ export async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   assertOrgWithReport(flags);
   const { org, report, state, since, until, after } = flags;
+  const context = await createContext(io);
+  const at = { now: context.clock.now(), zone: localZone(io.env) };
   const filter = {
     ...(org === undefined ? {} : { org }),
     ...(report === undefined ? {} : { report }),
     ...(state === undefined ? {} : { states: parseRunStates('--state', state) }),
-    ...(since === undefined ? {} : { since: parseInstant('--since', since) }),
-    ...(until === undefined ? {} : { until: parseInstant('--until', until) }),
+    ...(since === undefined ? {} : { since: parseInstant('--since', since, at) }),
+    ...(until === undefined ? {} : { until: parseInstant('--until', until, at) }),
     ...(after === undefined ? {} : { after: parseRunCursor(after) }),
     limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
-  const context = createContext(io);
-  const page = await withDecisions(context, async (opened) => {
+  const { found: page, late } = await withDecisions(context, async (opened) => {
     const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened, context);
-    return listRunPage(opened.runs, { ...filter, ...parts });
+    const found = await listRunPage(opened.runs, { ...filter, ...parts });
+    const pauses = found.runs.some(({ lateAfterMs }) => lateAfterMs !== undefined)
+      ? await redisPauses(opened.redis, { prefix: DEFAULT_KEY_PREFIX }).list()
+      : [];
+    const now = context.clock.now();
+    return { found, late: new Set(found.runs.filter((run) => isLateNow(run, pauses, now)).map(({ id }) => id)) };
   });
   if (flags.json) return print.printJson(page);
   if (page.runs.length === 0) return print.printLine('No runs.');
   const { wide } = flags;
   const idCell = idCells(page.runs.map(({ id }) => id));
-  const rowOf = rowsIn(timesFor(io, context.clock.now(), { wide }), idCell);
+  const rowOf = rowsIn(timesFor(io, context.clock.now(), { wide }), idCell, late);
   print.printTable(COLUMNS, page.runs.map(rowOf), { wide });
   if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
   print.printNext(nextCommands(page.runs, idCell));
@@ -63,10 +72,12 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const rowsIn =
-  (times: LocalTimes, idCell: (id: string) => Cell) =>
+  (times: LocalTimes, idCell: (id: string) => Cell, late: ReadonlySet<string>) =>
   (run: RunRecord): (string | Cell)[] => [
     instantCell(run.createdAt, times),
-    { exact: run.state, brief: stateCell(runStatus(run)).brief },
+    late.has(run.id)
+      ? { exact: `${run.state}, late`, brief: `${stateCell(runStatus(run)).brief}, late` }
+      : { exact: run.state, brief: stateCell(runStatus(run)).brief },
     `${run.org}/${run.report}`,
     run.period.label,
     run.trigger,

@@ -103,7 +103,7 @@ function retryCommands(
   hasFiles: boolean,
 ): readonly NextCommand[] {
   const command = `docket runs retry ${record.id.slice(0, 8)} ${REASON}`;
-  if (scope === 'nothing') return [];
+  if (scope === 'nothing' || scope === 'wait') return [];
   if (scope === 'deliveries') {
     return [{ command, why: 'sends the same files to those who surely did not get them; remove the cause first' }];
   }
@@ -123,7 +123,14 @@ function waitCommands({ org, report, id }: RunRecord, waitsFor: string | undefin
     case 'tokens':
       return [{ command: 'docket budget', why: 'who uses the tokens of the key' }];
     case 'retry':
-      return [{ command: `docket runs cancel ${id.slice(0, 8)} ${REASON}`, why: 'stops it before the next attempt' }];
+    case 'other':
+      return [
+        {
+          command: `docket runs retry ${id.slice(0, 8)} ${REASON}`,
+          why: 'begins the next attempt now; remove the cause first',
+        },
+        { command: `docket runs cancel ${id.slice(0, 8)} ${REASON}`, why: 'stops it before the next attempt' },
+      ];
     default:
       return [];
   }

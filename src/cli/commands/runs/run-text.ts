@@ -168,12 +168,12 @@ function recordLines({ id, record, rows, archived }: LoadedRun, { wide, times }:
     field('definition', wide ? digest : digest.slice(0, 12)),
     ...(record === undefined
       ? decisionLines({ rows, archived }, times)
-      : factsOf(record).map(([name, value]) => field(name, value))),
+      : factsOf(record, times).map(([name, value]) => field(name, value))),
   ];
 }
 
-function factsOf(record: RunRecord): (readonly [string, string])[] {
-  const { calls, trigger, by, priority, deliver, attempts, starts, timings, tokenWaitMs } = record;
+function factsOf(record: RunRecord, times: LocalTimes): (readonly [string, string])[] {
+  const { calls, prepared, trigger, by, priority, deliver, attempts, starts, timings, tokenWaitMs } = record;
   const stages = STAGES.flatMap((stage) =>
     timings[stage] === undefined ? [] : `${stage} ${formatElapsed(timings[stage])}`,
   );
@@ -181,6 +181,14 @@ function factsOf(record: RunRecord): (readonly [string, string])[] {
     ['trigger', `${trigger}${by === undefined ? '' : ` by ${by}`}, ${priority}${deliver ? '' : ', delivers nothing'}`],
     ['tries', `${attempts}, started ${formatCounted(starts, 'time')}`],
     ['calls', `${calls.planned} planned, ${calls.made} made, ${calls.saved} cached`],
+    ...(prepared === undefined
+      ? []
+      : [
+          [
+            'prepared',
+            `${prepared.calls} of ${formatCounted(calls.planned, 'call')}, from ${times.exact(prepared.from)}`,
+          ] as const,
+        ]),
     ['took', [...stages, `waiting for tokens ${formatElapsed(tokenWaitMs)}`].join(', ')],
   ];
 }

@@ -1,9 +1,11 @@
 import { DocketError } from '../../../base/error.ts';
+import { loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import { fewStatusText } from '../../../render/figures/status-text.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
-import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, relativePath, resolvePath } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
@@ -41,7 +43,7 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
     return enqueueRun(report, { period, deliver, again, unfinished, wait, json }, io);
   }
   const { runInline } = await import('../../run-inline.ts');
-  const context = createContext(io);
+  const context = await createContext(io);
   const definitions = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(definitions, report);
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
@@ -62,29 +64,24 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   if (json) print.printJson(runDocument(order, result));
   else print.printText(formatResult(order, result, relativePath(result.folder, io)));
   if (!json && result.state !== 'done' && deliver) {
-    // Only a run that delivers is recorded, and only in a Redis that is named.
-    const recorded = Boolean(io.env.REDIS_URL?.trim());
-    print.printNext(undeliveredCommands(order, result, recorded), { always: result.state === 'partly_delivered' });
+    // Beside a private Redis the files are in --out alone.
+    const archived = Boolean(io.env.REDIS_URL?.trim());
+    print.printNext(undeliveredCommands(order, result, archived), { always: result.state === 'partly_delivered' });
   }
   io.exitCode = result.state === 'done' ? 0 : 3;
 }
 
-/** What to do about failed deliveries: no worker takes up the run by itself. */
-function undeliveredCommands(order: RunOrder, { receipts }: RunResult, recorded: boolean): readonly NextCommand[] {
+/** What to do about failed deliveries: no worker takes up the run by itself. @param archived a worker has its files */
+function undeliveredCommands(order: RunOrder, { receipts }: RunResult, archived: boolean): readonly NextCommand[] {
   const run = order.id.slice(0, 8);
   const failed = receipts.some(({ state }) => state === 'pending' || state === 'refused');
-  if (recorded) {
-    const retry = `docket runs retry ${run} --reason "…"`;
-    return [
-      ...(failed
-        ? [{ command: retry, why: 'a worker sends the same files to the recipients who did not get them' }]
-        : []),
-      { command: `docket runs show ${run}`, why: 'why, and what to do' },
-    ];
-  }
-  return failed
-    ? [{ command: `${runAgainCommand(order)} --again`, why: 'sends it to all again: without REDIS_URL no run is kept' }]
-    : [];
+  const next = archived
+    ? {
+        command: `docket runs retry ${run} --reason "…"`,
+        why: 'a worker sends the same files to the recipients who did not get them',
+      }
+    : { command: `${runAgainCommand(order)} --again`, why: 'sends it to all again: its files are not in the archive' };
+  return [...(failed ? [next] : []), { command: `docket runs show ${run}`, why: 'why, and what to do' }];
 }
 
 /** The JSON document. Snake case, as the API and the manifest. */
@@ -119,6 +116,7 @@ const formatResult = (order: RunOrder, result: RunResult, folder: string): strin
   [
     `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
     ...(result.headlines ?? []).map((headline) => `  ${headline}`),
+    ...[fewStatusText(result.fewStatuses ?? {}, messagesFor())].flatMap((few) => (few === '' ? [] : [`  ${few}`])),
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
     ...(result.files.length === 0 ? [] : [`  ${folder}/`]),
     ...groupFiles(result.files).map((group) => `    ${formatFileGroup(group)}`),

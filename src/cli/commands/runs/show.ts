@@ -23,7 +23,7 @@ interface ShowFlags {
 export async function show(text: string, flags: ShowFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   assertFiltersOfLast(text, flags);
-  const context = createContext(io);
+  const context = await createContext(io);
   const run = await loadRunWithArchive(context, text === LAST_RUN ? await findLastRunId(context, flags) : text, io);
   if (flags.json) {
     const { id, record, rows, held, review, archived, timeline } = run;

@@ -1,5 +1,5 @@
 import { formatCounted, formatElapsed } from '../../../admin/page/components/format-numbers.ts';
-import { groupTimeline, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
+import { groupTimeline, recipientsOf, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
 import type { TimelineEntry } from '../../../services/runs/timeline/timeline-entry.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 
@@ -22,11 +22,12 @@ function momentOf({ at, kind }: TimelineEntry, times: LocalTimes): string {
   return kind === 'waiting' || kind === 'active' ? 'now' : '-';
 }
 
-function stepText({ head, entries }: TimelineGroup, times: LocalTimes): string {
+function stepText(group: TimelineGroup, times: LocalTimes): string {
+  const { head, entries } = group;
   const { text, by, ms, until, detail, recipient, kind } = head;
   const grouped = entries.length > 1;
   const subject = grouped
-    ? `: ${formatCounted(entries.length, 'recipient')}`
+    ? `: ${formatCounted(recipientsOf(group).length, 'recipient')}`
     : recipient === null
       ? ''
       : `: ${recipient}`;

@@ -26,7 +26,7 @@ interface WatchFlags {
 export async function watch(text: string, flags: WatchFlags, io: CommandIo): Promise<void> {
   const timeoutMs =
     flags.timeout === undefined ? undefined : parseDurationOption('--timeout', flags.timeout, { maxMs: 7 * DAY_MS });
-  const context = createContext(io);
+  const context = await createContext(io);
   const id = await expandRunId(context, text);
   printRunResult(await followRun(id, context, timeoutMs, io), flags.json ?? false, io);
 }

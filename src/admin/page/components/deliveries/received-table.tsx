@@ -1,6 +1,6 @@
 import { formatPeriod } from '../../../../definitions/periods/period.ts';
-import type { DeliveredContent } from '../../../../services/search/delivered-content.ts';
-import type { ReceivedDelivery } from '../../../../services/search/received.ts';
+import type { DeliveredContent } from '../../../../services/listings/delivered-content.ts';
+import type { ReceivedDelivery } from '../../../../services/listings/received.ts';
 import { formatCounted } from '../format-numbers.ts';
 import { Table } from '../layout.tsx';
 import { ReportLink, RunLink } from '../run-table.tsx';

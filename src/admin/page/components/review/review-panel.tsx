@@ -1,6 +1,6 @@
 import type { ReviewPhase } from '../../../../run/review/review-state.ts';
 import type { ReviewView } from '../../../../services/reviews/review-service.ts';
-import type { HeldRun } from '../../../access/access.ts';
+import type { HeldRun } from '../../../access/runs.ts';
 import { ApproveForm, RejectForm, shortHash } from '../../forms/approval-forms.tsx';
 import { sectionKey } from '../../forms/comment-form.tsx';
 import { OpenReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';

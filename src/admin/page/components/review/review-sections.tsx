@@ -111,8 +111,11 @@ const SectionEntry = ({
       {comment !== undefined || carried === undefined || !isOpen ? null : (
         <div class="carried">
           <p>
-            <span class="state idle">Draft</span> <strong>of {carried.period}</strong>, by {carried.author}. It is not
-            printed in this period.
+            <span class="state idle">Draft</span>{' '}
+            <strong>
+              {carried.kind === 'actions' ? 'Open actions ' : null}of {carried.period}
+            </strong>
+            , by {carried.author}. Not printed in this period.
           </p>
           <p class="quote typed">{carried.text}</p>
           {canAct(layout) && wanted !== key ? (

@@ -1,6 +1,6 @@
 import type { Period } from '../../../../definitions/periods/period.ts';
 import type { RunRecord } from '../../../../run/run-record.ts';
-import type { ReportDetail } from '../../../access/access.ts';
+import type { ReportDetail } from '../../../access/reports.ts';
 import { FileList, hasEmail, previewPath, type RunFilesView } from '../../components/file-list.tsx';
 import {
   canAct,
@@ -18,7 +18,6 @@ import { RunNowForm } from '../../forms/run-now-form.tsx';
 import type { Loaded, loadReport } from '../../routes/loaders.ts';
 import { PauseLine } from '../pauses.tsx';
 import { OutlineFacts, ReportContents, ReportRecipients } from './report-outline.tsx';
-import { WorkbookTemplate } from './workbook-template.tsx';
 
 /** A report: its history, who gets what and when, latest files and definition, and the forms to run and pause it. */
 export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadReport>>) => {
@@ -65,7 +64,7 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
             )}
           </Section>
           {report.outline === null ? null : <ReportContents outline={report.outline} />}
-          {report.workbook === null ? null : <WorkbookTemplate view={report.workbook} />}
+          {layout.panels?.map((panel) => panel.report(report))}
         </div>
         <div>
           <ScheduleFacts report={report} period={data.periods[0]} now={layout.now} />

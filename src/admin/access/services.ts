@@ -1,0 +1,60 @@
+import type { Clock } from '../../base/clock.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { SearchIndex } from '../../queue/runs/search-index.ts';
+import type { Pauses } from '../../queue/schedules/pauses.ts';
+import type { ReadingIndex } from '../../queue/schedules/reading-index.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { CorrectionService } from '../../services/corrections/correction-service.ts';
+import type { WatchIndex } from '../../services/corrections/watch-index.ts';
+import type { CurrentReportPorts } from '../../services/definitions/current-report.ts';
+import type { ValidateText } from '../../services/definitions/definition-threads.ts';
+import type { PlanExplainer } from '../../services/definitions/explain-report.ts';
+import type { ViewTemplate } from '../../services/definitions/view-template.ts';
+import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
+import type { DeploymentProblem } from '../../services/deployment/probe.ts';
+import type { ReceivedPorts } from '../../services/listings/received.ts';
+import type { ReviewService } from '../../services/reviews/review-service.ts';
+import type { FindEarlierDelivery } from '../../services/runs/already-delivered.ts';
+import type { ReleasePreview } from '../../services/runs/release-preview.ts';
+import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
+import type { RunHistory } from '../../services/runs/run-history.ts';
+import type { TriggerRun } from '../../services/runs/trigger-run.ts';
+import type { FindReportSlots } from './report-slots.ts';
+
+/** The services behind `Access`, for all principals. */
+export interface AdminServices extends CurrentReportPorts {
+  readonly trigger: TriggerRun;
+  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'listAndCount' | 'findIdsByPrefix'>;
+  readonly ledger: ReceivedPorts['ledger'];
+  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly searchIndex: SearchIndex;
+  readonly decisions: DecisionService;
+  readonly reviews: ReviewService;
+  readonly pauses: Pick<Pauses, 'list' | 'put' | 'lift'>;
+  readonly correctionIndex: Pick<WatchIndex, 'summaries'>;
+  readonly corrections: CorrectionService;
+  readonly readings: Pick<ReadingIndex, 'list'>;
+  readonly deploymentProblems: () => Promise<readonly DeploymentProblem[]>;
+  readonly archivedFiles: RunFileReader;
+  /** Undefined: the files of the run are not in the archive. Throws `archive.*`. */
+  readonly heldRun: (run: RunRecord) => Promise<ReleasePreview | undefined>;
+  /** What the archive knows of a run; see `loadRunHistory`. */
+  readonly runHistory: (record: RunRecord, rows: readonly DeliveryRow[]) => Promise<RunHistory>;
+  readonly earlierDelivery: FindEarlierDelivery;
+  /** Number of worker processes. */
+  readonly countWorkers: () => Promise<number>;
+  readonly audit: AuditLog;
+  readonly live: Pick<LiveProgressStore, 'get'>;
+  readonly findSlots: FindReportSlots;
+  /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
+  readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
+  readonly explainer: PlanExplainer;
+  readonly checkText: ValidateText;
+  readonly viewTemplate: ViewTemplate;
+  readonly clock: Clock;
+}

@@ -1,0 +1,18 @@
+import type { Hono } from 'hono';
+import type { AdminApp, Env } from './hono-env.ts';
+import type { Panels } from './page/components/layout.tsx';
+import type { PageContext } from './page/routes/page-context.ts';
+
+/** What a feature adds to the admin route. */
+export interface AdminPart {
+  /** Adds routes below `/api/`. */
+  readonly addApi?: (app: AdminApp) => void;
+  /** Paths of the page that require a session. */
+  readonly paths?: readonly string[];
+  /** Adds the views of these paths. */
+  readonly addViews?: (app: Hono<Env>, page: PageContext) => void;
+  /** On the page of a report, and on that of a run below its files. */
+  readonly panels?: Panels;
+  /** In the header of each page. @param self path and query of the page */
+  readonly header?: (self: string) => unknown;
+}

@@ -1,0 +1,88 @@
+import type { SteadyClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
+import type { Scope } from '../base/scope.ts';
+import { SECOND_MS } from '../base/time.ts';
+import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import { MAX_ORG_BYTES, redisResponseStore } from '../fetch/cache/redis-response-store.ts';
+import type { ResponseCache } from '../fetch/cache/response-cache.ts';
+import { freezeReports } from '../queue/definitions/active-reports.ts';
+import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
+import type { FrozenDefinition } from '../queue/definitions/definition-store.ts';
+import type { RedisClient } from '../redis/client.ts';
+import type { LuaScript } from '../redis/script.ts';
+import { currentSettings } from '../services/definitions/frozen-definition.ts';
+import { redisPreparationIndex } from '../services/preparations/preparation-index.ts';
+import { createPreparationRounds, type PreparationRounds } from '../services/preparations/preparation-rounds.ts';
+import type { PortsFactories } from './run-ports.ts';
+
+/** Between two looks for tokens that may be taken for slots to come. */
+const ROUND_INTERVAL_MS = 10 * SECOND_MS;
+
+interface PreparationParts extends Pick<PortsFactories, 'askPortsOf'> {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  readonly jobs: DefinitionSource;
+  readonly sharedAnswers: ResponseCache;
+  readonly storeScript: LuaScript;
+  readonly paused: () => Promise<ReadonlyMap<string, unknown>>;
+  readonly keyOf: (org: string) => Promise<string | undefined>;
+  readonly clock: SteadyClock;
+  readonly log: Log;
+}
+
+/** Makes calls of slots to come, until the scope closes. */
+export function openPreparations(parts: PreparationParts, scope: Scope): Pick<PreparationRounds, 'isDue'> {
+  const { redis, prefix, jobs, sharedAnswers, storeScript, clock, log } = parts;
+  const stop = new AbortController();
+  const rounds = createPreparationRounds({
+    ...parts,
+    index: redisPreparationIndex(redis, { prefix }),
+    reports: loadedReports(jobs),
+    activeDigests: readActiveDigests(redis, prefix),
+    settingsNow: (frozen) => currentSettings(frozen, jobs.current().orgs),
+    preparePortsOf: async (settings, ttlMs) => ({
+      ...(await parts.askPortsOf(settings)),
+      responses: redisResponseStore(redis, {
+        prefix: `${prefix}:`,
+        org: settings.id,
+        script: storeScript,
+        ttlS: Math.ceil(ttlMs / SECOND_MS),
+        // The other half is for runs that are due.
+        maxOrgBytes: MAX_ORG_BYTES / 2,
+      }),
+      responseCache: sharedAnswers,
+    }),
+    signal: stop.signal,
+  });
+  scope.use(startPeriodicTasks({ steps: [rounds.round], clock, log, everyMs: ROUND_INTERVAL_MS }), (opened) =>
+    opened.close(),
+  );
+  scope.use(stop, (controller) => controller.abort());
+  return rounds;
+}
+
+/** The reports of this process's files; the same objects while these do not change. */
+function loadedReports(jobs: DefinitionSource): () => readonly FrozenDefinition[] {
+  let known:
+    | { readonly of: ReturnType<DefinitionSource['current']>; readonly reports: readonly FrozenDefinition[] }
+    | undefined;
+  return () => {
+    const of = jobs.current();
+    if (known?.of !== of) known = { of, reports: freezeReports(of) };
+    return known.reports;
+  };
+}
+
+/** Digests of the active versions by report, read again when one of them has changed. */
+function readActiveDigests(redis: RedisClient, prefix: string): () => Promise<ReadonlyMap<string, string>> {
+  const versions = redisActiveVersions(redis, { prefix });
+  let known: { readonly revision: number; readonly digests: ReadonlyMap<string, string> } | undefined;
+  return async () => {
+    const revision = await versions.revision();
+    if (known !== undefined && known.revision === revision) return known.digests;
+    const digests = new Map([...(await versions.read())].map(([name, { digest }]) => [name, digest] as const));
+    known = revision === undefined ? undefined : { revision, digests };
+    return digests;
+  };
+}

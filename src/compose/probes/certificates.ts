@@ -1,0 +1,107 @@
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import type { AccountSetup } from '../../admin/auth/account-method.ts';
+import type { AppContext } from '../../base/context.ts';
+import { type FindProxy, findProxyBy } from '../../base/net/proxies.ts';
+import { secretSource } from '../../base/secrets/secret.ts';
+import { DAY_MS, SECOND_MS } from '../../base/time.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
+import { readSmtpCertificate } from '../../deliver/targets/email/smtp/smtp-probe.ts';
+import { type CheckResult, type Finding, fail, ok, warn } from '../../services/deployment/probe.ts';
+
+const TIMEOUT_MS = 10 * SECOND_MS;
+/** Days before the expiry from which a certificate is shown. */
+const WARNING_DAYS = 14;
+
+/** @param until epoch ms at which it expires @param affects what fails after that day */
+export function evaluateCertificate(until: number, now: number, affects = 'every call fails'): CheckResult {
+  const days = Math.floor((until - now) / DAY_MS);
+  const day = new Date(until).toISOString().slice(0, 10);
+  const remedy = `The operator of the service has to renew it: after that day ${affects}.`;
+  const found = { problem: 'certificate.expires', affects: `After ${day} ${affects}.`, orgs: [] };
+  if (days < 0) return { ...fail(`the certificate expired on ${day}`, remedy), ...found, since: until };
+  if (days < WARNING_DAYS)
+    return { ...warn(`the certificate is valid until ${day}, for ${days} days`, remedy), ...found };
+  return ok(`valid until ${day}`);
+}
+
+/** When the certificate of a server expires, epoch ms, also if it is not accepted; undefined if it cannot be read. Sends nothing. */
+export async function readCertificateExpiry(url: URL, findProxy: FindProxy): Promise<number | undefined> {
+  const [host, port] = [url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 443)];
+  const tunnel = await findProxy(url)?.tunnel(host, port, AbortSignal.timeout(TIMEOUT_MS));
+  return new Promise((resolve) => {
+    const socket = connect(
+      {
+        host,
+        port,
+        ...(tunnel === undefined ? {} : { socket: tunnel }),
+        timeout: TIMEOUT_MS,
+        // Only its dates are read: an expired one as well.
+        rejectUnauthorized: false,
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+      },
+      () => {
+        const end = Date.parse(socket.getPeerCertificate().valid_to);
+        socket.destroy();
+        resolve(Number.isFinite(end) ? end : undefined);
+      },
+    );
+    const stop = () => {
+      socket.destroy();
+      resolve(undefined);
+    };
+    socket.once('error', stop);
+    socket.once('timeout', stop);
+  });
+}
+
+/** The certificates of mail servers, of the sign-in provider and of the archive's store. That of the API is beside the API. */
+export async function checkCertificates({
+  jobs,
+  context,
+  signIn,
+  now,
+}: {
+  readonly jobs: Pick<Definitions, 'orgs'>;
+  readonly context: AppContext;
+  readonly signIn?: Pick<AccountSetup, 'issuer'> | undefined;
+  readonly now: number;
+}): Promise<readonly Finding[]> {
+  const { config } = context;
+  const { DOCKET_ARCHIVE: archive } = config;
+  const store = archive?.kind === 's3' ? archive.endpoint : undefined;
+  const findProxy = findProxyBy(config, secretSource(context.env, context));
+  const looks: readonly (readonly [what: string, affects: string, until: Promise<number | undefined>])[] = [
+    ...[...(config.SMTP_URL === undefined ? [] : [{ id: undefined, smtp: undefined }]), ...jobs.orgs.values()]
+      .filter(({ id, smtp }) => id === undefined || smtp?.url !== undefined)
+      .map(
+        (settings) =>
+          [
+            `Certificate of the mail server${settings.id === undefined ? '' : ` of ${settings.id}`}`,
+            'no mail is sent',
+            resolveMailServer(settings, context).then(
+              (server) => server && readSmtpCertificate(server.url, server.options),
+            ),
+          ] as const,
+      ),
+    ...[
+      ['Certificate of the sign-in provider', 'nobody can sign in but with a token', signIn?.issuer] as const,
+      ['Certificate of the archive’s store', 'no run can be published', store] as const,
+    ].flatMap(([what, affects, address]) =>
+      address?.startsWith('https:')
+        ? [[what, affects, readCertificateExpiry(new URL(address), findProxy)] as const]
+        : [],
+    ),
+  ];
+  const found = await Promise.all(
+    looks.map(async ([what, affects, read]): Promise<Finding[]> => {
+      // A server that does not answer is a finding of its own probe.
+      const until = await read.catch(() => undefined);
+      if (until === undefined) return [];
+      const result = evaluateCertificate(until, now, affects);
+      return [{ what, ...result, detail: result.state === 'ok' ? result.detail : `${what}: ${result.detail}` }];
+    }),
+  );
+  return found.flat();
+}

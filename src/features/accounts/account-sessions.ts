@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { SessionStore } from '../../admin/auth/session-store.ts';
+import type { AccountState } from '../../admin/auth/sessions.ts';
+import type { Principal } from '../../admin/auth/tokens.ts';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import type { Secret } from '../../base/secrets/secret.ts';
+import { epochMsSchema, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { parseStored } from '../../redis/client.ts';
+import { type AccountRule, accountAccess } from './account-access.ts';
+import { accountClaimsSchema, accountName, accountSubject } from './claims.ts';
+import type { ConfirmedAccount, IdentityProvider } from './provider.ts';
+import { createSeal, type Seal } from './seal.ts';
+
+/** From this age on, the next request has the provider confirm the account again. */
+const REFRESH_AFTER_MS = 10 * MINUTE_MS;
+/** No request is served by an older confirmation while the provider answers. */
+const MAX_AGE_MS = 15 * MINUTE_MS;
+/** Nor while it does not answer: the grace of another 15 minutes is over. */
+const MAX_UNCONFIRMED_AGE_MS = 30 * MINUTE_MS;
+/** Between two attempts to refresh one account, after the provider did not answer. */
+const RETRY_INTERVAL_MS = 20 * SECOND_MS;
+/** Longer than an attempt takes: four requests of at most five seconds. */
+const CLAIM_TTL_MS = 30 * SECOND_MS;
+/** How long a request waits for the refresh of another process, and how often it looks. */
+const WAIT_MS = 10 * SECOND_MS;
+const POLL_INTERVAL_MS = 100;
+/** Difference of the clocks of two machines; a confirmation further in the future is none. */
+const MAX_CLOCK_SKEW_MS = MINUTE_MS;
+
+const stateSchema = z.object({
+  name: z.string(),
+  claims: accountClaimsSchema,
+  refreshToken: z.string().optional(),
+  /** Epoch ms: the sign-in, the last confirmation, the last attempt that the provider did not answer. */
+  began: epochMsSchema,
+  confirmed: epochMsSchema,
+  failed: epochMsSchema.optional(),
+});
+type State = Readonly<z.infer<typeof stateSchema>>;
+
+interface AccountSessionPorts {
+  readonly provider: IdentityProvider;
+  readonly secret: Secret;
+  /** Read for each request: the mapping file may change. */
+  readonly rules: () => Promise<readonly AccountRule[]>;
+  readonly claimGrants: boolean;
+  readonly store: SessionStore;
+  readonly lifetimeMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Accounts of running sessions, encrypted under keys that need the id in the browser's cookie and the client's secret: what
+ * is in Redis gives access to nothing, and nothing can be forged there. Methods throw `redis.unreachable`.
+ */
+export function createAccountSessions(ports: AccountSessionPorts) {
+  const { provider, rules, claimGrants, lifetimeMs, clock } = ports;
+  const refreshes = new Map<string, Promise<State | undefined>>();
+
+  const principalOf = async (name: string, claims: State['claims']): Promise<Principal | undefined> => {
+    const access = accountAccess(claims, { rules: await rules(), claimGrants });
+    if (access === undefined) return undefined;
+    return Object.freeze({
+      ...access,
+      name,
+      kind: 'account',
+      subject: accountSubject(provider.issuer, claims.subject),
+    });
+  };
+  /** One refresh of a session at a time; undefined: the provider refuses the account. */
+  const refresh = (id: string, state: State, ttlMs: number): Promise<State | undefined> => {
+    const running = refreshes.get(id) ?? refreshState(ports, id, state, ttlMs).finally(() => refreshes.delete(id));
+    refreshes.set(id, running);
+    return running;
+  };
+
+  return {
+    /** The principal of an account; undefined where nothing gives it access. */
+    principal: ({ claims }: ConfirmedAccount): Promise<Principal | undefined> =>
+      principalOf(accountName(provider.issuer, claims), claims),
+    /** The text to store for a new session. @param id of the session */
+    begin: (id: string, { claims, refreshToken }: ConfirmedAccount): string => {
+      const now = clock.now();
+      const name = accountName(provider.issuer, claims);
+      return sealOf(ports, id).seal(JSON.stringify({ name, claims, refreshToken, began: now, confirmed: now }));
+    },
+    resume: async (id: string, stored: string, ttlMs: number): Promise<AccountState> => {
+      const before = openState(ports, id, stored);
+      if (before === undefined) return { state: 'ended', why: 'unreadable' };
+      if (clock.now() - before.began >= lifetimeMs) return { state: 'ended', why: 'its lifetime is over' };
+      const state = isDue(before, clock.now()) ? await refresh(id, before, ttlMs) : before;
+      const { name: who } = before;
+      if (state === undefined) return { state: 'ended', why: 'the provider refused the account', who };
+      const age = ageOf(state, clock.now());
+      if (state.refreshToken === undefined && age >= MAX_AGE_MS)
+        return { state: 'ended', why: 'the provider gave no refresh token', who };
+      if (age >= MAX_UNCONFIRMED_AGE_MS) return { state: 'unconfirmed' };
+      const principal = await principalOf(state.name, state.claims);
+      return principal === undefined
+        ? { state: 'ended', why: 'the account has no access any more', who }
+        : { state: 'active', principal };
+    },
+    end: async (id: string, stored: string): Promise<void> => {
+      const token = openState(ports, id, stored)?.refreshToken;
+      if (token === undefined) return;
+      // The session is over anyway: what it has stored is deleted.
+      await provider.revoke(token).catch(() => {});
+    },
+  };
+}
+export type AccountSessions = ReturnType<typeof createAccountSessions>;
+
+const sealOf = ({ provider, secret }: Pick<AccountSessionPorts, 'provider' | 'secret'>, id: string): Seal =>
+  createSeal(secret.reveal(), id, `docket account session ${provider.issuer}`);
+
+const openState = (ports: AccountSessionPorts, id: string, stored: string): State | undefined =>
+  parseStored(stateSchema, sealOf(ports, id).open(stored));
+
+function ageOf({ confirmed }: State, now: number): number {
+  const age = now - confirmed;
+  return age < -MAX_CLOCK_SKEW_MS ? Number.POSITIVE_INFINITY : age;
+}
+
+function isDue(state: State, now: number): boolean {
+  if (state.refreshToken === undefined || ageOf(state, now) < REFRESH_AFTER_MS) return false;
+  const sinceFailure = now - (state.failed ?? Number.NEGATIVE_INFINITY);
+  return sinceFailure < 0 || sinceFailure >= RETRY_INTERVAL_MS;
+}
+
+/** The state after a refresh, by this process or another one; undefined: the provider refuses the account. */
+async function refreshState(
+  ports: AccountSessionPorts,
+  id: string,
+  before: State,
+  ttlMs: number,
+): Promise<State | undefined> {
+  const { store, clock } = ports;
+  // A refresh token may be good for one use: two processes must not use the same one.
+  const release = await store.claimRefresh(id, CLAIM_TTL_MS);
+  if (release === undefined) return ageOf(before, clock.now()) < MAX_AGE_MS ? before : waitForOther(ports, id, before);
+  try {
+    // Another process may have refreshed it since this one has read it.
+    const { account } = await store.get(id);
+    const current = account === undefined ? undefined : openState(ports, id, account);
+    return current !== undefined && isDue(current, clock.now())
+      ? await askProvider(ports, id, current, ttlMs)
+      : current;
+  } finally {
+    await release();
+  }
+}
+
+/** The state after one refresh, stored; undefined: the provider refuses the account. */
+async function askProvider(
+  ports: AccountSessionPorts,
+  id: string,
+  before: State,
+  ttlMs: number,
+): Promise<State | undefined> {
+  const { provider, store, clock, log } = ports;
+  const { refreshToken } = before;
+  if (refreshToken === undefined) return before;
+  const keep = async (state: State): Promise<State> => {
+    await store.replace(id, { account: sealOf(ports, id).seal(JSON.stringify(state)) }, ttlMs);
+    return state;
+  };
+  try {
+    const { claims, refreshToken: next } = await provider.refresh(refreshToken, before.claims);
+    const { name, began } = before;
+    return await keep({ name, claims, began, confirmed: clock.now(), refreshToken: next });
+  } catch (thrown) {
+    if (!(thrown instanceof DocketError) || !thrown.code.startsWith('oidc.')) throw thrown;
+    const fields = { who: before.name, error: thrown.toJSON() };
+    if (thrown.code === 'oidc.refused') {
+      log.info('The provider refused an account: its session ends', fields);
+      return undefined;
+    }
+    log.warn('An account could not be confirmed; its session ends if this lasts', fields);
+    return keep({ ...before, failed: clock.now() });
+  }
+}
+
+/** Waits for the refresh of another process. After a while, or if that failed, the state as it was. */
+async function waitForOther(ports: AccountSessionPorts, id: string, before: State): Promise<State | undefined> {
+  const { store, clock } = ports;
+  for (const until = clock.now() + WAIT_MS; clock.now() < until; ) {
+    const { account } = await store.get(id);
+    if (account === undefined) return undefined;
+    const state = openState(ports, id, account);
+    if (state === undefined || state.confirmed !== before.confirmed || state.failed !== before.failed) return state;
+    await clock.sleep(POLL_INTERVAL_MS);
+  }
+  return before;
+}

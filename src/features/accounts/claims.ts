@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { sha256 } from '../../base/sha256.ts';
+
+/** Bounds of what is kept of an ID token. */
+const MAX_GROUPS = 1_000;
+const MAX_VALUE_LENGTH = 256;
+/** The audit log searches for names up to this length. */
+const MAX_NAME_LENGTH = 100;
+
+/** What the provider says about an account. */
+export const accountClaimsSchema = z.object({
+  /** Stable id of the account at the provider (`sub`). */
+  subject: z.string().min(1),
+  email: z.string().optional(),
+  /** Only `true` counts: an unverified address may be anybody's. */
+  emailVerified: z.boolean(),
+  /** For display: the provider may let its users change it. */
+  username: z.string().optional(),
+  /** The values of the claim with roles or groups. */
+  groups: z.array(z.string()),
+  /** The provider left the groups out because there are too many. */
+  groupsOmitted: z.boolean(),
+});
+export type AccountClaims = z.infer<typeof accountClaimsSchema>;
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * The claims of an ID token, whose signature and audience were checked, or of a UserInfo response.
+ *
+ * @param rolesClaim a claim, or a path such as `realm_access.roles`
+ */
+export function parseClaims(claims: Claims, subject: string, rolesClaim: string): AccountClaims {
+  const email = textOf(claims.email);
+  const username = textOf(claims.preferred_username) ?? textOf(claims.name);
+  return {
+    subject,
+    ...(email === undefined ? {} : { email }),
+    // Some providers write booleans as text.
+    emailVerified: claims.email_verified === true || claims.email_verified === 'true',
+    ...(username === undefined ? {} : { username }),
+    groups: valuesOf(claimAt(claims, rolesClaim)),
+    groupsOmitted: isOmitted(claims, rolesClaim),
+  };
+}
+
+/** Whether the claims lack something that access may be mapped from. */
+export const isIncomplete = (claims: Claims, rolesClaim: string): boolean =>
+  claims.email === undefined || claimAt(claims, rolesClaim) === undefined;
+
+/** The claims of both; those of the ID token count. Its address is verified only if the ID token, or both, say so. */
+export function mergeClaims(userInfo: Claims, idToken: Claims): Claims {
+  const merged = { ...userInfo, ...idToken };
+  const isOtherAddress = idToken.email !== undefined && userInfo.email !== idToken.email;
+  return isOtherAddress ? { ...merged, email_verified: idToken.email_verified } : merged;
+}
+
+/** Claims from UserInfo alone: an address or groups that it does not have at all are as they were before. */
+export function keepMissing(
+  claims: AccountClaims,
+  before: AccountClaims,
+  userInfo: Claims,
+  rolesClaim: string,
+): AccountClaims {
+  const { email, emailVerified } = before;
+  return {
+    ...claims,
+    ...(userInfo.email !== undefined || email === undefined ? {} : { email, emailVerified }),
+    ...(claimAt(userInfo, rolesClaim) === undefined
+      ? { groups: before.groups, groupsOmitted: before.groupsOmitted }
+      : {}),
+  };
+}
+
+/** A claim by its own name, which may contain dots, or by a path. */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let found: unknown = claims;
+  for (const part of name.split('.')) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = new Map<string, unknown>(Object.entries(found)).get(part);
+  }
+  return found;
+}
+
+/** A claim with one value may be a text instead of a list. */
+function valuesOf(claim: unknown): string[] {
+  const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
+  return values.flatMap((value) => textOf(value) ?? []).slice(0, MAX_GROUPS);
+}
+
+/** Entra ID names a place to ask instead of more than 200 groups (`_claim_names`, `hasgroups`). */
+function isOmitted({ _claim_names: names, hasgroups }: Claims, rolesClaim: string): boolean {
+  return (
+    (rolesClaim === 'groups' && (hasgroups === true || hasgroups === 'true')) ||
+    (typeof names === 'object' && names !== null && Object.hasOwn(names, rolesClaim))
+  );
+}
+
+/** Longer values are left out: a truncated one could equal another group. */
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_VALUE_LENGTH ? value : undefined;
+
+/**
+ * The name of an account on the page and in the audit log: its verified e-mail address. Any other name has a part that is
+ * derived from issuer and subject, so that a renamed account cannot take another one's.
+ */
+export function accountName(issuer: string, { subject, email, emailVerified, username }: AccountClaims): string {
+  if (email !== undefined && emailVerified && email.length <= MAX_NAME_LENGTH && isPrintable(email)) return email;
+  const id = sha256(accountSubject(issuer, subject)).slice(0, 12);
+  const label = [email, username].find((text) => text !== undefined && isPrintable(text)) ?? 'account';
+  return `${label.slice(0, MAX_NAME_LENGTH - id.length - 3)} (${id})`;
+}
+
+/** Identifies an account of a provider; it never changes. */
+export const accountSubject = (issuer: string, subject: string): string => `${issuer} ${subject}`;
+
+const isPrintable = (text: string): boolean => /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text);

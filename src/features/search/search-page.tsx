@@ -1,0 +1,127 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import { ReceivedTable } from '../../admin/page/components/deliveries/received-table.tsx';
+import { filteredPath } from '../../admin/page/components/filter-fields.tsx';
+import { formatCounted, formatInteger } from '../../admin/page/components/format-numbers.ts';
+import { EmptyState, PageLayout, Section, type ViewProps } from '../../admin/page/components/layout.tsx';
+import { ReportLink, RunTable } from '../../admin/page/components/run-table.tsx';
+import type { FoundRecipient, SearchGroup, SearchResult } from './find-matches.ts';
+
+export interface SearchData {
+  /** What was typed; empty before a search. */
+  readonly text: string;
+  readonly result: SearchResult;
+}
+
+/** The results of a search: reports, runs, and recipients with what each got. */
+export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>) => {
+  const { period, reports, runs, recipients } = result;
+  const total = reports.total + runs.total + recipients.total;
+  return (
+    <PageLayout layout={layout} title={text === '' ? 'Search' : `Search for ${text}`}>
+      <h1>{text === '' ? 'Search' : <>Results for “{text}”</>}</h1>
+      {period === null ? null : (
+        <p class="lead">
+          Period {period.label}: runs whose period begins from {period.from} to {period.to}.
+        </p>
+      )}
+      {text === '' || total === 0 ? (
+        <EmptyState>
+          {text === '' ? null : 'Nothing matches. '}
+          <SearchHelp />
+        </EmptyState>
+      ) : null}
+      {reports.total === 0 ? null : (
+        <Section id="reports" heading={headingOf(reports, 'report')}>
+          <ul class="entries">
+            {reports.matches.map((report) => (
+              <li>
+                <ReportLink {...report} />
+              </li>
+            ))}
+          </ul>
+          <p class="more">
+            <a href={filteredPath('/runs', { match: result.words.join(' ') || undefined })}>Show their runs</a>
+          </p>
+          <More group={reports}>Add words to find the others.</More>
+        </Section>
+      )}
+      {runs.total === 0 ? null : (
+        <Section id="runs" heading={headingOf(runs, 'run')}>
+          <RunTable runs={runs.matches} now={layout.now} caption="Matching runs" />
+          <More group={runs}>
+            {period === null ? 'Add digits of the id.' : <a href={runsPath(period.label, result)}>Show all runs</a>}
+          </More>
+        </Section>
+      )}
+      {recipients.total === 0 ? null : (
+        <Section id="recipients" heading={headingOf(recipients, 'recipient')}>
+          {recipients.matches.map((recipient) => (
+            <Recipient recipient={recipient} period={period?.label} now={layout.now} />
+          ))}
+          <More group={recipients}>Add letters to find the others.</More>
+        </Section>
+      )}
+    </PageLayout>
+  );
+};
+
+const SearchHelp = () => (
+  <>
+    You can search for a part of a report’s title or id, the first 4 digits or more of a run’s id, or a part of a
+    recipient’s address. Add a period to see who got what: <code>board@ october</code>, <code>board@ 2026-10</code>,{' '}
+    <code>kpi w46</code>. The key <kbd>/</kbd> goes to the search field.
+  </>
+);
+
+interface RecipientProps {
+  readonly recipient: FoundRecipient;
+  readonly period: string | undefined;
+  readonly now: number;
+}
+
+const Recipient = ({ recipient: found, period, now }: RecipientProps) => {
+  const { org, recipient, matches, total } = found;
+  return (
+    <>
+      <h3 class="wrap found-recipient">
+        {recipient} <small class="muted">{org}</small>
+      </h3>
+      {total === 0 ? (
+        <EmptyState>
+          No delivery{period === undefined ? '' : ` for ${period}`}.{' '}
+          {period === undefined ? null : <a href={deliveriesPath(org, recipient, undefined)}>Show all deliveries</a>}
+        </EmptyState>
+      ) : (
+        <>
+          <ReceivedTable deliveries={matches} caption={`Deliveries to ${recipient}`} now={now} showRecipient={false} />
+          <p class="more">
+            {countText(found, 'run')}
+            {period === undefined ? '' : ` for ${period}`}.{' '}
+            <a href={deliveriesPath(org, recipient, period)}>Show all deliveries to {recipient}</a>
+          </p>
+        </>
+      )}
+    </>
+  );
+};
+
+/** `3 runs`, `200 runs or more`. */
+const countText = ({ total, isMinimum }: SearchGroup<unknown>, one: string): string =>
+  `${formatCounted(total, one)}${isMinimum ? ' or more' : ''}`;
+
+const headingOf = (group: SearchGroup<unknown>, one: string): string => countText(group, one);
+
+/** Says how many of a group are shown, where that is not all. */
+const More = ({ group, children }: PropsWithChildren<{ readonly group: SearchGroup<unknown> }>) =>
+  group.matches.length >= group.total && !group.isMinimum ? null : (
+    <p class="more">
+      The first {formatInteger(group.matches.length)} are shown. {children}
+    </p>
+  );
+
+const deliveriesPath = (org: string, recipient: string, period: string | undefined): string =>
+  filteredPath('/deliveries', { org, to: recipient, period });
+
+/** The listing of the same runs: those of the matching reports, if words name some. */
+const runsPath = (period: string, { words }: SearchResult): string =>
+  filteredPath('/runs', { period, match: words.length === 0 ? undefined : words.join(' ') });

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import type { AdminServices } from '../../admin/access/services.ts';
+import { renderDocument } from '../../admin/page/routes/page-context.ts';
+import type { AdminPart } from '../../admin/part.ts';
+import { type FindMatches, findMatches } from './find-matches.ts';
+import { addSearchRoute } from './search-api.ts';
+import { SearchBox } from './search-box.tsx';
+import { Search } from './search-page.tsx';
+
+const textParameter = z.string().trim().max(200).catch('');
+
+/** Search on the admin route, each principal among its organizations. */
+export const searchPart = (services: AdminServices): AdminPart =>
+  partOver((text, orgs) => findMatches(text, orgs, services));
+
+/** Search by this function. */
+export const partOver = (find: FindMatches): AdminPart => ({
+  addApi: (app) => addSearchRoute(app, find),
+  paths: ['/search'],
+  addViews: (app, page) => {
+    app.get('/search', async (context) => {
+      const text = textParameter.parse(context.req.query('q'));
+      const access = page.access(context);
+      const result = await find(text, access.principal.orgs);
+      const layout = await page.layout(context, access);
+      return context.html(await renderDocument(<Search layout={layout} data={{ text, result }} />));
+    });
+  },
+  header: (self) => <SearchBox self={self} />,
+});

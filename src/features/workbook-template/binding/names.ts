@@ -1,0 +1,145 @@
+import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
+import { DURATION_UNITS, type DurationUnit } from '../../../definitions/schema/values/units.ts';
+import type { NameTarget, OutlineColumn, ReportOutline, SectionOutline } from './bindings.ts';
+import { ALL_SUFFIXES, figuresOf } from './figure-names.ts';
+
+/** What a defined name asks for. */
+export type NameReading =
+  | { readonly kind: 'bound'; readonly target: NameTarget }
+  /** No name of Docket's. */
+  | { readonly kind: 'other' }
+  /** Two sections or metrics that are written alike in names. */
+  | { readonly kind: 'ambiguous'; readonly ids: readonly string[] }
+  /** The section has figures, and no totals of them. */
+  | { readonly kind: 'no_totals'; readonly section: string }
+  /** `suffix`: the metric exists, and the section has no such figure of it. */
+  | {
+      readonly kind: 'unknown';
+      readonly section?: string;
+      readonly suffix?: string;
+      readonly closest?: string;
+    };
+
+const PREFIX = 'docket.';
+const DURATION_UNIT_NAMES = [...(Object.keys(DURATION_UNITS) as readonly DurationUnit[]), 'seconds'] as const;
+
+const FIXED: ReadonlyMap<string, NameTarget> = new Map<string, NameTarget>([
+  ...(
+    ['period.label', 'org', 'report', 'title', 'completeness', 'classification', 'approval', 'correction'] as const
+  ).map((of) => [of, { kind: 'text', of }] as const),
+  ...(['made_at', 'period.start', 'period.end'] as const).map((of) => [of, { kind: 'date', of }] as const),
+  ['comment', { kind: 'comment', section: null }],
+]);
+
+/** The names that every report has, in full. */
+export const FIXED_NAMES: readonly string[] = [...FIXED.keys()].map((name) => `${PREFIX}${name}`);
+
+/** An id as names of tables and cells write it: Excel allows letters, digits, dots and `_` in them. Without regard to case. */
+export const nameKey = (id: string): string => id.toLowerCase().replace(/[^\p{L}\p{N}._]/gu, '_');
+
+const withKey = <Named>(all: readonly Named[], key: string, idsOf: (one: Named) => readonly string[]): Named[] =>
+  all.filter((one) => idsOf(one).some((id) => nameKey(id) === key));
+
+const metricsOf = ({ columns }: SectionOutline): readonly OutlineColumn[] =>
+  columns.filter(({ kind }) => kind === 'metric');
+const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
+  formerly === undefined ? [name] : [name, formerly];
+
+/** Sections that a name or a table calls so; several where their ids are written alike. */
+export const sectionsNamed = (sections: readonly SectionOutline[], name: string): readonly SectionOutline[] =>
+  withKey(sections, nameKey(name), ({ id }) => [id]);
+
+/** A duration in the unit that follows it: `profiles.time_to_decision_p50.previous.hours`. */
+function readInUnit(section: SectionOutline, rest: string): NameReading | undefined {
+  const unit = DURATION_UNIT_NAMES.find((each) => rest.endsWith(`.${each}`));
+  if (unit === undefined) return undefined;
+  const read = readFigure(section, rest.slice(0, -unit.length - 1));
+  if (read.kind !== 'bound' || read.target.kind !== 'figure') return undefined;
+  const { target } = read.target;
+  const column = section.columns.find(({ name }) => name === target.column);
+  const isDuration = column?.unit === 'seconds' || column?.unit === undefined;
+  if (!isDuration || target.figure?.figure === 'status' || target.figure?.figure === 'change') return undefined;
+  const { unit: _, ...inSeconds } = target;
+  return {
+    kind: 'bound',
+    target: { ...read.target, target: unit === 'seconds' ? inSeconds : { ...target, unit } },
+  };
+}
+
+function readFigure(section: SectionOutline, rest: string): NameReading {
+  const metrics = metricsOf(section);
+  const figures = figuresOf(section);
+  const suffixes = figures.flatMap(({ suffixes: each, target }) => each.map((suffix) => ({ suffix, target })));
+  // The metric's own figure first: a metric may be called as another one's change.
+  for (const { suffix, target: figure } of suffixes) {
+    if (!rest.endsWith(suffix)) continue;
+    const found = withKey(metrics, rest.slice(0, rest.length - suffix.length), idsOf);
+    const [column] = found;
+    if (column === undefined) continue;
+    if (found.length > 1) return { kind: 'ambiguous', ids: found.map(({ name }) => name) };
+    if (!section.totals) return { kind: 'no_totals', section: section.id };
+    const hasUnit = figure.figure !== 'status' && figure.figure !== 'change' && column.shownIn !== undefined;
+    const target = { column: column.name, figure, ...(hasUnit ? { unit: column.shownIn } : {}) };
+    return { kind: 'bound', target: { kind: 'figure', section: section.id, target } };
+  }
+  const inUnit = readInUnit(section, rest);
+  if (inUnit !== undefined) return inUnit;
+  const suffix = ALL_SUFFIXES.find(
+    (each) => rest.endsWith(each) && withKey(metrics, rest.slice(0, -each.length), idsOf).length > 0,
+  );
+  const known = metrics.flatMap(({ name }) => suffixes.map((each) => `${nameKey(name)}${each.suffix}`));
+  const [closest] = closestMatches(rest, known);
+  return {
+    kind: 'unknown',
+    section: section.id,
+    ...(suffix === undefined ? {} : { suffix }),
+    ...(closest === undefined ? {} : { closest: `${PREFIX}${nameKey(section.id)}.${closest}` }),
+  };
+}
+
+/** A text of a section. */
+function readText(kind: 'comment' | 'notes', sections: readonly SectionOutline[], name: string): NameReading {
+  const found = sectionsNamed(sections, name);
+  const [section] = found;
+  if (section === undefined) {
+    const [closest] = closestMatches(
+      name,
+      sections.map(({ id }) => nameKey(id)),
+    );
+    return { kind: 'unknown', ...(closest === undefined ? {} : { closest: `${PREFIX}${kind}.${closest}` }) };
+  }
+  if (found.length > 1) return { kind: 'ambiguous', ids: found.map(({ id }) => id) };
+  return { kind: 'bound', target: { kind, section: section.id } };
+}
+
+/** The value that a defined name of a workbook asks for. Without regard to case; `-` of ids is `_`. */
+export function readName(name: string, { sections, headlines }: ReportOutline): NameReading {
+  const written = name.trim().toLowerCase();
+  if (!written.startsWith(PREFIX)) return { kind: 'other' };
+  const rest = written.slice(PREFIX.length);
+  const dot = rest.indexOf('.');
+  const [head, tail] = dot < 0 ? [rest, ''] : [rest.slice(0, dot), rest.slice(dot + 1)];
+  const found = dot < 0 ? [] : sectionsNamed(sections, head);
+  const fixed = FIXED.get(rest);
+  // A section may be called `period`: its figures are read where the name is none of those that every report has.
+  if (fixed !== undefined) return { kind: 'bound', target: fixed };
+  if (head === 'headline' && /^[1-9]\d?$/.test(tail) && found.length === 0) {
+    const number = Number(tail);
+    return number <= headlines
+      ? { kind: 'bound', target: { kind: 'headline', number } }
+      : { kind: 'unknown', closest: `${PREFIX}headline.${headlines}` };
+  }
+  if ((head === 'comment' || head === 'notes') && tail !== '') {
+    const read = readText(head, sections, tail);
+    if (read.kind !== 'unknown' || found.length === 0) return read;
+  }
+  const [section] = found;
+  if (found.length > 1) return { kind: 'ambiguous', ids: found.map(({ id }) => id) };
+  if (section !== undefined) return readFigure(section, tail);
+  const [closest] = closestMatches(rest, [
+    ...FIXED.keys(),
+    'headline.1',
+    ...sections.map(({ id }) => `${nameKey(id)}${tail === '' ? '' : `.${tail}`}`),
+  ]);
+  return { kind: 'unknown', ...(closest === undefined ? {} : { closest: `${PREFIX}${closest}` }) };
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { isErrno } from '../../../base/errno.ts';
+import { type FoundOutputFile, MAX_ORG_FILE_BYTES } from '../../../definitions/load/org-file.ts';
+import type { Dataset } from '../../../fetch/dataset.ts';
+import type { FilledWorkbook } from '../../../render/artifact.ts';
+import type { TemplateDefinition } from '../../../render/formats/format.ts';
+import type { TemplateBindings } from '../binding/bindings.ts';
+import { outlineOfDataset } from '../binding/outline.ts';
+import { nameValue, tableRows, type ValueOptions } from '../binding/read-values.ts';
+import { columnText } from '../binding/target-text.ts';
+import type { ReferenceMap } from '../growth/growth.ts';
+import { mapParts } from '../growth/map-parts.ts';
+import { withoutInsertRow } from '../growth/parts/map-tables.ts';
+import { planGrowth } from '../growth/plan-growth.ts';
+import { createReferenceMap } from '../growth/reference-map.ts';
+import { inspectTemplate } from '../inspect-template.ts';
+import { openPackage } from '../package/open-package.ts';
+import type { PartChange, TemplatePackage } from '../package/template-package.ts';
+import { changeWorkbookKind } from '../package/workbook-kind.ts';
+import { writePackage } from '../package/write-package.ts';
+import { formatCell, formatRange, quoteSheetName } from '../workbook/addresses.ts';
+import type { TemplateWorkbook } from '../workbook/workbook.ts';
+import { createBoundCells } from './bound-values.ts';
+import { fillSheet } from './sheet/fill-sheet.ts';
+import { type Growth, type SheetScan, scanSheet } from './sheet/scan-sheet.ts';
+import { collectFills, type SheetFill, type TableFill } from './sheet/sheet-fill.ts';
+import { findStaleSheets } from './stale-sheets.ts';
+import { changedTemplate, refuseProblems } from './template-error.ts';
+
+export interface FillOptions extends ValueOptions {
+  readonly macros: 'keep' | 'remove';
+  /** Of the report: the units of durations, and what may be asked for although this run has not got it. */
+  readonly definition?: TemplateDefinition | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Fills a template with the figures of a report: its tables get their rows, its names their values; all else stays as it is
+ * or follows. `to` must not exist; after a failure the caller removes it. The same template, dataset and instant give the
+ * same bytes. Throws `template.invalid` for a template that cannot be filled, `render.failed` for rows beyond Excel's last, the
+ * signal's reason when aborted.
+ */
+export async function fillTemplate(
+  found: FoundOutputFile,
+  to: string,
+  dataset: Dataset,
+  options: FillOptions,
+): Promise<FilledWorkbook> {
+  const copy = `${to}.template`;
+  const defined = definedHash(options.definition, found.name);
+  let sha256: string | undefined;
+  try {
+    sha256 = await copyTemplate(found, copy);
+    const filled = await fillCopy({ ...found, path: copy, sha256 }, to, dataset, options);
+    return defined === undefined || defined === sha256 ? filled : { ...filled, defined_sha256: defined };
+  } catch (error) {
+    throw defined === undefined || defined === sha256 ? error : changedTemplate(error);
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+/** SHA-256 (hex) of the template that the definition was loaded with. */
+export const definedHash = (definition: TemplateDefinition | undefined, name: string): string | undefined =>
+  new Map(Object.entries(definition?.files ?? {})).get(name);
+
+async function fillCopy(
+  { path, file, name, sha256 }: FoundOutputFile & Pick<FilledWorkbook, 'sha256'>,
+  to: string,
+  dataset: Dataset,
+  options: FillOptions,
+): Promise<FilledWorkbook> {
+  const template = await openPackage(path, file);
+  try {
+    const outline = outlineOfDataset(dataset, options.definition);
+    const { workbook, bindings, problems } = await inspectTemplate(template, outline);
+    refuseProblems(file, problems);
+
+    const tables = bindings.tables.map(
+      (bound): TableFill => ({
+        table: bound.table,
+        bound: bound.columns.map((column) => column !== null),
+        clearsSamples: outline.sections.some(({ id, list }) => list && id === bound.section),
+        ...tableRows(dataset, bound, options),
+      }),
+    );
+    const plan = planGrowth(tables.map(({ table, length }) => ({ table, rows: length })));
+    const map = createReferenceMap(plan);
+    const fills = collectFills(workbook, plan, tables, valuesOfNames(dataset, bindings, options));
+    const cells = createBoundCells(fills, map);
+
+    const parts = await mapParts({ template, workbook, plan, map, cells });
+    const changes = new Map<string, PartChange>([
+      ...(await changeWorkbookKind(template, options.macros)),
+      ...parts,
+      ...(await tablesWithRows(template, tables, parts)),
+      ...(await sheetChanges(template, workbook, fills, { plan, map }, options.signal)),
+    ]);
+    await writePackage(to, template, changes, options.signal);
+    return describeFilled({ name, sha256 }, bindings, tables, map);
+  } finally {
+    await template.close();
+  }
+}
+
+/** The parts of tables that Excel has marked as empty and that get rows. @param changes what of them has changed before */
+async function tablesWithRows(
+  template: TemplatePackage,
+  tables: readonly TableFill[],
+  changes: ReadonlyMap<string, string | null>,
+): Promise<ReadonlyMap<string, string>> {
+  const parts = new Map<string, string>();
+  for (const { table, length } of tables) {
+    if (length === 0) continue;
+    const text = changes.get(table.part) ?? (await template.readText(table.part));
+    const marked = withoutInsertRow({ name: table.part, text });
+    if (marked !== undefined) parts.set(table.part, marked);
+  }
+  return parts;
+}
+
+const valuesOfNames = (dataset: Dataset, { names }: TemplateBindings, options: ValueOptions) =>
+  names.map(({ name, target }) => ({ name, value: nameValue(dataset, target, options) }));
+
+/** The sheets that get values, those with references that growth changes, and those with results of the template's sample. */
+async function sheetChanges(
+  template: TemplatePackage,
+  workbook: TemplateWorkbook,
+  fills: readonly SheetFill[],
+  growth: Growth,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, PartChange>> {
+  const changes = new Map<string, PartChange>();
+  const { date1904 } = workbook;
+  const scans = new Map<SheetFill, SheetScan>();
+  for (const fill of fills) {
+    signal.throwIfAborted();
+    scans.set(fill, await scanSheet(template, fill, growth));
+  }
+  const stale = findStaleSheets(
+    workbook,
+    new Set(fills.filter(getsValues).map(({ sheet }) => sheet.name)),
+    new Map([...scans].map(([{ sheet }, { mentions }]) => [sheet.name, mentions])),
+  );
+  for (const [fill, scan] of scans) {
+    if (!scan.changes && !stale.has(fill.sheet.name)) continue;
+    changes.set(fill.sheet.part, () => fillSheet(template, fill, scan, { ...growth, date1904 }));
+  }
+  return changes;
+}
+
+const getsValues = ({ bands, names }: SheetFill): boolean => bands.length > 0 || names.size > 0;
+
+/**
+ * Copies a template, so that somebody who saves it meanwhile changes nothing of what is made from it: it is read several
+ * times, and parts of it are copied as they are. `to` is replaced. Throws `template.invalid` for a file that cannot be read.
+ * @returns SHA-256 (hex) of the copy
+ */
+async function copyTemplate({ path, file }: FoundOutputFile, to: string): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(
+      // One byte above the limit, so that a file which has grown is refused.
+      createReadStream(path, { end: MAX_ORG_FILE_BYTES }),
+      async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      },
+      createWriteStream(to, { mode: 0o600 }),
+    );
+  } catch (error) {
+    // Opening it tells what is wrong.
+    if (isErrno(error, 'ENOENT', 'EACCES', 'EPERM')) await (await openPackage(path, file)).close();
+    throw error;
+  }
+  return hash.digest('hex');
+}
+
+/** What of a template was filled. @param tables in the order of the bindings */
+function describeFilled(
+  { name, sha256 }: { readonly name: string; readonly sha256: string },
+  bindings: TemplateBindings,
+  tables: readonly TableFill[],
+  map: ReferenceMap,
+): FilledWorkbook {
+  return {
+    template: name,
+    sha256,
+    tables: bindings.tables.map(({ table, section, columns }, index) => ({
+      name: table.name,
+      sheet: table.sheet,
+      range: formatRange(map.range(table.sheet, table.range, 'body')),
+      section,
+      rows: tables[index]?.length ?? 0,
+      columns: table.columns.map(({ header }, column) => {
+        const target = columns[column];
+        return { header, bound: target ? `${section}.${columnText(target)}` : null };
+      }),
+    })),
+    names: bindings.names.flatMap(({ name: { name: text, target } }) => {
+      if (target === undefined) return [];
+      const { sheet, range } = target;
+      return [{ name: text, cell: `${quoteSheetName(sheet)}!${formatCell(map.cell(sheet, range.from))}` }];
+    }),
+  };
+}

@@ -1,0 +1,106 @@
+import type { ReferenceMap, RowBand } from '../../growth/growth.ts';
+import { columnLetters } from '../../workbook/addresses.ts';
+import type { StyleReader } from './cell-styles.ts';
+import { type CellFormat, cellXml } from './cell-xml.ts';
+import type { CellWriter } from './formula-cells.ts';
+import { formulaXml, writeInsertedRows } from './inserted-rows.ts';
+import type { SheetScan } from './scan-sheet.ts';
+import { type BandFill, type NameValues, type NewCells, shrinks } from './sheet-fill.ts';
+import { isEmpty, type SheetRow } from './sheet-rows.ts';
+import { createTableCursor } from './table-cursor.ts';
+
+/** Writes what the tables of a band get. Rows are requested in their order. */
+export interface BandWriter {
+  readonly band: RowBand;
+  /** A row of data, or the totals row of tables that shrink. */
+  covers(number: number): boolean;
+  /** Adds the cells of a row of the template that do not stay as they are. */
+  putCells(number: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void;
+  /** The rows behind the last row of data, which they take their styles and formulas from. */
+  insertedRows(newLast: number, last: SheetRow | undefined): Iterable<string>;
+  /** Idempotent. */
+  close(): void;
+}
+
+export interface BandContext {
+  /** The name of the sheet. */
+  readonly sheet: string;
+  readonly scan: SheetScan;
+  readonly map: ReferenceMap;
+  readonly names: NameValues;
+  readonly format: CellFormat;
+  readonly styles: StyleReader;
+  readonly writeCell: CellWriter;
+}
+
+export function createBandWriter({ band, tables }: BandFill, context: BandContext): BandWriter {
+  const { sheet, scan, map, names, format, styles, writeCell } = context;
+  const cursors = tables.map((fill) => createTableCursor(fill, band.first, sheet, map));
+  const shrinking = shrinks(band);
+  /** The styles of the cells that a totals row has taken the place of. */
+  const displaced = new Map<number, string>();
+
+  const putDataRow = (index: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
+    for (const cursor of cursors) {
+      const { fill, from } = cursor;
+      const values = cursor.next();
+      for (const [offset, bound] of fill.bound.entries()) {
+        const column = from + offset;
+        const cell = row?.cells.find((each) => each.column === column);
+        const address = `${columnLetters(column)}${newRow}`;
+        const style = styles.of(column, row);
+        if (bound || !cursor.has(index)) {
+          if (cell === undefined && !cursor.has(index)) continue;
+          const value = bound ? (values?.[offset] ?? null) : null;
+          if (cell !== undefined || value !== null || style !== '')
+            cells.set(column, cellXml(address, style, value, format));
+        } else if (cell === undefined || isEmpty(cell)) {
+          const formula = cursor.calculated(offset);
+          if (formula !== undefined) cells.set(column, formulaXml(address, style, formula(index, 0), format));
+        } else if (cell.formula === undefined && (fill.clearsSamples === true || fill.length === 0)) {
+          cells.set(column, cellXml(address, style, null, format));
+        }
+      }
+    }
+  };
+
+  /** The totals row of the tables that have one comes to stand where their data ends. */
+  const putTotals = (newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
+    const number = band.last + 1;
+    const totals = scan.totals.get(number);
+    for (const { fromColumn, toColumn, totalsRow } of band.tables) {
+      if (!totalsRow) continue;
+      for (let column = fromColumn; column <= toColumn; column += 1) {
+        displaced.set(column, styles.of(column, row));
+        const cell = totals?.cells.find((each) => each.column === column);
+        const value = names.get(number)?.get(column);
+        const address = `${columnLetters(column)}${newRow}`;
+        if (value !== undefined) cells.set(column, cellXml(address, styles.of(column, totals), value, format));
+        else if (cell !== undefined) cells.set(column, writeCell(cell, { row: number, newRow, filled: false }));
+        else if (row?.cells.some((each) => each.column === column))
+          cells.set(column, cellXml(address, '', null, format));
+      }
+    }
+  };
+
+  const clearTotals = (newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
+    for (const { column } of row?.cells ?? []) {
+      const style = displaced.get(column);
+      if (style !== undefined) cells.set(column, cellXml(`${columnLetters(column)}${newRow}`, style, null, format));
+    }
+  };
+
+  return {
+    band,
+    covers: (number) => band.first <= number && number <= band.last + (shrinking ? 1 : 0),
+    putCells: (number, newRow, row, cells) => {
+      if (number > band.last) return clearTotals(newRow, row, cells);
+      putDataRow(number - band.first, newRow, row, cells);
+      if (shrinking && number === band.first + band.rows) putTotals(newRow, row, cells);
+    },
+    insertedRows: (newLast, last) => writeInsertedRows(band, newLast, last, cursors, context),
+    close: () => {
+      for (const cursor of cursors) cursor.close();
+    },
+  };
+}

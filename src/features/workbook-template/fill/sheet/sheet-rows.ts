@@ -1,0 +1,124 @@
+import { DocketError } from '../../../../base/error.ts';
+import type { XmlOpen, XmlToken } from '../../package/xml-tokens.ts';
+import { parseCell } from '../../workbook/addresses.ts';
+
+/** A cell of the template with all of its tokens. */
+export interface SheetCell {
+  readonly column: number;
+  /** What stands between it and the cell before: white space, mostly none. */
+  readonly before: string;
+  readonly open: XmlOpen;
+  readonly tokens: readonly XmlToken[];
+  readonly formula?: CellFormula;
+}
+
+export interface CellFormula {
+  readonly open: XmlOpen;
+  /** Without `=`; empty for a cell that shares the formula of another. */
+  readonly text: string;
+}
+
+/** A row of the template. */
+export interface SheetRow {
+  readonly row: number;
+  readonly open: XmlOpen;
+  readonly cells: readonly SheetCell[];
+  /** What follows the last cell, without the end of the row. */
+  readonly after: string;
+  /** Empty where the row is written as `<row/>`. */
+  readonly close: string;
+}
+
+/** Puts the tokens between the rows and the rows of `sheetData` together. */
+export interface RowReader {
+  /** A row when the token ends it, a token that is in no row, or null while a row is under way. */
+  push(token: XmlToken): SheetRow | XmlToken | null;
+}
+
+/** Somebody has set the height of the row; without that it is the height of the sample's texts, and is computed again. */
+export const hasOwnHeight = ({ attributes: { customHeight } }: XmlOpen): boolean =>
+  customHeight === '1' || customHeight === 'true';
+
+/** The cell has a style and nothing else. */
+export const isEmpty = ({ tokens }: SheetCell): boolean => !tokens.slice(1).some(({ kind }) => kind === 'open');
+
+export const isRow = (piece: SheetRow | XmlToken): piece is SheetRow => 'cells' in piece;
+
+/**
+ * @param where The file and the sheet, for errors.
+ * @throws DocketError `template.invalid` for rows or cells that are out of order
+ */
+export function createRowReader(where: string): RowReader {
+  let row: { number: number; open: XmlOpen; cells: SheetCell[] } | null = null;
+  let cell: { column: number; before: string; open: XmlOpen; tokens: XmlToken[]; formula?: CellFormula } | null = null;
+  let formula: { open: XmlOpen; text: string } | null = null;
+  let between = '';
+  let depth = 0;
+  let lastRow = 0;
+  let lastColumn = 0;
+
+  const openRow = (open: XmlOpen): void => {
+    const number = open.attributes.r === undefined ? lastRow + 1 : Number(open.attributes.r);
+    if (!Number.isInteger(number) || number <= lastRow) throw outOfOrder(where, `row ${open.attributes.r}`, lastRow);
+    row = { number, open, cells: [] };
+    depth = 1;
+    between = '';
+    lastRow = number;
+    lastColumn = 0;
+  };
+  const openCell = (open: XmlOpen): void => {
+    const address = open.attributes.r;
+    const column = address === undefined ? lastColumn + 1 : (parseCell(address)?.column ?? 0);
+    if (column <= lastColumn) throw outOfOrder(where, `the cell ${address}`, lastRow);
+    cell = { column, before: between, open, tokens: [] };
+    between = '';
+    lastColumn = column;
+  };
+  const inCell = (token: XmlToken): void => {
+    if (cell === null) {
+      between += token.raw;
+      return;
+    }
+    cell.tokens.push(token);
+    if (token.kind === 'open' && depth === 3 && token.local === 'f') formula = { open: token, text: '' };
+    else if (token.kind === 'text' && formula !== null) formula.text += token.text;
+    else if (token.kind === 'close' && depth === 2 && formula !== null) {
+      cell.formula = formula;
+      formula = null;
+    }
+  };
+
+  return {
+    push: (token) => {
+      if (row === null) {
+        if (token.kind !== 'open' || token.local !== 'row') return token;
+        openRow(token);
+        return null;
+      }
+      if (token.kind === 'open') {
+        depth += 1;
+        if (depth === 2 && token.local === 'c') openCell(token);
+      }
+      if (token.kind === 'close') depth -= 1;
+      if (depth === 0) {
+        const { number, open, cells } = row;
+        row = null;
+        return { row: number, open, cells, after: between, close: token.raw };
+      }
+      inCell(token);
+      if (token.kind === 'close' && depth === 1 && cell !== null) {
+        row.cells.push(cell);
+        cell = null;
+      }
+      return null;
+    },
+  };
+}
+
+const outOfOrder = (where: string, what: string, row: number): DocketError =>
+  new DocketError('template.invalid', `The template has cells out of order.`, {
+    where,
+    expected: 'rows and cells in ascending order',
+    got: `${what} after row ${row}`,
+    next: 'Open the template in Excel and save it again.',
+  });

@@ -1,0 +1,134 @@
+import {
+  type CellAddress,
+  type CellRange,
+  columnLetters,
+  columnNumber,
+  MAX_COLUMN,
+  MAX_ROW,
+} from '../workbook/addresses.ts';
+import {
+  type FormulaReference,
+  formatCorner,
+  formatReference,
+  parseFormula,
+  type ReferenceCorner,
+} from './formula-references.ts';
+import type { ReferenceMap } from './growth.ts';
+
+/** Where a formula stands, in the template. */
+export interface FormulaPlace {
+  readonly row: number;
+  /**
+   * It is in the body of a bound table, or holds for each cell of a range, and is relative to its row: a range whose end
+   * has no `$` ends with the formula's row (`SUM(B$2:B5)`), not with the table.
+   */
+  readonly filled: boolean;
+}
+
+/**
+ * A formula of the template as the filled workbook writes it. References by address follow growth; names, structured
+ * references, strings, and references to other workbooks or to several sheets stay.
+ * @param sheet The formula's own.
+ * @param place Absent: of no cell, as in names and charts.
+ * @param single What a reference of one cell is; `B5:B5` always is a table of one row.
+ */
+export function mapFormula(
+  formula: string,
+  sheet: string,
+  map: ReferenceMap,
+  place?: FormulaPlace,
+  single: 'cell' | 'body' = 'cell',
+): string {
+  if (!map.changes) return formula;
+  return parseFormula(formula)
+    .map((piece) => (typeof piece === 'string' ? piece : mapReference(piece, sheet, map, place, single)))
+    .join('');
+}
+
+/** As `mapFormula`, but ranges never grow: each corner moves as its cell does. For merged cells and what is selected. */
+export const mapCorners = (formula: string, sheet: string, map: ReferenceMap): string =>
+  mapFormula(formula, sheet, map, { row: 0, filled: true });
+
+function mapReference(
+  reference: FormulaReference,
+  ownSheet: string,
+  map: ReferenceMap,
+  place: FormulaPlace | undefined,
+  single: 'cell' | 'body',
+): string {
+  const { raw, elsewhere, from, to } = reference;
+  // Whole columns stay.
+  if (elsewhere !== null || from.row === undefined) return raw;
+  const sheet = reference.sheet ?? ownSheet;
+  const start = { row: from.row.number, column: from.column === undefined ? 1 : columnNumber(from.column.letters) };
+  if (to === undefined) {
+    if (single === 'cell') return formatReference(reference, withRow(from, map.cell(sheet, start).row));
+    const body = map.range(sheet, { from: start, to: start }, 'body');
+    if (body.from.row === body.to.row) return formatReference(reference, withRow(from, body.from.row));
+    return formatReference({ ...reference, separator: ':' }, withRow(from, body.from.row), withRow(from, body.to.row));
+  }
+  if (to.row === undefined) return raw;
+  const end = {
+    row: to.row.number,
+    column: to.column === undefined ? MAX_COLUMN : columnNumber(to.column.letters),
+  };
+  if (place !== undefined && sheet.toLowerCase() === ownSheet.toLowerCase() && endsWithItsRow(place, from, to)) {
+    return formatReference(reference, withRow(from, map.cell(sheet, start).row), withRow(to, map.cell(sheet, end).row));
+  }
+  const mapped = map.range(sheet, rangeOf(start, end), 'body');
+  // Files may name the lower corner first.
+  const [fromRow, toRow] = start.row <= end.row ? [mapped.from.row, mapped.to.row] : [mapped.to.row, mapped.from.row];
+  const first = withRow(from, fromRow);
+  const second = withRow(to, toRow);
+  // Where a cell counts as a table of one row, Excel writes such a table as a cell; in formulas `B5:B5` stays a range.
+  const isCell = from.column !== undefined && start.row !== end.row && formatCorner(first) === formatCorner(second);
+  return single === 'body' && isCell
+    ? formatReference({ ...reference, separator: '' }, first)
+    : formatReference(reference, first, second);
+}
+
+const rangeOf = (one: CellAddress, other: CellAddress): CellRange => ({
+  from: { row: Math.min(one.row, other.row), column: Math.min(one.column, other.column) },
+  to: { row: Math.max(one.row, other.row), column: Math.max(one.column, other.column) },
+});
+
+/** The range ends with the row of its formula: a running total, or cells beside the formula. */
+function endsWithItsRow(place: FormulaPlace, from: ReferenceCorner, to: ReferenceCorner): boolean {
+  const [upper, lower] = (from.row?.number ?? 0) <= (to.row?.number ?? 0) ? [from.row, to.row] : [to.row, from.row];
+  if (upper === undefined || lower === undefined || lower.absolute) return false;
+  if (place.filled) return true;
+  const wide = from.column?.letters !== to.column?.letters;
+  return wide && !upper.absolute && upper.number === place.row && lower.number === place.row;
+}
+
+const withRow = (corner: ReferenceCorner, row: number): ReferenceCorner =>
+  corner.row === undefined ? corner : { ...corner, row: { ...corner.row, number: row } };
+
+/**
+ * A formula as Excel writes it into the cells beside and below: relative references move along. What would leave the sheet
+ * becomes `#REF!`. The formula is read once for all cells.
+ */
+export function createFillDown(formula: string): (rows: number, columns: number) => string {
+  const pieces = parseFormula(formula);
+  return (rows, columns) =>
+    pieces.map((piece) => (typeof piece === 'string' ? piece : shift(piece, rows, columns))).join('');
+}
+
+function shift(reference: FormulaReference, rows: number, columns: number): string {
+  const from = shiftCorner(reference.from, rows, columns);
+  const to = reference.to && shiftCorner(reference.to, rows, columns);
+  if (from === null || to === null) return `${reference.prefix}#REF!`;
+  return formatReference(reference, from, to);
+}
+
+function shiftCorner({ column, row }: ReferenceCorner, rows: number, columns: number): ReferenceCorner | null {
+  const newRow = row && (row.absolute ? row.number : row.number + rows);
+  const newColumn = column && columnNumber(column.letters) + (column.absolute ? 0 : columns);
+  if (newRow !== undefined && (newRow < 1 || newRow > MAX_ROW)) return null;
+  if (newColumn !== undefined && (newColumn < 1 || newColumn > MAX_COLUMN)) return null;
+  const letters = column && (column.absolute || columns === 0 ? column.letters : columnLetters(newColumn ?? 1));
+  return {
+    ...(column === undefined || letters === undefined ? {} : { column: { ...column, letters } }),
+    ...(row === undefined || newRow === undefined ? {} : { row: { ...row, number: newRow } }),
+  };
+}

@@ -1,0 +1,240 @@
+import { changeAttributes, escapeXmlText } from '../package/tokenize-xml.ts';
+import type { XmlClose, XmlOpen, XmlToken } from '../package/xml-tokens.ts';
+import { columnNumber } from '../workbook/addresses.ts';
+import { parseFormula } from './formula-references.ts';
+import { type GrowthPlan, insertedRows, type ReferenceMap, type RowBand } from './growth.ts';
+import { createFillDown, type FormulaPlace, mapFormula } from './map-formula.ts';
+import { rawOf, textOf } from './parts/rewrite-xml.ts';
+import { mapAreas, mapAttributes } from './sheet-references.ts';
+
+/** Moves the references of a worksheet part outside `sheetData`. */
+export interface SheetMapper {
+  /** A token has come out other than it went in. */
+  readonly changed: boolean;
+  /**
+   * What the part holds instead of these tokens. Tokens come in the order of the part, in any number of calls, without
+   * those between the start and the end of `sheetData`. Extensions whose ranges follow their formulas come out as a whole.
+   */
+  map(tokens: Iterable<XmlToken>): Iterable<string>;
+}
+
+/** With `sqref` as an attribute in the main namespace, and as an element behind the formulas in that of Excel 2010. */
+const WITH_RANGES = new Set(['conditionalFormatting', 'dataValidation', 'sparkline']);
+const FORMULAS = new Set(['formula', 'formula1', 'formula2', 'f']);
+
+/** What holds inside the element that is being read. */
+interface Context {
+  /** Of conditional formats and validations. */
+  place?: FormulaPlace | undefined;
+  /** A validation against a list, or the dates of sparklines: a cell is a table of one row. */
+  single: 'cell' | 'body';
+  anchor?: RowAnchor | undefined;
+}
+
+/** @param sheet The name of the sheet. */
+export function createSheetMapper(sheet: string, plan: GrowthPlan, map: ReferenceMap): SheetMapper {
+  const bands = plan.get(sheet) ?? [];
+  let changed = false;
+  /** Local names of the open elements. */
+  const path: string[] = [];
+  let context: Context = { single: 'cell' };
+  /** Tokens of the text of the innermost element, if it holds a reference. */
+  let text: XmlToken[] = [];
+  let held: { readonly tokens: XmlToken[]; readonly depth: number } | null = null;
+
+  const holdsReference = (): boolean => {
+    const local = path.at(-1) ?? '';
+    return FORMULAS.has(local) || local === 'sqref' || (local === 'row' && context.anchor !== undefined);
+  };
+
+  const mapText = (value: string): string => {
+    const local = path.at(-1);
+    if (local === 'sqref') return mapAreas(value, sheet, map);
+    if (local !== 'row') return mapFormula(value, sheet, map, context.place, context.single);
+    const corner = path.at(-2) === 'from' ? 'from' : 'to';
+    return context.anchor === undefined ? value : String(context.anchor.row(corner, Number(value)));
+  };
+
+  const mapOpen = (token: XmlOpen): string => {
+    const { local, attributes } = token;
+    if (WITH_RANGES.has(local)) {
+      context = {
+        place: attributes.sqref === undefined ? context.place : placeOf(attributes.sqref, bands),
+        single: attributes.type === 'list' ? 'body' : 'cell',
+      };
+    } else if (local === 'sparklineGroup') context = { single: 'body' };
+    else if (local === 'anchor') context = { single: 'cell', anchor: createAnchor(token, sheet, map) };
+    const changes = mapAttributes(token, path, sheet, map);
+    path.push(local);
+    if (changes === null) return token.raw;
+    changed = true;
+    return changeAttributes(token, changes);
+  };
+
+  const mapClose = (token: XmlClose): string => {
+    const content = takeText();
+    path.pop();
+    if (WITH_RANGES.has(token.local) || token.local === 'sparklineGroup' || token.local === 'anchor') {
+      context = { single: 'cell' };
+    }
+    return content + token.raw;
+  };
+
+  /** The text read so far, with its references moved. */
+  const takeText = (): string => {
+    const value = textOf(text);
+    const raw = rawOf(text);
+    const mapped = value === '' || !holdsReference() ? value : mapText(value);
+    text = [];
+    if (mapped === value) return raw;
+    changed = true;
+    return escapeXmlText(mapped);
+  };
+
+  const mapToken = (token: XmlToken): string => {
+    if (token.kind === 'close') return mapClose(token);
+    if (token.kind === 'open') return takeText() + mapOpen(token);
+    text.push(token);
+    return '';
+  };
+
+  function* mapHeld(tokens: readonly XmlToken[]): Iterable<string> {
+    const [open] = tokens;
+    const ranges = textWithin(tokens, 'sqref');
+    if (open?.kind !== 'open' || open.local !== 'sparkline') {
+      context = { ...context, place: placeOf(ranges, bands) };
+      for (const token of tokens) yield mapToken(token);
+      return;
+    }
+    const data = textWithin(tokens, 'f');
+    for (const sparkline of mapSparkline({ data, cell: ranges }, sheet, bands, map)) {
+      const same = sparkline.data === data && sparkline.cell === ranges;
+      changed ||= !same;
+      yield same ? rawOf(tokens) : withTexts(tokens, { f: sparkline.data, sqref: sparkline.cell });
+    }
+  }
+
+  /** Depth of the next token's element. */
+  let depth = 0;
+  return {
+    get changed() {
+      return changed;
+    },
+    *map(tokens) {
+      for (const token of tokens) {
+        if (token.kind === 'close') depth -= 1;
+        if (
+          held === null &&
+          token.kind === 'open' &&
+          WITH_RANGES.has(token.local) &&
+          token.attributes.sqref === undefined
+        ) {
+          held = { tokens: [], depth };
+          yield takeText();
+        }
+        if (token.kind === 'open') depth += 1;
+        if (held === null) {
+          yield mapToken(token);
+          continue;
+        }
+        held.tokens.push(token);
+        if (token.kind !== 'close' || depth > held.depth) continue;
+        const whole = held.tokens;
+        held = null;
+        yield* mapHeld(whole);
+      }
+    },
+  };
+}
+
+/** The text of the first element of this name. */
+function textWithin(tokens: readonly XmlToken[], local: string): string {
+  const start = tokens.findIndex((token) => token.kind === 'open' && token.local === local);
+  const end = tokens.findIndex((token, index) => index > start && token.kind === 'close' && token.local === local);
+  return start < 0 ? '' : textOf(tokens.slice(start, end));
+}
+
+/** The tokens with other texts of these elements, which hold nothing else. */
+function withTexts(tokens: readonly XmlToken[], texts: Readonly<Record<string, string>>): string {
+  let within: string | undefined;
+  return tokens
+    .map((token) => {
+      if (token.kind === 'text') return within === undefined ? token.raw : '';
+      if (token.kind === 'other') return token.raw;
+      within = token.kind === 'open' && token.local in texts ? token.local : undefined;
+      return within === undefined ? token.raw : token.raw + escapeXmlText(texts[within] ?? '');
+    })
+    .join('');
+}
+
+/** Rows of an anchor of a control or an embedded object (`from` before `to`). */
+interface RowAnchor {
+  /** The row of a corner, from 0, in the filled workbook. */
+  row(corner: 'from' | 'to', row: number): number;
+}
+
+/** @param open `anchor`: with neither `moveWithCells` nor `sizeWithCells` it stays where it is on the page. */
+function createAnchor({ attributes }: XmlOpen, sheet: string, map: ReferenceMap): RowAnchor {
+  const sizes = isTrue(attributes.sizeWithCells);
+  const moves = sizes || isTrue(attributes.moveWithCells);
+  let moved = 0;
+  return {
+    row: (corner, row) => {
+      if (!moves) return row;
+      if (corner === 'to' && !sizes) return row + moved;
+      const mapped = map.row(sheet, row + 1) - 1;
+      if (corner === 'from') moved = mapped - row;
+      return mapped;
+    },
+  };
+}
+
+const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
+
+interface Sparkline {
+  /** The range that it draws, e.g. `Board!B5:F5`. */
+  readonly data: string;
+  /** The cell where it stands. */
+  readonly cell: string;
+}
+
+/** A sparkline in the filled workbook. In the last row of a table's data it continues, one for each row inserted below. */
+function* mapSparkline(
+  { data, cell }: Sparkline,
+  sheet: string,
+  bands: readonly RowBand[],
+  map: ReferenceMap,
+): Iterable<Sparkline> {
+  const place = placeOf(cell, bands);
+  const mapped = {
+    // Beside its data it draws its own row; above or below it draws a column.
+    data: mapFormula(data, sheet, map, { row: place.row, filled: false }, 'body'),
+    cell: mapFormula(cell, sheet, map),
+  };
+  yield mapped;
+  const band = place.filled ? bands.find(({ last }) => last === place.row) : undefined;
+  if (band === undefined) return;
+  const dataBelow = createFillDown(mapped.data);
+  const cellBelow = createFillDown(mapped.cell);
+  for (let rows = 1; rows <= insertedRows(band); rows += 1) {
+    yield { data: dataBelow(rows, 0), cell: cellBelow(rows, 0) };
+  }
+}
+
+/**
+ * Where formulas stand that are relative to the first cell of these ranges.
+ * @param ranges `sqref`: ranges, separated by spaces.
+ */
+function placeOf(ranges: string, bands: readonly RowBand[]): { readonly row: number; readonly filled: boolean } {
+  const [reference] = parseFormula(ranges.trim().split(/\s/, 1)[0] ?? '');
+  if (reference === undefined || typeof reference === 'string') return { row: 1, filled: false };
+  const row = reference.from.row?.number ?? 1;
+  const column = columnNumber(reference.from.column?.letters ?? 'A');
+  const filled = bands.some(
+    ({ first, last, tables }) =>
+      first <= row &&
+      row <= last &&
+      tables.some(({ fromColumn, toColumn }) => fromColumn <= column && column <= toColumn),
+  );
+  return { row, filled };
+}

@@ -1,0 +1,34 @@
+import { parseFormula } from './formula-references.ts';
+
+/** References that growth does not move. */
+export type NotFollowed = 'INDIRECT' | 'OFFSET' | 'references across several sheets';
+
+const FUNCTION = /(?<![\p{L}\p{N}_.])(INDIRECT|OFFSET)\s*\(\s*("(?:[^"]|"")*"\s*[,)])?/giu;
+
+/** @param formula As files write it, without `=`. */
+export function findNotFollowed(formula: string): ReadonlySet<NotFollowed> {
+  const found = new Set<NotFollowed>();
+  if (/INDIRECT|OFFSET/i.test(formula)) {
+    for (const [, name = '', text] of withoutTexts(formula).matchAll(FUNCTION)) {
+      if (/^offset$/i.test(name)) found.add('OFFSET');
+      else if (text === undefined || isAddress(text.slice(1, text.lastIndexOf('"')))) found.add('INDIRECT');
+    }
+  }
+  if (/:.*!/.test(formula)) {
+    const pieces = parseFormula(formula);
+    if (pieces.some((piece) => typeof piece !== 'string' && piece.elsewhere === 'sheets')) {
+      found.add('references across several sheets');
+    }
+  }
+  return found;
+}
+
+/** Texts other than the first argument of INDIRECT are empty: their content is not taken for a function. */
+const withoutTexts = (formula: string): string =>
+  formula.replace(/(INDIRECT\s*\(\s*)?"(?:[^"]|"")*"/gi, (whole, call?: string) => (call === undefined ? '""' : whole));
+
+/** A text that INDIRECT reads as an address; names and structured references follow growth. */
+const isAddress = (text: string): boolean =>
+  parseFormula(text).some((piece) => typeof piece !== 'string') ||
+  /^[rc][\d[\]-]*(?:[rc][\d[\]-]*)?$/i.test(text) ||
+  text.includes('!');

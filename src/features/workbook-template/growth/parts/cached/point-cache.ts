@@ -1,0 +1,90 @@
+import type { CellValue } from '../../../binding/bindings.ts';
+import { changeAttributes, escapeXmlText } from '../../../package/tokenize-xml.ts';
+import type { XmlToken } from '../../../package/xml-tokens.ts';
+import { prefixOf, type RewriteElement, rawOf } from '../rewrite-xml.ts';
+import type { CachedPoints } from './chart-points.ts';
+
+/** What a kind of cache holds. */
+export type CacheKind = 'numbers' | 'texts' | 'levels';
+
+/**
+ * Writes the cache of a chart's reference again: with the values of the filled workbook in the template's number format, or
+ * not at all where they are not known or of another kind. Excel then reads them from the cells.
+ */
+export function rewriteCache(kind: CacheKind, points: CachedPoints): RewriteElement {
+  return (tokens) => {
+    if (points === 'keep') return undefined;
+    const [open] = tokens;
+    if (points === 'drop' || open?.kind !== 'open' || open.selfClosing || !fits(kind, points.values)) return '';
+    const prefix = prefixOf(open);
+    const { values, columns } = points;
+    const count = kind === 'levels' ? values.length / columns : values.length;
+    const body =
+      kind === 'levels'
+        ? levels(values, columns)
+            .map((level) => `<${prefix}lvl>${pointsXml(level, prefix)}</${prefix}lvl>`)
+            .join('')
+        : pointsXml(values, prefix);
+    return [
+      open.raw,
+      childOf(tokens, 'formatCode'),
+      `<${prefix}ptCount val="${count}"/>${body}`,
+      childOf(tokens, 'extLst'),
+      tokens.at(-1)?.raw,
+    ].join('');
+  };
+}
+
+/** The same for a level of a newer chart (`cx:lvl`), which counts its points in an attribute. */
+export function rewriteLevel(kind: 'numbers' | 'texts', points: CachedPoints, first: boolean): RewriteElement {
+  return (tokens) => {
+    if (points === 'keep') return undefined;
+    const [open] = tokens;
+    if (points === 'drop' || open?.kind !== 'open' || open.selfClosing || !first) return '';
+    if (points.columns > 1 || !fits(kind, points.values)) return '';
+    const prefix = prefixOf(open);
+    const body = points.values
+      .map((value, place) =>
+        value === null ? '' : `<${prefix}pt idx="${place}">${escapeXmlText(textOfValue(value))}</${prefix}pt>`,
+      )
+      .join('');
+    return `${changeAttributes(open, { ptCount: String(points.values.length) })}${body}${tokens.at(-1)?.raw ?? ''}`;
+  };
+}
+
+const fits = (kind: CacheKind, values: readonly CellValue[]): boolean =>
+  kind === 'numbers'
+    ? values.every((value) => typeof value !== 'string' && typeof value !== 'boolean')
+    : values.every((value) => value === null || typeof value === 'string');
+
+const textOfValue = (value: CellValue): string =>
+  value === null ? '' : typeof value === 'object' ? String(value.serial) : String(value);
+
+const pointsXml = (values: readonly CellValue[], prefix: string): string =>
+  values
+    .map((value, place) =>
+      value === null
+        ? ''
+        : `<${prefix}pt idx="${place}"><${prefix}v>${escapeXmlText(textOfValue(value))}</${prefix}v></${prefix}pt>`,
+    )
+    .join('');
+
+/** The columns of values, the innermost (the last) first. */
+const levels = (values: readonly CellValue[], columns: number): CellValue[][] =>
+  Array.from({ length: columns }, (_, level) => values.filter((_, place) => place % columns === columns - 1 - level));
+
+/** The XML of a child of an element, by its name; empty if it has none. */
+function childOf(tokens: readonly XmlToken[], local: string): string {
+  let depth = 0;
+  let start = -1;
+  for (const [place, token] of tokens.entries()) {
+    if (token.kind === 'open') {
+      if (depth === 1 && token.local === local) start = place;
+      depth += 1;
+    } else if (token.kind === 'close') {
+      depth -= 1;
+      if (depth === 1 && start >= 0) return rawOf(tokens.slice(start, place + 1));
+    }
+  }
+  return '';
+}

@@ -1,0 +1,52 @@
+import { type CellRange, formatCell, parseCell, parseRange } from '../../workbook/addresses.ts';
+import type { ReferenceMap } from '../growth.ts';
+import { mapFormula } from '../map-formula.ts';
+import { mapRef } from './map-tables.ts';
+import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
+
+/** Single cells that are mapped to an XML schema. */
+export const mapSingleXmlCells = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
+  rewriteXml(tokensOf(part), {
+    attributes: ({ local, attributes }) => {
+      const cell = local === 'singleXmlCell' ? parseCell(attributes.r ?? '') : undefined;
+      return cell && { r: formatCell(map.cell(sheet, cell)) };
+    },
+  });
+
+/** Data connections: the cells that hold their parameters. */
+export const mapConnections = (part: XmlPart, map: ReferenceMap): string | undefined =>
+  rewriteXml(tokensOf(part), {
+    attributes: ({ local, attributes }) =>
+      local === 'parameter' && attributes.cell ? { cell: mapFormula(attributes.cell, '', map) } : undefined,
+  });
+
+/**
+ * Sheet views that people saved under a name: their filters and orders.
+ * @param bound The ranges of the sheet's bound tables.
+ */
+export const mapNamedViews = (
+  part: XmlPart,
+  sheet: string,
+  bound: readonly CellRange[],
+  map: ReferenceMap,
+): string | undefined =>
+  rewriteXml(tokensOf(part), {
+    attributes: ({ attributes }) => {
+      const range = attributes.ref === undefined ? undefined : parseRange(attributes.ref);
+      if (range === undefined || attributes.ref === undefined) return undefined;
+      return {
+        ref: mapRef(
+          attributes.ref,
+          sheet,
+          bound.some((table) => isInside(range, table)),
+          map,
+        ),
+      };
+    },
+  });
+
+const isInside = (range: CellRange, table: CellRange): boolean =>
+  table.from.row <= range.from.row &&
+  range.to.row <= table.to.row &&
+  table.from.column <= range.from.column &&
+  range.to.column <= table.to.column;

@@ -1,0 +1,42 @@
+import { formatCell } from '../../workbook/addresses.ts';
+import type { TemplateWorkbook } from '../../workbook/workbook.ts';
+import type { TemplatePackage } from '../template-package.ts';
+import { tokenizeXml } from '../tokenize-xml.ts';
+
+/** The names of the sheets that parts belong to: the sheets themselves, and what their relationships lead to. */
+export async function sheetsOfParts(
+  pack: TemplatePackage,
+  { sheets }: TemplateWorkbook,
+): Promise<ReadonlyMap<string, string>> {
+  const owners = new Map<string, string>(sheets.map(({ name, part }) => [part, name]));
+  for (const { name, part } of sheets) {
+    const left = [part];
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      for (const { external, target } of await pack.relationships(next)) {
+        if (external || owners.has(target) || !pack.has(target)) continue;
+        owners.set(target, name);
+        left.push(target);
+      }
+    }
+  }
+  return owners;
+}
+
+/** The cell at the upper left of the picture or shape of a drawing that uses a relationship; undefined without one. */
+export async function anchorOf(pack: TemplatePackage, drawing: string, id: string): Promise<string | undefined> {
+  const from: { row?: number; col?: number } = {};
+  let inFrom = false;
+  let reading: 'row' | 'col' | undefined;
+  for (const token of tokenizeXml(await pack.readText(drawing), drawing)) {
+    if (token.kind === 'close' && token.local === 'from') inFrom = false;
+    if (token.kind === 'text' && reading !== undefined) from[reading] = Number(token.text) + 1;
+    if (token.kind !== 'open') continue;
+    if (token.local === 'from') inFrom = true;
+    reading = inFrom && (token.local === 'row' || token.local === 'col') ? token.local : undefined;
+    const uses = Object.entries(token.attributes).some(([name, value]) => value === id && name.includes(':'));
+    if (uses && from.row !== undefined && from.col !== undefined) {
+      return formatCell({ row: from.row, column: from.col });
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,82 @@
+import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
+import { Section, Table } from '../../../admin/page/components/layout.tsx';
+import type { TemplateView } from '../../../definitions/schema/template-view.ts';
+import { TableColumns } from './columns.tsx';
+
+/** The template of a report's workbook: what is wrong with it, and which of its tables and cells get what. */
+export const WorkbookTemplate = ({ view: { template, tables, names, problems } }: { readonly view: TemplateView }) => {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const warnings = problems.filter(({ severity }) => severity === 'warning');
+  return (
+    <Section id="workbook" heading="Workbook template">
+      {errors.length === 0 ? null : (
+        <div class="error">
+          <strong>{template} cannot be filled</strong>
+          <Problems problems={errors} />
+        </div>
+      )}
+      {errors.length > 0 || tables.length + names.length === 0 ? null : (
+        <p>
+          Each run fills {formatCounted(tables.length, 'table')} and {formatCounted(names.length, 'named cell')} of{' '}
+          <strong>{template}</strong>. Everything else stays as it was designed.
+        </p>
+      )}
+      {warnings.length === 0 ? null : (
+        <div class="attention">
+          <strong>{formatCounted(warnings.length, 'warning')}</strong>
+          <Problems problems={warnings} />
+        </div>
+      )}
+      {tables.length === 0 ? null : (
+        <Table caption={`Tables of ${template}`} columns={['Table', 'Gets', 'Columns']}>
+          {tables.map(({ name, sheet, range, section, columns }) => (
+            <tr>
+              <td class="wrap">
+                <strong>{name}</strong>{' '}
+                <small>
+                  {sheet}!{range}
+                </small>
+              </td>
+              <td data-name="Gets" class="wrap">
+                {section}
+              </td>
+              <td data-name="Columns">
+                <TableColumns columns={columns} section={section} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {names.length === 0 ? null : (
+        <details class="fold">
+          <summary>{formatCounted(names.length, 'named cell')}</summary>
+          <Table caption={`Named cells of ${template}`} columns={['Cell', 'Gets']}>
+            {names.map(({ cell, name, bound }) => (
+              <tr>
+                <td class="wrap">{cell}</td>
+                <td data-name="Gets" class="wrap">
+                  <code title={name}>{bound}</code>
+                </td>
+              </tr>
+            ))}
+          </Table>
+        </details>
+      )}
+    </Section>
+  );
+};
+
+const Problems = ({ problems }: { readonly problems: TemplateView['problems'] }) => (
+  <ul>
+    {problems.map(({ at, message, expected, got, next }) => (
+      <li class="wrap">
+        {at === null ? null : (
+          <>
+            <strong>{at}</strong>{' '}
+          </>
+        )}
+        {message === null ? `Expected ${expected}, got ${got}.` : message} {next}
+      </li>
+    ))}
+  </ul>
+);
