@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DemoPacks, openDemoPacks } from './support/demo-packs.ts';
+import { DEMO_REVIEW, type DemoPacks, openDemoPacks } from './support/demo-packs.ts';
 import {
   definitionHashes,
   IMAGES_FOLDER,
@@ -27,7 +27,7 @@ beforeAll(async () => {
   demo = await openDemoPacks(folder);
   packs = {
     'weekly-kpi': await demo.run('weekly-kpi', 'weekly'),
-    'board-pack': await demo.run('board-pack', 'board'),
+    'board-pack': await demo.run('board-pack', 'board', {}, DEMO_REVIEW),
     'board-book': await demo.run('board-book', 'book'),
   };
 });

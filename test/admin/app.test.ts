@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AccessPorts } from '../../src/admin/access/create-access.ts';
+import type { AdminServices } from '../../src/admin/access/services.ts';
 import type { RunView } from '../../src/admin/api/schemas.ts';
 import type { AdminPorts } from '../../src/admin/app.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
@@ -47,7 +47,7 @@ describe('the admin route', () => {
   let app: AdminApp;
   const log = recordingLog();
   const clock = manualClock(NOW);
-  const admin = (given: Partial<AccessPorts> = {}, change: Partial<AdminPorts> = {}) =>
+  const admin = (given: Partial<AdminServices> = {}, change: Partial<AdminPorts> = {}) =>
     createTestAdmin(
       entries,
       {
@@ -296,7 +296,7 @@ describe('the admin route', () => {
       expect(await list('report=daily&limit=1')).toEqual([second.id]);
     });
 
-    it.each(['limit=0', 'limit=501', 'limit=x', 'state=over', 'after=x', 'since=yesterday', 'states=done'])(
+    it.each(['limit=0', 'limit=501', 'limit=x', 'state=over', 'after=x', 'since=soon', 'states=done'])(
       'refuses ?%s',
       async (query) => {
         const response = await call('GET', `/api/runs?${query}`, 'viewer');
@@ -363,12 +363,14 @@ describe('the admin route', () => {
     });
 
     it('is not ready while a check fails', async () => {
-      app = admin({}, { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] });
+      const health = async () => [{ name: 'redis', ok: false, detail: 'no answer' }];
+      app = admin({}, { health, problemCodes: () => ['circuit.open'] });
       const response = await app.request('/readyz');
       expect(response.status).toBe(503);
       expect(await response.json()).toEqual({
         status: 'not ready',
         checks: [{ name: 'redis', ok: false, detail: 'no answer' }],
+        problems: ['circuit.open'],
       });
       expect((await app.request('/healthz')).status).toBe(200);
     });

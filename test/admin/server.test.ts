@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AccessPorts } from '../../src/admin/access/create-access.ts';
+import type { AdminServices } from '../../src/admin/access/services.ts';
 import { newToken } from '../../src/admin/auth/tokens.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
 import { silentLog } from '../../src/base/log.ts';
@@ -21,7 +21,7 @@ describe('the server of the admin route', () => {
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.close();
   });
-  const listen = async (given: Partial<AccessPorts> = {}) => {
+  const listen = async (given: Partial<AdminServices> = {}) => {
     const jobs = loadedJobs(reportDefinition());
     const app = createTestAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {
       jobs: () => jobs,

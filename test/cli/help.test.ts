@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { helpTextOf } from '../../src/cli/help-text.ts';
 import { leavesOf } from '../../src/cli/reference.ts';
+import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
@@ -15,11 +15,6 @@ const leafNamed = (name: string): Command => {
   return leaf.command;
 };
 const variablesIn = (text: string): string[] => [...text.matchAll(/\b[A-Z]+_[A-Z0-9_]+\b/g)].map(([name]) => name);
-const configuration = async (): Promise<readonly string[]> => {
-  const files = ['config', 'oidc-variables', 'smtp-variables'].map((name) => `src/base/config/${name}.ts`);
-  const source = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
-  return [...source.matchAll(/^ {2}([A-Z]+_[A-Z0-9_]+): /gm)].flatMap(([, name]) => name ?? []);
-};
 
 /** The program with actions that do nothing; throws errors of arguments. */
 function parser(): Command {
@@ -37,7 +32,7 @@ describe('docket --help', () => {
     const help = helpTextOf(leafNamed(name));
     expect(help.examples, 'an Example: or Examples: section').not.toEqual([]);
     expect(help.environment, 'an Environment: line').not.toBe('');
-    const known = [...(await configuration()), 'NO_COLOR', 'FORCE_COLOR'];
+    const known = [...ALL_VARIABLE_NAMES, 'NO_COLOR', 'FORCE_COLOR'];
     // `DOCKET_OIDC_…` stands for all that begin so.
     const isKnown = (name: string) => known.some((one) => one === name || (name.endsWith('_') && one.startsWith(name)));
     expect(variablesIn(help.environment).filter((name) => !isKnown(name))).toEqual([]);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { withDecisions } from '../../src/compose/decisions.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
 import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
@@ -13,7 +14,6 @@ import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.t
 import { cancelRun } from '../../src/queue/runs/cancel-run.ts';
 import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
 import type { RunOrder } from '../../src/run/run-record.ts';
-import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { jobsFolder, ORG } from '../support/jobs-folder.ts';
 import { deferred, onDemand } from '../support/queue-harness.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { BUILT_IN_KINDS, loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
 import { diffReports, type ReportVersion } from '../../src/definitions/report-diff.ts';
-import { BUILT_IN_KINDS, loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const NOW = Date.parse('2026-11-21T12:00Z');

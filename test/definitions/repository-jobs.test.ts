@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BUILT_IN_KINDS, loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { type Catalog, catalogSchema } from '../../src/contract/catalog.ts';
 import { LIMITS, RATE_LIMITS } from '../../src/contract/limits.ts';
 import { PATHS, pageSchema } from '../../src/contract/organization.ts';
@@ -15,7 +16,6 @@ import { checkReadings } from '../../src/plan/checks/reading-check.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { readingGap } from '../../src/plan/reading.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { createTemplateViewer } from '../../src/services/definitions/view-template.ts';
 
 const NOW = Date.parse('2026-11-23T07:00:00Z');
@@ -119,8 +119,9 @@ describe('the demo', () => {
   });
 
   test('fills every table and cell of its workbook template, and leaves none of its figures out', async () => {
+    const PORTS = { folder: () => 'jobs', formats: BUILT_IN_KINDS.formats };
     const version = requireReport(jobs, 'demo/board-book');
-    const view = await createTemplateViewer({ folder: () => 'jobs', catalogOf: async () => catalog })(version);
+    const view = await createTemplateViewer({ ...PORTS, catalogOf: async () => catalog })(version);
     expect(view?.problems).toEqual([]);
     expect(view?.names).toHaveLength(39);
     const own = view?.tables.flatMap(({ columns }) => columns.filter(({ bound }) => bound === null));

@@ -5,9 +5,9 @@ import type { Archive } from '../../src/deliver/archive/archive.ts';
 import { findArchivedRuns } from '../../src/deliver/archive/archived-runs.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 
 const TO = ['a@acme.example', 'b@acme.example', 'c@acme.example'];
 

@@ -7,11 +7,11 @@ import type { Archive } from '../../src/deliver/archive/archive.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { Ledger } from '../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
 
 const redis = new Redis(inject('redisUrl'));

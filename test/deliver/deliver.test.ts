@@ -8,7 +8,6 @@ import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { deliveryId, INTERRUPTED, type Ledger } from '../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import type { DeliveredEvent } from '../../src/deliver/send-pending.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -24,6 +23,7 @@ import {
   type TestDelivery,
 } from '../support/delivery-case.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };

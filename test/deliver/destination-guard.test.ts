@@ -6,11 +6,12 @@ import { secretSource } from '../../src/base/secrets/secret.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import type { DestinationPolicy } from '../../src/deliver/destination-guard.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { assertAllowedBehindProxy, ForbiddenAddress } from '../../src/deliver/internal/address-guard.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun, type TestDelivery } from '../support/delivery-case.ts';
 import { hostileServer } from '../support/hostile-server.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
 import { SFTP_PASSWORD, SFTP_USER, sftpServer } from '../support/sftp-server.ts';
 
@@ -255,4 +256,17 @@ test("refuses the folder of Docket's own files, but not a folder below it", asyn
   expect(await beside.once()).toMatchObject({ state: 'refused' });
   const below = await caseOf(() => ({ directory: { path: 'state/out' } }), {}, own);
   expect(await below.once()).toMatchObject({ state: 'sent' });
+});
+
+test.each([
+  ['10.1.2.3', false],
+  ['169.254.169.254', true],
+  ['metadata.google.internal', true],
+])('%s is refused before a proxy is asked for it', async (host, allowPrivate) => {
+  await expect(assertAllowedBehindProxy(host, { allowPrivate })).rejects.toBeInstanceOf(ForbiddenAddress);
+});
+
+test('a host that only a proxy can resolve is left to it, as is a private one that is allowed', async () => {
+  await assertAllowedBehindProxy('hooks.docket.test', { allowPrivate: false });
+  await assertAllowedBehindProxy('10.1.2.3', { allowPrivate: true });
 });

@@ -5,9 +5,8 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret, secretSource } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { attemptFence, NotConfirmedError } from '../../src/deliver/fence.ts';
+import { attemptFence, NotConfirmedError } from '../../src/deliver/internal/fence.ts';
 import type { DeliveryRow, Ledger } from '../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
@@ -20,6 +19,7 @@ import {
 } from '../support/delivery-case.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
 import { SFTP_PASSWORD, SFTP_USER, sftpServer } from '../support/sftp-server.ts';
 import { type SmtpScript, scriptedSmtp } from '../support/smtp-script.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { plannedDeliveries } from '../../src/deliver/planned-deliveries.ts';
 import {
   definitionWith,
@@ -12,6 +11,7 @@ import {
   SETTINGS,
   sealedRun,
 } from '../support/delivery-case.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 
 test('planned deliveries match actual ones, with reasons for refusals', async ({ onTestFinished }) => {
   const root = await folderFor(onTestFinished);

@@ -4,12 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { PublishedRun } from '../../src/deliver/archive/archive.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { assertSameFiles } from '../../src/deliver/internal/resend-check.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
-import { assertSameFiles } from '../../src/deliver/resend-check.ts';
 import type { SendResult } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { webhookBody } from '../../src/deliver/targets/webhook/webhook-message.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { sha256 } from '../support/signed-archive.ts';
 
 const TO = 'lead@acme.example';

@@ -8,11 +8,12 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { readConfig, VARIABLE_NAMES } from '../../src/base/config/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { parseDurationOption } from '../../src/cli/options/option-parsers.ts';
 import { ROLES } from '../../src/compose/docket.ts';
 import { createTestAdmin } from '../support/admin.ts';
 import { contractOf } from '../support/api-contract.ts';
+import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 
 // That the image has what it needs and runs as docker-compose.yml says, test/e2e/image.test.ts tries.
@@ -427,7 +428,7 @@ describe('the guides and the files they use', () => {
     // `DOCKET_OIDC_…` stands for several.
     const text = (await readFile(file, 'utf8')).replaceAll(/\b[A-Z]+_[A-Z_]*…/g, '');
     const found = new Set([...text.matchAll(/\b(?:DOCKET|SMTP)_[A-Z0-9_]+\b/g)].map(([name]) => name));
-    expect([...found].filter((name) => !VARIABLE_NAMES.has(name))).toEqual([]);
+    expect([...found].filter((name) => !ALL_VARIABLE_NAMES.has(name))).toEqual([]);
   });
 
   test.each(GUIDES)('%s names only files of deploy/ that exist', async (file) => {

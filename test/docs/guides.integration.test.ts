@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { VARIABLE_NAMES } from '../../src/base/config/config.ts';
 import { leavesOf } from '../../src/cli/reference.ts';
+import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 
@@ -56,7 +56,7 @@ const isGroup = (name: string): boolean => [...commands.keys()].some((one) => on
 test.each(PAGES)('%s names only variables that exist', async (page) => {
   const text = (await readFile(page, 'utf8')).replaceAll(/\b[A-Z]+_[A-Z_]*…/g, '');
   const found = new Set([...text.matchAll(/\b(?:DOCKET|SMTP)_[A-Z0-9_]+\b/g)].map(([name]) => name));
-  expect([...found].filter((name) => !VARIABLE_NAMES.has(name))).toEqual([]);
+  expect([...found].filter((name) => !ALL_VARIABLE_NAMES.has(name))).toEqual([]);
 });
 
 interface Example {

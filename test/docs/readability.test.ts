@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /** Of documentation beside generated reference and internals; code and output of commands are not counted. */
-const MOST_WORDS = 15_000;
+const MOST_WORDS = 16_500;
 const MOST_README_WORDS = 750;
 /** Flesch reading ease: 60 to 70 is plain English, below 50 is difficult. */
 const LEAST_EASE = 55;

@@ -2,11 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { traceVariables, VARIABLE_NAMES } from '../../src/base/config/config.ts';
+import { traceVariables } from '../../src/base/config/config.ts';
 import { referenceOf } from '../../src/cli/reference.ts';
+import { BUILT_IN_KINDS } from '../../src/compose/built-in-kinds.ts';
 import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../src/definitions/schema/json-schema.ts';
-import { BUILT_IN_KINDS } from '../../src/services/definitions/built-in-kinds.ts';
 import { createTestAdmin } from '../support/admin.ts';
+import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { environmentReference, VARIABLE_GROUPS } from '../support/reference/environment.ts';
 import { errorReference, exitReference } from '../support/reference/errors.ts';
 import {
@@ -39,7 +40,7 @@ test.each(Object.entries(PAGES))('docs/reference/%s.md is what the code says', a
 describe('the reference', () => {
   test('names every variable of the configuration, and no other', () => {
     const named = VARIABLE_GROUPS.flatMap(({ variables }) => Object.keys(variables));
-    expect(named.sort()).toEqual([...VARIABLE_NAMES, ...Object.keys(traceVariables)].sort());
+    expect(named.sort()).toEqual([...ALL_VARIABLE_NAMES, ...Object.keys(traceVariables)].sort());
   });
 
   test.each([

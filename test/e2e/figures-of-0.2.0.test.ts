@@ -1,37 +1,38 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
 import { parse as parseCsv } from 'csv-parse/sync';
-import { DateTime } from 'luxon';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { compareEditions } from '../../src/run/corrections/compare-editions.ts';
+import { type EditionFigures, editionFiguresSchema } from '../../src/run/corrections/edition-figures.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { deployment } from '../recorded/deployment.ts';
 import { programOf, type Version } from '../recorded/program.ts';
-import { PLANTED_SECRETS } from '../support/secret-scan.ts';
+import { captureStderr } from '../support/capture-stderr.ts';
+import { faketimeRedis } from '../support/faketime-redis.ts';
 
 const JOBS = fileURLToPath(new URL('../../jobs/', import.meta.url));
+const NOW = Date.parse('2026-11-10T09:00:00Z');
 /** Given as a name, so that both versions resolve the periods of sections alike. */
-const PERIODS = {
-  'weekly-kpi': DateTime.utc().minus({ weeks: 1 }).toFormat("kkkk-'W'WW"),
-  'board-pack': DateTime.utc().minus({ months: 1 }).toFormat('yyyy-MM'),
-  'board-book': DateTime.utc().minus({ months: 1 }).toFormat('yyyy-MM'),
-};
+const PERIODS = { 'weekly-kpi': '2026-W45', 'board-pack': '2026-10', 'board-book': '2026-10' };
 const REPORTS = ['weekly-kpi', 'board-pack', 'board-book'] as const;
 
-const manifestSchema = z.looseObject({ figures: z.string() });
+const manifestSchema = z.looseObject({ figures: z.string(), edition_figures: z.string() });
 
 let folder: string;
 let sandbox: Sandbox;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-figures-'));
-  sandbox = await startSandbox({ now: Date.now(), windowMs: 1 });
-  await cp(JOBS, join(folder, 'jobs'), { recursive: true });
+  sandbox = await startSandbox({ now: NOW, windowMs: 1 });
+  const jobs = join(folder, 'jobs');
+  await cp(JOBS, jobs, { recursive: true });
+  const settings = join(jobs, 'demo', 'org.yaml');
+  await writeFile(settings, `${await readFile(settings, 'utf8')}budget: { calls: 1000, window: 1 }\n`);
   for (const report of REPORTS) {
-    const path = join(folder, 'jobs', 'demo', `${report}.yaml`);
+    const path = join(jobs, 'demo', `${report}.yaml`);
     const definition = z
       .looseObject({ outputs: z.array(z.looseObject({ format: z.string() })) })
       .parse(parse(await readFile(path, 'utf8')));
@@ -39,6 +40,7 @@ beforeAll(async () => {
     const delivered = {
       ...rest,
       outputs: [...definition.outputs.filter(({ format }) => format !== 'csv'), { format: 'csv' }],
+      corrections: { watch: '35d', materiality: '0%' },
       deliveries: [{ directory: { path: `out/${report}/{{ period.label }}`, overwrite: true }, send_if: 'changed' }],
     };
     // The pack waits for no words here.
@@ -50,22 +52,34 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs a report of the demo under one version. */
-async function runUnder(version: Version, report: string, ...args: string[]) {
-  const command = [await programOf(version), 'run', `demo/${report}`, '--again', ...args];
-  await promisify(execFile)(process.execPath, command, {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH ?? '',
-      ...PLANTED_SECRETS,
-      DOCKET_JOBS: 'jobs',
-      DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
-      COMPLIANCE_API_URL: sandbox.url,
-      DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
-      NODE_NO_WARNINGS: '1',
-    },
-    maxBuffer: 64 * 1024 * 1024,
-  });
+/** Runs a report of the demo under one version, with a Redis and an archive of its own. Returns the folder of both. */
+async function runUnder(version: Version, report: string, ...args: string[]): Promise<string> {
+  const own = join(folder, version, report);
+  await cp(join(folder, 'jobs'), join(own, 'jobs'), { recursive: true });
+  // The service's clock stands still, and its figures become stale after two minutes: this one begins a little earlier.
+  const seconds = Math.round((NOW - Date.now()) / 1000) - 50;
+  const redis = await faketimeRedis(undefined, seconds);
+  try {
+    const docket = await deployment({
+      folder: own,
+      env: {
+        REDIS_URL: redis.url,
+        COMPLIANCE_API_URL: sandbox.url,
+        DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+        DOCKET_SIGNING_KEY: '',
+        NODE_NO_WARNINGS: '1',
+      },
+      token: () => '',
+      main: await programOf(version),
+      onStderr: captureStderr,
+    });
+    await docket.setClock(seconds);
+    const { code, stderr } = await docket.run(['run', `demo/${report}`, ...args]);
+    expect(code, stderr).toBe(0);
+  } finally {
+    await redis.close();
+  }
+  return own;
 }
 
 const fieldsSchema = z.object({
@@ -94,11 +108,32 @@ function readByPrograms(name: string, text: string): string {
   return JSON.stringify(left < 0 ? rows : rows.map((row) => row.toSpliced(left, 1)));
 }
 
-/** The hash by which `send_if: changed` compares. */
-async function figuresIn(out: string): Promise<string> {
+/** The hash by which `send_if: changed` compares, and the figures that later editions are compared with. */
+async function storedFigures(own: string, out: string): Promise<{ hash: string; edition: EditionFigures }> {
   const [name = ''] = (await readdir(out, { recursive: true })).filter((each) => each.endsWith('manifest.json'));
-  return manifestSchema.parse(JSON.parse(await readFile(join(out, name), 'utf8'))).figures;
+  const manifest = manifestSchema.parse(JSON.parse(await readFile(join(out, name), 'utf8')));
+  const archive = join(own, 'archive');
+  const files = await readdir(archive, { recursive: true });
+  const path = files.find((each) => each.endsWith(`figures/${manifest.edition_figures}.json`)) ?? '';
+  const edition = editionFiguresSchema.parse(JSON.parse(await readFile(join(archive, path), 'utf8')));
+  return { hash: manifest.figures, edition };
 }
+
+/** Its past still moves, so this version no longer watches it. A comparison leaves out a metric that one edition lacks. */
+const UNWATCHED = 'rfis.response_rate';
+
+/** As JSON, without what is watched no longer. */
+const watched = (sections: EditionFigures['sections']): unknown =>
+  JSON.parse(
+    JSON.stringify(sections, (key, value) => {
+      if (key === 'metrics')
+        return z
+          .array(z.looseObject({ name: z.string() }))
+          .parse(value)
+          .filter(({ name }) => name !== UNWATCHED);
+      return key === UNWATCHED ? undefined : value;
+    }),
+  );
 
 /** What readers and programs take from the files of a run: CSV with totals, and their schemas. */
 async function dataFiles(out: string): Promise<ReadonlyMap<string, string>> {
@@ -114,18 +149,28 @@ test.each(REPORTS)('%s has the data files of 0.2.0, and its figures count as unc
   const requests = () => sandbox.requests().length;
   const asked: number[] = [];
   const files: ReadonlyMap<string, string>[] = [];
-  const hashes: string[] = [];
+  const stored: Awaited<ReturnType<typeof storedFigures>>[] = [];
   for (const version of ['0.2.0', 'this'] as const) {
     const before = requests();
     const out = join(folder, 'made', version, report);
-    await runUnder(version, report, '--fresh', '--period', PERIODS[report], '--out', out);
+    const own = await runUnder(version, report, '--fresh', '--period', PERIODS[report], '--out', out);
     asked.push(requests() - before);
     files.push(await dataFiles(out));
-    hashes.push(await figuresIn(out));
+    stored.push(await storedFigures(own, out));
   }
   expect(files[0]?.size).toBeGreaterThan(3);
   expect([...(files[1]?.keys() ?? [])]).toEqual([...(files[0]?.keys() ?? [])]);
   for (const [name, text] of files[0] ?? []) expect(files[1]?.get(name), name).toBe(text);
   expect(asked[1]).toBe(asked[0]);
-  expect(hashes[1]).toBe(hashes[0]);
+  const [before, now] = stored;
+  if (before === undefined || now === undefined) throw new Error('nothing was stored');
+  expect(now.hash).toBe(before.hash);
+  // A watch that finds a difference would correct what nobody has changed.
+  const { sections, boundaries, period, section_periods, corrections, settings } = before.edition;
+  expect(sections.length).toBeGreaterThan(1);
+  expect(boundaries).not.toEqual([]);
+  const kept = { boundaries, period, corrections, settings, ...(section_periods && { section_periods }) };
+  expect(now.edition).toMatchObject(kept);
+  expect(watched(now.edition.sections)).toEqual(watched(sections));
+  expect(compareEditions(before.edition, now.edition.sections).changes).toEqual([]);
 });

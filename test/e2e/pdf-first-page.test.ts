@@ -1,37 +1,21 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseComment } from '../../src/definitions/commentary/comment-text.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
-import { writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
 import { kpis, monthTable, october, SEPTEMBER } from '../render/pack/fixtures.ts';
-import { countColumn, MADE_AT, row } from '../support/dataset.ts';
-import { program } from '../support/debian.ts';
+import { countColumn, row } from '../support/dataset.ts';
+import { pdfLines } from '../support/pdf-lines.ts';
 import { commented } from '../support/reviewed-dataset.ts';
-
-const run = promisify(execFile);
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-first-page-'));
-  await program('pdftotext', 'poppler-utils');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The lines of each page. */
-async function pagesOf(name: string, data: Dataset, locale = 'en-GB'): Promise<readonly (readonly string[])[]> {
-  const path = join(folder, `${name}.pdf`);
-  const options = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT, outputs: ['pdf'], locale };
-  await writePdf(path, data, { ...options, signal: new AbortController().signal });
-  const { stdout } = await run('pdftotext', ['-layout', path, '-'], { maxBuffer: 16 * 1024 * 1024 });
-  return stdout
-    .split('\f')
-    .slice(0, -1)
-    .map((page) => page.split('\n').filter((line) => line.trim() !== ''));
-}
+const pagesOf = (name: string, data: Dataset, locale?: string) => pdfLines(folder, name, data, locale);
 
 const isHeading = (text: string) => (line: string) => line.trim() === text;
 

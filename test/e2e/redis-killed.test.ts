@@ -142,11 +142,12 @@ async function world() {
 }
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Deliveries of runs that are over and of which the ledger says that they are on their way. */
+/** Deliveries that the ledger does not know to have ended: it lost its last writes. */
 async function left({ runs }: World): Promise<number> {
   const ledger = redisLedger(client, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const rows = await Promise.all(runs.map(({ id }) => ledger.list(id)));
-  return rows.flat().filter(({ state, target }) => state === 'sending' && target !== 'notice').length;
+  const isOpen = (state: string): boolean => state === 'sending' || state === 'pending';
+  return rows.flat().filter(({ state, target }) => isOpen(state) && target !== 'notice').length;
 }
 
 /** The ledger against the mail server, the directory, the archive and the list of what waits for a decision. */

@@ -12,8 +12,8 @@ import { applyRetention } from '../../src/deliver/archive/retention.ts';
 import type { StoredRun } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { s3Storage } from '../../src/deliver/archive/storage/s3-storage.ts';
 import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 
 /** An S3 server that is not ours: it ignores the condition of a PUT. */
 async function store() {

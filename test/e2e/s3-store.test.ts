@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 
 /** An S3 server that is not ours: it ignores the condition of a PUT. */
 async function store() {

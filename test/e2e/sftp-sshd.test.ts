@@ -11,12 +11,12 @@ import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { destinationGuard } from '../../src/deliver/destination-guard.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { targetProbe } from '../../src/deliver/targets/registry.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, ORDER, PERIOD, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { freePort } from '../support/free-port.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 
 const run = promisify(execFile);
 

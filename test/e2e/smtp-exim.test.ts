@@ -9,13 +9,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { probeSmtp } from '../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { archivedMessagePath } from '../support/archived-messages.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { freePort } from '../support/free-port.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { TLS } from '../support/tls.ts';
 import { waitFor } from '../support/wait-for.ts';
 

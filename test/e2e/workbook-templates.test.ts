@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { differences } from '../support/workbook-template/check-filled.ts';
-import type { SizeName } from '../support/workbook-template/figures.ts';
-import { fill } from '../support/workbook-template/fill-recorded.ts';
-import { libreofficeFacts } from '../support/workbook-template/libreoffice-facts.ts';
-import { checkTemplates, type TemplateCase } from '../support/workbook-template/matrix.ts';
-import { buildSheet, figuresOfSheet, randomSheet } from '../support/workbook-template/random-sheets.ts';
-import { recalculate } from '../support/workbook-template/recalculate.ts';
-import { expectedFacts, recordedTemplates, templatePath } from '../support/workbook-template/recorded.ts';
+import { differences } from '../features/workbook-template/support/check-filled.ts';
+import type { SizeName } from '../features/workbook-template/support/figures.ts';
+import { fill } from '../features/workbook-template/support/fill-recorded.ts';
+import { libreofficeFacts } from '../features/workbook-template/support/libreoffice-facts.ts';
+import { checkTemplates, type TemplateCase } from '../features/workbook-template/support/matrix.ts';
+import { buildSheet, figuresOfSheet, randomSheet } from '../features/workbook-template/support/random-sheets.ts';
+import { recalculate } from '../features/workbook-template/support/recalculate.ts';
+import { expectedFacts, recordedTemplates, templatePath } from '../features/workbook-template/support/recorded.ts';
 
 /** One of each kind of content, from each tool; `npm run test:workbooks` tries all of them, at more sizes. */
 const GROWN = [

@@ -188,6 +188,9 @@ describe('failures', () => {
     const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: outdated });
     const outcome = await fetchDataset({ ...context, plan, catalog: outdated, organization: 'x' });
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'api.refused', retryable: false } });
+    const { where, message } = outcome.kind === 'fail' ? outcome.error : { where: '', message: '' };
+    expect(where).toMatch(/^section a \(profiles\.removed\), POST /);
+    expect(message).toContain('section a (profiles.removed)');
     const before = (await context.budget.inspect(context.key)).tokens;
     await context.catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
     expect((await context.budget.inspect(context.key)).tokens).toBe(before - 1);

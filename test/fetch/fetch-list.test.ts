@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FetchedList, fetchList } from '../../src/fetch/fetch-list.ts';
+import { listTable as buildListTable } from '../../src/fetch/internal/tables/list-table.ts';
 import { rateLimitContext } from '../../src/fetch/rate-limit/rate-limited-call.ts';
-import { listTable as buildListTable } from '../../src/fetch/tables/list-table.ts';
 import { listCall } from '../../src/plan/requests/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetch-harness.ts';
 import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';

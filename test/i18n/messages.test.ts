@@ -44,7 +44,8 @@ describe('the messages', () => {
       ...filesIn('src/fetch'),
       ...filesIn('src/run'),
       ...filesIn('src/definitions'),
-      ...filesIn('src/run'),
+      ...filesIn('src/deliver'),
+      ...filesIn('src/services'),
       ...filesIn('templates'),
     ]
       .filter((file) => /\.(ts|mjml|liquid)$/.test(file))

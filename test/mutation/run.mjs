@@ -17,7 +17,7 @@ const PARTS = {
     lua: ['open-3', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
       (step) => `src/deliver/ledger/ledger-${step}.lua`,
     ),
-    tests: ['redis-ledger', 'ledger', 'file-ledger'].map((name) => `deliver/ledger/${name}`),
+    tests: ['redis-ledger', 'ledger', 'archived-ledger'].map((name) => `deliver/ledger/${name}`),
   },
   budget: {
     mutate: ['src/fetch/rate-limit/*budget.ts'],

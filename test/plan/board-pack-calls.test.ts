@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { loadDefinitions } from '../../src/compose/built-in-kinds.ts';
 import { type Catalog, catalogSchema, isCurrentCount } from '../../src/contract/catalog.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain } from '../../src/plan/explain.ts';
-import { loadDefinitions } from '../../src/services/definitions/built-in-kinds.ts';
 import { NOW } from '../support/fetch-harness.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import {

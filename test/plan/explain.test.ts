@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const definition = definitionOf(

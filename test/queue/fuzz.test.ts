@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runSchema, runView } from '../../src/admin/api/schemas.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import { catalogSchema } from '../../src/contract/catalog.ts';
 import { redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
@@ -19,7 +20,6 @@ import { redisSchedulerHeartbeats } from '../../src/queue/schedules/scheduler-he
 import { redisKeys } from '../../src/redis/keys.ts';
 import { parseRunCursor } from '../../src/run/run-page.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import {
   cases,
   expectCleanPrototypes,

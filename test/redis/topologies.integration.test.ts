@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
-import { redisName } from '../../src/redis/client.ts';
+import { isCluster, redisName } from '../../src/redis/client.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { assertSuitable } from '../../src/redis/server-check.ts';
 import { readRedisMemory } from '../../src/redis/server-info.ts';
@@ -85,6 +85,22 @@ describe('a Sentinel group', () => {
     await redis.set('here', '1');
     expect(await group.master.client.get('here')).toBe('1');
     redis.disconnect();
+  });
+
+  it('is asked again after the client was to reconnect while it already did', async () => {
+    const redis = await openRedis(group.url, 'worker', silentLog);
+    onTestFinished(() => redis.disconnect());
+    if (isCluster(redis)) throw new Error('a client of one server');
+    // `once` of node:events would reject at the error that ioredis reports meanwhile.
+    const next = (event: string) => new Promise<void>((resolve) => redis.once(event, resolve));
+    const connecting = next('connecting');
+    redis.disconnect(true);
+    await connecting;
+    const gaveUp = next('end');
+    redis.disconnect(true);
+    await gaveUp;
+    await next('ready');
+    expect(await redis.ping()).toBe('PONG');
   });
 
   it('that knows no such master is said', async () => {

@@ -102,8 +102,8 @@ describe('several comparisons and a figure to date', () => {
       ['Metric', 'This period', 'Change (previous period)', 'Change (year before)', 'Year to date'],
       ['Profiles created', '120', '–', '▲ 20%', '900'],
     ]);
-    expect(text).toContain('Profiles created | 120 | was 60 | ▲ up 20% from 100 | 900');
-    expect(text).toContain('Profiles created: 120 (was 60 (previous period); ▲ up 20% from 100 (year before))');
+    expect(text).toContain('Profiles created | 120 | was 60 | ▲ 20% from 100 | 900');
+    expect(text).toContain('Profiles created: 120 (was 60 (previous period); ▲ 20% from 100 (year before))');
     expect(text).toMatch(/compared with 2\D+8 November 2026 and 10\D+16 November 2025; year to date: 1 January/);
   });
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { parseComment, spansText } from '../../src/definitions/commentary/comment-text.ts';
 import type { Chart } from '../../src/render/charts/chart.ts';
-import { truncateLabels } from '../../src/render/charts/label-texts.ts';
+import { truncateLabel, truncateLabels } from '../../src/render/charts/label-texts.ts';
 import { chartData } from '../../src/render/formats/pdf/data/chart-data.ts';
 import { sparklineCharts } from '../../src/render/formats/xlsx/charts/chart-xml.ts';
 import { footerCodes } from '../../src/render/formats/xlsx/package/page-footer.ts';
 import { sheetNames } from '../../src/render/formats/xlsx/sheet-names.ts';
-import { blockLines, shortenBlocks } from '../../src/render/pack/review/block-lines.ts';
+import { blockLines, shortenLines } from '../../src/render/pack/review/block-lines.ts';
 
 test('a sheet name without spaces does not end inside a figure', () => {
   expect(sheetNames([`${'x'.repeat(28)}34300`], 'Sheet')).toEqual(['x'.repeat(28)]);
@@ -15,6 +15,27 @@ test('a sheet name without spaces does not end inside a figure', () => {
 test('a sheet whose title begins with a long figure is called by what follows', () => {
   expect(sheetNames([`${'1234567890'.repeat(4)} profiles`], 'Sheet')).toEqual(['profiles']);
   expect(sheetNames(['1234567890'.repeat(4)], 'Sheet')).toEqual(['Sheet']);
+});
+
+test.each(['\u00a0', '\u202f'])('no label or sheet name is cut inside a figure with a no-break space', (space) => {
+  const text = `Profiles created: 34${space}300`;
+  expect(truncateLabel(text, 23)).toBe('Profiles created…');
+  expect(truncateLabel(text, 24)).toBe('Profiles created: 34 300');
+  expect(sheetNames([`Profiles that we created: 12${space}345${space}678`], 'Sheet')).toEqual([
+    'Profiles that we created',
+  ]);
+  expect(sheetNames([`Profiles: 34${space}300`], 'Sheet')).toEqual(['Profiles- 34 300']);
+});
+
+test.each([
+  ['٣٤٬٣٠٠', 3],
+  ['३४,३००', 3],
+  ['３４，３００', 3],
+  ['−12,345', 6],
+])('labels that are shortened in the middle end in no part of %s', (figure, kept) => {
+  // The end of so many characters begins inside the figure, or behind its sign.
+  const texts = ['a', 'b'].map((each) => `${'x'.repeat(20)}${each}${figure}`);
+  for (const text of truncateLabels(texts, 2 * kept + 1)) expect(text).toMatch(/^x+…( \(2\))?$/);
 });
 
 test('names that are cut alike stay apart, and end in no figure', () => {
@@ -58,6 +79,6 @@ test('the footer of a page ends at a word, and counts an ampersand as two', () =
 });
 
 test('a comment in a mail does not end inside a figure', () => {
-  const { blocks } = shortenBlocks(parseComment(`${'x'.repeat(38)}34300`), 40, 12);
-  expect(blockLines(blocks).map(({ spans }) => spansText(spans))).toEqual([`${'x'.repeat(38)} …`]);
+  const { lines } = shortenLines(blockLines(parseComment(`${'x'.repeat(38)}34300`)), 40, 12);
+  expect(lines.map(({ spans }) => spansText(spans))).toEqual([`${'x'.repeat(38)} …`]);
 });

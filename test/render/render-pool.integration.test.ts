@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isStorageOutage, toDocketError } from '../../src/base/error.ts';
+import { RENDER_THREAD } from '../../src/compose/threads.ts';
+import { FORMATS } from '../../src/features/formats.ts';
 import type { Dataset, Row, RowFile } from '../../src/fetch/dataset.ts';
 import { writeRows } from '../../src/fetch/rows.ts';
-import { FORMATS } from '../../src/render/formats/registry.ts';
 import { hashFigures } from '../../src/render/hash-figures.ts';
 import { type RenderPoolOptions, ROWS_PER_CHUNK, renderPool } from '../../src/render/render-pool.ts';
 import { createRenderer, type RenderRequest } from '../../src/render/renderer.ts';
@@ -32,8 +33,8 @@ const folder = async (): Promise<string> => {
   cleanUps.push(() => rm(path, { recursive: true, force: true }));
   return path;
 };
-const pool = (settings?: RenderPoolOptions) => {
-  const opened = renderPool(settings);
+const pool = (settings: Partial<RenderPoolOptions> = {}) => {
+  const opened = renderPool({ entry: RENDER_THREAD, ...settings });
   cleanUps.push(() => opened.close());
   return opened;
 };
@@ -130,7 +131,7 @@ describe('rendering in threads', () => {
       workerFile,
       `export default ({ port }) => { port.close(); return ${JSON.stringify({ kind: 'failed', error })}; }`,
     );
-    const thrown: unknown = await pool({ workerUrl: pathToFileURL(workerFile).href })
+    const thrown: unknown = await pool({ entry: pathToFileURL(workerFile) })
       .render(request, never)
       .catch((each: unknown) => each);
     expect(thrown).toMatchObject({ code: 'render.failed' });

@@ -5,16 +5,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { composeInline } from '../../src/compose/run-ports.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
-import type { CurrentCountsWindow } from '../../src/fetch/tables/current-counts.ts';
+import type { CurrentCountsWindow } from '../../src/fetch/current-counts.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import { createRunOrder, currentCountsWindow, type RunOrderRequest } from '../../src/run/run-order.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { cellsOf, readCsv, readWorkbook } from '../support/read-files.ts';
 import { definitionOf, settingsOf } from '../support/reports.ts';
 
@@ -95,7 +96,7 @@ describe('a pack with current counts', () => {
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
       directoryArchive(join(folder, 'archive')),
     );
-    ports = await inline.portsOf(report.settings);
+    ports = { ...(await inline.portsOf(report.settings)), ledger: memoryLedger() };
     close = () => inline.scope.close();
   });
   afterEach(async () => {

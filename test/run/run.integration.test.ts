@@ -8,7 +8,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
+import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { composeInline } from '../../src/compose/run-ports.ts';
+import { RENDER_THREAD } from '../../src/compose/threads.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
@@ -20,8 +22,8 @@ import type { RunPorts } from '../../src/run/run-context.ts';
 import type { RunEvent } from '../../src/run/run-events.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
 import { definitionOf } from '../support/reports.ts';
 
 const WINDOW_MS = 300;
@@ -34,7 +36,7 @@ describe('a run, from definition to receipts', () => {
   let ports: RunPorts;
   let report: ReturnType<typeof requireReport>;
   // One thread for all tests, as a worker has for all runs: a start of it takes longer than what it renders here.
-  const pool = renderPool({ threads: 1 });
+  const pool = renderPool({ entry: RENDER_THREAD, threads: 1 });
 
   beforeAll(async () => {
     // A window that does not make the tests wait; the organization's budget below is told the same.
@@ -59,7 +61,7 @@ describe('a run, from definition to receipts', () => {
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
       directoryArchive(join(folder, 'archive')),
     );
-    ports = { ...(await inline.portsOf(report.settings)), render: pool.render };
+    ports = { ...(await inline.portsOf(report.settings)), ledger: memoryLedger(), render: pool.render };
     close = () => inline.scope.close();
   });
   afterEach(async () => {
@@ -291,7 +293,7 @@ describe('a run, from definition to receipts', () => {
         deliveries: [],
       };
       const { outcome } = await go(change, {
-        ports: { ...(await inline.portsOf(report.settings)), render: pool.render },
+        ports: { ...(await inline.portsOf(report.settings)), ledger: memoryLedger(), render: pool.render },
       });
       expect(outcome).toMatchObject({ kind: 'done', value: { statuses: { breached: 1 } } });
       const { manifest } = (await archive.find(order(report.definition)))!;

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { composeInline, type InlineContext } from '../../src/compose/run-ports.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { run } from '../../src/run/run.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 
 const jobs = await loadDefinitions('jobs');
 

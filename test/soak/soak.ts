@@ -36,6 +36,7 @@ export interface SoakReport {
   }[];
 }
 
+/** How long no run may end: a busy machine needs longer for all of them, and nothing is lost by that. */
 const DRAIN_MS = 6 * 60_000;
 /** A start takes its time on a busy machine. */
 const READY = { timeoutMs: 5 * 60_000, intervalMs: 250 };
@@ -48,7 +49,7 @@ export interface SoakOptions {
   readonly archive?: ArchiveKind;
   /** These faults only, besides advancing clocks; absent: all. */
   readonly only?: OnlyFaults;
-  /** Limit for the remaining runs after all faults are repaired, ms. */
+  /** How long no remaining run may end after all faults are repaired, ms. */
   readonly drainMs?: number;
   /** Lines that the build is expected to break: the soak ends before its time once they are broken. */
   readonly breaks?: readonly ProbedLine[];
@@ -133,13 +134,18 @@ async function drain(
   { drainMs, until }: { readonly drainMs: number; readonly until: AbortSignal | undefined },
   onProgress: (line: string) => void,
 ): Promise<void> {
-  const deadline = performance.now() + drainMs;
+  let deadline = performance.now() + drainMs;
+  let fewest = Number.POSITIVE_INFINITY;
   const grid = EVERY_HOURS * 3_600_000;
   for (let turn = 1; performance.now() < deadline && until?.aborted !== true; turn += 1) {
     const runs = await record.runs();
     const open = runs.filter(({ state }) => !TERMINAL_STATES.has(state));
     const newest = Math.max(...runs.filter(({ report }) => report === SCHEDULED).map(({ slot }) => Date.parse(slot)));
     const jobs = await record.jobs();
+    if (open.length < fewest) {
+      fewest = open.length;
+      deadline = performance.now() + drainMs;
+    }
     if (turn % 5 === 0) onProgress(`  ${runs.length} runs, ${open.length} unfinished`);
     if (open.length === 0 && jobs === 0 && newest === Math.floor(deployment.now() / grid) * grid) {
       // Pending notices are sent within a few polls.

@@ -1,5 +1,6 @@
-import { type AccessPorts, createAccess } from '../../src/admin/access/create-access.ts';
-import { reportSlotFinder } from '../../src/admin/access/slots.ts';
+import { createAccess } from '../../src/admin/access/access.ts';
+import { reportSlotFinder } from '../../src/admin/access/report-slots.ts';
+import type { AdminServices } from '../../src/admin/access/services.ts';
 import { createStreamLimiter } from '../../src/admin/api/stream-limiter.ts';
 import { type AdminPorts, createAdminApp } from '../../src/admin/app.ts';
 import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
@@ -14,6 +15,7 @@ import type { ReviewService } from '../../src/services/reviews/review-service.ts
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
+import { partsOver } from './features.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { aDoor } from './page-auth.ts';
 
@@ -59,7 +61,7 @@ const NO_CORRECTIONS: CorrectionService = {
 };
 
 /** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
-export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
+export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices => ({
   jobs: () => loadedJobs(),
   lastGood: async () => undefined,
   trigger: () => Promise.reject(new Error('not here')),
@@ -98,7 +100,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
 /** The admin route for these tokens. */
 export function createTestAdmin(
   entries: readonly TokenEntry[],
-  given: Partial<AccessPorts> = {},
+  given: Partial<AdminServices> = {},
   { log = silentLog, clock = systemClock, ...change }: Partial<AdminPorts> & { log?: Log; clock?: Clock } = {},
 ): AdminApp {
   const ports = accessPorts({ clock, ...given });
@@ -106,6 +108,7 @@ export function createTestAdmin(
     auth: aDoor(entries, { clock, log }),
     access: (principal) => createAccess(ports, principal),
     streams: createStreamLimiter(),
+    parts: partsOver(ports),
     version: '0.0.0',
     health: async () => [{ name: 'redis', ok: true }],
     metrics: async () => ({ type: 'text/plain', body: '' }),

@@ -9,21 +9,16 @@ const SOURCE = join(PROJECT, 'src');
 /** Beside the packages that the bundle imports; of this process alone, because other test runs write theirs. */
 const FOLDER = join(PROJECT, `node_modules/.cache/docket-threads-${process.pid}`);
 
-/** Modules that start a thread, each with the thread's own module. */
-const THREADS = {
-  'render/render-pool': 'render/render-worker',
-  'services/definitions/definition-threads': 'services/definitions/definition-thread',
-};
-
-const threadOf = (id: string): string | undefined =>
-  Object.entries(THREADS).find(([starter]) => id === join(SOURCE, `${starter}.ts`))?.[1];
+/** Names the modules of threads. */
+const NAMES = join(SOURCE, 'compose/threads.ts');
+const THREADS = ['render-thread', 'definition-thread'];
 
 /** Writes both threads in few files, of which a thread loads in a fifth of the time that their hundreds of modules take. */
 async function bundle(): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
   const bundled = await rolldown({
-    input: Object.fromEntries(Object.values(THREADS).map((name) => [name, join(SOURCE, `${name}.ts`)])),
+    input: THREADS.map((name) => join(SOURCE, `compose/${name}.ts`)),
     platform: 'node',
     // Packages.
     external: /^[^./]/,
@@ -55,14 +50,13 @@ export function bundledThreads(): Plugin {
     name: 'docket-bundled-threads',
     enforce: 'pre',
     async transform(code, id) {
-      const thread = threadOf(id);
-      if (thread === undefined) return null;
-      const local = `new URL('./${thread.split('/').at(-1)}.js', import.meta.url)`;
-      if (!code.includes(local)) throw new Error(`${id} does not name its thread by ${local}.`);
+      if (id !== NAMES) return null;
       made ??= bundle();
       await made;
-      const url = pathToFileURL(join(FOLDER, `${thread}.js`)).href;
-      return { code: code.replace(local, `new URL(${JSON.stringify(url)})`), map: null };
+      return {
+        code: code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(`${FOLDER}/threads.js`))),
+        map: null,
+      };
     },
   };
 }

@@ -5,19 +5,20 @@ import { onTestFinished } from 'vitest';
 import { type SteadyClock, systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { createScope } from '../../src/base/scope.ts';
 import { DAY_MS } from '../../src/base/time.ts';
-import { composeInline } from '../../src/compose/run-ports.ts';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
+import { createInlinePorts } from '../../src/compose/run-ports.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { correctionArchive } from '../../src/deliver/archive/corrections/correction-archive.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { createReviewArchive } from '../../src/deliver/archive/reviews/create-review-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import { FORMATS } from '../../src/features/formats.ts';
 import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
-import { FORMATS } from '../../src/render/formats/registry.ts';
 import { createRenderer } from '../../src/render/renderer.ts';
 import { loadReview } from '../../src/run/review/load-review.ts';
 import { type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
@@ -30,6 +31,7 @@ import { type CorrectionRoundPorts, createCorrectionRounds } from '../../src/ser
 import { type CorrectionPorts, createCorrectionService } from '../../src/services/corrections/correction-service.ts';
 import { createEditionStore } from '../../src/services/corrections/editions.ts';
 import type { CorrectionSummary, WatchIndex } from '../../src/services/corrections/watch-index.ts';
+import { memoryLedger } from './memory-ledger.ts';
 import { settingsOf } from './reports.ts';
 
 /** The system's clock, which a test can move ahead. */
@@ -99,10 +101,12 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   });
   const orgs = new Map<string, OrgSettings>([[settings.id, settings]]);
   const config = readConfig({ COMPLIANCE_API_URL: sandbox.url, SMTP_URL: mail.url, MAIL_FROM: 'reports@acme.example' });
-  const inline = await composeInline(
+  const inline = createInlinePorts(
     { config, env: { ACME_KEY: key }, clock, log: silentLog, workingDirectory: folder },
-    archive,
-    { orgs, stores: () => ({ archive, ledger, editions, reviews }) },
+    undefined,
+    createScope(),
+    { archive, ledger, editions, reviews },
+    { orgs },
   );
   onTestFinished(async () => {
     await inline.scope.close();
@@ -123,6 +127,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     archive,
     ledger,
     definitions: {
+      reportSchema: reportFileSchema,
       get: async (digest) => frozen.get(digest),
       put: async (one) => void frozen.set(one.definition.digest, one),
     },

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { secretSource } from '../../src/base/secrets/secret.ts';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import type { Archive, Manifest, PublishedRun } from '../../src/deliver/archive/archive.ts';
@@ -11,7 +12,6 @@ import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
 import { type Artifact, artifactKind, type RunMail, storedKind } from '../../src/render/artifact.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
 

@@ -2,19 +2,23 @@ import { join } from 'node:path';
 import { type SteadyClock, systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { composeInline } from '../../src/compose/run-ports.ts';
+import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { inlineArchive } from '../../src/deliver/archive/inline-archive.ts';
+import { COMMENTED_SECTION, DEMO_COMMENT } from '../../src/demo/demo-review.ts';
 import { findSampleReadings } from '../../src/demo/sample-readings.ts';
+import { FORMATS } from '../../src/features/formats.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
 import { iterateRows } from '../../src/fetch/rows.ts';
-import { FORMATS } from '../../src/render/formats/registry.ts';
+import { DEFAULT_LOCALE } from '../../src/i18n/messages.ts';
+import { type TypedComment, withComments } from '../../src/render/figures/comments/printed-comments.ts';
 import { createRenderer, type Rendered, type RenderRequest } from '../../src/render/renderer.ts';
 import { run } from '../../src/run/run.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { doneOf } from './fetch-harness.ts';
 
 /** Monday 23 November 2026, 08:00 in Zurich: the demo's reports are of the week before and of October. */
@@ -31,9 +35,32 @@ export interface DemoPack extends Rendered {
   readonly folder: string;
 }
 
+interface DemoReview {
+  readonly comments: readonly Pick<TypedComment, 'section' | 'text'>[];
+}
+
+/** As the demo's people comment on the board pack and approve it. */
+export const DEMO_REVIEW: DemoReview = { comments: [{ section: COMMENTED_SECTION, text: DEMO_COMMENT }] };
+
+/** The dataset with a review by the analyst and the MLRO of `jobs/demo/org.yaml`. */
+function reviewed(dataset: Dataset, { comments }: DemoReview, { people = {} }: OrgSettings, locale: string): Dataset {
+  const nameOf = (person: 'analyst' | 'mlro'): string => {
+    const name = people[person]?.name;
+    if (name === undefined) throw new Error(`the demo has no ${person}`);
+    return name;
+  };
+  const typed = comments.map((comment) => ({ ...comment, author: nameOf('analyst'), at: DEMO_AT }));
+  const by = [{ name: nameOf('mlro'), at: new Date(DEMO_AT).toISOString() }];
+  return { ...withComments(dataset, typed, locale), approval: { by, content: 'c'.repeat(64) } };
+}
+
 export interface DemoPacks {
-  /** Runs a report into a folder of this name. @param change of its definition, e.g. another locale */
-  run(report: DemoReport, name: string, change?: Partial<Definition>): Promise<DemoPack>;
+  /**
+   * Runs a report into a folder of this name.
+   * @param change of its definition, e.g. another locale
+   * @param review what people add before it goes out
+   */
+  run(report: DemoReport, name: string, change?: Partial<Definition>, review?: DemoReview): Promise<DemoPack>;
   close(): Promise<void>;
 }
 
@@ -59,7 +86,7 @@ export async function openDemoPacks(folder: string): Promise<DemoPacks> {
 
   return {
     close: () => sandbox.close(),
-    run: async (report, name, change = {}) => {
+    run: async (report, name, change = {}, review) => {
       const { definition: own, settings } = requireReport(jobs, `demo/${report}`);
       const definition = { ...own, ...change };
       const archive = inlineArchive(join(folder, name));
@@ -72,7 +99,9 @@ export async function openDemoPacks(folder: string): Promise<DemoPacks> {
           budget,
           readings: findSampleReadings({ settings, key: 'acme', now: DEMO_AT }),
           render: async (request: RenderRequest, signal: AbortSignal) => {
-            const dataset = steady(request.dataset);
+            const plain = steady(request.dataset);
+            const { locale = DEFAULT_LOCALE } = request;
+            const dataset = review === undefined ? plain : reviewed(plain, review, settings, locale);
             const rendered = await render({ ...request, dataset }, signal);
             made = { dataset, rendered };
             return rendered;

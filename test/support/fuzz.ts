@@ -8,17 +8,24 @@ const SHARE = inject('fuzzShare') ?? 1;
 /** The same inputs each time, so that a failure comes from the change; `FUZZ_RUNS` draws new ones. */
 const SEED = 20_261_121;
 
-/** Cases of a property or fuzz test: a tenth in the fast tier, `FUZZ_RUNS` times as many where it is set. */
-export const cases = (count: number): { readonly numRuns: number; readonly seed?: number } => ({
+/**
+ * Cases of a property or fuzz test: a tenth in the fast tier, `FUZZ_RUNS` times as many where it is set. A failure ends
+ * the test with its seed and path: making the case smaller may take an hour, and only who reads it needs that
+ * (`FUZZ_SHRINK=1`).
+ */
+export const cases = (
+  count: number,
+): { readonly numRuns: number; readonly seed?: number; readonly endOnFailure: boolean } => ({
   numRuns: Math.ceil(count * FACTOR * SHARE),
+  endOnFailure: process.env.FUZZ_SHRINK !== '1',
   ...(FACTOR === 1 ? { seed: SEED } : {}),
 });
 /** Whether all cases are drawn. The fast tier draws too few to meet each kind of value. */
 export const ALL_CASES = SHARE >= 1;
 /** The least count of a kind of cases that a test must have met, or else it has shown nothing. */
 export const least = (count: number): number => (ALL_CASES ? count : -1);
-/** Time limit of a test in ms, from the seconds it takes on an idle machine. */
-export const within = (seconds: number): number => seconds * 15_000 * FACTOR;
+/** Time limit of a test in ms, from the seconds it takes on an idle machine. It only ends tests that hang. */
+export const within = (seconds: number): number => seconds * 45_000 * FACTOR;
 
 /** A sentence for a person: no stack, no name of a class of ours or the language's, no object printed by accident. */
 const NO_SENTENCE = /\n\s+at \S+ \(|\[object \w+\]|\bundefined is not|is not a function|Cannot read propert/;

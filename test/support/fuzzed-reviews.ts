@@ -1,14 +1,14 @@
 import { sha256 } from '../../src/base/sha256.ts';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import type { Archive } from '../../src/deliver/archive/archive.ts';
 import { correctionArchive } from '../../src/deliver/archive/corrections/correction-archive.ts';
 import { createReviewArchive } from '../../src/deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveStorage } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
 import { storeFigures } from '../../src/run/review/frozen-figures.ts';
+import { storeContent } from '../../src/run/review/render-reviewed.ts';
 import { reviewEventSchema } from '../../src/run/review/review-event.ts';
-import { storeContent } from '../../src/run/review/reviewed-content.ts';
 import { createCorrectionService } from '../../src/services/corrections/correction-service.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
 import { dataset, onboarding } from './dataset.ts';
 import type { DecisionHarness } from './decision-harness.ts';

@@ -1,8 +1,9 @@
 // Docket's own thread of definitions, but for a text that says it is hostile: that one never ends.
 import { serveTasks } from '../../src/base/task-thread.ts';
+import { BUILT_IN_READING } from '../../src/compose/built-in-kinds.ts';
 import { handleTask } from '../../src/services/definitions/definition-tasks.ts';
 
 serveTasks((task) => {
   for (; [task, ...(task.texts ?? [])].some(({ text }) => text?.includes('# endless')); );
-  return handleTask(task);
+  return handleTask(BUILT_IN_READING, task);
 });

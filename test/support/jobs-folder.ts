@@ -5,8 +5,11 @@ import { onTestFinished } from 'vitest';
 
 /** A private jobs folder with these files, gone when the test is over. */
 export async function jobsFolder(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'docket-jobs-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const parent = await mkdtemp(join(tmpdir(), 'docket-jobs-'));
+  onTestFinished(() => rm(parent, { recursive: true, force: true }));
+  // A private Redis is beside it.
+  const folder = join(parent, 'jobs');
+  await mkdir(folder);
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);

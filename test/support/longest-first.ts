@@ -30,6 +30,7 @@ const LONGEST = [
   'test/queue/jobs/processes.integration.test.ts',
   'test/demo/demo.integration.test.ts',
   'test/run/run.integration.test.ts',
+  'test/goldens.test.ts',
 ];
 
 /** Vitest's order, by what it remembers of earlier runs or by size, with these files ahead of the others of their project. */

@@ -6,11 +6,13 @@ import { redisSessions } from '../../src/admin/auth/sessions.ts';
 import { createTokenVerifier, type Principal, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { Env } from '../../src/admin/hono-env.ts';
 import { addPage } from '../../src/admin/page/page.tsx';
+import type { AdminPart } from '../../src/admin/part.ts';
 import { problemOf } from '../../src/admin/problem.ts';
 import { toDocketError } from '../../src/base/error.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
-import { NO_AUDIT } from './admin.ts';
+import { accessPorts, NO_AUDIT } from './admin.ts';
 import { cookieClient } from './authenticated-app.ts';
+import { partsOver } from './features.ts';
 import { manualClock } from './manual-clock.ts';
 import { aDoor } from './page-auth.ts';
 import { NOW, sampleAccess } from './page-data.ts';
@@ -21,6 +23,7 @@ export function openPage(
   { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
   entries: readonly TokenEntry[],
   change: (principal: Principal) => Partial<Access> = () => ({}),
+  parts: readonly AdminPart[] = partsOver(accessPorts()),
 ) {
   const clock = manualClock(NOW);
   const log = recordingLog();
@@ -37,6 +40,7 @@ export function openPage(
     limit: base.limit,
     access: (principal) => sampleAccess(principal, change(principal)),
     clock,
+    parts,
   });
   app.onError((thrown) => problemOf(toDocketError(thrown)));
 

@@ -1,5 +1,5 @@
 import { FORMATS } from '../../src/render/formats/registry.ts';
-import { createRenderTask } from '../../src/render/render-worker.ts';
+import { createRenderTask } from '../../src/render/render-task.ts';
 import { createRenderer } from '../../src/render/renderer.ts';
 import { outlineFormat } from './outline-format.ts';
 

@@ -12,7 +12,7 @@ const NO_SESSIONS: Sessions = {
   read: async () => undefined,
   inspect: async () => ({ state: 'none' }),
   signIn: async () => ({ signedIn: false, why: 'unknown' }),
-  signInAccount: async () => undefined,
+  begin: async () => undefined,
   signOut: async () => undefined,
 };
 

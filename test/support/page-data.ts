@@ -1,6 +1,9 @@
-import type { Access, HeldRun, OrganizationEntry, ReportDetail, SlotEntry } from '../../src/admin/access/access.ts';
+import type { Access } from '../../src/admin/access/access.ts';
+import type { OrganizationEntry, ReportDetail, SlotEntry } from '../../src/admin/access/reports.ts';
+import type { HeldRun } from '../../src/admin/access/runs.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
 import { resolvePeriod } from '../../src/definitions/periods/period.ts';
+import type { TemplateView } from '../../src/definitions/schema/template-view.ts';
 import type { Pause } from '../../src/queue/schedules/pauses.ts';
 import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
 import type { RunRecord, RunState } from '../../src/run/run-record.ts';
@@ -8,15 +11,13 @@ import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts'
 import type { Correction } from '../../src/services/corrections/correction.ts';
 import type { CorrectionView } from '../../src/services/corrections/correction-service.ts';
 import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
-import type { TemplateView } from '../../src/services/definitions/template-view.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
+import type { ReceivedDelivery } from '../../src/services/listings/received.ts';
 import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { buildTimeline } from '../../src/services/runs/timeline/run-timeline.ts';
 import { waitReason } from '../../src/services/runs/timeline/wait-reason.ts';
-import type { ReceivedDelivery } from '../../src/services/search/received.ts';
-import type { SearchResult } from '../../src/services/search/search.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');
@@ -391,26 +392,6 @@ export const received: readonly ReceivedDelivery[] = deliveries.map((row) => ({
   content: row.target === '0-email' ? { kind: 'mail', formats: ['xlsx'] } : null,
 }));
 
-const group = <Match>(...matches: Match[]) => ({ matches, total: matches.length, isMinimum: false });
-export const NOTHING_FOUND: SearchResult = {
-  period: null,
-  words: [],
-  reports: group(),
-  runs: group(),
-  recipients: group(),
-};
-/** More runs than are shown, and a recipient that got nothing for the period. */
-export const found: SearchResult = {
-  period: { from: '2026-10-01', to: '2026-10-31', label: '2026-10' },
-  words: ['board'],
-  reports: group({ org: 'acme', report: 'board-pack', title: 'Board pack' }),
-  runs: { matches: runs, total: 200, isMinimum: true },
-  recipients: group(
-    { org: 'acme', recipient: 'board@acme.example', ...group(...received) },
-    { org: 'globex', recipient: 'board@globex.example', ...group<ReceivedDelivery>() },
-  ),
-};
-
 const BOARD_CONTENT = 'ab12cd34'.repeat(8);
 export const inReview = runOf('in-review', 'awaiting_approval', {
   report: 'board-pack',
@@ -475,6 +456,7 @@ export const reviewView: ReviewView = {
   drafts: [
     {
       section: 'alerts',
+      kind: 'comment',
       text: 'Quiet: a second analyst has joined.',
       author: 'Cleo Frei',
       period: '2026-09',
@@ -622,7 +604,6 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     run: async (id) => find(id),
     audit: async () => ({ entries: [], next: null }),
-    search: async (words) => (words === '' ? NOTHING_FOUND : found),
     received: async () => ({ deliveries: received, next: null }),
     watch: async function* (id) {
       yield newsOf(find(id));

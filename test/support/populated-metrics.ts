@@ -2,6 +2,7 @@ import { createMetrics, type Exposition } from '../../src/admin/metrics/process-
 import { systemClock } from '../../src/base/clock.ts';
 import { OPEN_STATES } from '../../src/queue/runs/run-counts.ts';
 import { STAGES } from '../../src/run/run-record.ts';
+import type { MetricsSnapshot } from '../../src/services/deployment/metrics-snapshot.ts';
 import { anOrder } from './queue-harness.ts';
 
 /** The metrics of a process in which everything has happened that is told of: each metric has a series. */
@@ -13,6 +14,7 @@ export async function populatedExposition(): Promise<Exposition> {
     disk: async () => ({ freeBytes: 1, sizeBytes: 2 }),
   });
   metrics.observeDefinitions();
+  metrics.observeOverdue(0);
   metrics.observeStorage('archive', true);
   metrics.observeRequest('acme', { endpoint: 'report', status: '2xx', ms: 300 });
   const order = anOrder({ slot: new Date().toISOString() });
@@ -20,6 +22,11 @@ export async function populatedExposition(): Promise<Exposition> {
   const delivery = { target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: null } as const;
   metrics.observe(order, { type: 'delivered', ...delivery, ms: 40 });
   metrics.observe(order, { type: 'finished', state: 'done' });
+  return metrics.scrape(async () => populatedSnapshot());
+}
+
+/** What all processes share, with a series of each metric. */
+export function populatedSnapshot(): MetricsSnapshot {
   const state = {
     key: 'f1',
     tokens: 30,
@@ -30,7 +37,7 @@ export async function populatedExposition(): Promise<Exposition> {
     limit: 30,
     slowedUntil: null,
   };
-  return metrics.scrape(async () => ({
+  return {
     budgets: [{ of: 'metrics', calls: 30, state }],
     keys: new Map([
       ['acme', 'f1'],
@@ -48,10 +55,13 @@ export async function populatedExposition(): Promise<Exposition> {
     ],
     readings: [{ org: 'acme', newest: 1_800_000_000_000, missed: [] }],
     corrections: [{ org: 'acme', watched: 4, open: 1, oldest: 1_800_000_000_000 }],
+    late: ['acme'],
+    preparations: [{ org: 'acme', prepared: 12, complete: false }],
     pendingNotices: 0,
     unknownDeliveries: 0,
     reports: 1,
     faults: 0,
     kept: 0,
-  }));
+    problems: ['circuit.open'],
+  };
 }

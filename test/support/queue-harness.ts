@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, type LogFields, silentLog } from '../../src/base/log.ts';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import { orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
 import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { type RunQueue, runQueue } from '../../src/queue/jobs/run-queue.ts';
@@ -10,7 +11,6 @@ import type { RedisClient } from '../../src/redis/client.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { redisKeys } from '../../src/redis/keys.ts';
 import type { RunOrder, RunRecord, RunState } from '../../src/run/run-record.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { type TriggerRequest, type TriggerRun, triggerRun } from '../../src/services/runs/trigger-run.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -22,6 +22,8 @@ export interface ScheduleSpec {
   readonly catch_up?: 'skip' | 'latest' | 'all';
   readonly catch_up_window?: string;
   readonly jitter?: string;
+  readonly late_after?: string;
+  readonly prepare?: string;
   readonly on?: { readonly business_day: number };
   readonly shift?: 'next_business_day' | 'previous_business_day';
 }

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import type { Output } from '../../src/definitions/schema/kinds.ts';
+import { FORMATS } from '../../src/features/formats.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
-import { FORMATS } from '../../src/render/formats/registry.ts';
 import { type RenderOptions, renderFiles } from '../../src/render/render-files.ts';
 import { MADE_AT } from './dataset.ts';
 

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
 import type { ComparisonKind } from '../../src/definitions/schema/comparison.ts';
 import { type OrgSettings, orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition, Section } from '../../src/definitions/schema/report-definition.ts';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export type SectionInput = NonNullable<z.input<typeof reportFileSchema>['sections']>[number];
 

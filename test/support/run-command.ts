@@ -11,12 +11,15 @@ import { DocketError } from '../../src/base/error.ts';
 import type { CommandIo } from '../../src/cli/io.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runProgram } from '../../src/cli/run-program.ts';
+import { FEATURES } from '../../src/features/index.ts';
 import type { CliResult } from './docket.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
 
 export interface RunOptions {
   /** The whole environment of the command, besides PATH. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** All when absent. */
+  readonly features?: CommandIo['features'];
   /** Absent: the working directory of the test, and paths are printed as they were given. */
   readonly cwd?: string;
   /** Ctrl-C is pressed when this settles. */
@@ -116,7 +119,7 @@ export function startCommand(args: readonly string[], options: Pick<RunOptions, 
   };
 }
 
-function createTestIo({ env = {}, cwd, onStderr = () => {}, terminal }: RunOptions) {
+function createTestIo({ env = {}, cwd, features = FEATURES, onStderr = () => {}, terminal }: RunOptions) {
   const stdin = Object.assign(new PassThrough(), terminal === undefined ? {} : { isTTY: true, setRawMode: () => {} });
   const { getColorDepth } = WriteStream.prototype;
   const tty = terminal === undefined ? {} : { isTTY: true, columns: terminal.columns ?? 100, rows: 40, getColorDepth };
@@ -145,6 +148,7 @@ function createTestIo({ env = {}, cwd, onStderr = () => {}, terminal }: RunOptio
   const io: CommandIo = {
     env: { PATH: process.env.PATH, ...PLANTED_SECRETS, ...(terminal && { TERM: 'xterm-256color' }), ...env },
     ...(cwd === undefined ? {} : { cwd }),
+    features,
     stdin,
     stdout,
     stderr,

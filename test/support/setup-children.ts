@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import type {} from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { isInstalled } from '../../build/installed.mjs';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,14 +21,12 @@ const CACHE = join(import.meta.dirname, '../../node_modules/.cache');
  * process went to loading modules one by one.
  */
 export default async function setup(project: TestProject): Promise<() => void> {
-  const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const installed = Object.keys({ ...dependencies, ...peerDependencies });
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, 'docket-children-'));
   const bundled = await rolldown({
     input: CHILDREN.map((name) => join(import.meta.dirname, `${name}.mjs`)),
     platform: 'node',
-    external: (id) => installed.some((name) => id === name || id.startsWith(`${name}/`)),
+    external: (id) => isInstalled(id),
     logLevel: 'silent',
     plugins: [
       {

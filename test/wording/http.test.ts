@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AccessPorts } from '../../src/admin/access/create-access.ts';
+import type { AdminServices } from '../../src/admin/access/services.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
 import { problemOf, REQUEST_PROBLEMS } from '../../src/admin/problem.ts';
 import { DocketError, ERRORS, type ErrorCode } from '../../src/base/error.ts';
@@ -55,7 +55,7 @@ async function problemText(response: Response): Promise<string> {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 test('problem documents of the HTTP API', async () => {
-  const ports: Partial<AccessPorts> = {
+  const ports: Partial<AdminServices> = {
     runs: {
       get: async (id) => (id === RUN.id ? RUN : undefined),
       list: async () => [RUN],

@@ -14,7 +14,6 @@ import {
   failed,
   held,
   inReview,
-  NOTHING_FOUND,
   NOW,
   pause,
   reviewView,
@@ -22,6 +21,7 @@ import {
   runOf,
   unknown,
 } from '../support/page-data.ts';
+import { textCollector } from '../support/page-texts.ts';
 import { randomPrefix } from '../support/queue-harness.ts';
 
 const anna = createToken('anna');
@@ -32,20 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-const shown = new Set<string>();
-
-/** The texts of a page that no page before it has: its words, and what it says to those who do not see it. */
-function newTexts(html: string): string[] {
-  const texts = html
-    .replace(/<(?!time|code)[^>]* (?:aria-label|title|placeholder)="([^"]*)"[^>]*>/g, '\n$1\n')
-    .replace(/<\/?(?:strong|a|code|time|span|b|i|em|small)\b[^>]*>/g, '')
-    .replace(/<[^>]*>/g, '\n')
-    .split('\n')
-    .map((line) => line.replace(/\s+/g, ' ').trim())
-    .filter((line) => /\p{L}{2}/u.test(line) && !shown.has(line));
-  for (const line of texts) shown.add(line);
-  return [...new Set(texts)];
-}
+const newTexts = textCollector();
 
 const NOTHING: Partial<Access> = {
   organizations: async () => [],
@@ -112,9 +99,6 @@ const VIEWS: readonly (readonly [path: string, change?: Partial<Access>])[] = [
   ['/pauses'],
   ['/pauses', NOTHING],
   ['/audit'],
-  ['/search'],
-  ['/search?q=board%40+october'],
-  ['/search?q=nobody', { search: async () => NOTHING_FOUND }],
   ['/deliveries?to=board%40'],
   ['/deliveries?to=nobody', { received: async () => ({ deliveries: [], next: null }) }],
   ['/runs?period=nonsense', { runs: () => Promise.reject(new DocketError('usage.invalid', 'Invalid period.')) }],

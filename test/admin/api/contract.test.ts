@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Access, notFoundError } from '../../../src/admin/access/access.ts';
+import type { Access } from '../../../src/admin/access/access.ts';
+import { notFoundError } from '../../../src/admin/access/guards.ts';
 import { createRateLimit } from '../../../src/admin/auth/rate-limit.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';
@@ -12,7 +13,7 @@ import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
 import type { Correction } from '../../../src/services/corrections/correction.ts';
 import type { ReviewView } from '../../../src/services/reviews/review-service.ts';
-import { createTestAdmin } from '../../support/admin.ts';
+import { createTestAdmin, NO_SEARCH_INDEX } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
 import { filledWorkbook, outline, workbook } from '../../support/page-data.ts';
@@ -75,7 +76,6 @@ const received = {
   title: 'Weekly',
   content: { kind: 'mail' as const, formats: ['xlsx'] },
 };
-const group = <Match>(match: Match) => ({ matches: [match], total: 200, isMinimum: true });
 
 const author = { person: 'mlro', name: 'Mia Lro', principal: 'token:mia' };
 const review: ReviewView = {
@@ -100,7 +100,9 @@ const review: ReviewView = {
       references: [{ reference: '{{ onboarding.profiles.created }}', label: 'Profiles created', text: '12' }],
     },
   ],
-  drafts: [{ section: 'onboarding', text: 'Of last week.', author: 'Mia Lro', period: '2026-W45', run: ID }],
+  drafts: [
+    { section: 'onboarding', kind: 'comment', text: 'Of last week.', author: 'Mia Lro', period: '2026-W45', run: ID },
+  ],
   files: [{ name: 'a.csv', bytes: 3 }],
   due: 5,
   reviewers: ['Chief'],
@@ -180,13 +182,6 @@ const FULL: Partial<Access> = {
   deliveries: async () => ({ deliveries: [delivery], next: null }),
   delivery: async () => delivery,
   received: async () => ({ deliveries: [received], next: null }),
-  search: async () => ({
-    period: { from: '2026-10-01', to: '2026-10-31', label: '2026-10' },
-    words: ['board'],
-    reports: group({ org: 'acme', report: 'board', title: null }),
-    runs: group(record),
-    recipients: group({ org: 'acme', recipient: 'board@acme.example', ...group(received) }),
-  }),
   resolve: async () => delivery,
   resolveMany: async () => [delivery],
   pauses: async () => [pause],
@@ -277,6 +272,11 @@ describe('what the document declares', () => {
   });
   const withAccess = (access: Access, change: Parameters<typeof createTestAdmin>[2] = {}) =>
     createTestAdmin(entries, {}, { access: () => access, ...change });
+  /** Whatever is asked for fails, of features as well. */
+  const withFailing = (error: Error, change: Parameters<typeof createTestAdmin>[2] = {}) => {
+    const searchIndex = { ...NO_SEARCH_INDEX, refresh: () => Promise.reject(error) };
+    return createTestAdmin(entries, { searchIndex }, { access: () => failing(error), ...change });
+  };
 
   it('is OpenAPI 3.1, served to anybody, and says of each operation what it does and what it wants', async () => {
     const response = await createTestAdmin([]).request('/openapi.json');
@@ -338,15 +338,15 @@ describe('what the document declares', () => {
     );
     const full = withAccess(giving(FULL));
     const refusing = {
-      403: withAccess(failing(forbidden)),
-      404: withAccess(failing(notFoundError())),
-      409: withAccess(failing(conflict)),
-      422: withAccess(failing(new DocketError('usage.invalid', 'The id is too short.'))),
+      403: withFailing(forbidden),
+      404: withFailing(notFoundError()),
+      409: withFailing(conflict),
+      422: withFailing(new DocketError('usage.invalid', 'The id is too short.')),
     };
     const apps = {
       unready: withAccess(giving(FULL), { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }),
-      down: withAccess(failing(down), { metrics: () => Promise.reject(down) }),
-      broken: withAccess(failing(new TypeError('no')), { metrics: () => Promise.reject(new TypeError('no')) }),
+      down: withFailing(down, { metrics: () => Promise.reject(down) }),
+      broken: withFailing(new TypeError('no'), { metrics: () => Promise.reject(new TypeError('no')) }),
       busy: withAccess(giving(FULL), { auth: narrowDoor }),
     };
     for (const operation of contract.operations) {

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import { DocketError } from '../../../src/base/error.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
+import { DEFINITION_THREAD } from '../../../src/compose/threads.ts';
 import { overLimitDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { startValidationThread, type ValidateText } from '../../../src/services/definitions/definition-threads.ts';
 import type { PlanExplainer } from '../../../src/services/definitions/explain-report.ts';
 import { createTestAdmin, NO_PLANNING } from '../../support/admin.ts';
@@ -31,7 +32,8 @@ beforeAll(async () => {
   await rm(folder, { recursive: true });
 });
 const NO_CATALOG = 'No metric catalog is held.';
-const thread = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => NO_CATALOG });
+const SETTINGS = { entry: DEFINITION_THREAD, clock: manualClock(Date.now()) };
+const thread = startValidationThread({ ...SETTINGS, catalogOf: async () => NO_CATALOG });
 afterAll(() => thread.close());
 const anApp = (explainer: PlanExplainer = NO_PLANNING, checkText: ValidateText = thread.validate) =>
   createTestAdmin(entries, { jobs: () => jobs, explainer, checkText });
@@ -75,7 +77,7 @@ it('says all faults at once, with line and column, as docket check does', async 
 });
 
 it('shows what the catalog cannot answer where the text asks it, and says so without a catalog to compare with', async () => {
-  const posted = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG });
+  const posted = startValidationThread({ ...SETTINGS, catalogOf: async () => CATALOG });
   const app = anApp(NO_PLANNING, posted.validate);
   const { body } = await validate(REPORT.replace('profiles.created', 'profiles.createt'), { app }).finally(
     posted.close,

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Access, ReportEntry } from '../../../src/admin/access/access.ts';
-import { createAccess } from '../../../src/admin/access/create-access.ts';
+import type { Access } from '../../../src/admin/access/access.ts';
+import { createAccess } from '../../../src/admin/access/access.ts';
+import type { ReportEntry } from '../../../src/admin/access/reports.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { accessPorts, createTestAdmin } from '../../support/admin.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { manualClock } from '../../support/manual-clock.ts';

@@ -65,8 +65,8 @@ it('shows nothing of other organizations, and says what of a query cannot be', a
   expect((await get('?org=nobody', 'all')).status).toBe(404);
   for (const [query, pointer] of [
     ['?report=daily', '/report'],
-    ['?from=tomorrow', '/from'],
-    ['?until=2026-11-20', '/until'],
+    ['?from=soon', '/from'],
+    ['?until=2026-11-31', '/until'],
     ['?limit=0', '/limit'],
   ] as const) {
     expect(await get(query)).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });

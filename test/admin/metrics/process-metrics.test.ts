@@ -36,6 +36,8 @@ const readings = (change: Partial<MetricsSnapshot> = {}): MetricsSnapshot => ({
   paused: [],
   readings: [],
   corrections: [],
+  late: [],
+  preparations: [],
   pendingNotices: 0,
   unknownDeliveries: 0,
   reports: 2,
@@ -98,6 +100,7 @@ describe('the metrics', () => {
       faults: 7,
     });
     expect(ofDocket(series)).toEqual({
+      docket_approvals_overdue: 0,
       docket_redis_up: 1,
       'docket_budget_tokens_free{key="f1",of="metrics"}': 3,
       'docket_budget_tokens_free{key="f1",of="reads"}': 599,
@@ -167,7 +170,11 @@ describe('the metrics', () => {
       Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
     );
     const series = seriesOf(body);
-    expect(ofDocket(series)).toEqual({ docket_redis_up: 0, docket_timetables_repaired_total: 0 });
+    expect(ofDocket(series)).toEqual({
+      docket_approvals_overdue: 0,
+      docket_redis_up: 0,
+      docket_timetables_repaired_total: 0,
+    });
     expect(series.has('process_cpu_seconds_total')).toBe(true);
   });
 

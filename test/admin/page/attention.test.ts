@@ -49,14 +49,16 @@ test('names runs that wait for their next attempt once for each error, and not t
   const shown = await attention({
     runs: async ({ states }) => ({ runs: states?.[0] === 'waiting' ? runs : [], next: null }),
   });
-  expect(shown.match(/data-waiting="[^"]*"/g)).toEqual([
-    'data-waiting="disk.unavailable"',
-    'data-waiting="api.timeout"',
+  expect(shown.match(/data-failure="[^"]*"/g)).toEqual([
+    'data-failure="disk.unavailable"',
+    'data-failure="api.timeout"',
   ]);
   expect(shown).toContain('Free space.');
   const links = (shown.match(/href="\/runs\/[0-9a-f]{32}"/g) ?? []).map((link) => link.slice(12, -1));
   expect(links).toEqual([0, 1, 2, 4].map((index) => runs[index]?.id));
-  expect(shown).toContain('/runs?state=waiting');
+  expect(shown).toContain('/runs?state=waiting&amp;error=disk.unavailable');
+  const chosen = [...shown.matchAll(/name="run" value="([0-9a-f]{32})"/g)].map(([, id]) => id);
+  expect(chosen).toEqual([0, 1, 2, 3, 4].map((index) => runs[index]?.id));
 });
 
 test('leads to the form of the run where all deliveries to decide are of one', async () => {

@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Access } from '../../../src/admin/access/access.ts';
-import { formatFigure } from '../../../src/admin/page/components/figure-changes.tsx';
 import { DocketError } from '../../../src/base/error.ts';
 import { createToken } from '../../support/authenticated-app.ts';
 import { openPage } from '../../support/open-page.ts';
@@ -74,7 +73,7 @@ describe('corrections', () => {
     expect(rows.map((row) => row.slice(1, 5))).toEqual([
       ['profiles.created', 'total', '412', '431'],
       ['profiles.approval_rate', '2026-11-10, profile.risk high &lt;b&gt;', '91.2%', '89.75%'],
-      ['profiles.time_to_decision_p50', 'total', '1 d 2 h', 'undefined'],
+      ['profiles.time_to_decision_p50', 'total', '1 d 2 h', 'no figure'],
     ]);
     expect(rows[0]?.[5]).toMatch(/watch.*on target/);
     expect(rows.map(([section]) => section === 'Onboarding')).toEqual([true, true, false]);
@@ -120,14 +119,4 @@ describe('corrections', () => {
     const refused = await late.post(`${PATH}/send`, { reason: 'x' });
     expect([refused.status, (await refused.text()).includes('correction.conflict')]).toEqual([409, true]);
   });
-});
-
-it.each([
-  [1_204.5, 'count', '1,204.5'],
-  [0.0625, 'ratio', '6.25%'],
-  [90, 'seconds', '1 min 30 s'],
-  [7, null, '7'],
-  [null, 'ratio', 'undefined'],
-])('%s of %s is %s', (value, unit, text) => {
-  expect(formatFigure(value, unit)).toBe(text);
 });

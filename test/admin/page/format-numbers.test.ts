@@ -4,6 +4,7 @@ import {
   formatByteCount,
   formatCounted,
   formatElapsed,
+  formatFigures,
   formatInteger,
   formatRelativeTime,
 } from '../../../src/admin/page/components/format-numbers.ts';
@@ -70,4 +71,26 @@ it('shows everything in the one zone of all organizations, and in UTC where they
     'UTC',
     'UTC',
   ]);
+});
+
+it.each([
+  [1_204.5, 'count', '1,204.5'],
+  [0.0625, 'ratio', '6.25%'],
+  [90, 'seconds', '1 min 30 s'],
+  [7, null, '7'],
+  [null, 'ratio', 'no figure'],
+])('%s of %s is %s', (value, unit, text) => {
+  expect(formatFigures(value, 1, unit)[0]).toBe(text);
+});
+
+it.each([
+  [0.899_996, 0.9, 'ratio', ['89.9996%', '90%']],
+  [86_401, 86_400, 'seconds', ['1 d 1 s', '1 d']],
+  [90_059, 90_000, 'seconds', ['1 d 1 h 59 s', '1 d 1 h']],
+  [90_000.5, 90_000, 'seconds', ['90,000.5 s', '90,000 s']],
+  [3.451, 3.45, 'seconds', ['3.451 s', '3.45 s']],
+  [1.001, 1.002, 'CHF', ['1.001 CHF', '1.002 CHF']],
+  [5, 5, 'count', ['5', '5']],
+])('%s and %s of %s can be told apart', (before, after, unit, texts) => {
+  expect(formatFigures(before, after, unit)).toEqual(texts);
 });

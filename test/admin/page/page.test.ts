@@ -1,7 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Access, RunRequest } from '../../../src/admin/access/access.ts';
+import type { Access } from '../../../src/admin/access/access.ts';
+import type { RunRequest } from '../../../src/admin/access/runs.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import type { StoredAuditEntry } from '../../../src/services/audit-log.ts';
 import { cookieClient, createToken } from '../../support/authenticated-app.ts';
@@ -37,7 +38,6 @@ const PAGES = [
   '/pauses',
   '/audit',
   '/search',
-  '/search?q=board%40+october',
   '/deliveries?to=board%40&period=october',
   '/runs?to=board%40&error=smtp',
 ];
@@ -416,7 +416,7 @@ describe('the page', () => {
     const html = await (await send('GET', '/')).text();
     expect(html).toContain('<strong>1 run</strong>');
     expect(html).toContain(`href="/runs/${held.id}"`);
-    expect(html).toContain('<strong>1+ runs</strong>');
+    expect(html).toContain('<strong>1+ runs of the last 24 hours failed</strong>');
     expect(html).toContain('<code>k_1</code>');
     expect(html).not.toContain('class="all-clear"');
   });

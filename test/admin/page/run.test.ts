@@ -34,8 +34,12 @@ describe('the page of a run', () => {
     ...change,
   });
   /** The page of a run that ended in this state, with these deliveries. */
-  const ended = (state: 'failed' | 'partly_delivered' | 'cancelled', rows: readonly DeliveryRow[]) => {
-    const run = runOf('ended', state, { files: [] });
+  const ended = (
+    state: 'failed' | 'partly_delivered' | 'cancelled',
+    rows: readonly DeliveryRow[],
+    change: Parameters<typeof runOf>[2] = {},
+  ) => {
+    const run = runOf('ended', state, { files: [], ...change });
     return html(`/runs/${run.id}`, {
       run: async () => run,
       watch: async function* () {
@@ -68,6 +72,14 @@ describe('the page of a run', () => {
     for (const { name } of files.filter(({ kind }) => kind === 'file')) expect(part).toContain(name);
     expect(part).toContain('47 KB');
     expect(part.includes(`action="/runs/${held.id}/release"`)).toBe(form);
+  });
+
+  it('counts its figures by status, those of few cases apart', async () => {
+    const page = await ended('failed', [], { statuses: { breached: 2 }, fewStatuses: { breached: 1, on_target: 4 } });
+    expect(page).toContain('breached 2');
+    expect(page).toContain('1 breached on few cases');
+    expect(page).not.toContain('on target');
+    expect(await ended('failed', [], { statuses: { breached: 2 } })).not.toContain('few cases');
   });
 
   it('that is held shows an unavailable archive or definition', async () => {

@@ -9,6 +9,11 @@ test.each([
   ['a figure with a no-break space', 'Profiles created: 34\u00a0300 now', 23, 'Profiles created…'],
   ['a figure alone', '123456789', 5, '…'],
   ['a grapheme', '👩‍👩‍👧‍👧👩‍👩‍👧‍👧👩‍👩‍👧‍👧', 30, '👩‍👩‍👧‍👧👩‍👩‍👧‍👧…'],
+  ['a figure in Arabic digits', `${'x'.repeat(10)}٣٤٬٣٠٠`, 15, `${'x'.repeat(10)}…`],
+  ['a figure in Devanagari digits', `${'x'.repeat(10)}३४,३००`, 15, `${'x'.repeat(10)}…`],
+  ['a figure in full-width digits', `${'x'.repeat(10)}３４，３００．５`, 15, `${'x'.repeat(10)}…`],
+  ['a figure with a minus', `${'x'.repeat(10)}−12,345`, 15, `${'x'.repeat(10)}…`],
+  ['a text of one line without spaces', `Note: ${'東'.repeat(300)}`, 200, `Note: ${'東'.repeat(193)}…`],
   ['nothing', 'Profiles created: 34,300', 24, 'Profiles created: 34,300'],
   ['nothing between words', 'one two three', 8, 'one two…'],
 ])('a text is not cut inside %s', (_, text, max, expected) => {
@@ -61,4 +66,11 @@ test('a long file name does not end inside a figure', () => {
   const stem = `${'word '.repeat(40)}`.slice(0, 110);
   for (let at = 0; at < 20; at += 1)
     expect(safeFileName(`${stem}${'a'.repeat(at)} 34300`, '.xlsx')).not.toMatch(/[^0](3|34|343|3430)\.xlsx$/);
+});
+
+test.each(['\u00a0', '\u202f'])('a file name is not cut inside a figure with a no-break space', (space) => {
+  const stem = `${'word '.repeat(21)}34${space}300`;
+  expect(safeFileName(stem, '.xlsx')).toBe(`${'word '.repeat(21)}34 300.xlsx`);
+  for (let at = 0; at < 12; at += 1)
+    expect(safeFileName(`${'a'.repeat(at)}${stem}`, '.xlsx')).toMatch(/word( 34 300)?\.xlsx$/);
 });

@@ -75,6 +75,7 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
     'Redis on disk': 'ok',
     'Redis memory': expect.stringMatching(/ok|warn/),
     'Redis latency': expect.stringMatching(/ok|warn/),
+    'Redis role': 'ok',
     'Redis clock': 'ok',
     Definitions: 'ok',
     'Scope of reports': 'ok',
@@ -99,6 +100,8 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
     Schedules: expect.stringMatching(/ok|warn/),
     Pauses: expect.stringMatching(/ok|warn/),
     Workers: expect.stringMatching(/ok|warn/),
+    Processes: 'ok',
+    Circuits: 'ok',
   });
   expect(found(findings, 'API key of demo')?.detail).toBe('accepted, reaches Acme Payments (101)');
   expect(code).toBe(0);

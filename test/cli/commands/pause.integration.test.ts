@@ -6,13 +6,13 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../../src/base/secrets/secret.ts';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { cursorNames } from '../../../src/queue/schedules/report-schedules.ts';
 import { DEFAULT_KEY_PREFIX, redisKeys } from '../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 

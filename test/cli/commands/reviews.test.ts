@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { newToken } from '../../../src/admin/auth/tokens.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
-import { openReviews } from '../../../src/compose/decisions.ts';
+import { openReviews } from '../../../src/compose/archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';

@@ -21,13 +21,13 @@ import { createFiles } from '../../../src/cli/init/files.ts';
 import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
 import { recipeSections } from '../../../src/cli/recipes/fit-catalog.ts';
 import { RECIPES } from '../../../src/cli/recipes/recipes.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
 import { periodOf } from '../../../src/definitions/periods/period.ts';
 import { isZone } from '../../../src/definitions/schema/values/primitives.ts';
 import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
 import { checkTargets } from '../../../src/plan/checks/check-targets.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { cases } from '../../support/fuzz.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 

@@ -9,18 +9,29 @@ import {
 import { RUN_STATES } from '../../../src/run/run-record.ts';
 import { cases, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 
+const AT = { now: Date.parse('2026-11-21T08:30:00Z'), zone: 'Europe/Zurich' };
+const instantOf = (text: string) => parseInstant('--since', text, AT);
+
 describe('an instant of a flag', () => {
   it.each([
     ['2026-11-21T08:00:00Z', '2026-11-21T08:00:00.000Z'],
     ['2026-11-21T08:00Z', '2026-11-21T08:00:00.000Z'],
     [' 2026-11-21T08:00:00.5+01:00 ', '2026-11-21T07:00:00.500Z'],
     ['2026-11-21T08:00:00-0330', '2026-11-21T11:30:00.000Z'],
-  ])('%s is %s', (text, expected) => expect(new Date(parseInstant('--since', text)).toISOString()).toBe(expected));
+    ['90m', '2026-11-21T07:00:00.000Z'],
+    ['1h', '2026-11-21T07:30:00.000Z'],
+    ['2d', '2026-11-19T08:30:00.000Z'],
+    ['today', '2026-11-20T23:00:00.000Z'],
+    ['Yesterday', '2026-11-19T23:00:00.000Z'],
+    ['2026-11-01', '2026-10-31T23:00:00.000Z'],
+    // Summer time.
+    ['2026-07-01', '2026-06-30T22:00:00.000Z'],
+  ])('%s is %s', (text, expected) => expect(new Date(instantOf(text)).toISOString()).toBe(expected));
 
   // JavaScript reads the first two as days of 2001, and the third as the second of March.
-  it.each(['5 Z', 'Nov 5 Z', '2026-02-30T00:00:00Z', '2026-11-21T08:00:00', '2026-11-21', 'x-1000', ''])(
+  it.each(['5 Z', 'Nov 5 Z', '2026-02-30T00:00:00Z', '2026-11-21T08:00:00', '1h30', 'x-1000', ''])(
     '%s is refused, not guessed at',
-    (text) => expect(() => parseInstant('--since', text)).toThrow(expect.objectContaining({ code: 'usage.invalid' })),
+    (text) => expect(() => instantOf(text)).toThrow(expect.objectContaining({ code: 'usage.invalid' })),
   );
 });
 
@@ -42,8 +53,9 @@ it(
     );
     fc.assert(
       fc.property(text, (given) => {
-        const instant = readOrUndefined(() => parseInstant('--since', given), given);
-        if (instant !== undefined) {
+        const instant = readOrUndefined(() => instantOf(given), given);
+        if (instant !== undefined && /^\d+ *[mhdw]$/.test(given.trim())) expect(instant).toBeLessThanOrEqual(AT.now);
+        else if (instant !== undefined) {
           // The instant of the day that was written, within what a zone can move it.
           const day = Date.parse(`${given.trim().slice(0, 10)}T00:00:00Z`);
           expect(Math.abs(instant - day - 43_200_000), given).toBeLessThanOrEqual(2.5 * 86_400_000);

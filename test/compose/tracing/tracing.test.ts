@@ -16,13 +16,14 @@ import { type Execute, startWorker } from '../../../src/queue/jobs/worker.ts';
 import { reportSchedules } from '../../../src/queue/schedules/report-schedules.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
+import { httpProxy } from '../../support/http-proxy.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { otlpCollector } from '../../support/otlp-collector.ts';
 import { spansInProtobuf } from '../../support/otlp-protobuf.ts';
 import { deferred, onDemand, openQueueHarness, recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 
 const around = (env: Readonly<Record<string, string>>, log = recordingLog()) => ({
-  config: readConfig({}),
+  config: readConfig(env),
   env,
   clock: systemClock,
   log,
@@ -37,6 +38,22 @@ async function traced(env: Readonly<Record<string, string>>, log = recordingLog(
   if (trace === undefined) throw new Error('no trace');
   return { ...tracing, trace, queueTelemetry };
 }
+
+test('traces reach the collector through a proxy', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const proxy = await httpProxy(() => Number(new URL(collector.url).port));
+  onTestFinished(() => proxy.close());
+  const { trace, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel.docket.test:4318',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    HTTP_PROXY: proxy.url,
+  });
+  await trace.span({ name: 'docket.run' }, async () => {});
+  await close();
+  expect(collector.spans).toMatchObject([{ name: 'docket.run' }]);
+  expect(proxy.tunnels).toMatchObject([{ authority: 'otel.docket.test:4318' }]);
+});
 
 test('a run that fails, sleeps and is enqueued again stays in the trace of its request', async () => {
   const collector = await otlpCollector();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { type AllowListPolicy, checkAllowLists } from '../../../src/definitions/allow-lists/check-allow-lists.ts';
-import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const POLICY: AllowListPolicy = {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createDeliverySchema } from '../../../src/definitions/schema/deliveries.ts';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { describeDelivery } from '../../../src/definitions/schema/kinds.ts';
+import { createDeliverySchema } from '../../../src/definitions/schema/report-definition.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { webhookUrlDiagnostic } from '../../../src/deliver/targets/webhook/webhook-schema.ts';
-import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const PINNED = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { RECIPES } from '../../../src/cli/recipes/recipes.ts';
 import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { sectionPeriodAdvice } from '../../../src/definitions/diagnostics/section-period-advice.ts';
 import { periodOf, runPeriodsOf } from '../../../src/definitions/periods/period.ts';
 import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');

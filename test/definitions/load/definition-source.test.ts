@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
+import { definitionParser, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import {
   type DefinitionSource,
   type WatchOptions,
   watchDefinitions,
 } from '../../../src/definitions/load/definition-source.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
-import { definitionParser, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 

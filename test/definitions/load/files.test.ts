@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { MAX_DEFINITION_BYTES } from '../../../src/definitions/schema/report-definition.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 async function faultsOf(
@@ -20,9 +20,9 @@ describe('text that is no definition', () => {
   test.each([
     ['a quote that is not closed', 'version: 1\ntitle: "Weekly\n', 2, 'at the end of the text'],
     ['a tab as indentation', 'version: 1\nsections:\n\t- id: a\n', 3, 'spaces: YAML does not'],
-    ['a value and more behind it', 'title: "a" b\n', 1, 'quotes around the whole text'],
+    ['a value and more behind it', 'title: "a" b\n', 1, 'the end of the value or a new line'],
     ['a second document', 'version: 1\n---\nversion: 1\n', 2, 'one YAML document'],
-    ['a tag', 'title: !secret x\n', 1, 'begins with "!"'],
+    ['a tag', 'title: !secret x\n', 1, 'starts with "!"'],
     ['an alias of nothing', 'title: *nothing\n', 1, 'an alias of an anchor'],
     ['an alias of itself', 'sections: &a [*a]\n', 1, 'does not contain itself'],
     ['a field name that is a list', '[a]: 1\n', 1, 'a text as the field name'],

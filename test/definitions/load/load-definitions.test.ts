@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { DELIVERY_CASES } from './delivery-diagnostic-cases.ts';
 import { ORG_CASES, REPORT_CASES } from './diagnostic-cases.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { BUILT_IN_READING, loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { validateText } from '../../../src/services/definitions/definition-tasks.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { CATALOG, settingsOf } from '../../support/reports.ts';
@@ -71,7 +71,7 @@ labels:
 sections: [{ id: a, metrics: [profiles.created] }]
 outputs: [{ format: csv }]
 `;
-  const diagnostics = validateText({
+  const diagnostics = validateText(BUILT_IN_READING, {
     text,
     file: 'acme/weekly.yaml',
     name: { org: 'acme', report: 'weekly' },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 
 const HEAD = `version: 1
@@ -72,6 +72,25 @@ describe('the metrics of groups', () => {
     const { definition } = requireReport(jobs, 'acme/monthly');
     const { org: _org, report: _report, digest: _digest, ...stored } = definition;
     expect(reportFileSchema.parse(JSON.parse(JSON.stringify(stored)))).toEqual(stored);
+  });
+});
+
+describe('a trend without metrics', () => {
+  const trend = ['layout: trend', 'granularity: month', 'period: last_13_months'];
+
+  test('has those of the scorecard, also when a stored definition is read again', async () => {
+    const scorecard = '  - id: score\n    layout: scorecard\n    groups: [{ title: New, metrics: [alerts.created] }]\n';
+    const text = `${HEAD}${trend.map((field) => `    ${field}\n`).join('')}${scorecard}`;
+    const loaded = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/monthly.yaml': text }));
+    expect(loaded.diagnostics).toEqual([]);
+    const { definition } = requireReport(loaded, 'acme/monthly');
+    expect(definition.sections[1]?.metrics).toEqual(['alerts.created']);
+    const { org: _org, report: _report, digest: _digest, ...stored } = definition;
+    expect(reportFileSchema.parse(JSON.parse(JSON.stringify(stored)))).toEqual(stored);
+  });
+
+  test('is refused in a report without a scorecard', async () => {
+    expect(await faultsOf(...trend)).toMatchObject([{ at: 'trend', expected: expect.stringContaining('scorecard') }]);
   });
 });
 

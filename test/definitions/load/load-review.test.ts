@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const PEOPLE = `people:
@@ -74,6 +74,14 @@ describe('reviews in definitions', () => {
     ],
   ])('%s is an error', async (_, lines, expected) => {
     expect(await faults(lines)).toEqual(expected);
+  });
+
+  test('people are told apart as everywhere: look-alikes are two, and an accent is one however it is encoded', async () => {
+    const org = (one: string, other: string) =>
+      `${ORG}people:\n  a: { tokens: [${one}] }\n  b: { tokens: [${other}] }\n`;
+    expect(await faults('', { org: org('\u212aim', 'kim') })).toEqual([]);
+    expect(await faults('', { org: org('Kim', 'kim') })).toEqual(['people.b.tokens.0 report.invalid']);
+    expect(await faults('', { org: org('Ren\u00e9', 'Rene\u0301') })).toEqual(['people.b.tokens.0 report.invalid']);
   });
 
   test('without people each entry is a person', async () => {

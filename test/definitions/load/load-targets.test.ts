@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { storedOrgSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { heldTarget, reportTargets, type Target } from '../../../src/definitions/schema/targets.ts';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { TARGETS } from '../../support/targets-file.ts';
 

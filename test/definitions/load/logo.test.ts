@@ -3,9 +3,9 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { MAX_LOGO_BYTES, readImageInfo } from '../../../src/definitions/load/logo.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const PNG = readFileSync('jobs/demo/logo.png');

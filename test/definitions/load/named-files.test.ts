@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { sha256 } from '../../../src/base/sha256.ts';
+import { definitionParser, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { watchDefinitions } from '../../../src/definitions/load/definition-source.ts';
 import { MAX_ORG_FILE_BYTES } from '../../../src/definitions/load/org-file.ts';
-import { definitionParser, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 

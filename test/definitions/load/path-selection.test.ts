@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { reportSelector, selectDiagnostics } from '../../../src/definitions/load/path-selection.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const BAD = REPORT.replace('previous_week', 'previous_weak').replace('title: Weekly', 'tilte: Weekly');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import {
@@ -9,7 +10,6 @@ import {
   timetableOf,
   timetableSchema,
 } from '../../../src/definitions/schedules/slots.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 
 const ZURICH = 'Europe/Zurich';
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');

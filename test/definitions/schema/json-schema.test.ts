@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { BUILT_IN_KINDS } from '../../../src/compose/built-in-kinds.ts';
 import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../../src/definitions/schema/json-schema.ts';
-import { BUILT_IN_KINDS } from '../../../src/services/definitions/built-in-kinds.ts';
 
 test.each([
   ['jobs/report.schema.json', () => reportJsonSchema(BUILT_IN_KINDS), 'docket schema report'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { targetsFileSchema } from '../../../src/definitions/schema/targets.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 
 /** `1,000` to readers. */
 const TURNED = '\u202e000,1\u202c';

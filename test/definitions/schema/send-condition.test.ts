@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { COMPARISONS, meetsComparison, parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import { parseSize } from '../../../src/definitions/schema/values/primitives.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { cases } from '../../support/fuzz.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 

@@ -4,6 +4,7 @@ import { CronTime } from 'cron';
 import fc from 'fast-check';
 import { DateTime, IANAZone } from 'luxon';
 import { describe, expect, test } from 'vitest';
+import { loadDefinitions, reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { readImageInfo } from '../../../src/definitions/load/logo.ts';
 import { formatPeriod, parsePeriod, resolvePeriod } from '../../../src/definitions/periods/period.ts';
@@ -23,7 +24,6 @@ import { parseHostKey } from '../../../src/deliver/targets/sftp/host-key.ts';
 import { formatDateRange, formatZonedInstant } from '../../../src/render/figures/format-date.ts';
 import { formatValue } from '../../../src/render/figures/format-value.ts';
 import type { Quantity } from '../../../src/render/figures/quantity.ts';
-import { loadDefinitions, reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import {
   cases,
   expectCleanPrototypes,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BUILT_IN_READING, definitionParser } from '../../../src/compose/built-in-kinds.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import type { Diagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
-import { definitionParser } from '../../../src/services/definitions/built-in-kinds.ts';
 import { validateText } from '../../../src/services/definitions/definition-tasks.ts';
 import { cases, within } from '../../support/fuzz.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
@@ -96,22 +96,20 @@ const change = (code: Diagnostic['code'], part: string, from: string, to: string
   to,
 });
 
-const MUTATIONS: readonly Mutation[] = [
-  // Syntax.
-  change('yaml.unquoted_colon', 'title', 'title: Weekly figures', 'title: Weekly: figures'),
-  change('yaml.unquoted_text', 'title', 'title: Weekly figures', 'title: @Weekly figures'),
+const SYNTAX: readonly Mutation[] = [
+  change('yaml.syntax', 'title', 'title: Weekly figures', 'title: Weekly: figures'),
+  change('yaml.syntax', 'title', 'title: Weekly figures', 'title: @Weekly figures'),
   change('yaml.unclosed_quote', 'title', 'title: Weekly figures', 'title: "Weekly figures'),
   change('yaml.unclosed_quote', 'title', 'title: Weekly figures', "title: 'Weekly figures"),
-  change('yaml.missing_space', 'title', 'title: Weekly figures', 'title:Weekly figures'),
-  change('yaml.unquoted_text', 'description', 'description: What happened last week', 'description: `last` week'),
-  change('yaml.missing_colon', 'description', 'description: What happened last week', 'description What happened'),
+  change('yaml.syntax', 'title', 'title: Weekly figures', 'title:Weekly figures'),
+  change('yaml.syntax', 'description', 'description: What happened last week', 'description: `last` week'),
+  change('yaml.syntax', 'description', 'description: What happened last week', 'description What happened'),
   change('yaml.tab', 'onboarding', '    granularity: day', '\tgranularity: day'),
-  change('yaml.indentation', 'onboarding', '    granularity: day', '     granularity: day'),
-  change('yaml.indentation', 'onboarding', '    granularity: day', '   granularity: day'),
-  change('yaml.brackets', 'types', '    dimensions: [profile.type]', '    dimensions: [profile.type'),
-  change('yaml.unquoted_colon', 'types', '    title: Decisions by type', '    title: Decisions: by type'),
+  change('yaml.syntax', 'onboarding', '    granularity: day', '     granularity: day'),
+  change('yaml.syntax', 'onboarding', '    granularity: day', '   granularity: day'),
+  change('yaml.syntax', 'types', '    title: Decisions by type', '    title: Decisions: by type'),
   change('yaml.missing_space', 'types', '      - profiles.decided', '      -profiles.decided'),
-  change('yaml.indentation', 'screening', '    dimensions: [hit.kind]', '   dimensions: [hit.kind]'),
+  change('yaml.syntax', 'screening', '    dimensions: [hit.kind]', '   dimensions: [hit.kind]'),
   change('yaml.tab', 'screening', '    chart: column', '  \tchart: column'),
   change(
     'yaml.unquoted_template',
@@ -120,7 +118,7 @@ const MUTATIONS: readonly Mutation[] = [
     '  - { format: xlsx, name: Figures {{ period.label }}.xlsx }',
   ),
   change(
-    'yaml.missing_comma',
+    'yaml.syntax',
     'xlsx',
     '  - { format: xlsx, name: "Figures {{ period.label }}.xlsx" }',
     '  - { format: xlsx name: "Figures {{ period.label }}.xlsx" }',
@@ -137,10 +135,12 @@ const MUTATIONS: readonly Mutation[] = [
     '      subject: "Figures {{ period.label }}"',
     '      subject: {{ period.label }}: figures',
   ),
-  change('yaml.brackets', 'first mail', '      attach: [xlsx]', '      attach: [xlsx'),
-  change('yaml.duplicate_field', 'end', 'on_incomplete: flag', 'on_incomplete: flag\non_incomplete: flag'),
-  change('yaml.indentation', 'end', 'on_incomplete: flag', '      on_incomplete: flag'),
+];
+
+const MUTATIONS: readonly Mutation[] = [
   // Shape.
+  change('field.unknown', 'end', 'on_incomplete: flag', '      on_incomplete: flag'),
+  change('yaml.duplicate_field', 'end', 'on_incomplete: flag', 'on_incomplete: flag\non_incomplete: flag'),
   change('field.unknown', 'locale', 'locale: en-GB', 'lokale: en-GB'),
   change('field.invalid', 'locale', 'locale: en-GB', 'locale: english'),
   change('field.invalid', 'owner', 'owner: ops@acme.example', 'owner: operations'),
@@ -204,7 +204,14 @@ beforeAll(async () => {
 });
 
 const faultsOf = (text: string): readonly Diagnostic[] =>
-  validateText({ text, file: 'weekly.yaml', name: { org: 'acme', report: 'weekly' }, of, catalog, now: NOW });
+  validateText(BUILT_IN_READING, {
+    text,
+    file: 'weekly.yaml',
+    name: { org: 'acme', report: 'weekly' },
+    of,
+    catalog,
+    now: NOW,
+  });
 
 /** The text with the mutations, and where each must be reported. */
 function mutate(mutations: readonly Mutation[]) {
@@ -222,7 +229,36 @@ function mutate(mutations: readonly Mutation[]) {
 describe('a report with faults', { timeout: within(4) }, () => {
   test('has none without mutations, and each mutation changes it', () => {
     expect(faultsOf(LINES.join('\n'))).toEqual([]);
-    for (const { from } of MUTATIONS) expect(LINES.filter((line) => line === from)).toHaveLength(1);
+    for (const { from } of [...SYNTAX, ...MUTATIONS]) expect(LINES.filter((line) => line === from)).toHaveLength(1);
+  });
+
+  test.each(SYNTAX.map((mutation) => [mutation.code, mutation.to.trim(), mutation] as const))(
+    'shows the lines of broken syntax alone: %s in %s',
+    (_, __, mutation) => {
+      const { text, expected } = mutate([mutation]);
+      // Another fault is shown once the syntax is right.
+      const found = faultsOf(text.replace('version: 1', 'version: 2'));
+      expect(found.map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
+    },
+  );
+
+  test('shows a bracket that is not closed in the line below it', () => {
+    const text = LINES.join('\n').replace('attach: [xlsx]', 'attach: [xlsx');
+    const line = text.split('\n').indexOf('      attach: [xlsx') + 2;
+    expect(faultsOf(text)).toMatchObject([
+      { code: 'yaml.syntax', line, expected: expect.stringContaining('brackets closed') },
+    ]);
+  });
+
+  test('shows all lines with broken syntax', () => {
+    const { text, expected } = mutate(SYNTAX.filter(({ to }) => /@Weekly|`last`|subject: \{\{|\t/.test(to)));
+    expect(faultsOf(text).map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
+  });
+
+  test('shows where an unresolved merge conflict begins', () => {
+    const conflict = '<<<<<<< HEAD\ntitle: Weekly\n=======\ntitle: Monthly\n>>>>>>> theirs';
+    const text = LINES.join('\n').replace('title: Weekly figures', conflict);
+    expect(faultsOf(text)).toMatchObject([{ code: 'yaml.merge_conflict', line: 2 }]);
   });
 
   test.each(MUTATIONS.map((mutation) => [mutation.code, mutation.to.trim(), mutation] as const))(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { parseYaml } from '../../../src/definitions/yaml/parse-yaml.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 
 const REPORT = `version: 1
 title: KPIs

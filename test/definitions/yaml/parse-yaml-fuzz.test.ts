@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { z } from 'zod';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { parseYaml } from '../../../src/definitions/yaml/parse-yaml.ts';
 import { locate } from '../../../src/definitions/yaml/source-file.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { cases, within } from '../../support/fuzz.ts';
 import { ORG, REPORT } from '../../support/jobs-folder.ts';
 

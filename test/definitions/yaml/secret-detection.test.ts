@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const KEY = 'acme01.9f8C3e7Ab2D1c4F6k0Zq';

@@ -5,10 +5,10 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { attemptFromDecision } from '../../../src/deliver/archive/archive.ts';
 import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
 import { deliveryId, type Ledger } from '../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { messageIdOf } from '../../../src/deliver/targets/email/email-message.ts';
 import type { Mailer, SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, RUN, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const TO = 'lead@acme.example';
 const ID = deliveryId(RUN, '0-email', TO);

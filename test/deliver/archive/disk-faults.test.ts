@@ -12,7 +12,6 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { createMarkerCheck, markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
 import { deliver } from '../../../src/deliver/deliver.ts';
 import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
@@ -28,6 +27,7 @@ import {
 } from '../../support/delivery-case.ts';
 import { faultyDisk } from '../../support/faulty-disk.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
 const NOW = Date.parse('2026-11-16T07:00:00Z');

@@ -2,9 +2,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
 import { type CircuitEvent, redisCircuitBreaker } from '../../../src/deliver/circuit/circuit-breaker.ts';
 import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer, SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const redis = new Redis(inject('redisUrl'));
 let round = 0;

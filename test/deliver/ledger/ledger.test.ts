@@ -1,12 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
-import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { fileLedger } from '../../../src/deliver/ledger/file-ledger.ts';
 import {
   DELIVERY_STATES,
   type DeliveryState,
@@ -18,15 +12,13 @@ import {
   noticeId,
   resolutionText,
 } from '../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { cases } from '../../support/fuzz.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const redis = new Redis(inject('redisUrl'), { maxRetriesPerRequest: 1 });
 const prefix = `test-ledger-${process.pid}:`;
-const folder = await mkdtemp(join(tmpdir(), 'docket-ledgers-'));
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
   const keys = await redis.keys(`${prefix}*`);
   if (keys.length > 0) await redis.del(...keys);
   redis.disconnect();
@@ -41,39 +33,9 @@ function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
   return { id: deliveryId(run, target, recipient), run, org: 'acme', report: 'weekly', target, recipient };
 }
 
-const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
-
-/** The ledgers of several runs as one. */
-function fileLedgers(storage: ArchiveStorage): Ledger {
-  const ledgers = new Map<string, Ledger>();
-  const among = async <T>(ask: (ledger: Ledger) => Promise<T>) => Promise.all([...ledgers.values()].map(ask));
-  const of = async (id: string): Promise<Ledger | undefined> => {
-    for (const ledger of ledgers.values()) if ((await ledger.find(id)) !== undefined) return ledger;
-    return undefined;
-  };
-  return {
-    open: (row, at, evidence) => {
-      const ledger = ledgers.get(row.run) ?? fileLedger(storage, { ...row, id: row.run, period: PERIOD });
-      ledgers.set(row.run, ledger);
-      return ledger.open(row, at, evidence);
-    },
-    begin: async (id, at) => (await of(id))?.begin(id, at),
-    settle: async (id, ...rest) => (await (await of(id))?.settle(id, ...rest)) ?? false,
-    resolve: async (id, ...rest) => (await of(id))?.resolve(id, ...rest),
-    find: async (id) => (await of(id))?.find(id),
-    list: async (run) => (await among((ledger) => ledger.list(run))).flat(),
-    listUnknown: async (limit) =>
-      (await among((ledger) => ledger.listUnknown(limit)))
-        .flat()
-        .sort((one, other) => one.at - other.at)
-        .slice(0, limit),
-  };
-}
-
 /** `of`: one that shares no row with the others. */
 const LEDGERS: readonly [string, (of?: string) => Ledger][] = [
   ['in memory', memoryLedger],
-  ['in files', (of = 'shared') => fileLedgers(directoryStorage(join(folder, of)))],
   ['in Redis', (of = '') => redisLedger(redis, { prefix: `${prefix}${of}`, ttlDays: 30 })],
 ];
 

@@ -4,13 +4,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import type { Receipt } from '../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { type NoticeInput, notifyOwner } from '../../../src/deliver/notices/notice.ts';
 import { buildNotice, noticeText } from '../../../src/deliver/notices/notice-text.ts';
 import type { DeliveredEvent } from '../../../src/deliver/send-pending.ts';
 import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archivedMessagePath } from '../../support/archived-messages.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../../support/delivery-case.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
   delivery: recipient,

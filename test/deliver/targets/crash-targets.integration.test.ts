@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { Crash, type CrashPlan, crashing } from '../../support/crash.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
 import { hostileServer } from '../../support/hostile-server.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../../support/s3-server.ts';
 import { SFTP_PASSWORD, SFTP_USER, sftpServer } from '../../support/sftp-server.ts';
 

@@ -9,7 +9,6 @@ import { Secret } from '../../../src/base/secrets/secret.ts';
 import { renderTemplate } from '../../../src/base/text/template.ts';
 import { canonicalAddress, recipientRefusal } from '../../../src/definitions/allow-lists/recipients.ts';
 import { deliver } from '../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { targetFolder, writeFiles } from '../../../src/deliver/targets/directory/directory-target.ts';
 import { buildEmail } from '../../../src/deliver/targets/email/email-message.ts';
 import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
@@ -25,6 +24,7 @@ import {
   writeArtifact,
 } from '../../support/delivery-case.ts';
 import { cases, least } from '../../support/fuzz.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
 const SEED = 20_261_116;

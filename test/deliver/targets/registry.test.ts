@@ -3,25 +3,25 @@ import { z } from 'zod';
 import { createMetrics } from '../../../src/admin/metrics/process-metrics.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { DocketError } from '../../../src/base/error.ts';
-import { checkTargets } from '../../../src/cli/doctor/reports/targets.ts';
 import { expectedSeries, processInfo } from '../../../src/compose/admin.ts';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
+import { checkTargets } from '../../../src/compose/probes/targets.ts';
 import { checkAllowLists } from '../../../src/definitions/allow-lists/check-allow-lists.ts';
 import { createDefinitionParser } from '../../../src/definitions/load/parse-definitions.ts';
 import { diffReports } from '../../../src/definitions/report-diff.ts';
 import { reportJsonSchema } from '../../../src/definitions/schema/json-schema.ts';
 import { createReportSchema } from '../../../src/definitions/schema/report-definition.ts';
 import { deliver } from '../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { plannedDeliveries } from '../../../src/deliver/planned-deliveries.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { defineTarget, newRow } from '../../../src/deliver/targets/target.ts';
 import { evaluateConditions } from '../../../src/run/delivery-conditions.ts';
-import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { readScopePolicy } from '../../../src/services/definitions/report-scope.ts';
 import { assertNotDelivered, summarizeDeliveries } from '../../../src/services/runs/already-delivered.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder, recordingLog } from '../../support/queue-harness.ts';
 import { reportFieldReference } from '../../support/reference/fields.ts';
 
@@ -89,6 +89,7 @@ test('an additional target is in the JSON Schema, in the order of the registry',
     ...TARGETS.map(({ kind }) => kind),
     'chat',
     'send_if',
+    'split',
     'unprotected',
   ]);
 });

@@ -14,8 +14,8 @@ import { readManifest } from '../../../src/deliver/archive/run-folder/run-metada
 import type { RunFiles } from '../../../src/deliver/archive/storage/archive-storage.ts';
 import { s3Objects } from '../../../src/deliver/archive/storage/s3-objects.ts';
 import { destinationGuard } from '../../../src/deliver/destination-guard.ts';
-import { connectS3 } from '../../../src/deliver/s3/s3-client.ts';
-import { classifyS3Error } from '../../../src/deliver/s3/s3-failure.ts';
+import { connectS3 } from '../../../src/deliver/internal/s3/s3-client.ts';
+import { classifyS3Error } from '../../../src/deliver/internal/s3/s3-failure.ts';
 import { accessTokens } from '../../../src/deliver/targets/email/smtp/oauth2.ts';
 import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { classifyFailure } from '../../../src/deliver/targets/email/smtp/smtp-replies.ts';

@@ -84,7 +84,7 @@ test(
           expect(table.notes.filter(({ code }) => code === 'total_mismatch')).toEqual([]);
         }
       }),
-      { ...cases(200), endOnFailure: true },
+      cases(200),
     );
     expect(tables).toBeGreaterThan(least(400));
     expect(compared).toBeGreaterThan(least(200));

@@ -5,6 +5,7 @@ import {
   type BudgetEvent,
   PRIORITIES,
   type Priority,
+  SPARE_CLASSES,
   STARVATION_LIMIT,
 } from '../../../src/fetch/rate-limit/budget.ts';
 import { type BudgetHarness, memoryBudgetHarness, redisBudgetHarness } from '../../support/budgets.ts';
@@ -26,7 +27,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('ask' as const),
       who: fc.nat(12),
-      priority: fc.constantFrom(...PRIORITIES, 'correction' as const),
+      priority: fc.constantFrom(...PRIORITIES, ...SPARE_CLASSES),
       holdMs: fc.nat(900),
     }),
   },

@@ -162,6 +162,62 @@ describe.each([
     expect((await ask('spare', { priority: 'correction' })).granted).toBe(true);
   });
 
+  test.each([
+    [30, 20],
+    [3, 2],
+    [1, 0],
+  ])('of %i calls preparations hold %i at once, and leave the rest to calls of runs', async (calls, most) => {
+    const { clock, budget, ask } = start({ calls, windowMs: 60_000 });
+    const prepare = (id: string) => ask(id, { priority: 'preparation' });
+    for (let index = 0; index < most; index += 1) await budget.complete(KEY, tokenOf(await prepare(`p${index}`)));
+    expect((await prepare('late')).granted).toBe(false);
+    expect((await budget.inspect(KEY)).waiting).toBe(0);
+    expect((await ask('now', { priority: 'on_demand' })).granted).toBe(true);
+    clock.advance(60_001);
+    expect((await prepare('late')).granted).toBe(most > 0);
+  });
+
+  test.each(['on_demand', 'scheduled'] as const)(
+    'a preparation gets nothing while an %s call waits',
+    async (priority) => {
+      const { budget, ask } = start();
+      const held = [tokenOf(await ask('a')), tokenOf(await ask('b')), tokenOf(await ask('c'))];
+      await ask('waits', { priority });
+      await ask('backfill', { priority: 'backfill' });
+      for (const token of held) await budget.release(KEY, token);
+      expect(refusal(await ask('early', { priority: 'preparation' }))).toMatchObject({ ahead: 2, tokens: 3 });
+      expect((await ask('waits', { priority })).granted).toBe(true);
+      expect((await ask('early', { priority: 'preparation' })).granted).toBe(true);
+    },
+  );
+
+  test('preparations pass a waiting backfill nine times in a row', async () => {
+    const { budget, ask } = start();
+    const prepare = () => ask('early', { priority: 'preparation' });
+    const backfill = () => ask('backfill', { priority: 'backfill' });
+    const waiting = async () => {
+      const held = [tokenOf(await ask('a')), tokenOf(await ask('b')), tokenOf(await ask('c'))];
+      await backfill();
+      for (const token of held) await budget.release(KEY, token);
+    };
+    await waiting();
+    for (let index = 0; index < STARVATION_LIMIT; index += 1) await budget.release(KEY, tokenOf(await prepare()));
+    expect(refusal(await prepare()).ahead).toBe(1);
+    await budget.release(KEY, tokenOf(await backfill()));
+    expect((await prepare()).granted).toBe(true);
+  });
+
+  test('preparations that pass backfills leave the turn of a waiting backfill behind on-demand calls as it is', async () => {
+    const { budget, ask } = start();
+    const held = [tokenOf(await ask('a')), tokenOf(await ask('b')), tokenOf(await ask('c'))];
+    await ask('backfill', { priority: 'backfill' });
+    for (const token of held) await budget.release(KEY, token);
+    for (let index = 0; index < STARVATION_LIMIT; index += 1) {
+      await budget.release(KEY, tokenOf(await ask('early', { priority: 'preparation' })));
+    }
+    expect((await ask('urgent', { priority: 'on_demand' })).granted).toBe(true);
+  });
+
   test('a lowered limit counts the tokens held', async () => {
     const limits = { calls: 3, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);

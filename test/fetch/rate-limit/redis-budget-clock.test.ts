@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { bucketClock } from '../../../src/fetch/rate-limit/bucket-clock.ts';
-import type { AcquireResult, BudgetEvent } from '../../../src/fetch/rate-limit/budget.ts';
+import type { AcquireResult, BudgetEvent, CallClass } from '../../../src/fetch/rate-limit/budget.ts';
 import { budgetScript, redisBudget } from '../../../src/fetch/rate-limit/redis-budget.ts';
-import { luaScript } from '../../../src/redis/script.ts';
+import { type LuaScript, luaScript } from '../../../src/redis/script.ts';
 import { cases } from '../../support/fuzz.ts';
 
 const [WINDOW_MS, HOLD_MS, KEY] = [1_000, 300, 'k'];
@@ -26,6 +26,13 @@ function aWorld(calls: number) {
   const script = luaScript(
     budgetScript().lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}wall', 's', 'us')`),
   );
+  /** Of 0.2.0, which knows nothing of preparations. */
+  const released = luaScript(
+    readFileSync(new URL('../../recorded/budget-0.2.0.lua', import.meta.url), 'utf8').replace(
+      "redis.call('TIME')",
+      `redis.call('HMGET', '${prefix}wall', 's', 'us')`,
+    ),
+  );
   let real = 0;
   let wall = 1_800_000_000_000;
   let lostAt = Number.NEGATIVE_INFINITY;
@@ -41,7 +48,8 @@ function aWorld(calls: number) {
     const now = wall + real;
     await redis.hset(`${prefix}wall`, { s: Math.floor(now / 1000), us: Math.floor((now % 1000) * 1000) });
     ran = real;
-    const reply = await redis.eval(script.lua, ...(args.slice(1) as [number]));
+    const { lua } = args[0] === released.sha1 ? released : script;
+    const reply = await redis.eval(lua, ...(args.slice(1) as [number]));
     real += delays.back;
     return reply;
   };
@@ -49,7 +57,7 @@ function aWorld(calls: number) {
     get: (target, name) => (name === 'evalsha' ? evaluate : Reflect.get(target, name)),
   });
   /** As it is after a start: it remembers nothing. */
-  const processOf = (machine: number) => {
+  const processWith = (machine: number, program: LuaScript) => {
     const { id } = machines[machine]!;
     return redisBudget(slow, {
       prefix,
@@ -57,7 +65,7 @@ function aWorld(calls: number) {
       windowMs: WINDOW_MS,
       machine: id,
       bucketClock: bucketClock(),
-      script,
+      script: program,
       clock: {
         now: () => wall + real,
         monotonic: () => real + machines[machine]!.ahead,
@@ -70,7 +78,8 @@ function aWorld(calls: number) {
   return {
     prefix,
     news,
-    processOf,
+    processOf: (machine: number) => processWith(machine, script),
+    releasedOf: (machine: number) => processWith(machine, released),
     get real() {
       return real;
     },
@@ -448,6 +457,77 @@ describe('the time of a bucket', () => {
       }),
       cases(60),
     );
+  });
+
+  test('no window holds too many calls of 0.2.0 and of this version with preparations together', async () => {
+    const worker = fc.nat(2);
+    const classes = fc.constantFrom('on_demand' as const, 'scheduled' as const, 'backfill' as const);
+    const step = fc.oneof(
+      {
+        weight: 5,
+        arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(5), priority: classes }),
+      },
+      { weight: 5, arbitrary: fc.record({ kind: fc.constant('prepare' as const), worker: fc.nat(1), who: fc.nat(5) }) },
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant('reply' as const), worker, which: fc.nat(20) }) },
+      {
+        weight: 6,
+        arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.oneof(fc.nat(600), fc.nat(5_000)) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('start' as const), worker }) },
+    );
+    let prepared = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 90 }), async (steps) => {
+        const world = aWorld(6);
+        // The last one is of 0.2.0.
+        const open = (index: number) => (index === 2 ? world.releasedOf(1) : world.processOf(index));
+        const workers = [0, 1, 2].map(open);
+        const calls: { readonly token: string; readonly dispatched: number; arrived?: number }[] = [];
+        const acquire = async (index: number, id: string, priority: CallClass) => {
+          const answer = await workers[index]!.acquire({ key: KEY, id, org: 'acme', priority, holdMs: HOLD_MS });
+          if (answer.granted) calls.push({ token: answer.token, dispatched: world.real });
+          return answer.granted;
+        };
+        for (const action of steps) {
+          if (action.kind === 'ask') await acquire(action.worker, `w${action.who}`, action.priority);
+          else if (action.kind === 'prepare') {
+            if (await acquire(action.worker, `p${action.who}`, 'preparation')) prepared += 1;
+          } else if (action.kind === 'reply') {
+            const out = calls.filter((call) => call.arrived === undefined && world.real - call.dispatched <= HOLD_MS);
+            const call = out[action.which % Math.max(1, out.length)];
+            if (call === undefined) continue;
+            call.arrived = world.real;
+            await workers[action.worker]?.complete(KEY, call.token);
+          } else if (action.kind === 'start') workers[action.worker] = open(action.worker);
+          else world.wait(action.ms);
+        }
+        const latest = ({ dispatched, arrived = dispatched + HOLD_MS }: (typeof calls)[number]) => arrived;
+        for (const first of calls) {
+          const near = calls.filter(
+            (call) => call.dispatched <= latest(first) + WINDOW_MS - TOLERANCE_MS && latest(call) >= latest(first),
+          );
+          expect(near.length).toBeLessThanOrEqual(6);
+        }
+      }),
+      cases(60),
+    );
+    expect(prepared).toBeGreaterThan(0);
+  });
+
+  test('0.2.0 counts preparations as calls of runs, and this version sees those of 0.2.0', async () => {
+    const world = aWorld(3);
+    const [budget, released] = [world.processOf(0), world.releasedOf(1)];
+    const prepare = (id: string) =>
+      budget.acquire({ key: KEY, id, org: 'acme', priority: 'preparation', holdMs: HOLD_MS });
+    expect((await prepare('a')).granted).toBe(true);
+    expect(await ask(released, 'b')).toMatchObject({ granted: true, tokens: 1 });
+    expect(await ask(released, 'c')).toMatchObject({ granted: true, tokens: 0 });
+    expect((await ask(released, 'd')).granted).toBe(false);
+    world.wait(HOLD_MS + WINDOW_MS + 1);
+    // `d` waits, of which both know.
+    expect(await prepare('e')).toMatchObject({ granted: false, ahead: 1 });
+    expect((await ask(released, 'd')).granted).toBe(true);
+    expect((await prepare('e')).granted).toBe(true);
   });
 
   test('versions 9 and 10 wait in one queue', async () => {

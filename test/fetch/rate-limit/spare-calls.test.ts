@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MAX_SPARE_TOKENS, PRIORITIES } from '../../../src/fetch/rate-limit/budget.ts';
+import {
+  type CallClass,
+  isSpareClass,
+  MAX_SPARE_TOKENS,
+  PRIORITIES,
+  preparationTokens,
+} from '../../../src/fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { createLimiter, LIMITER_ALGORITHMS } from '../../../src/sandbox/limiter.ts';
 import { cases, least } from '../../support/fuzz.ts';
@@ -13,7 +19,7 @@ const CALLS = 12;
 /** A caller that asks again at the time it was told until it has its token; a spare one gives up. */
 interface Caller {
   readonly id: string;
-  readonly priority: (typeof PRIORITIES)[number] | 'correction';
+  readonly priority: CallClass;
   at: number;
   /** From grant to dispatch, and from there to the reply, ms. */
   readonly delays: readonly [number, number];
@@ -21,7 +27,7 @@ interface Caller {
 
 const callers = fc.array(
   fc.record({
-    priority: fc.constantFrom(...PRIORITIES, 'correction' as const, 'correction' as const, 'correction' as const),
+    priority: fc.constantFrom<CallClass>(...PRIORITIES, 'correction', 'correction', 'correction', 'preparation'),
     at: fc.nat(6_000),
     delays: fc.tuple(fc.nat(30), fc.nat(300)),
   }),
@@ -36,15 +42,17 @@ async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly O
   const limiter = createLimiter(kind, CALLS, WINDOW_MS);
   const events: { readonly at: number; readonly run: () => Promise<void> }[] = [];
   const plan = (at: number, run: () => Promise<void>) => void events.push({ at, run });
-  const waiting = new Set<string>();
+  const waiting = new Map<string, CallClass>();
   const refused: string[] = [];
   const spare: number[] = [];
+  /** Of preparations: from grant to the return of the token at the earliest. */
+  const prepared: number[] = [];
   const ask = async (caller: Caller): Promise<void> => {
     const { id, priority, delays } = caller;
     const result = await budget.acquire({ key: KEY, id, org: 'acme', priority, holdMs: 500 });
     if (!result.granted) {
-      if (priority !== 'correction') {
-        waiting.add(id);
+      if (!isSpareClass(priority)) {
+        waiting.set(id, priority);
         plan(result.at, () => ask(caller));
       } else if (clock.now() < start + 9_000) plan(Math.max(result.at, clock.now() + 50), () => ask(caller));
       return;
@@ -52,6 +60,10 @@ async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly O
     waiting.delete(id);
     // Nobody waited when the token was given.
     if (priority === 'correction') expect([...waiting]).toEqual([]);
+    if (priority === 'preparation') {
+      expect([...waiting.values()].filter((other) => other !== 'backfill')).toEqual([]);
+      prepared.push(clock.now());
+    }
     const dispatchAt = clock.now() + delays[0];
     plan(dispatchAt, async () => {
       if (priority === 'correction') spare.push(dispatchAt);
@@ -70,19 +82,25 @@ async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly O
     clock.set(Math.max(clock.now(), next.at));
     await next.run();
   }
-  return { refused, spare, waiting };
+  return { refused, spare, prepared, waiting };
 }
 
 test.each(LIMITER_ALGORITHMS)(
   'a server that counts by a %s window refuses nothing, spare calls get no token while another waits, and every other call ends',
   async (kind) => {
     let made = 0;
+    let early = 0;
     await fc.assert(
       fc.asyncProperty(callers, async (given) => {
-        const { refused, spare, waiting } = await play(kind, given);
+        const { refused, spare, prepared, waiting } = await play(kind, given);
         expect(refused).toEqual([]);
         expect(waiting.size).toBe(0);
         made += spare.length;
+        early += prepared.length;
+        for (const [index, at] of prepared.entries()) {
+          const inWindow = prepared.slice(index).filter((other) => other < at + WINDOW_MS).length;
+          expect(inWindow).toBeLessThanOrEqual(preparationTokens(CALLS));
+        }
         for (const [index, at] of spare.entries()) {
           const inWindow = spare.slice(index).filter((other) => other < at + WINDOW_MS).length;
           expect(inWindow).toBeLessThanOrEqual(Math.min(MAX_SPARE_TOKENS, Math.floor(CALLS / 10)));
@@ -90,7 +108,45 @@ test.each(LIMITER_ALGORITHMS)(
       }),
       cases(60),
     );
-    // The watch does get on.
+    // The watch does get on, and preparations too.
+    expect(early).toBeGreaterThan(least(60));
     expect(made).toBeGreaterThan(least(60));
+  },
+);
+
+test.each(LIMITER_ALGORITHMS)(
+  'while preparations take what they get, an on-demand call has a token at once, counted by a %s window',
+  async (kind) => {
+    const calls = 30;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(20_000), { minLength: 1, maxLength: 8 }),
+        fc.nat(400),
+        async (asked, answerMs) => {
+          const clock = manualClock(1_800_000_000_000);
+          const budget = memoryBudget({ calls, windowMs: WINDOW_MS, clock });
+          const limiter = createLimiter(kind, calls, WINDOW_MS);
+          const replies: { readonly at: number; readonly token: string }[] = [];
+          const take = async (id: string, priority: CallClass): Promise<boolean> => {
+            const result = await budget.acquire({ key: KEY, id, org: 'acme', priority, holdMs: 500 });
+            if (!result.granted) return false;
+            expect(limiter.acquire(KEY, clock.now())).toBe(0);
+            replies.push({ at: clock.now() + answerMs, token: result.token });
+            return true;
+          };
+          // At most eight in a window, so that ten tokens suffice.
+          const times = [...new Set(asked)].sort((a, b) => a - b);
+          for (let ms = 0; ms <= 20_000; ms += 50) {
+            for (const { token } of replies.filter(({ at }) => at <= clock.now())) await budget.complete(KEY, token);
+            while (await take(`p${ms}`, 'preparation')) {}
+            for (const at of times.filter((time) => time >= ms && time < ms + 50)) {
+              expect(await take(`now-${at}`, 'on_demand')).toBe(true);
+            }
+            clock.advance(50);
+          }
+        },
+      ),
+      cases(15),
+    );
   },
 );

@@ -8,7 +8,7 @@ import {
   reportResponseSchema,
 } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
-import { joinAnswers } from '../../../src/fetch/tables/join-answers.ts';
+import { joinAnswers } from '../../../src/fetch/internal/tables/join-answers.ts';
 import { bucketsOf, type DateRange, previousPeriod } from '../../../src/plan/buckets.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Plan } from '../../../src/plan/plan.ts';

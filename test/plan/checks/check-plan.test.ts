@@ -443,3 +443,18 @@ describe('the diagnostics of a report', () => {
     ]);
   });
 });
+
+test.each<[string, Partial<SectionInput>, [from: string, to: string] | undefined, boolean]>([
+  ['a scorecard of a week with 13 weeks', { layout: 'scorecard', trend: 13 }, undefined, true],
+  ['a scorecard of a week with 12 weeks', { layout: 'scorecard', trend: 12 }, undefined, false],
+  ['a table of 13 months', { granularity: 'month' }, ['2025-10-01', '2026-10-31'], false],
+  ['13 months', { layout: 'trend', granularity: 'month' }, ['2025-10-01', '2026-10-31'], true],
+  ['13 months without a day', { layout: 'trend', granularity: 'month' }, ['2025-10-01', '2026-10-30'], false],
+  ['12 months', { layout: 'trend', granularity: 'month' }, ['2025-11-01', '2026-10-31'], false],
+  ['31 days', { layout: 'trend', granularity: 'day' }, ['2026-10-01', '2026-10-31'], false],
+])('whether an unusual figure is possible is known: %s', (_, section, days, can) => {
+  const deliveries = [{ directory: { path: 'out' }, send_if: 'unusual' }];
+  const period = days === undefined ? WEEK : { ...LONG, from: days[0], to: days[1] };
+  const found = faults({ metrics: ['profiles.created'], ...section }, { period, more: { deliveries } });
+  expect(found.map(({ path }) => path)).toEqual(can ? [] : [['deliveries', 0, 'send_if']]);
+});

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { fileDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
@@ -7,7 +8,6 @@ import { redisActiveVersions } from '../../../src/queue/definitions/active-versi
 import { definitionStore, type FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../../support/queue-harness.ts';
@@ -56,7 +56,6 @@ describe('reports in force', () => {
         return openDueSlots(inForce.current(), {
           cursors: redisScheduleCursors(bench.producer, bench),
           trigger: bench.trigger,
-          load: inForce.load,
           runs: bench.runs,
           clock,
           log,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { freezeReports, lastGoodVersion } from '../../../src/queue/definitions/active-reports.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
 import { errorSchema } from '../../../src/queue/runs/stored-record.ts';
 import { catchUpWindowMs } from '../../../src/queue/schedules/report-schedules.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 

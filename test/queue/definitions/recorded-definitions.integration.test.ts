@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
-
 import { DEFAULT_KEY_PREFIX, redisKeys } from '../../../src/redis/keys.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { MANIFEST, readRecording, restoreRecording } from '../../recorded/recording.ts';
 import { type FaketimeRedis, faketimeRedis } from '../../support/faketime-redis.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import type { ComparisonKind } from '../../../src/definitions/schema/comparison.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
 import { definitionOf, settingsOf } from '../../support/reports.ts';
 

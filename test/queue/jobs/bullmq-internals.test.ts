@@ -22,10 +22,10 @@ async function aQueue(settings: QueueOptions['settings'] = {}) {
 
 test('bullmq is pinned to the version that is installed', async () => {
   const versionOf = z.looseObject({ version: z.string() });
-  const file = z.looseObject({ devDependencies: z.record(z.string(), z.string()) });
-  const { devDependencies } = file.parse(JSON.parse(await readFile('package.json', 'utf8')));
+  const file = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
+  const { dependencies } = file.parse(JSON.parse(await readFile('package.json', 'utf8')));
   const installed = versionOf.parse(JSON.parse(await readFile('node_modules/bullmq/package.json', 'utf8')));
-  expect(devDependencies.bullmq).toBe(installed.version);
+  expect(dependencies.bullmq).toBe(installed.version);
 });
 
 test('the line is a sorted set by priority, then arrival: the upper 32 bits of a score are the priority', async () => {

@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { cancel, done, fail } from '../../../src/base/outcome.ts';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../src/deliver/ledger/ledger.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
@@ -13,7 +14,6 @@ import { redisLiveProgress } from '../../../src/queue/runs/live-progress.ts';
 import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import type { RunResult } from '../../../src/run/run-result.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 

@@ -7,7 +7,7 @@ import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { redisSearchIndex } from '../../../src/queue/runs/search-index.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
-import { listReceived, recipientTerm } from '../../../src/services/search/received.ts';
+import { listReceived, recipientTerm } from '../../../src/services/listings/received.ts';
 import { cases } from '../../support/fuzz.ts';
 import { openRowAsBefore, openRunAsBefore } from '../../support/older-writers.ts';
 import { anOrder, openQueueHarness, type QueueHarness, randomPrefix } from '../../support/queue-harness.ts';

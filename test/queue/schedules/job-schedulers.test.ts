@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
@@ -51,6 +52,19 @@ describe('schedules', () => {
     ];
     expect(await open().sync(reports)).toEqual({ registered: 2, removed: 0, repaired: 0 });
     expect(await ticks()).toEqual(['-01-01T00:00:00.000Z', '-01-01T07:00:00.000Z']);
+  });
+
+  it('keep the names that 0.2.0 gave them, whatever is prepared and when a report is late', async () => {
+    const known = { schedules: [{ cron: '0 0 1 1 *', timezone: 'UTC', catch_up: 'latest', catch_up_window: 259_200 }] };
+    const { settings } = yearly('a');
+    const pattern = JSON.stringify({ ...known, timezone: settings.timezone });
+    const name = createHash('sha256')
+      .update(JSON.stringify([3, pattern]))
+      .digest('hex')
+      .slice(0, 32);
+    const late = reportDefinition('late', { cron: '0 0 1 1 *', timezone: 'UTC', late_after: '30m', prepare: '2h' });
+    await open().sync([yearly('a'), late]);
+    expect(await names()).toEqual([name]);
   });
 
   it('tick for the first slot of any schedule of a report', async () => {

@@ -138,8 +138,11 @@ describe('due slots', () => {
     expect(await of('hourly-latest')).toEqual(['10:00']);
     expect(await of('hourly-all')).toEqual(['07:00', '08:00', '09:00', '10:00']);
     expect(
-      log.lines.filter(({ message }) => message.startsWith('Slots were skipped')).map(({ count }) => count),
-    ).toEqual([4, 3]);
+      log.lines
+        .filter(({ message }) => message.startsWith('Slots were skipped'))
+        .map(({ count }) => count)
+        .sort(),
+    ).toEqual([3, 4]);
     expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({
       'acme/hourly-skip': '4',
       'acme/hourly-latest': '3',

@@ -36,6 +36,13 @@ describe('the axis scales of an image', () => {
     expect(yAxis).not.toMatchObject([{ scale: true }]);
   });
 
+  it('of lines of rates may begin above zero, those of columns never', () => {
+    const rows = days([0.86, 0.9, 0.91].map((rate) => ({ [ratioColumn.name]: rate })));
+    const rates = { ...byDay, columns: [bucketColumn, ratioColumn], rows };
+    expect(optionOf(table({ id: 'a', ...rates, chart: 'line' })).yAxis).toMatchObject([{ min: 0.8, interval: 0.05 }]);
+    expect(optionOf(table({ id: 'a', ...rates, chart: 'column' })).yAxis).not.toMatchObject([{ min: 0.8 }]);
+  });
+
   it('of two axes have zero and grid lines at the same heights where figures are negative', () => {
     const rows = days([
       { [strangeColumn.name]: -40, [durationColumn.name]: 7200 },
@@ -97,7 +104,17 @@ describe('the names in an image', () => {
   });
 });
 
-describe('a chart with targets and unfinished times', () => {
+it('writes a bar of a long name on two lines', () => {
+  const names = ['Retail', 'Persons with an address in a country of high risk'];
+  const rows = names.map((name) => row({ [groupColumn.name]: name, [countColumn.name]: 5 }));
+  const of = table({ id: 'a', chart: 'bar', columns: [{ ...groupColumn, values: [] }, countColumn], rows });
+  expect(optionOf(of).yAxis).toMatchObject({
+    data: names,
+    axisLabel: { overflow: 'break', width: expect.any(Number) },
+  });
+});
+
+describe('a chart with unfinished times', () => {
   const chart: Chart = {
     kind: 'column',
     title: 'Time to decision',
@@ -118,25 +135,14 @@ describe('a chart with targets and unfinished times', () => {
             quantity: { kind: 'duration', scale: 'hours' },
             previous: false,
           },
-          {
-            name: 'Target',
-            metric: 'ttd',
-            values: [null, 5400],
-            quantity: { kind: 'duration', scale: 'hours' },
-            previous: false,
-            target: true,
-          },
         ],
       },
     ],
   };
 
-  it('has hatched columns and a dashed line in the shown unit', () => {
+  it('has hatched columns in the shown unit', () => {
     const { series } = echartsOption(chart, 'en-GB').option;
-    expect(series).toMatchObject([
-      { type: 'bar', data: [2, { value: 1, itemStyle: { decal: {} } }] },
-      { type: 'line', data: [null, 1.5], lineStyle: { type: 'dashed' } },
-    ]);
+    expect(series).toMatchObject([{ type: 'bar', data: [2, { value: 1, itemStyle: { decal: {} } }] }]);
   });
 
   it('is drawn with its hatching', async () => {

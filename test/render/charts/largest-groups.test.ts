@@ -77,9 +77,38 @@ test.each<[string, Column, number]>([
   expect(buildChart(of)?.omitted).toHaveLength(1);
 });
 
-test.each(['line', 'column'] as const)('a %s chart has the largest groups and says so', (kind) => {
-  expect(seriesOf(byGroup(kind)).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'e']);
-  expect(buildChart(byGroup(kind))?.omitted).toHaveLength(1);
+test.each(['line', 'column', 'bar'] as const)('a %s chart adds up the others of more than eight groups', (kind) => {
+  expect(seriesOf(byGroup(kind)).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'Other (5)']);
+  expect(sums(byGroup(kind))).toEqual([780, 1560]);
+});
+
+test.each(['line', 'column'] as const)('a %s chart of rates has the largest groups and says so', (kind) => {
+  const of = byGroup(kind, { ...CREATED, unit: 'ratio', aggregation: 'share' }, 0.01);
+  expect(seriesOf(of).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'e']);
+  expect(buildChart(of)?.omitted).toHaveLength(1);
+});
+
+test('two axes share the eight series, and what is not drawn is named', () => {
+  const { columns, rows, ...rest } = byGroup('line');
+  const counts = Array.from(
+    { length: 7 },
+    (_, index): Column => ({ ...CREATED, name: `c${index}`, label: `C${index}` }),
+  );
+  const rates = [0, 1, 2].map(
+    (index): Column => ({ ...CREATED, name: `r${index}`, label: `R${index}`, unit: 'ratio' }),
+  );
+  const all = [...counts, ...rates];
+  const values = Object.fromEntries(all.map(({ name }) => [name, 0.5]));
+  const chart = buildChart(
+    table({
+      ...rest,
+      columns: [...columns.slice(0, 1), ...all],
+      rows: [{ values: { bucket: '2026-09-01', ...values }, partial: false }],
+    }),
+    'en-GB',
+  );
+  expect(chart?.axes.map(({ series }) => series.length)).toEqual([7, 1]);
+  expect(chart?.omitted.join()).toContain('R1');
 });
 
 test('bars of more groups than fit are those of the largest', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sparklinePath, sparklineScale } from '../../../src/render/charts/sparkline.ts';
+import { sparklinePath, sparklineScale, sparklineSvg } from '../../../src/render/charts/sparkline.ts';
 
 const points = (values: readonly (number | null)[], partial: readonly number[] = []) =>
   values.map((value, index) => ({ value, partial: partial.includes(index) }));
@@ -34,6 +34,16 @@ describe('a sparkline', () => {
     expect(sparklinePath(points([7]), 40, 20)).toEqual({ line: '', dots: [{ x: 20, y: 10, hollow: false }] });
     expect(sparklinePath(points([null, null]), 40, 20)).toEqual({ line: '', dots: [] });
     expect(sparklinePath([], 40, 20)).toEqual({ line: '', dots: [] });
+  });
+
+  it('has a white ground where its picture has no transparency, and a dot at its end', () => {
+    const colours = { line: '#0b6e69', last: '#d55e00', ground: '#ffffff' };
+    const svg = sparklineSvg(points([0, 10, 0]), { width: 44, height: 24 }, colours);
+    expect(svg).toContain('<rect width="44" height="24" fill="#ffffff"/><path d="M2 22L22 2L42 22"');
+    expect(svg).toContain('<circle cx="42" cy="22" r="2" fill="#d55e00"/>');
+    expect(sparklineSvg(points([1]), { width: 9, height: 9 }, { line: '#0b6e69', last: '#d55e00' })).not.toContain(
+      'rect',
+    );
   });
 
   it('does not make small changes look large, and does not go below zero', () => {

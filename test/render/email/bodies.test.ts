@@ -19,6 +19,7 @@ import {
   table,
   WEEK_BEFORE,
 } from '../../support/dataset.ts';
+import { comment } from '../../support/reviewed-dataset.ts';
 
 const [COUNT, RATE] = [countColumn.name, ratioColumn.name];
 const TARGETS: SourcedTarget[] = [
@@ -171,11 +172,37 @@ describe('the top of an e-mail', () => {
 });
 
 describe('tables of an e-mail', () => {
+  it('has all rows of a scorecard where tiles and scorecard together are too high', async () => {
+    const columns = Array.from({ length: 12 }, (_, n) => ({
+      ...countColumn,
+      name: `m${n}`,
+      label: `Metric ${n} of ${'profiles that were created in regions and channels '.repeat(2)}`.trim(),
+    }));
+    const valuesOf = (value: number) => Object.fromEntries(columns.map(({ name }) => [name, value]));
+    const scorecard = table({
+      id: 'scorecard',
+      title: 'Scorecard',
+      columns,
+      comparisons: [WEEK_BEFORE],
+      rows: [row(valuesOf(110), { compare: previous(valuesOf(100)) })],
+      layout: { kind: 'scorecard', groups: [] },
+    });
+    const targets = columns.map(
+      ({ name: metric }): SourcedTarget => ({ source: 'organization', metric, better: 'lower', target: 50, watch: 80 }),
+    );
+    const data = judgeDataset(dataset([scorecard], { comments: [comment(null, 'Yes.\n\n'.repeat(40))] }), targets, {
+      sections: [{ id: 'scorecard' }],
+    });
+    const { html } = await mail(data);
+    expect(html.match(/<tr class="[^"]*"><td[^>]*>Metric|<tr><td[^>]*>Metric/g)).toHaveLength(12);
+    expect(html.match(/class="value"/g)?.length ?? 0).toBeLessThan(5);
+  });
+
   it('a scorecard has subheadings, changes, and a small picture of each trend with words in its place', async () => {
     const { html, text, pictures } = await mail(judged([SCORECARD]));
     expect(html).toContain('<tr class="sub"><td colspan="4">Quality</td></tr>');
     expect(html).toContain('▲ 10%');
-    expect(text).toContain('▲ up 10% from 100');
+    expect(text).toContain('▲ 10% from 100');
     const trends = [...html.matchAll(/<img src="cid:(trend[^"]+)" alt="([^"]+)" width="80" height="22"/g)];
     expect(trends.map(([, cid]) => cid)).toEqual(
       pictures.filter(({ name }) => name.startsWith('mail-trend-')).map(({ cid }) => cid),

@@ -64,13 +64,13 @@ const cellsIn = (html: string): { readonly className: string; readonly text: str
 describe('a judged mail', () => {
   it('has shape and word of the status beside each judged figure, in HTML and text', async () => {
     const { html, text } = await mail([SCORECARD, BY_TYPE], TARGETS);
-    expect(text).toContain('83.0% (■ breached, target 90.0%)');
-    expect(text).toContain('24.0 hours (● on target, target 24.0 hours)');
+    expect(text).toContain('83.0% (■ breached, target 90.0%, watch 85.0%)');
+    expect(text).toContain('24.0 hours (● on target, target 24.0 hours, watch 36.0 hours)');
     expect(text).toMatch(/Entity \(KYB\)\S* \| \S*71\.0%\S* \(● on target\)/);
     expect(text).toMatch(/Total\S* \| \S*86\.0%\S* \(◆ watch\)/);
     const [rate] = cellsIn(html).filter((cell) => cell.text.startsWith('83.0%'));
     expect(rate?.text).toBe(
-      '83.0%<br /><b class="s breached">■ breached</b><br /><span class="s u">target 90.0%</span>',
+      '83.0%<br /><b class="s breached">■ breached</b><br /><span class="s u">target 90.0%, watch 85.0%</span>',
     );
     // Nothing is said of figures without a target.
     const [individual] = cellsIn(html).filter((cell) => cell.text.startsWith('91.0%'));
@@ -93,7 +93,7 @@ describe('a judged mail', () => {
       ['▼', 'better'],
     ]);
     // Colour is never alone.
-    expect(text).toContain('▼ down 3.0 pp from 86.0%, worse');
+    expect(text).toContain('▼ 3.0 pp from 86.0%, worse');
     expect(text).toContain('from 48.0 hours, better');
     const plain = await mail([SCORECARD], []);
     expect(cellsIn(plain.html).filter(({ className }) => /better|worse/.test(className))).toEqual([]);
@@ -105,10 +105,10 @@ describe('a judged mail', () => {
     const { text } = await mail([again, SCORECARD], TARGETS);
     const [, headlines = ''] = /HEADLINE\n([\s\S]*?)\n\n/.exec(text) ?? [];
     expect(headlines.split('\n').map((line) => line.trim())).toEqual([
-      'Approval rate: 83.0%, target 90.0%: ■ breached (▼ down 3.0 pp from 86.0%, worse)',
+      'Approval rate: 83.0%, target 90.0%: ■ breached (▼ 3.0 pp from 86.0%, worse)',
       // Changed most.
-      'Time to decision (median): 24.0 hours, target 24.0 hours: ● on target (▼ down 50% from 48.0 hours, better)',
-      'Profiles created: 110 (▲ up 10% from 100)',
+      'Time to decision (median): 24.0 hours, target 24.0 hours: ● on target (▼ 50% from 48.0 hours, better)',
+      'Profiles created: 110 (▲ 10% from 100)',
     ]);
   });
 
@@ -135,6 +135,6 @@ describe('a judged mail', () => {
 
   it('says it in German', async () => {
     const { text } = await mail([SCORECARD], TARGETS, 'de-CH');
-    expect(text).toMatch(/83[.,]0\s?% \(■ [^,]+, Ziel 90[.,]0\s?%\)/);
+    expect(text).toMatch(/83[.,]0\s?% \(■ [^,]+, Ziel 90[.,]0\s?%, beobachten 85[.,]0\s?%\)/);
   });
 });

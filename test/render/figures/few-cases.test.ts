@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
+import type { Manifest } from '../../../src/deliver/archive/manifest.ts';
 import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
+import { resultFields } from '../../../src/queue/runs/progress-recorder.ts';
+import { renderEmail } from '../../../src/render/email/render-email.ts';
+import { figureReferences } from '../../../src/render/figures/comments/references.ts';
 import { countStatuses } from '../../../src/render/figures/current-statuses.ts';
 import { fewText, isFewChange } from '../../../src/render/figures/few.ts';
 import { headlineFigures } from '../../../src/render/figures/headline-figures.ts';
@@ -7,7 +11,8 @@ import { buildHeadlines } from '../../../src/render/figures/headlines.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import { evaluateConditions } from '../../../src/run/delivery-conditions.ts';
 import { createReviewInputs } from '../../../src/run/review/review-inputs.ts';
-import { countColumn, ratioColumn, row, typeColumn } from '../../support/dataset.ts';
+import { toWaitingResult } from '../../../src/run/run-result.ts';
+import { countColumn, MADE_AT, ratioColumn, row, typeColumn } from '../../support/dataset.ts';
 import { definitionOf } from '../../support/reports.ts';
 import { judged, monthTable, october, SEPTEMBER, target } from '../pack/fixtures.ts';
 
@@ -94,6 +99,56 @@ test('few cases make no headline, and their statuses are counted apart', () => {
   expect(headlinesOf(judged(october([card(30, 20)], { small: 10 }), breached()))).not.toEqual([]);
 });
 
+test('a comment quotes the change of few cases as the scorecard shows it', () => {
+  const of = (cases: number, before: number) => {
+    const known = figureReferences(judged(october([card(cases, before)], { small: 10 }), breached()), 'en');
+    return [COUNT, RATE].flatMap((metric) =>
+      ['', '.previous', '.change'].map((suffix) => known.get(`kpis.${metric}${suffix}`)?.text),
+    );
+  };
+  expect(of(3, 2)).toEqual(['3', '2', '+1', '66.7% (n = 3)', '50.0% (n = 2)', '+16.7 pp']);
+  expect(of(30, 20)).toEqual(['30', '20', '+50%', '66.7%', '50.0%', '+16.7 pp']);
+});
+
+test('a mail shows figures of few cases in grey, in tiles, scorecards, rows and totals', async () => {
+  const cells = { cases: { [RATE]: 3 } };
+  const data = october(
+    [
+      card(3, 2),
+      groups({
+        rows: [row({ [typeColumn.name]: 'entity', [RATE]: 0.5 }, cells)],
+        totals: { values: { [RATE]: 0.75 }, ...cells },
+      }),
+    ],
+    { small: 10 },
+  );
+  const { html } = await renderEmail(data, [], { run: 'a'.repeat(32), madeAt: MADE_AT, locale: 'en' });
+  const grey = (text: string) =>
+    new RegExp(`class="n u"[^>]*>${text.replaceAll(/[().]/g, String.raw`\$&`)}`).test(html);
+  expect(['66.7% (n = 3)', '50.0% (n = 3)', '75.0% (n = 3)'].map(grey)).toEqual([true, true, true]);
+  expect(html).toMatch(/class="value few"[^>]*>66\.7% \(n = 3\)/);
+  const many = await renderEmail(october([card(30, 20)], { small: 10 }), [], {
+    run: 'a'.repeat(32),
+    madeAt: MADE_AT,
+    locale: 'en',
+  });
+  expect(many.html).not.toMatch(/class="(?:n u|value few)"/);
+});
+
+test('the record of a run counts statuses of few cases apart', () => {
+  const data = judged(october([card(3, 2), groups()], { small: 10 }), [
+    ...breached(),
+    target({ metric: RATE, target: '90%', where: { [typeColumn.name]: 'entity' } }),
+  ]);
+  const manifest = { judgements: data.judgements } as Manifest;
+  const result = toWaitingResult('held', manifest, { seq: 1, phase: 'incomplete', content: null }, undefined);
+  expect(result).toMatchObject({ statuses: { breached: 2 }, fewStatuses: { breached: 1 } });
+  expect(resultFields({ ...result, calls: [] }, { planned: 0, made: 0, saved: 0 })).toMatchObject({
+    statuses: { breached: 2 },
+    fewStatuses: { breached: 1 },
+  });
+});
+
 test('few cases count for send_if and required_if, unless the target ignores them', async () => {
   const settled = async (more: object) => {
     const data = judged(october([card(3, 2)], { small: 10 }), breached(more));
@@ -151,9 +206,5 @@ const colours = (more: object) => {
 test('rows of a group have a colour and a status only where a target is about them', () => {
   expect(colours({})).toEqual([['', ''], 'better', [undefined, undefined]]);
   expect(colours({ rows: [typeColumn.name] })).toEqual([['better', 'better'], 'better', ['breached', 'breached']]);
-  expect(colours({ where: { [typeColumn.name]: 'entity' } })).toEqual([
-    ['', 'better'],
-    'better',
-    [undefined, 'breached'],
-  ]);
+  expect(colours({ where: { [typeColumn.name]: 'entity' } })).toEqual([['', 'better'], '', [undefined, 'breached']]);
 });

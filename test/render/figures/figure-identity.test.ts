@@ -81,7 +81,7 @@ describe('one figure, in a report of October', () => {
     expect(buildTiles(judged(tables), 'en-GB')).toMatchObject([
       {
         label: 'Profiles created',
-        change: '▼ down 1% from 467 (previous period); ▲ up 24% from 372 (year before)',
+        change: '▼ 1% from 467 (previous period); ▲ 24% from 372 (year before)',
       },
     ]);
   });
@@ -164,25 +164,57 @@ describe('one figure, in a report of October', () => {
     ]);
   });
 
-  test('a reading of the last day is of the period, whatever its section begins with', () => {
-    const reading = (id: string, from: string): Table =>
+  test('in the pack of a value, a section of everything is of another scope, without target and not on page one', () => {
+    const market = kpis('market', 460, { unsplit: true });
+    const own = kpis('own', 187, { filters: [HIGH] });
+    for (const tables of [
+      [own, market],
+      [market, own],
+    ]) {
+      const of = judged(tables, [created({})]);
+      expect(headlineFigures(of, 'en-GB')).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ section: 'own', place: 'own', scope: '' }),
+          expect.objectContaining({ section: 'market', place: 'other', scope: 'whole organization' }),
+        ]),
+      );
+      expect(of.judgements).toEqual([]);
+      const { summary } = buildPack(of);
+      expect(summary?.scorecard.groups.flatMap(({ rows }) => rows.map((each) => each.section))).toEqual(['own']);
+    }
+  });
+
+  describe('a reading', () => {
+    const reading = (id: string, from: string, day = '2026-10-31'): Table =>
       kpis(id, 12, {
-        range: { from, to: '2026-10-31' },
-        asOf: '2026-10-31T21:30:00Z',
+        range: { from, to: day },
+        asOf: `${day}T21:30:00Z`,
         readings: [
           {
             of: 'rows',
             bucket: null,
             comparison: null,
-            day: '2026-10-31',
+            day,
             question: 'whole',
-            asOf: '2026-10-31T21:30:00Z',
+            asOf: `${day}T21:30:00Z`,
             correlationId: null,
           },
         ],
       });
-    const tables = [reading('month', '2026-10-01'), reading('week', '2026-10-25')];
-    expect(headlineFigures(judged(tables), 'en-GB')).toMatchObject([{ section: 'month', place: 'own', value: 12 }]);
+
+    test('of the last day is of the period, whatever its section begins with', () => {
+      const tables = [reading('month', '2026-10-01'), reading('week', '2026-10-25')];
+      expect(headlineFigures(judged(tables), 'en-GB')).toMatchObject([{ section: 'month', place: 'own', value: 12 }]);
+      const scope = 'as read 31 October 2026 at 22:30';
+      expect(headlineFigures(judged(tables.toReversed()), 'en-GB')).toMatchObject([{ section: 'week', scope }]);
+    });
+
+    test('of another day is of fewer days than the period, whatever its section begins with', () => {
+      const days = ['2026-10-12', '2026-08-01'].map((from) => reading(from, from, '2026-10-18'));
+      for (const tables of [days, days.toReversed()]) {
+        expect(headlineFigures(judged(tables), 'en-GB')).toMatchObject([{ place: 'shorter', value: 12 }]);
+      }
+    });
   });
 
   test('statuses of older manifests, which have no keys, are counted as before', () => {

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { Section } from '../../../src/definitions/schema/report-definition.ts';
 import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
 import type { Judgement, Table } from '../../../src/fetch/dataset.ts';
+import { betterOf } from '../../../src/render/figures/better.ts';
 import { currentJudgements } from '../../../src/render/figures/current-statuses.ts';
-import { betterOf, judgeDataset, statusOf } from '../../../src/render/figures/judge.ts';
+import { judgeDataset, statusOf } from '../../../src/render/figures/judge.ts';
 import { isWholePeriod } from '../../../src/render/figures/whole-period.ts';
 import {
   bucketColumn,
@@ -239,8 +240,8 @@ test('a direction without a target colours changes and judges nothing', () => {
   const lower = entry({ metric: durationColumn.name, better: 'lower' });
   const judged = judge([onboarding], [lower]);
   expect(judged.judgements).toEqual([]);
-  expect(betterOf(judged, durationColumn.name)).toBe('lower');
-  expect(betterOf(judged, RATE)).toBeUndefined();
+  expect(betterOf(judged, onboarding, durationColumn.name)).toBe('lower');
+  expect(betterOf(judged, onboarding, RATE)).toBeUndefined();
 });
 
 test('without targets the dataset stays as it is', () => {

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { Column, Table } from '../../../src/fetch/dataset.ts';
 import { headlineFigures } from '../../../src/render/figures/headline-figures.ts';
 import { buildHeadlines } from '../../../src/render/figures/headlines.ts';
-import { totalRange, unusualFigure, usualRange } from '../../../src/render/figures/usual-range.ts';
+import { totalRange, usualRange } from '../../../src/render/figures/usual-range.ts';
 import { evaluateConditions } from '../../../src/run/delivery-conditions.ts';
-import { countColumn, ratioColumn, row } from '../../support/dataset.ts';
+import { bucketColumn, countColumn, ratioColumn, row } from '../../support/dataset.ts';
 import { definitionOf } from '../../support/reports.ts';
 import { monthTable, october } from '../pack/fixtures.ts';
 
@@ -161,6 +161,14 @@ test('only totals of exactly one bucket, of metrics whose past stays, have a ran
   expect(rangeOf(card(160, { ...countColumn, availableFrom: '2025-10-01' }))).toBe('unusual');
 });
 
+test('a figure that cannot be right has no range', () => {
+  const wrong = [{ metric: COUNT, at: { bucket: null, group: [] } }];
+  expect(rangeOf(card(160, countColumn, { wrong }))).toBeUndefined();
+  const totals = { values: { [COUNT]: 160 } };
+  expect(rangeOf(card(160, countColumn, { wrong: [{ metric: COUNT, at: 'totals' }], totals }))).toBeUndefined();
+  expect(rangeOf(card(160, countColumn, { wrong, totals }))).toBe('unusual');
+});
+
 test('points of few or unknown cases are gaps, where the base is known', () => {
   const bases = [{ metric: ratioColumn.name, base: COUNT }];
   const table = card(160, ratioColumn);
@@ -176,16 +184,45 @@ test('points of few or unknown cases are gaps, where the base is known', () => {
   expect(rangeOf(table)).toBe('unusual');
 });
 
+/** Whether `send_if: unusual` is met. */
+const isSent = async (of: Table): Promise<boolean | undefined> => {
+  const definition = definitionOf([{ id: 'kpis', metrics: [COUNT] }], {
+    deliveries: [{ directory: { path: 'out' }, send_if: 'unusual' }],
+  });
+  return (await evaluateConditions(october([of], { small: 10 }), definition, undefined)).conditions[0]?.send;
+};
+
 test('an unusual figure is a headline with its range, and meets send_if: unusual', async () => {
-  const settled = async (value: number) => {
-    const data = october([card(value)], { small: 10 });
-    const definition = definitionOf([{ id: 'kpis', metrics: [COUNT] }], {
-      deliveries: [{ directory: { path: 'out' }, send_if: 'unusual' }],
+  const said = (value: number) =>
+    buildHeadlines(headlineFigures(october([card(value)], { small: 10 }), 'en'), undefined, 'en');
+  expect(said(160)).toEqual([`${countColumn.label}: 160 (outside its usual range 94–118)`]);
+  expect(said(110)).toEqual([]);
+  expect(await Promise.all([card(160), card(110)].map(isSent))).toEqual([true, false]);
+});
+
+test('the last figure of a trend section meets send_if: unusual as well', async () => {
+  const year = (value: number, change: Partial<Table> = {}): Table =>
+    monthTable({
+      id: 'months',
+      range: { from: '2025-10-01', to: '2026-10-31' },
+      granularity: 'month',
+      columns: [bucketColumn, countColumn],
+      rows: MONTHS.map((bucket, at) => row({ bucket, [COUNT]: EARLIER[at] ?? value })),
+      layout: { kind: 'trend' },
+      ...change,
     });
-    const { conditions } = await evaluateConditions(data, definition, undefined);
-    expect(unusualFigure(data) !== undefined).toBe(conditions[0]?.send);
-    return [buildHeadlines(headlineFigures(data, 'en'), undefined, 'en'), conditions[0]?.send];
-  };
-  expect(await settled(160)).toEqual([[`${countColumn.label}: 160 (unusual: usual is 94–118)`], true]);
-  expect(await settled(110)).toEqual([[], false]);
+  expect(await Promise.all([year(160), year(110)].map(isSent))).toEqual([true, false]);
+  expect(await isSent(year(160, { layout: { kind: 'table' } }))).toBe(false);
+  expect(await isSent(year(160, { range: { from: '2025-10-01', to: '2026-10-30' } }))).toBe(false);
+  const wrongIn = (bucket = '') => [{ metric: COUNT, at: { bucket, group: [] } }];
+  // Without it there are eleven points.
+  expect(await isSent(year(160, { wrong: wrongIn(MONTHS[4]) }))).toBe(false);
+  expect(await isSent(year(110, { wrong: wrongIn(MONTHS[12]) }))).toBe(true);
+});
+
+test('a figure that cannot be right may be an unusual one, also without a target', async () => {
+  const wrong = [{ metric: COUNT, at: { bucket: null, group: [] } }];
+  expect(await isSent(card(110, countColumn, { wrong }))).toBe(true);
+  const { trend: _, ...without } = card(110, countColumn, { wrong });
+  expect(await isSent(without)).toBe(false);
 });

@@ -9,7 +9,6 @@ import { reportJsonSchema } from '../../../src/definitions/schema/json-schema.ts
 import type { DefinitionKinds } from '../../../src/definitions/schema/kinds.ts';
 import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
 import { deliver } from '../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { mailAttachments } from '../../../src/render/artifact.ts';
 import { FORMATS } from '../../../src/render/formats/registry.ts';
@@ -19,6 +18,7 @@ import { renderAndPublish, revealOutputSecrets } from '../../../src/run/render-s
 import { dataset, MADE_AT, onboarding, workload } from '../../support/dataset.ts';
 import { folderFor, NO_SECRETS, ORDER, RUN } from '../../support/delivery-case.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 import { outlineFormat } from '../../support/outline-format.ts';
 
 const formats = [...FORMATS, outlineFormat];
@@ -60,8 +60,7 @@ describe('a registered format', () => {
     [
       'in a render thread',
       () => {
-        const workerUrl = new URL('../../support/outline-worker.mjs', import.meta.url).href;
-        const pool = renderPool({ workerUrl });
+        const pool = renderPool({ entry: new URL('../../support/outline-worker.mjs', import.meta.url) });
         onTestFinished(() => pool.close());
         return pool.render;
       },

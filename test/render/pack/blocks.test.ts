@@ -66,7 +66,7 @@ describe('column blocks', () => {
   it('have headings of two levels where figures are compared', () => {
     const [block] = tableOf(byGroup(1, COMPARED)).blocks;
     expect(block?.groups).toMatchObject([{ title: 'Metric 0', headings: ['Oct 2026', 'Sept 2026', 'Change'] }]);
-    expect(block?.groups).toMatchObject([{ names: ['Metric 0', 'Metric 0, Sept 2026', 'Metric 0, change (%)'] }]);
+    expect(block?.groups).toMatchObject([{ names: ['Metric 0', 'Metric 0, Sept 2026', 'Metric 0, change'] }]);
     const rate = table({
       id: 'rate',
       granularity: 'day',

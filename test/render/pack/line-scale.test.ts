@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineScale } from '../../../src/render/formats/pdf/data/axis-ticks.ts';
+import { lineScale } from '../../../src/render/charts/axis-scale.ts';
 
 const shown = (values: readonly number[]) => {
   const { min, max } = lineScale(values, { kind: 'ratio' });

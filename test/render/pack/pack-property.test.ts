@@ -12,6 +12,7 @@ import type {
   TableLayout,
   Value,
 } from '../../../src/fetch/dataset.ts';
+import type { FilterDescription } from '../../../src/i18n/note.ts';
 import { UNLIKE_REASONS } from '../../../src/plan/like-for-like.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import type { ComparedFigure, Pack, PackFigure, PackSection, Scorecard } from '../../../src/render/pack/pack.ts';
@@ -76,7 +77,8 @@ interface Shape {
   readonly layout: 'table' | 'special' | 'exceptions';
   readonly totals: boolean;
   readonly toDate: boolean;
-  readonly filtered: boolean;
+  /** The group that its filter selects; 'older': a filter with labels only, as 0.2.0 stored it. */
+  readonly filter: string | null;
   readonly rows: number;
   readonly split: number;
 }
@@ -88,7 +90,7 @@ const shape: fc.Arbitrary<Omit<Shape, 'id'>> = fc.record({
   layout: fc.constantFrom('table', 'special', 'exceptions'),
   totals: fc.boolean(),
   toDate: fc.boolean(),
-  filtered: fc.boolean(),
+  filter: fc.constantFrom(null, null, 'older', 'g0', 'g1'),
   rows: fc.integer({ min: 0, max: 12 }),
   split: fc.nat(12),
 });
@@ -101,6 +103,11 @@ function layoutOf({ keys, layout, columns, split }: Shape): TableLayout {
   }
   return keys === 'months' && layout === 'special' ? { kind: 'trend' } : { kind: 'exceptions', top: 1 + split };
 }
+
+const filterOn = (group: string): FilterDescription =>
+  group === 'older'
+    ? { label: 'Risk', is: ['High'] }
+    : { label: 'Risk', is: [group], of: { dimension: groupColumn.name, values: [group] } };
 
 function tableArbitrary(of: Shape): fc.Arbitrary<Table> {
   const { keys, columns, kinds } = of;
@@ -152,7 +159,7 @@ function tableArbitrary(of: Shape): fc.Arbitrary<Table> {
               },
             }
           : {}),
-        filters: of.filtered ? [{ label: 'Risk', is: ['High'] }] : [],
+        filters: of.filter === null ? [] : [filterOn(of.filter)],
         layout,
       });
     });
@@ -249,6 +256,15 @@ function checkChange(figure: PackFigure, { text, change, direction }: ComparedFi
   else checkText(change);
 }
 
+/** Of the group that a section is of, where targets name it, else of the whole. */
+function bettersOf({ targets = [] }: Dataset, { filters }: Table, name: string): ReadonlySet<string> {
+  const [filter] = filters;
+  const group = filter !== undefined && 'is' in filter ? filter.of?.values[0] : undefined;
+  const named = targets.filter(({ metric }) => metric === name);
+  const own = named.filter(({ where }) => where !== undefined && group !== undefined && where.value === group);
+  return new Set((own.length > 0 ? own : named.filter(({ where }) => where === undefined)).map(({ better }) => better));
+}
+
 function checkScorecard(scorecard: Scorecard, of: Dataset, met: Met): void {
   for (const row of scorecard.groups.flatMap(({ rows }) => rows)) {
     const { column, section } = row;
@@ -265,7 +281,7 @@ function checkScorecard(scorecard: Scorecard, of: Dataset, met: Met): void {
       expect(compared.change.value).toBe(change);
       checkText(compared);
       checkChange(row.figure, compared);
-      const betters = new Set(of.targets?.filter(({ metric }) => metric === column.name).map(({ better }) => better));
+      const betters = bettersOf(of, found, column.name);
       const [better] = betters;
       if (change !== null && change !== 0 && betters.size === 1) {
         const tone = change > 0 === (better === 'higher') ? 'better' : 'worse';
@@ -336,9 +352,20 @@ function checkSection(section: PackSection, of: Dataset, met: Met): void {
     const rows = new Map((found.rows as readonly Row[]).map((row) => [row.values.bucket, row]));
     for (const { column, points } of section.panels) {
       expect(points.map(({ bucket }) => bucket)).toEqual(MONTHS.map(({ label }) => label));
-      for (const { bucket, value, partial } of points) {
-        expect(value).toBe(num(rows.get(bucket)?.values[column.name]));
-        expect(partial).toBe(rows.get(bucket)?.partial ?? false);
+      if (found.columns.some(({ name }) => name === column.name)) {
+        for (const { bucket, value, partial } of points) {
+          expect(value).toBe(num(rows.get(bucket)?.values[column.name]));
+          expect(partial).toBe(rows.get(bucket)?.partial ?? false);
+        }
+      } else {
+        // A breached figure of a scorecard that the section does not list.
+        const breached = of.judgements?.flatMap(({ section: id, metric, status }) =>
+          metric === column.name && status === 'breached' ? [id] : [],
+        );
+        const scorecards = of.tables.filter(({ id }) => breached?.includes(id));
+        expect(scorecards.map(({ trend }) => trend?.values[column.name])).toContainEqual(
+          points.map(({ value }) => value),
+        );
       }
     }
   }

@@ -105,6 +105,30 @@ describe('a scorecard', () => {
     expect(rowOf(scorecard, countColumn.name)).not.toHaveProperty('status');
   });
 
+  it('says the last figure of a trend as its row does', () => {
+    const values = { [ratioColumn.name]: 0.8996, [durationColumn.name]: 86_401 };
+    const table = kpis({
+      rows: [row(values)],
+      trend: {
+        granularity: 'month',
+        buckets: ['2026-09-01', '2026-10-01'].map((label) => ({ label, partial: false })),
+        values: { [ratioColumn.name]: [0.85, 0.8996], [durationColumn.name]: [80_000, 86_401] },
+      },
+    });
+    const scorecard = scorecardOf(table, 'de-DE', [
+      target({ metric: ratioColumn.name, target: '90%', watch: '85%' }),
+      target({ metric: durationColumn.name, better: 'lower', target: '24h' }),
+    ]);
+    for (const [metric, text] of [
+      [ratioColumn.name, '89,96 %'],
+      [durationColumn.name, '24,0003 Stunden'],
+    ] as const) {
+      const { figure, trend, trendText } = rowOf(scorecard, metric);
+      expect([figure.text, trend.at(-1)?.text].map((each) => each?.replaceAll('\u00a0', ' '))).toEqual([text, text]);
+      expect(trendText?.replaceAll('\u00a0', ' ')).toContain(text);
+    }
+  });
+
   it('shows no change of a provisional metric, and the figure that it would be compared with', () => {
     const provisional = { ...ratioColumn, provisional: true };
     const scorecard = scorecardOf(kpis({ columns: [provisional] }), 'en-GB', [

@@ -4,7 +4,7 @@ import type { Table } from '../../../src/fetch/dataset.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import type { TrendPanel } from '../../../src/render/pack/pack.ts';
 import { bucketColumn, countColumn, ratioColumn, row, table } from '../../support/dataset.ts';
-import { judged, months, october, sectionOf, target } from './fixtures.ts';
+import { judged, kpis, months, october, sectionOf, target } from './fixtures.ts';
 
 const panelsOf = (of: Table, targets: readonly SourcedTarget[] = [], locale = 'en-GB'): readonly TrendPanel[] =>
   sectionOf(buildPack(judged(october([of]), targets), { locale }).sections, 'trend').panels;
@@ -38,7 +38,6 @@ describe('the panels of a trend section', () => {
     const cut = months({ range: { from: '2026-07-08', to: '2026-10-30' } });
     const partial = (of: Table) => panelsOf(of)[0]?.points.map((point) => point.partial);
     expect(partial(cut)).toEqual([true, false, false, true]);
-    expect(panelsOf(cut)[0]?.chart.partial).toEqual([true, false, false, true]);
     const running = months({
       rows: (months().rows as readonly ReturnType<typeof row>[]).map((each, index) => ({
         ...each,
@@ -65,6 +64,40 @@ describe('the panels of a trend section', () => {
     expect(panelsOf(week)[0]?.points.map(({ label }) => label)).toEqual(['2026-W45', '2026-W46']);
     const german = panelsOf(months(), [], 'de-CH')[1];
     expect(german?.points[3]).toMatchObject({ label: 'Okt. 2026', text: '89.0%' });
+  });
+});
+
+describe('what is breached', () => {
+  const targets = [
+    target({ metric: ratioColumn.name, target: '95%' }),
+    target({ metric: countColumn.name, target: 1000 }),
+  ];
+  const panels = (...tables: Table[]) =>
+    sectionOf(buildPack(judged(october(tables), targets)).sections, 'trend').panels.map(({ label, points }) => [
+      label,
+      points.map(({ value }) => value),
+    ]);
+  const both = { columns: [countColumn, ratioColumn] };
+
+  it('is first in the trend of the metrics of the scorecard', () => {
+    expect(panels(kpis(both), months()).map(([label]) => label)).toEqual(['Approval rate', 'Profiles created']);
+    // An order of its own stays.
+    const reversed = months({ columns: [bucketColumn, countColumn, ratioColumn] });
+    expect(panels(kpis({ columns: [ratioColumn, countColumn] }), reversed).map(([label]) => label)).toEqual([
+      'Profiles created',
+      'Approval rate',
+    ]);
+  });
+
+  it('is in the first trend with the points of the scorecard, even if nobody listed it', () => {
+    const listed = months({ columns: [bucketColumn, countColumn] });
+    expect(panels(kpis(both), listed)).toEqual([
+      ['Profiles created', [900, 1000, 1100, 1200]],
+      ['Approval rate', [0.8, 0.82, 0.85, 0.8997]],
+    ]);
+    expect(panels(kpis({ ...both, filters: [{ label: 'Risk', is: ['Severe'] }] }), listed)).toHaveLength(1);
+    const weekly = kpis(both);
+    expect(panels({ ...weekly, trend: { ...weekly.trend!, granularity: 'week' } }, listed)).toHaveLength(1);
   });
 });
 
@@ -145,18 +178,5 @@ describe('the target line of a panel', () => {
     ]);
     const { notes } = sectionOf(buildPack(of).sections, 'trend');
     expect(notes).toEqual(['Targets: Profiles created: 1,000; Approval rate: 90.0%.']);
-  });
-
-  it('is a series of the chart', () => {
-    const [, panel] = panelsOf(months(), [target({ metric: ratioColumn.name, target: '90%' })]);
-    expect(panel?.chart).toMatchObject({
-      kind: 'column',
-      overTime: true,
-      categories: ['Jul 2026', 'Aug 2026', 'Sept 2026', 'Oct 2026'],
-      axes: [
-        { title: 'Approval rate (%)', series: [{ values: [0.8, 0.83, 0.86, 0.89] }, { target: true, values: all }] },
-      ],
-    });
-    expect(panel?.description).toContain('90.0%');
   });
 });

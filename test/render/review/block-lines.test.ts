@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseComment, spansText } from '../../../src/definitions/commentary/comment-text.ts';
-import { blockLines, partsOf, shortenBlocks } from '../../../src/render/pack/review/block-lines.ts';
+import { blockLines, partsOf, shortenLines } from '../../../src/render/pack/review/block-lines.ts';
 import { cases } from '../../support/fuzz.ts';
 
 const shortened = (text: string, characters: number, lines = 12) => {
-  const { blocks, cut } = shortenBlocks(parseComment(text), characters, lines);
-  return { lines: blockLines(blocks).map(({ marker, spans }) => `${marker} ${spansText(spans)}`.trim()), cut };
+  const { lines: shown, cut } = shortenLines(blockLines(parseComment(text)), characters, lines);
+  return { lines: shown.map(({ marker, spans }) => `${marker} ${spansText(spans)}`.trim()), cut };
 };
 
 describe('the beginning of a note', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/definitions/schema/kinds.ts';
-import type { FigureChange } from '../../../src/fetch/dataset.ts';
+import type { FigureChange, Judgement, TargetRecord } from '../../../src/fetch/dataset.ts';
 import { renderEmail } from '../../../src/render/email/render-email.ts';
 import { formatApart } from '../../../src/render/figures/format-value.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
@@ -78,6 +78,43 @@ describe('a corrected edition', () => {
       '2.0003 hours',
     ]);
     expect(formatApart(1, 2, { kind: 'count' }, 'en-GB')).toEqual(['1', '2']);
+  });
+
+  it('shows figures on the side of their target that their statuses say', () => {
+    const target = (metric: string, value: number): TargetRecord => ({
+      metric,
+      better: metric === 'profiles.approval_rate' ? 'higher' : 'lower',
+      target: value,
+      source: 'report',
+    });
+    const judgement = (metric: string, index: number): Judgement => ({
+      section: 'onboarding',
+      metric,
+      bucket: null,
+      group: null,
+      figure: null,
+      status: 'on_target',
+      target: index,
+    });
+    const of = (changes: readonly FigureChange[]) =>
+      buildPack({
+        ...corrected(changes),
+        targets: [target('profiles.approval_rate', 0.9), target('profiles.time_to_decision_p50', 86_400)],
+        judgements: [judgement('profiles.approval_rate', 0), judgement('profiles.time_to_decision_p50', 1)],
+      }).correction?.changes;
+    expect(
+      of([
+        change({ metric: 'profiles.approval_rate', before: 0.8996, after: 0.91 }),
+        change({ metric: 'profiles.time_to_decision_p50', before: 86_401, after: 80_000 }),
+        change({ metric: 'profiles.approval_rate', before: null, after: 0.8996 }),
+        change({ metric: 'profiles.approval_rate', before: 0.8, after: 0.91 }),
+      ]),
+    ).toEqual([
+      'Onboarding: Approval rate: 91.00%, was 89.96%',
+      'Onboarding: Time to decision (median): 22.2222 hours, was 24.0003 hours',
+      'Onboarding: Approval rate: 89.96%, was –',
+      'Onboarding: Approval rate: 91.0%, was 80.0%',
+    ]);
   });
 
   it('lists so many changes, and counts the others, which the sheet of the run lists', async () => {

@@ -139,6 +139,64 @@ describe('a comment', () => {
     expect(whole.text).not.toContain('Continued');
   });
 
+  it.each([
+    ['en-GB', 'Asked of you', 'Actions', ['Decision', 'Action', 'Action']],
+    ['de-CH', 'Von Ihnen erbeten', 'Massnahmen', ['Beschluss', 'Massnahme', 'Maßnahme']],
+  ] as const)(
+    'in a mail in %s has what it asks for apart, with and without an owner',
+    async (locale, asked, actions, words) => {
+      const [decision, action, other] = words;
+      const lines = [`${decision}: one more analyst.`, 'A calm month.', `${action} (MLRO, 30 Nov): close *July*.`];
+      const data = { ...DATA, comments: [comment(null, [...lines, `${other}: look again.`].join('\n\n'))] };
+      const { html, text } = await renderEmail(data, [FILE], {
+        run: '0123456789abcdef0123456789abcdef',
+        madeAt: MADE_AT,
+        attached: ['xlsx'],
+        locale,
+      });
+      expect(text).toContain(
+        [
+          '',
+          '  A calm month.',
+          asked,
+          '  ▸ one more analyst.',
+          actions,
+          '  • MLRO, 30 Nov: close July.',
+          '  • look again.',
+          '',
+        ].join('\n'),
+      );
+      const marks = [...html.matchAll(/<p class="by">([^<]*)<\/p>|<p dir="auto" class="item">(.*?)<\/p>/g)];
+      expect(marks.map(([, heading, item]) => heading ?? item).slice(1)).toEqual([
+        asked,
+        '▸ one more analyst.',
+        actions,
+        '• <b>MLRO, 30 Nov: </b>close <i>July</i>.',
+        '• look again.',
+      ]);
+      for (const word of words) expect(text).not.toContain(`${word}:`);
+    },
+  );
+
+  it('of 4,000 characters has its twelve actions in the e-mail, at most 800 characters of them', async () => {
+    const action = (n: number) => `Action (owner ${n}, 30 November): do thing ${n}.`;
+    const actions = Array.from({ length: 12 }, (_, index) => action(index + 1)).join('\n');
+    const text = `${'Seventeen letters '
+      .repeat(200)
+      .slice(0, 3_990 - actions.length)
+      .trim()}\n\n${actions}`;
+    expect(text.length).toBeGreaterThan(3_950);
+    const shown = (await mail({ ...DATA, comments: [comment(null, text)] })).text;
+    for (let n = 1; n <= 12; n += 1) expect(shown).toContain(`  • owner ${n}, 30 November: do thing ${n}.`);
+    expect(count(shown, 'Continued in the attached workbook.')).toBe(1);
+    const long = `${actions.replaceAll('do thing', `do ${'the same '.repeat(20)}thing`)}`;
+    const cut = (await mail({ ...DATA, comments: [comment(null, long)] })).text.split('\n');
+    const items = cut.filter((line) => line.startsWith('  • owner'));
+    expect(items.join('').length).toBeLessThan(880);
+    expect(items.at(-1)).toMatch(/ …$/);
+    expect(cut).toContain('  Continued in the attached workbook.');
+  });
+
   it('of 4,000 characters fits the workbook, in rows that Excel can show', async () => {
     const words = 'Gegenparteirisikoeinstufung '.repeat(143).trim();
     const narrow = table({

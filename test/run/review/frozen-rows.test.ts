@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { sha256 } from '../../../src/base/sha256.ts';
 import type { Dataset } from '../../../src/fetch/dataset.ts';
 import { iterateRows, writeRows } from '../../../src/fetch/rows.ts';
-import { loadRows, storedDatasetSchema, storeRows } from '../../../src/run/review/frozen-rows.ts';
+import { loadRows, storedDatasetSchema, storeRows } from '../../../src/run/review/frozen-figures.ts';
 
 test('the rows of a list are stored in parts and come back as a file of the same bytes', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-rows-'));

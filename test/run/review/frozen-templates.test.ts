@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findTemplate } from '../../../src/render/workbook-template/find-template.ts';
+import { findOutputFile } from '../../../src/definitions/load/org-file.ts';
+import { FORMATS } from '../../../src/features/formats.ts';
 import { currentPaths, readRenderFiles, writeRenderFiles } from '../../../src/run/review/frozen-templates.ts';
 import { jobsFolder } from '../../support/jobs-folder.ts';
 
@@ -10,10 +11,10 @@ const OUTPUTS = { outputs: [{ format: 'xlsx', template: './board.xlsx' }, { form
 test('a frozen template is found where the definition names it, as it was when it was frozen', async () => {
   const definitionsFolder = await jobsFolder({ 'acme/board.xlsx': 'before' });
   const paths = currentPaths({ org: 'acme' }, {}, { templates: undefined, definitionsFolder });
-  const frozen = await readRenderFiles(paths, OUTPUTS);
+  const frozen = await readRenderFiles(paths, OUTPUTS, FORMATS);
   await writeFile(join(definitionsFolder, 'acme/board.xlsx'), 'after');
   const { orgFolder } = await writeRenderFiles(frozen, await jobsFolder({}), undefined);
-  const { path } = await findTemplate(orgFolder, './board.xlsx');
+  const { path } = await findOutputFile(orgFolder, { file: './board.xlsx', what: 'workbook template' });
   expect(await readFile(path, 'utf8')).toBe('before');
 });
 
@@ -23,6 +24,6 @@ test.each([
 ])('a report whose template %s is not frozen', async (_, template) => {
   const definitionsFolder = await jobsFolder({ 'acme/board.xlsx': '', 'globex/board.xlsx': 'theirs' });
   const paths = currentPaths({ org: 'acme' }, {}, { templates: undefined, definitionsFolder });
-  const reading = readRenderFiles(paths, { outputs: [{ format: 'xlsx', template }] });
+  const reading = readRenderFiles(paths, { outputs: [{ format: 'xlsx', template }] }, FORMATS);
   await expect(reading).rejects.toMatchObject({ code: 'template.invalid', retryable: false });
 });

@@ -6,29 +6,30 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
+import { createScope } from '../../../src/base/scope.ts';
 import { sha256 } from '../../../src/base/sha256.ts';
-import { composeInline } from '../../../src/compose/run-ports.ts';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
+import { createInlinePorts } from '../../../src/compose/run-ports.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import type { Artifact } from '../../../src/render/artifact.ts';
 import type { Renderer } from '../../../src/render/renderer.ts';
-import { isRenderedAlike } from '../../../src/run/review/freeze-figures.ts';
 import { openFigures } from '../../../src/run/review/frozen-figures.ts';
 import { loadReview, type Reviews } from '../../../src/run/review/load-review.ts';
 import { parseOpenReview } from '../../../src/run/review/open-review.ts';
 import { type NewReviewEvent, type ReviewActor, reviewEventSchema } from '../../../src/run/review/review-event.ts';
+import { isRenderedAlike } from '../../../src/run/review/review-run.ts';
 import { run } from '../../../src/run/run.ts';
 import type { RunPorts } from '../../../src/run/run-context.ts';
 import type { RunEvent } from '../../../src/run/run-events.ts';
 import { createRunOrder } from '../../../src/run/run-order.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const WINDOW_MS = 300;
 const ANN: ReviewActor = { person: 'ann', name: 'Ann Approver', principal: 'token:ann' };
@@ -92,10 +93,12 @@ describe('a run that waits for people', () => {
     const archive = createArchive(storage, systemClock);
     const ledger = memoryLedger();
     reviews = createReviewArchive(storage, reviewEventSchema);
-    const inline = await composeInline(
+    const inline = createInlinePorts(
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
-      archive,
-      { stores: () => ({ archive, ledger, reviews }) },
+      undefined,
+      createScope(),
+      { archive, ledger, reviews },
+      {},
     );
     ports = { ...(await inline.portsOf(settings)), render: renderText };
     close = () => inline.scope.close();

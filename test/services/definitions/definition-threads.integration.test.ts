@@ -2,9 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
+import { DEFINITION_THREAD } from '../../../src/compose/threads.ts';
 import { parseSettings } from '../../../src/definitions/load/parse-definitions.ts';
 import { locate } from '../../../src/definitions/yaml/source-file.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { startReaderThread, startValidationThread } from '../../../src/services/definitions/definition-threads.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -18,12 +19,13 @@ if (settings === undefined) throw new Error('settings with a fault');
 const OF = { text: ORG, settings: { ...settings, id: 'acme' } };
 
 const reading = (given: Partial<Parameters<typeof startReaderThread>[0]> = {}) => {
-  const thread = startReaderThread({ clock: systemClock, positions: true, ...given });
+  const thread = startReaderThread({ entry: DEFINITION_THREAD, clock: systemClock, positions: true, ...given });
   onTestFinished(() => thread.close());
   return thread.reader;
 };
 const posting = (given: Partial<Parameters<typeof startValidationThread>[0]> = {}) => {
-  const thread = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG, ...given });
+  const settings = { entry: DEFINITION_THREAD, clock: manualClock(Date.now()), catalogOf: async () => CATALOG };
+  const thread = startValidationThread({ ...settings, ...given });
   onTestFinished(() => thread.close());
   return thread.validate;
 };

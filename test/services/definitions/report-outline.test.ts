@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { outlineReport, reportOutlineSchema } from '../../../src/services/definitions/report-outline.ts';
 import { jobsFolder } from '../../support/jobs-folder.ts';
 

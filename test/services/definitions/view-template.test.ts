@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { BUILT_IN_KINDS, loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { createTemplateViewer } from '../../../src/services/definitions/view-template.ts';
 
 let folder: string;
@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Without a catalog labels of the API are not known. */
-const viewer = () => createTemplateViewer({ folder: () => folder, catalogOf: async () => 'No catalog is cached.' });
+const viewer = () =>
+  createTemplateViewer({ folder: () => folder, catalogOf: async () => 'No catalog is cached.', ...BUILT_IN_KINDS });
 
 test('shows a template that is missing with its error, and reads it once it is there', async () => {
   const view = viewer();

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
-import { type LogLine, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
+import {
+  anOrder,
+  type LogLine,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+} from '../../support/queue-harness.ts';
 
 const WHO = { by: 'ops', reason: 'asked by phone' };
 const log = recordingLog();
@@ -219,13 +225,21 @@ test('a run of a period that has not begun, of an older version, is neither retr
   await expect(desk.decisions.release(held.id, WHO)).rejects.toMatchObject({ code: 'period.not_begun' });
 });
 
-test.each(['done', 'held', 'queued', 'running', 'waiting'] as const)(
-  'a run that is %s is not retried',
-  async (state) => {
-    const { id } = await desk.ended(state);
-    await expect(desk.decisions.retry(id, WHO)).rejects.toMatchObject({ code: 'run.conflict', got: state });
-  },
-);
+test('a retry of a waiting run ends its wait; of one that is in line already, nothing changes', async () => {
+  const order = anOrder();
+  await bench.runs.open(order);
+  await bench.queue.enqueue(order, 3_600_000);
+  await bench.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
+  expect(await bench.queue.counts()).toMatchObject({ delayed: 1 });
+  await expect(desk.decisions.retry(order.id, WHO)).resolves.toMatchObject({ id: order.id });
+  expect(await bench.queue.counts()).toMatchObject({ delayed: 0 });
+  await expect(desk.decisions.retry(order.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
+});
+
+test.each(['done', 'held', 'queued', 'running'] as const)('a run that is %s is not retried', async (state) => {
+  const { id } = await desk.ended(state);
+  await expect(desk.decisions.retry(id, WHO)).rejects.toMatchObject({ code: 'run.conflict', got: state });
+});
 
 test('a held pack is released once; what is not held, or was to deliver nothing, is not', async () => {
   const { id } = await desk.ended('held');

@@ -3,11 +3,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import PostalMime from 'postal-mime';
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
+import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { composeDecisionService } from '../../../src/compose/decisions.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Archive, PublishedManifest } from '../../../src/deliver/archive/archive.ts';
@@ -25,7 +27,6 @@ import { type RedisRunStore, redisRunStore } from '../../../src/queue/runs/run-s
 import { createRunOrder } from '../../../src/run/run-order.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
-import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { createOwnerNotices, type OwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import { freePort } from '../../support/free-port.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
@@ -120,6 +121,15 @@ describe('the owner of a run that ended badly', () => {
     await notices.retryPending();
     expect(mail.messages().map(({ to }) => to)).toEqual([['compliance-ops@acme.example']]);
     expect(await noticeOutbox.list()).toEqual([]);
+  });
+
+  test('is told in the language of the report', async () => {
+    settings = { ...settings, locale: 'de-CH' };
+    await notices.send(order, error);
+    const [message] = mail.messages();
+    const { subject, text } = await PostalMime.parse(await readFile(message?.path ?? ''));
+    expect(subject).toMatch(/^Fehlgeschlagen: /);
+    expect(text).toContain('Es wurde nichts zugestellt.');
   });
 
   test('is told later when the mail server was down, also by another process', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { queryDeliveries } from '../../../src/services/deliveries/query-deliveries.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const idOf = (index: number): string => index.toString(16).padStart(32, '0');
 

@@ -5,6 +5,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { deliveriesAccess } from '../../../src/admin/access/deliveries.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { composeDecisionService } from '../../../src/compose/decisions.ts';
 import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
 import { applyRetention } from '../../../src/deliver/archive/retention.ts';
@@ -18,7 +19,6 @@ import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import { RUN_STATES } from '../../../src/run/run-record.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import {
   createNeededCheck,
   recoverExpiredRows,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { Secret, secretSource } from '../../../src/base/secrets/secret.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { redisProcessRegistry } from '../../../src/queue/process-registry.ts';
@@ -10,7 +11,6 @@ import { redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { redisSchedulerHeartbeats } from '../../../src/queue/schedules/scheduler-heartbeat.ts';
 import { redisClock } from '../../../src/redis/clock.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { readMetricsSnapshot } from '../../../src/services/deployment/metrics-snapshot.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
@@ -73,6 +73,7 @@ test('reads what workers of any process have put there', async () => {
     redis: producer,
     prefix,
     queue,
+    runs: bench.runs,
     jobs,
     budgets,
     secrets,

@@ -46,11 +46,11 @@ const full = () =>
 
 test('asking costs nothing: a part that is well is probed at its own rate', async () => {
   const own = await watched(async () => {});
-  for (let asked = 0; asked < 100; asked += 1) own.health.checks();
+  for (let asked = 0; asked < 100; asked += 1) own.health();
   expect(own.probes()).toBe(1);
   await own.later(6);
   expect(own.probes()).toBe(2);
-  expect(own.health.checks()).toMatchObject([{ name: 'archive', ok: true }]);
+  expect(own.health()).toMatchObject([{ name: 'archive', ok: true }]);
 });
 
 test('a part that cannot be used is said in plain words without its place, logged once, and probed sooner', async () => {
@@ -58,7 +58,7 @@ test('a part that cannot be used is said in plain words without its place, logge
   const own = await watched(async () => {
     if (broken) throw full();
   });
-  const [check] = own.health.checks();
+  const [check] = own.health();
   expect(check).toMatchObject({ name: 'archive', ok: false, detail: expect.stringContaining('disk is full') });
   expect(JSON.stringify(check)).not.toContain('secret-place');
   await own.later(2);
@@ -66,7 +66,7 @@ test('a part that cannot be used is said in plain words without its place, logge
   expect(own.log.lines).toMatchObject([{ level: 'error', error: { where: '/srv/secret-place' } }]);
   broken = false;
   await own.later(1);
-  expect(own.health.checks()).toMatchObject([{ ok: true }]);
+  expect(own.health()).toMatchObject([{ ok: true }]);
   expect(own.log.lines).toMatchObject([{ level: 'error' }, { level: 'info', ms: expect.any(Number) }]);
   expect(own.told).toEqual([false, false, false, true]);
 });

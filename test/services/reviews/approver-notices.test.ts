@@ -7,12 +7,12 @@ import { silentLog } from '../../../src/base/log.ts';
 import { approvalSchema, peopleSchema } from '../../../src/definitions/schema/review.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { reviewState } from '../../../src/run/review/fold-review.ts';
 import type { NewReviewEvent, ReviewEvent } from '../../../src/run/review/review-event.ts';
 import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
 import { createReviewNotices, type NoticeReview } from '../../../src/services/reviews/approver-notices.ts';
 import { reviewDeadline } from '../../../src/services/reviews/review-deadlines.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder, reportDefinition } from '../../support/queue-harness.ts';
 
 const FRIDAY = Date.parse('2026-11-20T15:00:00+01:00');
@@ -29,7 +29,11 @@ const PEOPLE = peopleSchema.parse({
 const { definition, settings } = reportDefinition();
 
 /** Who has received what of a review, over an archive that stays and a ledger that may be lost. */
-async function reviewOf(approval: object, sections: readonly { id: string; required: boolean }[] = []) {
+async function reviewOf(
+  approval: object,
+  sections: readonly { id: string; required: boolean }[] = [],
+  locale?: string,
+) {
   const root = await mkdtemp(join(tmpdir(), 'docket-notices-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const reviews = createReviewArchive(directoryStorage(root), reviewEventSchema);
@@ -53,7 +57,7 @@ async function reviewOf(approval: object, sections: readonly { id: string; requi
     const state = reviewState(events, events.length === 0 ? undefined : inputs);
     const own = { ...settings, people: PEOPLE };
     const deadline = reviewDeadline(state, spec, own, now);
-    return { order, definition: { ...definition, approval: spec }, settings: own, events, state, deadline };
+    return { order, definition: { ...definition, approval: spec, locale }, settings: own, events, state, deadline };
   };
   const send = () =>
     createReviewNotices({
@@ -188,4 +192,18 @@ test('what a mail server did not take is sent by a later sweep', async () => {
   review.loseLedger();
   review.setDown(false);
   expect(await review.told()).toMatchObject({ settled: true, to: ['ann@acme.example Approval needed'] });
+});
+
+test('the notices of a German report are German, also that Docket has cancelled it', async () => {
+  const review = await reviewOf({ within: '2bd', otherwise: 'cancel' }, [], 'de-CH');
+  review.append(figures(0));
+  const [asked] = (await review.told()).mails;
+  expect(asked?.subject).toMatch(/^Freigabe nötig: /);
+  expect(asked?.html).toContain('>Den Lauf auf der Seite öffnen</a>');
+  const reason = 'Not approved within 2 business days.';
+  review.append({ type: 'cancel', at: FRIDAY, by: { person: 'docket', name: 'Docket', principal: 'docket' }, reason });
+  const [cancelled] = (await review.told()).mails;
+  expect(cancelled?.subject).toMatch(/^Abgebrochen: /);
+  expect(cancelled?.text).toContain('Nicht innerhalb von 2 Arbeitstagen freigegeben.');
+  expect(cancelled?.text).not.toContain(reason);
 });

@@ -278,9 +278,95 @@ test('comments of the last period are drafts, never of this one or an older one'
   await harness.reviewed(RUN, inputs);
   const view = await harness.service.view(RUN.id, ANNA);
   expect(view?.drafts).toEqual([
-    { section: 'onboarding', text: 'Of 2026-11-02', author: 'Docket', period: '2026-11-02', run: last.id },
+    {
+      section: 'onboarding',
+      kind: 'comment',
+      text: 'Of 2026-11-02',
+      author: 'Docket',
+      period: '2026-11-02',
+      run: last.id,
+    },
   ]);
   expect(view?.state.comments).toEqual([]);
   const { view: written } = await harness.service.comment(RUN.id, 'onboarding', 'New.', ANNA);
   expect(written.drafts).toEqual([]);
+});
+
+test('open actions are a draft although the last period has no comment, whole comments are not', async () => {
+  const definition = definitionOf([
+    { id: 'onboarding', metrics: ['profiles.created'], commentary: { carry: true } },
+    { id: 'alerts', metrics: ['profiles.created'] },
+  ]);
+  const harness = reviewHarness({ definition });
+  const inputs = {
+    ...REVIEW_INPUTS,
+    sections: definition.sections.map(({ id }) => ({ id, required: false })),
+    approval: undefined,
+  };
+  const weekOf = (id: string, from: string, to: string) =>
+    awaitingRun({ id: id.repeat(32), period: { ...RUN.period, from, to, label: from } });
+  const commentedRun = weekOf('1', '2026-10-26', '2026-11-01');
+  for (const run of [commentedRun, weekOf('2', '2026-11-02', '2026-11-08')]) {
+    await harness.reviewed(run, inputs);
+    if (run === commentedRun) {
+      await harness.append(
+        run,
+        { type: 'comment', section: 'onboarding', text: 'As planned.\nAction (MLRO): Look again.' },
+        { type: 'comment', section: 'alerts', text: 'No action.' },
+      );
+    }
+    const content = (await harness.service.view(run.id, undefined))?.state.content ?? '';
+    await harness.append(run, { type: 'seal', content });
+  }
+  await harness.reviewed(RUN, inputs);
+  const drafts = (await harness.service.view(RUN.id, ANNA))?.drafts;
+  expect(drafts).toMatchObject([{ section: 'onboarding', kind: 'actions', run: commentedRun.id }]);
+  expect(drafts?.[0]?.text).toMatch(/^Action \(MLRO\): Look again\. \(carried from [^)]+\)$/);
+});
+
+test.each([
+  ['en-GB', 'carried from September 2026'],
+  ['de-CH', 'übernommen aus September 2026'],
+])('open actions of the last comment are a draft in %s, and belong to who stores them', async (locale, origin) => {
+  const definition = { ...definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]), locale };
+  const harness = reviewHarness({ definition });
+  const inputs = { ...REVIEW_INPUTS, approval: { ...APPROVAL, by: ['mlro', 'cfo@acme.example'] } };
+  const monthOf = (id: string, from: string, to: string) =>
+    awaitingRun({ id: id.repeat(32), period: { ...RUN.period, from, to, label: from.slice(0, 7) } });
+  const september = monthOf('1', '2026-09-01', '2026-09-30');
+  const october = monthOf('2', '2026-10-01', '2026-10-31');
+  await harness.reviewed(september, { ...inputs, approval: undefined });
+  await harness.append(september, {
+    type: 'comment',
+    section: null,
+    text: [
+      'A calm month.',
+      'Decision: add an analyst.',
+      'Action (MLRO, 30 October): close the *oldest* alerts',
+      'of July.',
+      'Maßnahme: Schwellen prüfen',
+      'Action: look again (carried from August 2026)',
+    ].join('\n'),
+  });
+  await harness.append(september, { type: 'comment', section: 'onboarding', text: 'No action here.' });
+  const sealed = (await harness.service.view(september.id, undefined))?.state.content ?? '';
+  await harness.append(september, { type: 'seal', content: sealed });
+  await harness.reviewed(october, inputs);
+  const view = await harness.service.view(october.id, ANNA);
+  const text = [
+    `Action (MLRO, 30 October): close the *oldest* alerts of July. (${origin})`,
+    `Maßnahme: Schwellen prüfen (${origin})`,
+    'Action: look again (carried from August 2026)',
+  ].join('\n');
+  expect(view?.drafts).toEqual([
+    { section: null, kind: 'actions', text, author: 'Docket', period: '2026-09', run: september.id },
+  ]);
+  expect(view?.state.comments).toEqual([]);
+  const { view: written } = await harness.service.comment(october.id, null, text, MIA);
+  expect(written.drafts).toEqual([]);
+  expect(written.state.comments).toMatchObject([{ section: null, text, by: { person: 'mlro' } }]);
+  // She is now an author of what is printed: four eyes.
+  await expect(harness.service.approve(october.id, written.state.content ?? '', 'x', MIA)).rejects.toMatchObject({
+    code: 'review.not_allowed',
+  });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { archiveClaims } from '../../../src/deliver/claims/archive-claims.ts';
 import type { PeriodClaims } from '../../../src/deliver/claims/claim.ts';
-import { claimFor } from '../../../src/run/claim-period.ts';
 import { requestFingerprint } from '../../../src/run/request-fingerprint.ts';
 import type { Reviews } from '../../../src/run/review/load-review.ts';
+import { claimFor } from '../../../src/run/run.ts';
 import type { RunOrder, RunState } from '../../../src/run/run-record.ts';
 import type { EarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { createPeriodClaims } from '../../../src/services/runs/period-claims.ts';
@@ -25,24 +25,20 @@ const orderOf = (id: string, change: Partial<RunOrder> = {}): RunOrder => ({
 function claimsOf({
   states = {},
   delivered,
-  hasRecords = true,
 }: {
   readonly states?: Readonly<Record<string, RunState>>;
   readonly delivered?: Pick<EarlierDelivery, 'run' | 'at'>;
-  readonly hasRecords?: boolean;
 } = {}) {
   const store = archiveClaims({ metadata: memoryMetadata() });
   const world = { now: NOW, states, delivered };
   const claims: PeriodClaims = createPeriodClaims({
     stores: [store],
-    runs: hasRecords
-      ? {
-          get: async (id) => {
-            const state = world.states[id];
-            return state && runOf('claims', state, { id });
-          },
-        }
-      : undefined,
+    runs: {
+      get: async (id) => {
+        const state = world.states[id];
+        return state && runOf('claims', state, { id });
+      },
+    },
     find: async ({ id }) =>
       world.delivered === undefined || world.delivered.run === id
         ? undefined
@@ -132,19 +128,17 @@ describe('a run on demand that finds the claim of another run', () => {
 });
 
 test('a run without a record counts as ended after a day in which it has delivered nothing', async () => {
-  for (const hasRecords of [true, false]) {
-    const { acquire, holder, world } = claimsOf({ hasRecords });
-    await acquire(orderOf(A));
-    world.now += 23 * HOUR_MS;
-    await expect(acquire(orderOf(B))).rejects.toMatchObject({ code: 'already_delivered' });
-    // It is alive after all, and renews its claim.
-    await acquire(orderOf(A));
-    world.now += 2 * HOUR_MS;
-    await expect(acquire(orderOf(B))).rejects.toMatchObject({ code: 'already_delivered' });
-    world.now += 23 * HOUR_MS;
-    await acquire(orderOf(B));
-    expect(await holder()).toBe(B);
-  }
+  const { acquire, holder, world } = claimsOf();
+  await acquire(orderOf(A));
+  world.now += 23 * HOUR_MS;
+  await expect(acquire(orderOf(B))).rejects.toMatchObject({ code: 'already_delivered' });
+  // It is alive after all, and renews its claim.
+  await acquire(orderOf(A));
+  world.now += 2 * HOUR_MS;
+  await expect(acquire(orderOf(B))).rejects.toMatchObject({ code: 'already_delivered' });
+  world.now += 23 * HOUR_MS;
+  await acquire(orderOf(B));
+  expect(await holder()).toBe(B);
 });
 
 test('a released claim is free', async () => {

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { localRedis } from '../../../src/demo/local-redis.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {

@@ -6,7 +6,9 @@ import type { Sessions } from '../../../src/admin/auth/sessions.ts';
 import type { Env } from '../../../src/admin/hono-env.ts';
 import { addPage } from '../../../src/admin/page/page.tsx';
 import { inlineImages } from '../../../src/render/artifact.ts';
+import { accessPorts } from '../admin.ts';
 import type { DemoPack } from '../demo-packs.ts';
+import { partsOver } from '../features.ts';
 import { manualClock } from '../manual-clock.ts';
 import { aDoor } from '../page-auth.ts';
 import { done, NOW, OPERATOR, report, sampleAccess } from '../page-data.ts';
@@ -21,7 +23,7 @@ const ANNA: Sessions = {
   read: async () => SESSION,
   inspect: async () => ({ state: 'active', session: SESSION }),
   signIn: async () => ({ signedIn: false, why: 'unknown' }),
-  signInAccount: async () => undefined,
+  begin: async () => undefined,
   signOut: async () => undefined,
 };
 
@@ -55,7 +57,13 @@ export async function adminPage(weekly: DemoPack): Promise<Hono<Env>> {
   const change = await demoAccess(weekly);
   const app = new Hono<Env>();
   app.use(resolveClient(door), limitFormSize());
-  addPage(app, { sessions: ANNA, limit: door.limit, access: (principal) => sampleAccess(principal, change), clock });
+  addPage(app, {
+    sessions: ANNA,
+    limit: door.limit,
+    access: (principal) => sampleAccess(principal, change),
+    clock,
+    parts: partsOver(accessPorts()),
+  });
   app.get('/api/runs/:id/preview', async (context) => context.html((await change.preview?.('')) ?? ''));
   return app;
 }

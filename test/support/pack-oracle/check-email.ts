@@ -10,44 +10,51 @@ import {
   type PackToCheck,
   shapeOf,
   type UnitsShown,
+  withoutCases,
 } from './checked.ts';
 import type { Compared } from './days.ts';
-import { changeIn, type ExpectedSection, type Figure } from './expected.ts';
-import { mayBeTile, totalKey } from './headlines.ts';
+import { changeIn, type ExpectedSection, type Figure, isFewChange } from './expected.ts';
+import { fewStatuses, mayBeTile, totalKey } from './headlines.ts';
 import type { Judged } from './judged.ts';
 import { shows, showsChange } from './shown.ts';
 
-/** `▲ up 12.4% from 5,685`, `was 60`, `= unchanged at 5`, `no figure for the previous period`. */
+/** `▲ 12.4% from 5,685`, `was 60`, `= unchanged at 5`, `no figure for the previous period`. */
 function expectChange(text: string, figure: Figure, kind: Compared, where: string): void {
   const before = figure.others[kind]?.value ?? null;
   const why = `${where}: "${text}" for ${figure.now} against ${before}`;
+  const showsBefore = (shown: string): boolean =>
+    shows(withoutCases(shown, figure.unit, before, figure.others[kind]?.cases), before, figure.unit);
+  const few = isFewChange(figure, kind);
+  expect(few && /, (?:better|worse)$/.test(text), why).toBe(false);
   if (before === null) {
     expect(text, why).toBe(`no figure for the ${OF[kind]}`);
     return;
   }
   const comparable = figure.others[kind]?.comparable === true && !figure.provisional && figure.now !== null;
   if (!comparable) {
-    expect(text.startsWith('was ') && shows(text.slice(4), before, figure.unit), why).toBe(true);
+    expect(text.startsWith('was ') && showsBefore(text.slice(4)), why).toBe(true);
     return;
   }
   const change = changeIn(figure, kind);
   if (change === 0) {
-    expect(text.startsWith('= unchanged at ') && shows(text.slice(15), before, figure.unit), why).toBe(true);
+    expect(text.startsWith('= unchanged at ') && showsBefore(text.slice(15)), why).toBe(true);
     return;
   }
   const [, unseen = ''] = /^no visible change from (.+)$/.exec(text) ?? [];
   if (unseen !== '') {
-    expect(shows(unseen, before, figure.unit) && shows(unseen, figure.now, figure.unit), why).toBe(true);
+    const bare = withoutCases(unseen, figure.unit, before, figure.others[kind]?.cases);
+    expect(showsBefore(unseen) && shows(bare, figure.now, figure.unit), why).toBe(true);
     return;
   }
   const [, times = '', was = ''] = /^▲ (.+ times as .+?), was (.+?)(?:, (?:better|worse))?$/.exec(text) ?? [];
   if (times !== '') {
-    expect(shows(was, before, figure.unit) && showsChange(times, figure.now ?? 0, before, figure.unit), why).toBe(true);
+    expect(!few && showsBefore(was) && showsChange(times, figure.now ?? 0, before, figure.unit), why).toBe(true);
     return;
   }
-  const [, direction, , size, from = ''] = /^(▲ up|▼ down)( (.+))? from (.+?)(?:, (?:better|worse))?$/.exec(text) ?? [];
-  expect(direction, why).toBe((figure.now ?? 0) > before ? '▲ up' : '▼ down');
-  expect(shows(from, before, figure.unit), why).toBe(true);
+  const [, direction, , size, from = ''] = /^(▲|▼)( (.+))? from (.+?)(?:, (?:better|worse))?$/.exec(text) ?? [];
+  expect(direction, why).toBe((figure.now ?? 0) > before ? '▲' : '▼');
+  expect(showsBefore(from), why).toBe(true);
+  expect(few && size?.includes('%'), why).not.toBe(true);
   if (change === null) expect(size, why).toBeUndefined();
   else expect(showsChange(size ?? '', figure.now ?? 0, before, figure.unit), why).toBe(true);
 }
@@ -71,6 +78,7 @@ function expectShortChange(text: string, figure: Figure, kind: Compared, where: 
     expect(Math.abs(now - was), why).toBeLessThan(figure.unit === 'seconds' ? 0.1 * 86_400 : 0.001);
     return;
   }
+  expect(isFewChange(figure, kind) && /%|, (?:better|worse)$/.test(text), why).toBe(false);
   const size = text.replace(/, (?:better|worse)$/, '').replace(/^([<>]?)[+-]/, '$1');
   expect(showsChange(size, now, was, figure.unit), why).toBe(true);
 }
@@ -85,7 +93,7 @@ function expectJudged(
   where: string,
 ): string {
   if (one === undefined) return text;
-  const target = showsTarget ? ', target (?<target>.+)' : '';
+  const target = showsTarget ? ', target (?<target>.+?)(?:, watch .+)?' : '';
   const match = new RegExp(String.raw`^(?<value>.+) \(${escaped(shapeOf(one))}${target}\)$`).exec(text);
   expect(match, `${where}: "${text}" for ${one.status}`).not.toBeNull();
   if (showsTarget) expect(shows(match?.groups?.target ?? '', one.target.target, unit), where).toBe(true);
@@ -123,14 +131,9 @@ export function checkEmail(
       for (const [index, { id: metric, label, unit }] of metrics.slice(0, 10).entries()) {
         const figure = figureOf(row.figures, metric);
         const [name, cell = '', ...more] = cells(1 + index);
-        const value = expectJudged(
-          cell,
-          judgementOf(judged, section, metric, undefined),
-          unit,
-          true,
-          checked,
-          `${id} mail ${metric}`,
-        );
+        const one = judgementOf(judged, section, metric, undefined);
+        const figureText = expectJudged(cell, one, unit, true, checked, `${id} mail ${metric}`);
+        const value = withoutCases(figureText, unit, figure.now, figure.cases);
         noteUnitIn(value, units, metric, unit);
         expect(name?.replace(/ \(still running\)$/, '')).toBe(label);
         expect(shows(value, figure.now, unit), `${id} mail ${metric} "${value}" for ${figure.now}`).toBe(true);
@@ -139,7 +142,7 @@ export function checkEmail(
         });
         if (toDate !== undefined)
           expect(
-            shows(more[kinds.length] ?? '', figure.toDate, unit),
+            shows(withoutCases(more[kinds.length] ?? '', unit, figure.toDate, figure.toDateCases), figure.toDate, unit),
             `${id} mail to date ${metric} ${more.join(' | ')}`,
           ).toBe(true);
         checked.cells += 1 + kinds.length;
@@ -164,7 +167,7 @@ export function checkEmail(
       const record = cells(1 + index);
       for (const [nth, { id: metric, unit }] of shown.entries()) {
         const figure = figureOf(row?.figures ?? total ?? {}, metric);
-        const cell = expectJudged(
+        const figureText = expectJudged(
           record[labels + nth * step] ?? '',
           judgementOf(judged, section, metric, row),
           unit,
@@ -172,6 +175,7 @@ export function checkEmail(
           checked,
           `${id} mail ${row?.bucket ?? 'total'} ${metric}`,
         );
+        const cell = withoutCases(figureText, unit, figure.now, figure.cases);
         noteUnitIn(cell, units, metric, unit);
         expect(
           shows(cell, figure.now, unit),
@@ -183,6 +187,8 @@ export function checkEmail(
     }
   }
   checkTiles(lines, { period, sections, judged }, checked);
+  const apart = (status: string) => Number(new RegExp(`(\\d+) ${status} on few cases`).exec(text)?.[1] ?? 0);
+  expect({ breached: apart('breached'), watch: apart('watch') }).toEqual(fewStatuses(sections, judged, period));
 }
 
 /** A tile is of one section's totals, with the comparisons of all sections that show them. */
@@ -241,10 +247,11 @@ function expectTile(
 ): void {
   const change = section.kinds.length === 0 ? '' : String.raw` \((?<change>.+)\)`;
   const status = one === undefined ? '' : `, target (?<target>.+): (?<status>[●◆■○] .+?)`;
-  const match = new RegExp(`^(?: \\(.*?\\))?: (?<value>[^:]+?)${status}${change}$`).exec(rest);
+  const match = new RegExp(`^(?: \\(.*?\\))?: (?<value>[^:]+?(?: \\(n = \\d+\\))?)${status}${change}$`).exec(rest);
   expect(match, rest).not.toBeNull();
   const { value = '', target = '', status: shape, change: changes = '' } = match?.groups ?? {};
-  expect(shows(value, figure.now, unit), `${value} for ${figure.now}`).toBe(true);
+  const bare = withoutCases(value, unit, figure.now, figure.cases);
+  expect(shows(bare, figure.now, unit), `${value} for ${figure.now}`).toBe(true);
   if (one !== undefined) {
     expect(shape).toBe(shapeOf(one));
     expect(shows(target, one.target.target, unit)).toBe(true);

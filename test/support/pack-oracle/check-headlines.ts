@@ -16,7 +16,7 @@ function namesScope(scope: string, { place, values, section }: Said): string | u
 }
 
 /** Why a sentence does not say this; undefined if it does. */
-function saysNot(sentence: string, said: Said): string | undefined {
+export function saysNot(sentence: string, said: Said): string | undefined {
   const { label, value, unit, judged, changes } = said;
   if (!sentence.startsWith(label)) return 'another label';
   const [, scope = '', rest = ''] = /^(?: \((.*?)\))?: (.+)$/.exec(sentence.slice(label.length)) ?? [];
@@ -32,7 +32,7 @@ function saysNot(sentence: string, said: Said): string | undefined {
   return changes.map((change, at) => changesNot(texts[at] ?? '', value, unit, change)).find((why) => why !== undefined);
 }
 
-function changesNot(
+export function changesNot(
   compared: string,
   value: number,
   unit: string | null,

@@ -35,6 +35,7 @@ const manifestSchema = z.object({
         figure: z.number().nullable(),
         status: z.enum(['on_target', 'watch', 'breached', 'undefined']),
         soFar: z.literal(true).optional(),
+        few: z.literal(true).optional(),
         target: z.int().nonnegative(),
         key: z.string(),
       }),

@@ -17,7 +17,12 @@ export function checkNotes(texts: readonly string[], section: ExpectedSection, c
       );
       checked.notes += 1;
     }
-    const refused = Object.values(whole ?? {}).some((figure) => figure.others[kind]?.comparable === false);
+    // A provisional figure has a note of its own.
+    const refused = Object.values(whole ?? {}).some(
+      ({ provisional, others: { [kind]: other } }) => !provisional && other?.comparable === false,
+    );
+    const provisional = metrics.some(({ id }) => whole?.[id]?.provisional === true);
+    if (provisional) expect(texts.join('\n'), section.id).toMatch(/figures of past periods still change/);
     if (refused) expect(texts.join('\n'), section.id).toMatch(/No change.* of the whole range is shown/);
     if (granularity === undefined) continue;
     const unlike = rows.some((row) =>

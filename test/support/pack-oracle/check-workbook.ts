@@ -16,7 +16,7 @@ import {
   type UnitsShown,
 } from './checked.ts';
 import type { Compared } from './days.ts';
-import { changeIn, type ExpectedSection, type Figure, isFew } from './expected.ts';
+import { changeIn, type ExpectedSection, type Figure, fewCases, isFewChange } from './expected.ts';
 import type { Judged } from './judged.ts';
 import { factorOf } from './shown.ts';
 
@@ -81,18 +81,41 @@ function expectCell(cell: CellObject | undefined, expected: number | null, facto
   }
 }
 
-/** A change of few cases is a difference, never a percentage. */
+/** A change of few cases is a difference in the unit of the figures, never a percentage. */
 function expectChange(
   cell: CellObject | undefined,
   expected: number | null,
-  { now, unit, others }: Figure,
+  figure: Figure,
   kind: Compared | undefined,
+  factor: number,
   where: string,
 ): void {
-  expectCell(cell, expected, 1, where);
-  const before = kind === undefined ? undefined : others[kind]?.value;
-  if (expected === null || now === null || typeof before !== 'number' || unit !== 'count') return;
-  if (now !== before) expect(String(cell?.z).includes('%'), `${where}: ${cell?.z}`).toBe(!isFew(now, before));
+  const few = kind !== undefined && isFewChange(figure, kind);
+  expectCell(cell, expected, few && figure.unit === 'seconds' ? factor : 1, where);
+  if (expected === null || expected === 0 || figure.unit === 'ratio') return;
+  expect(String(cell?.z).includes('%'), `${where}: ${cell?.z}`).toBe(!few);
+}
+
+/** The number of cases stands in the format of a cell of few, and of no other. */
+function expectCases(
+  cell: CellObject | undefined,
+  { role, kind }: Column,
+  { now, cases, toDate, toDateCases, others, unit }: Figure,
+  checked: Checked,
+  where: string,
+): void {
+  const other = kind === undefined ? undefined : others[kind];
+  const few =
+    role === 'change'
+      ? undefined
+      : role === 'value'
+        ? fewCases(unit, now, cases)
+        : role === 'to_date'
+          ? fewCases(unit, toDate, toDateCases)
+          : fewCases(unit, other?.value ?? null, other?.cases);
+  const [, number] = /\(n = (\d+)\)/.exec(String(cell?.z)) ?? [];
+  expect(number, `${where}: ${cell?.z}`).toBe(few === undefined ? undefined : `${few}`);
+  if (few !== undefined) checked.few += 1;
 }
 
 /** Compares every cell of a section's sheet with what it has to be. */
@@ -144,13 +167,15 @@ function checkTable(
   if (total !== undefined)
     expect(String(totals[0]?.v)).toMatch(section.read && granularity !== undefined ? /^Last day/ : /^Total/);
   for (const { id: metric, label } of metrics) {
+    let own = 1;
     for (const column of columnsOf(section, metric, label)) {
       const header = headers[at] ?? '';
       const match = column.header.exec(header);
       expect(match, `${id}: "${header}" for ${column.header}`).not.toBeNull();
       const unit = match?.groups?.unit;
-      const factor = column.role === 'change' ? 1 : factorOf(unit);
+      const factor = column.role === 'change' ? own : factorOf(unit);
       if (column.role !== 'change') noteUnit(units, metric, factor);
+      if (column.role === 'value') own = factor;
       const values = [
         ...rows.map(
           (row, index) => [shownRows[index]?.[at], row.figures, row.bucket ?? JSON.stringify(row.groups)] as const,
@@ -160,8 +185,10 @@ function checkTable(
       for (const [cell, figures, which] of values) {
         const expected = column.read(figureOf(figures, metric));
         const where = `${id} ${which} "${header}"`;
-        if (column.role === 'change') expectChange(cell, expected, figureOf(figures, metric), column.kind, where);
+        const figure = figureOf(figures, metric);
+        if (column.role === 'change') expectChange(cell, expected, figure, column.kind, factor, where);
         else expectCell(cell, expected, factor, where);
+        expectCases(cell, column, figure, checked, where);
         checked.cells += 1;
         if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
         if (expected === null) checked.dashes += 1;
@@ -211,8 +238,10 @@ function checkTransposed(
       for (const column of columns) {
         const expected = column.read(figureOf(figures, metric));
         const where = `${id} ${metric} "${headers[at]}"`;
-        if (column.role === 'change') expectChange(line[at], expected, figureOf(figures, metric), column.kind, where);
+        const figure = figureOf(figures, metric);
+        if (column.role === 'change') expectChange(line[at], expected, figure, column.kind, factorOf(unit), where);
         else expectCell(line[at], expected, factorOf(unit), where);
+        expectCases(line[at], column, figure, checked, where);
         checked.cells += 1;
         if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
         if (expected === null) checked.dashes += 1;

@@ -1,5 +1,5 @@
 import type { Compared, Days } from './days.ts';
-import type { ExpectedRow, ExpectedSection, Figure } from './expected.ts';
+import { type ExpectedRow, type ExpectedSection, type Figure, fewCases } from './expected.ts';
 import type { GivenTarget, Judged, Verdict } from './judged.ts';
 import { factorOf } from './shown.ts';
 
@@ -63,9 +63,24 @@ export const judgementOf = (
   );
 };
 
+/** A figure's text without the number of its cases, which stands behind it where they are few, and only there. */
+export function withoutCases(
+  text: string,
+  unit: string | null,
+  value: number | null,
+  cases: number | null | undefined,
+): string {
+  const few = fewCases(unit, value, cases);
+  const [, figure = text, number] = /^(.*) \(n = (\d+)\)$/.exec(text) ?? [];
+  if (number !== (few === undefined ? undefined : `${few}`)) throw new Error(`"${text}" for ${value} of ${cases}`);
+  return figure;
+}
+
 export interface Checked {
   /** Figures in cells, fields and texts. */
   cells: number;
+  /** Cells of few cases. */
+  few: number;
   changes: number;
   dashes: number;
   statuses: number;

@@ -28,6 +28,8 @@ export interface RawMetric {
   readonly additive: boolean;
   /** The first day with data. */
   readonly first: string;
+  /** The count of the cases behind a ratio or a duration; absent where it is not known. */
+  readonly base?: string;
 }
 export interface AskedSection {
   readonly id: string;
@@ -51,9 +53,16 @@ export interface Other {
   readonly comparable: boolean;
   /** Of the same length or whole months: needs no note. */
   readonly like: boolean;
+  /** As that of the figure. */
+  readonly cases?: number | null;
 }
 export interface Figure {
   readonly now: number | null;
+  /** Behind a ratio or a duration; absent where their number is not known. */
+  readonly cases?: number | null;
+  readonly toDateCases?: number | null;
+  /** A 90th percentile, which needs twice as many. */
+  readonly isTail?: boolean;
   readonly others: { readonly [Kind in Compared]?: Other };
   readonly toDate: number | null;
   readonly provisional: boolean;
@@ -145,6 +154,8 @@ async function groupsOf(section: AskedSection, dimensions: readonly string[], da
   return found;
 }
 
+const countNamed = (id: string): RawMetric => ({ id, label: '', unit: 'count', additive: true, first: '' });
+
 /** A group that complete days lack had no events: counts are 0, the rest is undefined. */
 const groupValue = (groups: ReadonlyMap<string, Numbers>, key: string, { id, unit }: RawMetric): number | null => {
   const found = groups.get(key);
@@ -165,6 +176,21 @@ async function figuresOf(
   const key = keyOf(groups);
   const over = isOver(days.to, frame.timezone, frame.asOf);
   const now = await groupsOf(section, dimensions, days, frame);
+  const counts = [...new Set(section.metrics.flatMap(({ base }) => base ?? []))].map(countNamed);
+  /** The numbers of cases in some days, by metric. */
+  const casesIn = async (of: Days | undefined): Promise<Numbers> => {
+    if (of === undefined || counts.length === 0) return {};
+    const found = await groupsOf({ ...section, metrics: counts }, dimensions, of, frame);
+    return Object.fromEntries(
+      section.metrics.flatMap(({ id, base }) =>
+        base === undefined ? [] : [[id, groupValue(found, key, countNamed(base))]],
+      ),
+    );
+  };
+  const cases = await casesIn(days);
+  const toDateCases = await casesIn(toDate);
+  const casesBefore = new Map<Compared, Numbers>();
+  for (const kind of section.kinds) casesBefore.set(kind, await casesIn(partners[kind]));
   const before = new Map<Compared, ReadonlyMap<string, Numbers>>();
   for (const kind of section.kinds) {
     const other = partners[kind];
@@ -182,11 +208,15 @@ async function figuresOf(
         const like = areLike(days, other, frame.fiscal);
         const long = Math.min(lengthOf(days), lengthOf(other)) >= DAYS_OF_UNLIKE;
         const value = other.from < metric.first ? null : groupValue(found, key, metric);
-        return [kind, { value, comparable: over && (like || (!bucketed && long)), like }];
+        const comparable = over && (like || (!bucketed && long));
+        return [kind, { value, comparable, like, cases: casesBefore.get(kind)?.[metric.id] ?? null }];
       });
       return [
         metric.id,
         {
+          cases: cases[metric.id] ?? null,
+          toDateCases: toDateCases[metric.id] ?? null,
+          isTail: metric.id.endsWith('_p90'),
           now: days.to < metric.first ? null : groupValue(now, key, metric),
           others: Object.fromEntries(others),
           toDate:
@@ -282,12 +312,24 @@ const SMALL = 10;
 /** Whether the change of two counts is a difference instead of a percentage. */
 export const isFew = (now: number, before: number): boolean => Math.min(now, before) < SMALL;
 
-/** A change as a cell shows it: points, or a share; null is `–`. */
-export function changeIn({ now, others, provisional, unit }: Figure, kind: Compared): number | null {
+/** Whether a change is of too few cases for a percentage, a colour and a headline. */
+export function isFewChange({ now, cases, isTail, unit, others }: Figure, kind: Compared): boolean {
+  const other = others[kind];
+  const numbers = unit === 'count' ? [now, other?.value] : [cases, other?.cases];
+  return numbers.some((number) => typeof number === 'number' && number < (isTail ? 2 * SMALL : SMALL));
+}
+
+/** The number that stands behind a ratio or a duration of few cases; undefined for any other figure. */
+export const fewCases = (unit: string | null, value: number | null, cases: number | null | undefined) =>
+  value !== null && unit !== 'count' && typeof cases === 'number' && cases < SMALL ? cases : undefined;
+
+/** A change as a cell shows it: points, a share, or of few cases the difference in raw units; null is `–`. */
+export function changeIn(figure: Figure, kind: Compared): number | null {
+  const { now, others, provisional, unit } = figure;
   const other = others[kind];
   if (now === null || other === undefined || other.value === null || !other.comparable || provisional) return null;
   if (now === other.value) return 0;
   if (unit === 'ratio') return (now - other.value) * 100;
-  if (unit === 'count' && isFew(now, other.value)) return now - other.value;
+  if (isFewChange(figure, kind)) return now - other.value;
   return other.value === 0 ? null : (now - other.value) / Math.abs(other.value);
 }

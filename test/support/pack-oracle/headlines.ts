@@ -1,7 +1,7 @@
 import type { LabelOf } from './checked.ts';
 import { type Compared, type Days, lengthOf } from './days.ts';
-import { type ExpectedSection, type Figure, isFew, type RawFilter } from './expected.ts';
-import { endOf, type Judged, type Verdict } from './judged.ts';
+import { type ExpectedSection, type Figure, isFew, isFewChange, type RawFilter } from './expected.ts';
+import { endOf, type Judged } from './judged.ts';
 
 // Which headlines there are, in their order, written from the contract alone: nothing of src/ is used here.
 
@@ -14,8 +14,11 @@ const timeKey = ({ read }: TimedSection, days: Days | undefined): unknown =>
 const isOwnTime = ({ read }: TimedSection, days: Days | undefined, period: Days): boolean =>
   days === undefined || (days.to === period.to && (read === true || days.from === period.from));
 
+/** A reading is of one day. */
 const isShorter = (section: TimedSection, days: Days | undefined, period: Days): boolean =>
-  days !== undefined && !isOwnTime(section, days, period) && lengthOf(days) < lengthOf(period);
+  days !== undefined &&
+  !isOwnTime(section, days, period) &&
+  (section.read === true ? 1 : lengthOf(days)) < lengthOf(period);
 
 /** Whether the totals of a section may be a headline figure. */
 export const mayBeTile = (section: ExpectedSection, period: Days): boolean =>
@@ -42,7 +45,7 @@ export interface Said {
   readonly label: string;
   readonly value: number;
   readonly unit: string | null;
-  readonly judged: { readonly target: number; readonly status: Verdict; readonly soFar: true | undefined } | undefined;
+  readonly judged: (Pick<Judged, 'status' | 'soFar' | 'few'> & { readonly target: number }) | undefined;
   readonly changes: readonly Change[];
   /** Equal for the same figure of two sections. */
   readonly key: string;
@@ -58,6 +61,8 @@ function changesOf(section: ExpectedSection, figure: Figure): Change[] {
   if (kind === undefined || figure.provisional) return [];
   const other = figure.others[kind];
   if (other === undefined || other.value === null || !other.comparable || !other.like) return [];
+  // A count says itself how few it is.
+  if (figure.unit !== 'count' && isFewChange(figure, kind)) return [];
   return [{ before: other.value, kind, range: section.range }];
 }
 
@@ -87,76 +92,101 @@ function distinct(all: readonly Said[]): Said[] {
   return [...found.values()];
 }
 
-/**
- * The headlines in their order; more than five are cut by the caller.
- * @param period the report's
- */
-export function headlinesOf(
+/** What a section may say: its totals, and those of its judged rows that are of the present. */
+export function saidBy(
+  section: ExpectedSection,
   sections: readonly ExpectedSection[],
   judged: readonly Judged[],
-  wanted: readonly string[] | undefined,
   period: Days,
   labelOf: LabelOf,
 ): Said[] {
   const scopes = sections.map(({ filters }) => scopeOf(filters, undefined).map(written));
   const isShared = (filter: RawFilter): boolean => scopes.every((scope) => scope.includes(written(filter)));
-  const all = sections.flatMap((section) =>
-    section.metrics.flatMap(({ id, label, unit }): Said[] => {
-      const { range, filters, granularity, dimensions } = section;
-      const own = judged.filter((one) => one.section === section.id && one.metric === id);
-      const ofTotal = own.find(({ bucket, group }) => bucket === null && group === null);
-      const single = dimensions.length === 0 && granularity === undefined;
-      const figures = section.total ?? (single ? section.rows[0]?.figures : undefined);
-      const of = (value: number, changes: readonly Change[], one: Judged | undefined): Said => {
-        const { bucket = null, group = null } = one ?? {};
-        const scope = scopeOf(
-          filters,
-          group === null ? undefined : { dimension: one?.target.where?.dimension ?? '', value: group },
-        );
-        const last = bucket === null ? range?.to : endOf(bucket, granularity ?? 'day');
-        const days =
-          range === undefined || last === undefined
-            ? undefined
-            : {
-                from: bucket === null || bucket < range.from ? range.from : bucket,
-                to: last > range.to ? range.to : last,
-              };
-        const others = scope.filter((filter) => !isShared(filter));
-        return {
-          metric: id,
-          label,
-          unit,
-          value,
-          changes,
-          judged: one === undefined ? undefined : { target: one.target.target, status: one.status, soFar: one.soFar },
-          key: JSON.stringify([id, timeKey(section, days), scope.map(written).sort()]),
-          place: isShorter(section, days, period)
-            ? 'shorter'
-            : isOwnTime(section, days, period) && others.length === 0
-              ? 'own'
-              : 'other',
-          section: section.id.toUpperCase(),
-          values: others.flatMap(({ dimension, values }) => values.map((each) => labelOf(dimension, each))),
-        };
+  const { range, filters, granularity, dimensions } = section;
+  return section.metrics.flatMap(({ id, label, unit }): Said[] => {
+    const own = judged.filter((one) => one.section === section.id && one.metric === id);
+    const ofTotal = own.find(({ bucket, group }) => bucket === null && group === null);
+    const single = dimensions.length === 0 && granularity === undefined;
+    const figures = section.total ?? (single ? section.rows[0]?.figures : undefined);
+    const of = (value: number, changes: readonly Change[], one: Judged | undefined): Said => {
+      const { bucket = null, group = null } = one ?? {};
+      const scope = scopeOf(
+        filters,
+        group === null ? undefined : { dimension: one?.target.where?.dimension ?? '', value: group },
+      );
+      const last = bucket === null ? range?.to : endOf(bucket, granularity ?? 'day');
+      const days =
+        range === undefined || last === undefined
+          ? undefined
+          : {
+              from: bucket === null || bucket < range.from ? range.from : bucket,
+              to: last > range.to ? range.to : last,
+            };
+      const others = scope.filter((filter) => !isShared(filter));
+      return {
+        metric: id,
+        label,
+        unit,
+        value,
+        changes,
+        judged: one && { target: one.target.target, status: one.status, soFar: one.soFar, few: one.few },
+        key: JSON.stringify([id, timeKey(section, days), scope.map(written).sort()]),
+        place: isShorter(section, days, period)
+          ? 'shorter'
+          : isOwnTime(section, days, period) && others.length === 0
+            ? 'own'
+            : 'other',
+        section: section.id.toUpperCase(),
+        values: others.flatMap(({ dimension, values }) => values.map((each) => labelOf(dimension, each))),
       };
-      const figure = figures?.[id];
-      const total =
-        figure === undefined || figure.now === null ? [] : [of(figure.now, changesOf(section, figure), ofTotal)];
-      // Of a series only the last bucket is the present, and none where the total says it.
-      const rows = own.filter((one) => {
-        if (one === ofTotal || one.figure === null) return false;
-        if (one.bucket === null) return true;
-        const series = own.filter(({ group }) => group === one.group);
-        return (
-          !series.some(({ bucket }) => bucket === null) &&
-          series.every(({ bucket }) => (bucket ?? '') <= (one.bucket ?? ''))
-        );
-      });
-      return [...total, ...rows.map((one) => of(one.figure ?? 0, [], one))];
-    }),
-  );
-  const severity = ({ judged: one }: Said): number =>
-    one?.status === 'breached' ? 0 : one?.status === 'watch' ? 1 : 2;
+    };
+    const figure = figures?.[id];
+    const total =
+      figure === undefined || figure.now === null ? [] : [of(figure.now, changesOf(section, figure), ofTotal)];
+    // Of a series only the last bucket is the present, and none where the total says it.
+    const rows = own.filter((one) => {
+      if (one === ofTotal || one.figure === null) return false;
+      if (one.bucket === null) return true;
+      const series = own.filter(({ group }) => group === one.group);
+      return (
+        !series.some(({ bucket }) => bucket === null) &&
+        series.every(({ bucket }) => (bucket ?? '') <= (one.bucket ?? ''))
+      );
+    });
+    return [...total, ...rows.map((one) => of(one.figure ?? 0, [], one))];
+  });
+}
+
+const severity = ({ judged: one }: Said): number =>
+  one?.few ? 2 : one?.status === 'breached' ? 0 : one?.status === 'watch' ? 1 : 2;
+export const isBehind = (said: Said): boolean => severity(said) < 2;
+
+/**
+ * The headlines in their order; more than five are cut by the caller.
+ * @param period the report's
+ */
+export const headlinesOf = (
+  sections: readonly ExpectedSection[],
+  judged: readonly Judged[],
+  wanted: readonly string[] | undefined,
+  period: Days,
+  labelOf: LabelOf,
+): Said[] =>
+  inOrder(distinct(sections.flatMap((section) => saidBy(section, sections, judged, period, labelOf))), wanted);
+
+/** How many figures of few cases are breached, and on watch. */
+export function fewStatuses(
+  sections: readonly ExpectedSection[],
+  judged: readonly Judged[],
+  period: Days,
+): Readonly<Record<'breached' | 'watch', number>> {
+  const all = distinct(sections.flatMap((section) => saidBy(section, sections, judged, period, () => '')));
+  const count = (status: string) => all.filter((one) => one.judged?.few && one.judged.status === status).length;
+  return { breached: count('breached'), watch: count('watch') };
+}
+
+/** @param figures each once; those that are no headline are left out */
+export function inOrder(figures: readonly Said[], wanted: readonly string[] | undefined): Said[] {
   // A change of few cases is no news.
   const size = ({ value, unit, changes }: Said): number =>
     Math.max(
@@ -165,7 +195,6 @@ export function headlinesOf(
         before === value || (unit === 'count' && isFew(value, before)) ? 0 : Math.abs((value - before) / before),
       ),
     );
-  const figures = distinct(all);
   const order = figures
     .filter(({ place }) => place !== 'shorter')
     .map((said, at) => ({ said, at }))

@@ -1,5 +1,5 @@
 import { type Days, dayAt, isOne } from './days.ts';
-import { type ExpectedSection, type Frame, isProvisional } from './expected.ts';
+import { type ExpectedSection, type Figure, type Frame, fewCases, isProvisional } from './expected.ts';
 
 // Statuses and headlines, written from the contract alone: nothing of src/ is used here.
 
@@ -24,6 +24,8 @@ export interface Judged {
   readonly status: Verdict;
   /** What is missing may still come. */
   readonly soFar: true | undefined;
+  /** It has few cases: its status is counted apart. */
+  readonly few: true | undefined;
   readonly target: GivenTarget;
 }
 
@@ -49,6 +51,7 @@ interface Candidate {
   readonly bucket: string | null;
   readonly group: string | null;
   readonly figure: number | null;
+  readonly few: true | undefined;
   readonly day: string;
   /** Its days if they are over. */
   readonly days: Days | undefined;
@@ -60,6 +63,11 @@ export const endOf = (bucket: string, granularity: string): string => {
   if (granularity === 'month') start.setUTCMonth(start.getUTCMonth() + 1, 0);
   return start.toISOString().slice(0, 10);
 };
+
+const figureIn = (of: Figure | undefined): Pick<Candidate, 'figure' | 'few'> => ({
+  figure: of?.now ?? null,
+  few: of !== undefined && fewCases(of.unit, of.now, of.cases) !== undefined ? true : undefined,
+});
 
 function candidates(section: ExpectedSection, target: GivenTarget, { asOf, timezone }: Frame): Candidate[] {
   const { metric, where, per } = target;
@@ -75,8 +83,7 @@ function candidates(section: ExpectedSection, target: GivenTarget, { asOf, timez
   const figures = total ?? (single ? rows[0]?.figures : undefined);
   const found: Candidate[] = [];
   if (isAbout && figures !== undefined) {
-    const figure = figures[metric]?.now ?? null;
-    found.push({ bucket: null, group: null, figure, day, days: over ? range : undefined });
+    found.push({ bucket: null, group: null, ...figureIn(figures[metric]), day, days: over ? range : undefined });
   }
   const named =
     where !== undefined &&
@@ -86,13 +93,13 @@ function candidates(section: ExpectedSection, target: GivenTarget, { asOf, timez
   for (const row of rows) {
     const ofGroup = named && row.groups[0] === where.value;
     const group = ofGroup ? where.value : null;
-    const figure = row.figures[metric]?.now ?? null;
+    const value = figureIn(row.figures[metric]);
     if (row.bucket === null) {
-      if (ofGroup) found.push({ bucket: null, group, figure, day, days: row.over ? row.days : undefined });
+      if (ofGroup) found.push({ bucket: null, group, ...value, day, days: row.over ? row.days : undefined });
     } else if (per !== undefined && (ofGroup || (isAbout && dimensions.length === 0))) {
       const last = endOf(row.bucket, granularity ?? 'day');
       const whole = row.days?.from === row.bucket && row.days.to === last;
-      found.push({ bucket: row.bucket, group, figure, day: last, days: whole && row.over ? row.days : undefined });
+      found.push({ bucket: row.bucket, group, ...value, day: last, days: whole && row.over ? row.days : undefined });
     }
   }
   return found;
@@ -110,7 +117,7 @@ export function judge(sections: readonly ExpectedSection[], given: readonly Give
         ...own.filter(({ per }) => per !== undefined),
         ...own.filter(({ per }) => per === undefined),
       ]) {
-        for (const { bucket, group, figure, day, days } of candidates(section, one, frame)) {
+        for (const { bucket, group, figure, few, day, days } of candidates(section, one, frame)) {
           const series = own.filter((other) => other.per === one.per && sameWhere(other.where, one.where));
           const held = series
             .filter(({ from = '' }) => from <= day)
@@ -123,7 +130,7 @@ export function judge(sections: readonly ExpectedSection[], given: readonly Give
           const isSoFar =
             isProvisional(metric) && one.better === 'higher' && (status === 'watch' || status === 'breached');
           const soFar = isSoFar ? true : undefined;
-          judged.set(key, { section: section.id, metric, bucket, group, figure, status, soFar, target: one });
+          judged.set(key, { section: section.id, metric, bucket, group, figure, status, soFar, few, target: one });
         }
       }
       return [...judged.values()];

@@ -148,6 +148,8 @@ export const packDraft = fc.record({
   targets: fc.array(targetDraft, { minLength: 3, maxLength: 9 }),
   headline: fc.option(fc.array(fc.nat(100), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
   formatted: fc.boolean(),
+  /** The numbers of cases behind ratios and durations are asked. */
+  based: fc.constantFrom(true, true, false),
 });
 export type PackDraft = typeof packDraft extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -219,6 +221,41 @@ export function askedSections(one: PackDraft, catalog: Catalog): AskedSection[] 
     ];
   });
   return [...own, ...one.read.flatMap((section, index) => readSection(section, index, catalog))];
+}
+
+/** Of the metrics above. */
+const BASES: Readonly<Record<string, string>> = {
+  'profiles.approval_rate': 'profiles.decided',
+  'profiles.time_to_decision_p50': 'profiles.decided',
+  'profiles.time_to_decision_p90': 'profiles.decided',
+  'cohort.completion_rate': 'profiles.created',
+  'alerts.time_to_close_p50': 'alerts.closed',
+  'rfis.response_rate': 'rfis.sent',
+};
+
+/** The sections with the bases that each of their calls asks for or has anyway, whatever the planner shares. */
+export function withBases(sections: readonly AskedSection[], { metrics: known }: Catalog): AskedSection[] {
+  const lists = ({ metrics }: AskedSection, metric: string): boolean => metrics.some(({ id }) => id === metric);
+  const isAsked = (metric: string, base: string): boolean => {
+    const [own, count] = [metric, base].map((name) => known.find(({ id }) => id === name));
+    if (count === undefined || count.time_field !== own?.time_field) return false;
+    const asking = sections.filter((section) => lists(section, metric) || lists(section, base));
+    if (asking.every((section) => lists(section, metric) && lists(section, base))) return true;
+    return asking.every((section) => {
+      const { dimensions, filters, granularity, order, limit } = section;
+      if (lists(section, base) || (dimensions.length > 0 && (order.length > 0 || limit !== undefined))) return false;
+      const needed = [...dimensions, ...filters.map(({ dimension }) => dimension)];
+      const takes = granularity === undefined || count.granularities.includes(granularity);
+      return takes && needed.every((id) => count.dimensions.includes(id));
+    });
+  };
+  return sections.map((section) => ({
+    ...section,
+    metrics: section.metrics.map((metric) => {
+      const base = BASES[metric.id];
+      return base !== undefined && isAsked(metric.id, base) ? { ...metric, base } : metric;
+    }),
+  }));
 }
 
 const RISK = 'profile.risk';

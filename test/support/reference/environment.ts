@@ -63,6 +63,15 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
     },
   },
   {
+    title: 'HTTP proxy',
+    variables: {
+      HTTPS_PROXY: v('[HTTP proxy](../how-to/http-proxy.md) for `https://` addresses.', '–'),
+      HTTP_PROXY: v('The same for `http://` addresses.', '–'),
+      NO_PROXY: v('Hosts, addresses and CIDR networks that are connected to directly, or `*`.', '–'),
+      DOCKET_PROXY_CREDENTIALS: v('`env:NAME` or `file:PATH` of `user:password` for the proxy.', '–'),
+    },
+  },
+  {
     title: 'What reports may use',
     variables: {
       DOCKET_SECRET_FOLDERS: v(

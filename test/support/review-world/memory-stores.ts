@@ -159,6 +159,7 @@ export const memoryQueue = (jobs: Set<string>) => ({
   requeue: async ({ id }: { readonly id: string }) => void jobs.add(id),
   findOrphaned: async (ids: readonly string[]) => ids.filter((id) => !jobs.has(id)),
   remove: async (id: string) => jobs.delete(id),
+  promote: async (id: string) => jobs.has(id),
   counts: notHere,
   close: async () => {},
 });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { personOf } from '../../../src/definitions/people.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { peopleSchema } from '../../../src/definitions/schema/review.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
-import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import type { Reviewer } from '../../../src/services/reviews/review-service.ts';
 
 const token = (name: string): Reviewer => ({ name, kind: 'token', subject: `token:${name}` });

@@ -7,8 +7,8 @@ import type { Definitions } from '../../../src/definitions/load/load-definitions
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
 import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { FORMATS } from '../../../src/features/formats.ts';
 import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
 import { memoryResponseCache } from '../../../src/fetch/cache/memory-response-cache.ts';
 import { memoryResponseStore, type ResponseStore } from '../../../src/fetch/cache/response-store.ts';
@@ -31,6 +31,7 @@ import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { NO_PAUSES } from '../decision-harness.ts';
+import { memoryLedger } from '../memory-ledger.ts';
 import { type ProcessLife, processLife, seenBy } from './killable.ts';
 import { memoryDefinitions, memoryQueue, memoryRuns, memoryStorage } from './memory-stores.ts';
 import { VERSIONS } from './reports.ts';
@@ -117,6 +118,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       catalogs: memoryCatalogCache(clock),
       maxWaitMs: 1,
       secrets: secretSource({}),
+      formats: FORMATS,
       render: packRenderer,
       mail: await mailOf(),
       templates: undefined,

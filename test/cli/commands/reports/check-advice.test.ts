@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../../../src/base/clock.ts';
 import { readConfig } from '../../../../src/base/config/config.ts';
 import { silentLog } from '../../../../src/base/log.ts';
 import { withRedis } from '../../../../src/cli/redis.ts';
+import { loadDefinitions } from '../../../../src/compose/built-in-kinds.ts';
 import { localRedis } from '../../../../src/demo/local-redis.ts';
 import { redisActiveVersions } from '../../../../src/queue/definitions/active-versions.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
-import { loadDefinitions } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG } from '../../../support/jobs-folder.ts';
 import { runCommand } from '../../../support/run-command.ts';
 
@@ -124,7 +125,7 @@ describe('a workbook with a password', () => {
       const { folder } = await check(clear, env);
       const digest = (await loadDefinitions(folder)).reports.get('acme/weekly')?.digest ?? '';
       const config = readConfig({ REDIS_URL: redis.url });
-      await withRedis({ config, log: silentLog }, (client) =>
+      await withRedis({ config, env, clock: systemClock, log: silentLog }, (client) =>
         redisActiveVersions(client, { prefix: DEFAULT_KEY_PREFIX }).activate(
           [{ name: 'acme/weekly', digest, cursors: [] }],
           [],

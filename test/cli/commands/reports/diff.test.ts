@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLog } from '../../../../src/base/log.ts';
+import { loadDefinitions, reportFileSchema } from '../../../../src/compose/built-in-kinds.ts';
 import { TARGETS } from '../../../../src/deliver/targets/registry.ts';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { createActiveReports } from '../../../../src/queue/definitions/active-reports.ts';
@@ -11,7 +12,6 @@ import { definitionStore } from '../../../../src/queue/definitions/definition-st
 import { openRedis } from '../../../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { loadDefinitions, reportFileSchema } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 import { runCommand } from '../../../support/run-command.ts';
 

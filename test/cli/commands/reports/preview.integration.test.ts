@@ -70,7 +70,7 @@ describe('docket preview', () => {
     const { mail, folder: made } = documentSchema.parse(JSON.parse(ended.stdout));
     const text = await readFile(mail.text, 'utf8');
     expect(text).toMatch(/^! .+, target .+, (breached|watch)/m);
-    expect(text).toMatch(/Approval rate \| [\d.]+% \([●◆■] [a-z ]+, target 90\.0%\)/);
+    expect(text).toMatch(/Approval rate \| [\d.]+% \([●◆■] [a-z ]+, target 90\.0%(, watch 85\.0%)?\)/);
     const backlog = await readFile(join(made, 'Weekly compliance KPIs 2026-W40 backlog.csv'), 'utf8');
     expect(backlog).toMatch(/^2026-10-04(,\d+){4}/m);
     expect(text).not.toContain('No reading on');

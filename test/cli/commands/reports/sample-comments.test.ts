@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sampleComments } from '../../../../src/cli/commands/reports/sample-comments.ts';
+import { reportFileSchema } from '../../../../src/compose/built-in-kinds.ts';
 import { plainCommentText } from '../../../../src/definitions/commentary/comment-text.ts';
-import { reportFileSchema } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { dataset, onboarding, workload } from '../../../support/dataset.ts';
 
 const figures = dataset([onboarding, workload]);

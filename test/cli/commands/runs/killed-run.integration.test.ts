@@ -10,15 +10,18 @@ import { z } from 'zod';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { readConfig } from '../../../../src/base/config/config.ts';
 import { silentLog } from '../../../../src/base/log.ts';
+import { loadDefinitions } from '../../../../src/compose/built-in-kinds.ts';
 import { composeDocket } from '../../../../src/compose/docket.ts';
 import { staticDefinitions } from '../../../../src/definitions/load/definition-source.ts';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../../src/demo/mail-catcher.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../../../src/redis/keys.ts';
+import { openPrivateRedis } from '../../../../src/redis/private-redis.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { loadDefinitions } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { builtMain } from '../../../support/built-main.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { jobsFolder } from '../../../support/jobs-folder.ts';
-import { runCommand } from '../../../support/run-command.ts';
+import { runCommand, startCommand } from '../../../support/run-command.ts';
 
 const refusalSchema = z.object({
   error: z.object({ code: z.literal('already_delivered'), delivered: z.looseObject({ run: z.string() }) }),
@@ -134,9 +137,34 @@ deliveries:
     await exited;
   };
 
-  test('without Redis is uncertain', async () => {
+  test('without REDIS_URL is ended by the next command, and the owner is notified once by a worker', async () => {
     await killWhileSending(env);
-    expect(await refused(env)).toMatchObject({ people: 0, uncertain: 1 });
+    const { run: id } = await refused(env);
+    const given = { env: { ...env, DOCKET_ADMIN_PORT: String(await freePort()) }, cwd: folder };
+    const shown = async () =>
+      z
+        .looseObject({ record: z.looseObject({ state: z.string() }) })
+        .parse(JSON.parse((await runCommand(['runs', 'show', id, '--json'], given)).stdout)).record;
+    expect(await shown()).toMatchObject({ state: 'running' });
+    const context = { config: readConfig(env), env: { PATH: process.env.PATH }, clock: systemClock, log: silentLog };
+    const opened = await openPrivateRedis(context, { start: true });
+    const own = new Redis({ path: opened?.path ?? '' });
+    const leases = redisKeys(DEFAULT_KEY_PREFIX).inline;
+    // Expires the lease instead of waiting for two minutes.
+    await own.zadd(leases, 1, id);
+    expect(await shown()).toMatchObject({ state: 'failed', error: { code: 'run.abandoned' } });
+    expect(await own.exists(leases)).toBe(0);
+    own.disconnect();
+    await opened?.close();
+    expect(await refused(env)).toMatchObject({ run: id, people: 0, uncertain: 1 });
+    // The others have got files that the archive does not have.
+    expect(await runCommand(['runs', 'retry', id, '--reason', 'the rest'], given)).toMatchObject({ code: 2 });
+    const before = mails.messages().length;
+    const worker = startCommand(['--local'], given);
+    await mails.waitForMessages(before + 1);
+    expect(await worker.stop()).toMatchObject({ code: 0 });
+    const to = mails.messages().slice(before);
+    expect(to.flatMap((mail) => mail.to)).toEqual(['ops@acme.example']);
   });
 
   test('with Redis becomes unknown after its lease, notifies the owner, and can be resolved', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import { loadDefinitions } from '../../../../src/compose/built-in-kinds.ts';
 import { resolvePeriod } from '../../../../src/definitions/periods/period.ts';
 import { localeSchema } from '../../../../src/definitions/schema/values/primitives.ts';
-import { loadDefinitions } from '../../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 describe('a locale', () => {

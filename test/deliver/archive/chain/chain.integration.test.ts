@@ -11,10 +11,10 @@ import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
 import type { ArchiveStorage, RunRef } from '../../../../src/deliver/archive/storage/archive-storage.ts';
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
 import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/verify-run.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
 import { ARCHIVES } from '../../../support/archives.ts';
 import { ORDER, RUN } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { BEGAN, deliverRun, keyFrom, sealRun, signedOver } from '../../../support/signed-archive.ts';
 
 const DAY = 86_400_000;

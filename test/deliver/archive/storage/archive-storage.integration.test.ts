@@ -9,9 +9,9 @@ import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
 import type { ArchiveStorage, StoredRun } from '../../../../src/deliver/archive/storage/archive-storage.ts';
 import { verifyRunFiles } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import type { DeliveryState } from '../../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../../../support/archives.ts';
 import { ORDER, RUN } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 
 test('foreign folders are not listed', async () => {
   const on = await ARCHIVES[0]![1](onTestFinished);

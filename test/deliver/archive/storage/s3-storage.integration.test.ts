@@ -9,7 +9,6 @@ import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
 import { runProblems } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import type { Ledger } from '../../../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archiveProbe } from '../../../../src/services/deployment/storage-health.ts';
 import { archiveUrl, bucketStorage } from '../../../support/archives.ts';
@@ -26,6 +25,7 @@ import {
   sealedRun,
   writeArtifact,
 } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { type Fault, type S3Request, type S3Server, s3Server } from '../../../support/s3-server.ts';
 
 const TO = ['a@acme.example', 'b@acme.example'];

@@ -6,7 +6,6 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
 import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import type { RunMail } from '../../../../src/render/artifact.ts';
 import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
@@ -20,6 +19,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
 
 const picture = (name: string) => ({ cid: `${name}@docket`, name: `mail-${name}.png`, bytes: Buffer.from(name) });
@@ -148,6 +148,21 @@ test('with a classification no figure is in a subject unless the delivery allows
     b: 'Own',
     c: `Weekly KPIs, 2026-W46: ${HEADLINES[0]}`,
   });
+});
+
+test('a subject may have the usual range of the first headline’s figure, where it may have figures', async () => {
+  const subject = '{{ headline_range.state }}|{{ headline_range.low }}|{{ headline_range.high }}';
+  const state: 'unusual' = 'unusual';
+  const range = { section: 'kpis', metric: 'profiles.created', value: 160, low: 94, high: 118, state };
+  const other = { ...range, low: 1, headline: 1 };
+  const recipients = [email('a', { subject }), email('b', { subject, subject_figures: false })];
+  const subjectsOf = async (ranges: readonly (typeof range & { readonly headline?: number })[]) => {
+    const { input, messages } = await caseOf(recipients, { manifest: { ranges } });
+    await deliver(input);
+    return (await messages()).map((message) => message.subject).sort();
+  };
+  expect(await subjectsOf([other, { ...range, headline: 0 }])).toEqual(['unusual|94|118', '||'].sort());
+  expect(await subjectsOf([other])).toEqual(['||', '||']);
 });
 
 test('the subject of a corrected edition says so first, whatever its template is', async () => {

@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { DeliveredEvent } from '../../../../src/deliver/send-pending.ts';
 import { parseDkimKey } from '../../../../src/deliver/targets/email/dkim.ts';
 import { encodeBase64 } from '../../../../src/deliver/targets/email/email-message.ts';
@@ -27,6 +26,7 @@ import {
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
 
 async function caseOf(

@@ -4,7 +4,6 @@ import type { Clock } from '../../../../src/base/clock.ts';
 import { Secret, secretSource } from '../../../../src/base/secrets/secret.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { type Mailer, type SmtpMailer, smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archiveUrl, bucketStorage, STORE_ENV } from '../../../support/archives.ts';
 import {
@@ -15,6 +14,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { s3Server } from '../../../support/s3-server.ts';
 import { scriptedSmtp } from '../../../support/smtp-script.ts';
 

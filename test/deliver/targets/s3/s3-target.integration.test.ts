@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { secretSource } from '../../../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { S3Spec } from '../../../../src/deliver/targets/s3/s3-schema.ts';
 import { openS3 } from '../../../../src/deliver/targets/s3/s3-store.ts';
 import {
@@ -16,6 +15,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../../../support/s3-server.ts';
 
 const secrets = secretSource({ KEY_ID: ACCESS_KEY_ID, SECRET: SECRET_ACCESS_KEY });

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { secretSource } from '../../../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { SftpSpec } from '../../../../src/deliver/targets/sftp/sftp-schema.ts';
 import { definitionWith, folderFor, ORDER, RUN, SETTINGS, sealedRun } from '../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { SFTP_PASSWORD, SFTP_USER, type SftpServer, type SftpStep, sftpServer } from '../../../support/sftp-server.ts';
 
 const FILES = { 'in/KPIs 2026-W46.xlsx': 'workbook', 'in/queue.csv': 'alerts\r\n3\r\n' };

@@ -11,7 +11,6 @@ import { isPrivateAddress } from '../../../../src/base/net/private-address.ts';
 import { Secret, secretSource } from '../../../../src/base/secrets/secret.ts';
 import { redisCircuitBreaker } from '../../../../src/deliver/circuit/circuit-breaker.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { parseWebhookSecret, webhookBody } from '../../../../src/deliver/targets/webhook/webhook-message.ts';
 import { postWebhook, probeConnection } from '../../../../src/deliver/targets/webhook/webhook-request.ts';
 import type { WebhookSpec } from '../../../../src/deliver/targets/webhook/webhook-schema.ts';
@@ -30,6 +29,7 @@ import {
 import { cases } from '../../../support/fuzz.ts';
 import { type Behaviour, hostileServer } from '../../../support/hostile-server.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
+import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { TLS } from '../../../support/tls.ts';
 
 const KEY = Buffer.from('0123456789abcdef0123456789abcdef');
@@ -41,12 +41,17 @@ const answer =
   (_request, response) =>
     void response.writeHead(status, headers).end(text);
 
-async function caseOf(over: Partial<WebhookSpec> = {}, others: readonly TestDelivery[] = [], allowPrivate = true) {
+async function caseOf(
+  over: Partial<WebhookSpec> = {},
+  others: readonly TestDelivery[] = [],
+  allowPrivate = true,
+  manifest: Parameters<typeof sealedRun>[3] = {},
+) {
   const server = await hostileServer();
   onTestFinished(() => server.close());
   server.behave(answer(204));
   const root = await folderFor(onTestFinished);
-  const { archive, published } = await sealedRun(root);
+  const { archive, published } = await sealedRun(root, undefined, undefined, manifest);
   const ledger = memoryLedger();
   const spec: WebhookSpec = {
     url: `${server.url}/hooks/reports?of=acme`,
@@ -106,6 +111,17 @@ test('a webhook tells of the run and its files, signed, under the id of its ledg
   });
   const kept = await readFile(await archivedMessagePath(sealed.folder, receipt.delivery), 'utf8');
   expect(kept).toBe(request!.body);
+});
+
+test('it has the figures with a usual range, raw, unless figures stay inside', async () => {
+  const range = { section: 'kpis', metric: 'a.b', value: 0.71, low: 0.8, high: 0.92, state: 'unusual' } as const;
+  const manifest = { ranges: [{ ...range, headline: 0 }] };
+  const { server, once } = await caseOf({}, [], true, manifest);
+  await once();
+  expect(JSON.parse(server.requests[0]?.body ?? '').data.ranges).toEqual([range]);
+  const { server: other, input } = await caseOf({}, [], true, manifest);
+  await deliver({ ...input, settings: { ...input.settings, classification: 'Confidential' } });
+  expect(JSON.parse(other.requests[0]?.body ?? '').data).not.toHaveProperty('ranges');
 });
 
 test('it goes after the other deliveries and says where they put the files', async () => {

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { byMetric, renamedCatalog, renamedResponse } from '../../../../src/fetch/tables/columns/display-names.ts';
+import {
+  byMetric,
+  renamedCatalog,
+  renamedResponse,
+} from '../../../../src/fetch/internal/tables/columns/display-names.ts';
 import { CATALOG } from '../../../support/reports.ts';
 
 test('what is said of a deprecated metric holds for the one in its place, unless that has its own', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ListNames, listColumnCollector } from '../../../../src/fetch/tables/columns/list-columns.ts';
-import { LIST_CATALOG } from '../../../support/list-catalog.ts';
+import { type ListNames, listColumnCollector } from '../../../../src/fetch/internal/tables/columns/list-columns.ts';
+import { LIST_CATALOG } from '../../list-catalog.ts';
 
 const columnsOf = (names: ListNames | undefined, records: readonly Record<string, unknown>[]) => {
   const list = listColumnCollector('profiles', names);

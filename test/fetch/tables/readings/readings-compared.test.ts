@@ -6,7 +6,7 @@ import { daysBetween } from '../../../../src/definitions/schedules/reading-windo
 import type { ComparisonKind } from '../../../../src/definitions/schema/comparison.ts';
 import type { Section } from '../../../../src/definitions/schema/report-definition.ts';
 import type { Row, Table, TableReading } from '../../../../src/fetch/dataset.ts';
-import { readingsTable } from '../../../../src/fetch/tables/readings/readings-table.ts';
+import { readingsTable } from '../../../../src/fetch/internal/tables/readings/readings-table.ts';
 import type { FindReadings } from '../../../../src/plan/reading.ts';
 import { changeIn } from '../../../../src/render/figures/quantity.ts';
 import { cases } from '../../../support/fuzz.ts';

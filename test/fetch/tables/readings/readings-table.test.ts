@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Catalog } from '../../../../src/contract/catalog.ts';
+import { withoutCurrentCounts } from '../../../../src/fetch/current-counts.ts';
 import type { Table } from '../../../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../../../src/fetch/fetch-dataset.ts';
-import { withoutCurrentCounts } from '../../../../src/fetch/tables/current-counts.ts';
 import { checkPlan } from '../../../../src/plan/checks/check-plan.ts';
 import { checkReadings } from '../../../../src/plan/checks/reading-check.ts';
 import { compilePlan } from '../../../../src/plan/compile.ts';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { displayable, fontFiles, glyphCoverage } from '../../../../src/render/formats/pdf/typst/font-coverage.ts';
+import { displayable, glyphCoverage } from '../../../../src/render/charts/font-coverage.ts';
+import { fontFiles } from '../../../../src/render/formats/pdf/typst/font-files.ts';
 
 describe('characters of a PDF', () => {
   let covers: (character: string) => boolean;

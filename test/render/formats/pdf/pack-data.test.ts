@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../../../../src/fetch/dataset.ts';
+import { zeroBasedScale } from '../../../../src/render/charts/axis-scale.ts';
 import { buildChart } from '../../../../src/render/charts/chart.ts';
-import { ticksOf, zeroBasedScale } from '../../../../src/render/formats/pdf/data/axis-ticks.ts';
+import { ticksOf } from '../../../../src/render/formats/pdf/data/axis-ticks.ts';
 import { chartData } from '../../../../src/render/formats/pdf/data/chart-data.ts';
 import { packData } from '../../../../src/render/formats/pdf/data/pack-data.ts';
 import { samplePackData } from '../../../../src/render/formats/pdf/data/sample-data.ts';
@@ -158,5 +159,22 @@ describe('widths of columns', () => {
     );
     expect(many.reduce((sum, width) => sum + width, 0)).toBeLessThanOrEqual(762.001);
     expect(Math.min(...many)).toBeGreaterThan(30);
+  });
+
+  it('are at least a quarter of their neighbours where the page is too narrow', () => {
+    const widths = columnWidths(
+      [
+        column(false, 'Id', 'x'),
+        column(false, 'Name', 'x'.repeat(130)),
+        ...Array.from({ length: 6 }, () => column(true, 'Profiles created', '1,234,567,890')),
+        column(false, 'Remark', 'x'.repeat(130)),
+      ],
+      762,
+    );
+    expect(widths.reduce((sum, width) => sum + width, 0)).toBeLessThanOrEqual(762.001);
+    widths.forEach((width, index) => {
+      expect(width).toBeGreaterThanOrEqual((widths[index + 1] ?? 0) / 4 - 0.001);
+      expect(width).toBeGreaterThanOrEqual((widths[index - 1] ?? 0) / 4 - 0.001);
+    });
   });
 });

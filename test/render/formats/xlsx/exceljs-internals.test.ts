@@ -33,8 +33,8 @@ const sheetInternal = (sheet: object, name: string) => Reflect.get(sheet, name);
 describe('exceljs', () => {
   it('is the pinned version', async () => {
     const installed = JSON.parse(await readFile('node_modules/exceljs/package.json', 'utf8'));
-    const { devDependencies } = JSON.parse(await readFile('package.json', 'utf8'));
-    expect([installed.version, devDependencies.exceljs]).toEqual([EXCELJS_VERSION, EXCELJS_VERSION]);
+    const { dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
+    expect([installed.version, dependencies.exceljs]).toEqual([EXCELJS_VERSION, EXCELJS_VERSION]);
   });
 
   it('appends every part by zip.append(source, { name }), which takes a date', async () => {

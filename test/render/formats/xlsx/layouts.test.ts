@@ -184,6 +184,31 @@ describe('a workbook of every layout', () => {
     }
   });
 
+  it('has each sparkline also as a picture with words, for programs that draw none; Excel leaves the pictures out', () => {
+    for (const sheet of ['Summary', 'Plain scorecard']) {
+      const [, id] = /<drawing r:id="(\w+)"\/>/.exec(xmlOf(sheet)) ?? [];
+      expect(id, sheet).toBeDefined();
+    }
+    const drawings = [...parts].filter(([name, xml]) => name.startsWith('xl/drawings/d') && xml.includes('<xdr:pic>'));
+    expect(drawings).toHaveLength(2);
+    for (const [, xml] of drawings) {
+      const [, fallback = ''] =
+        /<mc:Choice [^>]*Requires="sle15"\/><mc:Fallback>(.*)<\/mc:Fallback><\/mc:AlternateContent><\/xdr:wsDr>$/.exec(
+          xml,
+        ) ?? [];
+      const pictures = [...fallback.matchAll(/<xdr:col>(\d+)<.*?<xdr:row>(\d+)<.*?descr="([^"]*)"/g)];
+      expect(pictures).toHaveLength(3);
+      expect(xml.replace(fallback, '')).not.toContain('<xdr:pic>');
+      const [, column, at, words] = pictures[0] ?? [];
+      const sheet = xml === drawings[0]?.[1] ? 'Summary' : 'Plain scorecard';
+      expect(values(sheet)[Number(at)]?.[0]).toBe('Profiles created');
+      expect(Number(column)).toBe(7);
+      expect(words).toContain('1,204');
+    }
+    const sizes = [...parts.keys()].filter((name) => name.startsWith('xl/media/'));
+    expect(sizes).toHaveLength(6);
+  });
+
   it('has an Excel table of a scorecard without subheadings, and of every section with rows', () => {
     const names = tables.map(({ name, columns }) => [name, columns[0]]);
     expect(names).toEqual([
@@ -199,11 +224,21 @@ describe('a workbook of every layout', () => {
     expect(charts).toHaveLength(3);
     for (const xml of charts) {
       expect(xml.match(/<a:pattFill prst="wdUpDiag">/g)?.length ?? 0).toBe(xml.includes('Profiles created') ? 1 : 0);
-      expect(xml.includes('<c:lineChart>')).toBe(xml.includes('Profiles created'));
+      expect(xml.includes('<c:barChart>')).toBe(!xml.includes('Approval rate'));
+      expect(xml.includes('<c:lineChart>')).toBe(!xml.includes('Time to decision'));
     }
     const [area = ''] = printed('Trends');
     const header = values('Trends').findIndex(([first]) => first === 'Day');
     expect(Number(/:[A-Z]+(\d+)$/.exec(area)?.[1])).toBeLessThan(header);
+  });
+
+  it('draws the trend of a rate as a line whose axis begins above zero; that of a column never does', () => {
+    const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
+    const lower = (title: string) =>
+      Number(/<c:min val="([^"]*)"/.exec(charts.find((xml) => xml.includes(title)) ?? '')?.[1]);
+    expect(lower('Approval rate')).toBeGreaterThan(0.5);
+    expect(lower('Profiles created')).toBe(0);
+    expect(lower('Time to decision')).toBe(0);
   });
 
   it('has the worst rows first, with their status, prints as many as wanted, and keeps the others', () => {
@@ -252,6 +287,41 @@ describe('a workbook of every layout', () => {
     );
     expect(Math.min(...sizes)).toBe(10);
     expect(parts.get('xl/styles.xml')).not.toMatch(/Calibri|Consolas/);
+  });
+});
+
+describe('a table whose columns are printed as rows', () => {
+  it('keeps the colours of its changes, and repeats its title and the names of its columns on every page', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => ({
+      ...countColumn,
+      name: `m${index}`,
+      label: `Metric ${index}`,
+    }));
+    const values = (value: number) => Object.fromEntries(many.map(({ name }) => [name, value]));
+    const rows = ['G0', 'G1', 'G2'].map((group) =>
+      row({ [groupColumn.name]: group, ...values(12) }, { compare: previous(values(10)) }),
+    );
+    const wide = table({
+      id: 'wide',
+      title: 'Wide',
+      comparisons: [WEEK_BEFORE],
+      columns: [groupColumn, ...many],
+      rows,
+    });
+    const { path } = artifactNamed(await render(dataset([wide]), [{ format: 'xlsx' }]), '.xlsx');
+    expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+    const parts = readParts(path);
+    const sheet = [...parts].find(([name, xml]) => name.startsWith('xl/worksheets/sheet') && xml.includes('Wide'))?.[1];
+    const names = parts.get('xl/workbook.xml') ?? '';
+    const [, top = '', end] = /Print_Titles" localSheetId="\d+">'Wide'!\$(\d+):\$(\d+)</.exec(names) ?? [];
+    expect(end).toBe(top);
+    const cells = cellsOf(readWorkbook(path), 'Wide');
+    const printed = cells.slice(Number(top) - 1).map((line) => line.flatMap((cell) => cell?.v ?? []));
+    expect(printed[0]).toEqual(['Group', 'G0', 'G1', 'G2']);
+    const change = Number(top) + printed.findIndex(([name]) => String(name).includes('change'));
+    expect(sheet).toMatch(new RegExp(`<conditionalFormatting sqref="[A-Z]+${change}:[A-Z]+${change}">`));
+    expect(sheet).toContain('differentFirst="1"');
+    expect(/<oddHeader>([^<]*)</.exec(sheet ?? '')?.[1]).toMatch(/Wide$/);
   });
 });
 

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PrintedRows, rowBreaks } from '../../../../src/render/formats/xlsx/sections/row-breaks.ts';
+import {
+  type PrintedRows,
+  rowBreaks,
+  unmeasuredBreaks,
+} from '../../../../src/render/formats/xlsx/sections/row-breaks.ts';
 
 const rows = (count: number, change: Partial<PrintedRows> = {}): PrintedRows => ({
   heights: Array.from({ length: count }, () => 10),
@@ -45,6 +49,16 @@ describe('a table on one page of columns', () => {
     expect(Math.abs(above - below)).toBeLessThanOrEqual(20);
     expect(pagesOf(rows(86)).ends).toHaveLength(1);
     expect(pagesOf(rows(88)).ends).toEqual([expect.any(Number), 88]);
+  });
+
+  it('takes a row to the page of its totals, which never begin one, however much is said below', () => {
+    const ends = (count: number) => rowBreaks(rows(count, { totals: 22, notes: 300 })).after;
+    // 40 rows fit on the first page, and 37 with the totals.
+    expect(ends(40)).toEqual([33]);
+    expect(ends(38)[0]).toBeLessThan(38);
+    expect(ends(37)).toEqual([]);
+    expect(unmeasuredBreaks(5000, 22).after).toEqual([4997]);
+    expect(unmeasuredBreaks(5000, 0).after).toEqual([]);
   });
 
   it('begins a page where its header would be above hardly any row', () => {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { SourcedTarget } from '../../../../src/definitions/schema/targets.ts';
 import type { Dataset } from '../../../../src/fetch/dataset.ts';
 import { judgeDataset } from '../../../../src/render/figures/judge.ts';
+import { COLOURS } from '../../../../src/render/formats/xlsx/style/styles.ts';
 import {
   countColumn,
   dataset,
@@ -31,7 +32,18 @@ async function rendered(data: Dataset, targets: readonly SourcedTarget[], locale
   });
   const { path } = artifactNamed(await render(judged, [{ format: 'xlsx' }], { locale }), '.xlsx');
   expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
-  return { book: readWorkbook(path), sheet2: readParts(path).get('xl/worksheets/sheet2.xml') ?? '' };
+  const parts = readParts(path);
+  const part = (name: string) => parts.get(`xl/${name}.xml`) ?? '';
+  return { book: readWorkbook(path), sheet2: part('worksheets/sheet2'), styles: part('styles') };
+}
+
+/** How many cells of a sheet are in a font of this colour. */
+function cellsIn(sheet: string, styles: string, argb: string): number {
+  const fonts = [...(/<fonts.*?<\/fonts>/s.exec(styles)?.[0] ?? '').matchAll(/<font>.*?<\/font>/gs)];
+  const formats = [...(/<cellXfs.*?<\/cellXfs>/s.exec(styles)?.[0] ?? '').matchAll(/<xf [^>]*fontId="(\d+)"/g)];
+  const inColour = ([, font]: RegExpExecArray) => fonts[Number(font)]?.[0].includes(`rgb="${argb}"`) === true;
+  const ids = new Set(formats.flatMap((format, id) => (inColour(format) ? [String(id)] : [])));
+  return [...sheet.matchAll(/<c [^>]*s="(\d+)"/g)].filter(([, id = '']) => ids.has(id)).length;
 }
 
 const column = (cells: ReturnType<typeof cellsOf>, header: string): unknown[] => {
@@ -41,7 +53,7 @@ const column = (cells: ReturnType<typeof cellsOf>, header: string): unknown[] =>
 };
 
 it('statuses are beside the figures of judged metrics, in rows and totals', async () => {
-  const { book, sheet2 } = await rendered(dataset([section]), [
+  const { book, sheet2, styles } = await rendered(dataset([section]), [
     target({ target: '90%', watch: '80%' }),
     target({ metric: countColumn.name, per: 'day', target: 1204 }),
   ]);
@@ -53,7 +65,7 @@ it('statuses are beside the figures of judged metrics, in rows and totals', asyn
   expect(column(cells, 'Approval rate: status')).toContain('◆ watch');
   expect(column(cells, 'Approval rate: status').filter((text) => text !== undefined)).toHaveLength(1);
   // The change of the count is green for more; the medians have no target.
-  expect(sheet2).toContain('dxfId="2"');
+  expect(cellsIn(sheet2, styles, COLOURS.better)).toBeGreaterThan(0);
   expect(sheet2).toContain('dxfId="0"');
   expect(
     cellsOf(book, 'Summary')

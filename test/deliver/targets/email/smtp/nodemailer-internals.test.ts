@@ -40,10 +40,10 @@ async function connected(script: SmtpScript, extensions: readonly string[] = [])
 
 test('package.json pins the installed version of nodemailer', async () => {
   const versionOf = z.looseObject({ version: z.string() });
-  const file = z.looseObject({ devDependencies: z.record(z.string(), z.string()) });
-  const { devDependencies } = file.parse(JSON.parse(await readFile('package.json', 'utf8')));
+  const file = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
+  const { dependencies } = file.parse(JSON.parse(await readFile('package.json', 'utf8')));
   const installed = versionOf.parse(JSON.parse(await readFile('node_modules/nodemailer/package.json', 'utf8')));
-  expect(devDependencies.nodemailer).toBe(installed.version);
+  expect(dependencies.nodemailer).toBe(installed.version);
 });
 
 test('a connection has secure and destroyed, and can be reset between messages', async () => {

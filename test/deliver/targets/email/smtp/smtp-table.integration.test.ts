@@ -5,9 +5,9 @@ import { type TestContext, test } from 'vitest';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { Secret } from '../../../../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../../../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../../../../src/deliver/ledger/memory-ledger.ts';
 import { smtpMailer } from '../../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { definitionWith, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../../../../support/delivery-case.ts';
+import { memoryLedger } from '../../../../support/memory-ledger.ts';
 import { type SmtpAct, type SmtpStep, scriptedSmtp } from '../../../../support/smtp-script.ts';
 
 const TO = ['a@acme.example', 'b@acme.example', 'c@acme.example'];

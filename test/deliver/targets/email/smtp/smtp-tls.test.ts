@@ -2,6 +2,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../../../src/base/secrets/secret.ts';
 import { smtpMailer } from '../../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { readSmtpCertificate } from '../../../../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { TLS } from '../../../../support/tls.ts';
 
 const ENVELOPE = { from: 'reports@docket.example', to: 'lead@acme.example' };
@@ -90,4 +91,14 @@ test('a remote server without STARTTLS gets no password, unless tls=off', async 
   expect(strict).toMatchObject({ kind: 'deferred', server: true });
   expect(server.logins).toEqual([]);
   expect(await send(`smtp://me:s3cret@localhost:${server.port}?tls=off`)).toMatchObject({ kind: 'accepted' });
+});
+
+test.each([
+  ['smtp', {}, Date.parse('2120-01-01T00:00:00Z')],
+  ['smtps', { secure: true }, Date.parse('2120-01-01T00:00:00Z')],
+  ['smtp', { hideSTARTTLS: true }, undefined],
+])('%s %j: reads the dates of a certificate that nobody vouches for, without a login', async (scheme, options, end) => {
+  const server = await submissionServer(options);
+  expect(await readSmtpCertificate(new Secret(`${scheme}://me:s3cret@localhost:${server.port}`))).toBe(end);
+  expect(server.logins).toEqual([]);
 });

@@ -1,0 +1,161 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { createMetrics } from '../../../src/admin/metrics/process-metrics.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
+import { examine, findProblems, PROBES } from '../../../src/compose/probes/probes.ts';
+import { processState } from '../../../src/compose/process-state.ts';
+import { redisCircuitBreaker } from '../../../src/deliver/circuit/circuit-breaker.ts';
+import { redisProcessReports } from '../../../src/queue/process-reports.ts';
+import { claimIdentity } from '../../../src/redis/identity.ts';
+import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
+import { alertsOf } from '../../support/observability.ts';
+import { populatedSnapshot } from '../../support/populated-metrics.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
+
+/** Why the page does not show what these lines of `docket doctor` find. */
+const ONLY_DOCTOR: Readonly<Record<string, string>> = {
+  'Node.js': 'a warning that the end of support is near; it stops no report',
+  'Time zone data': 'the same',
+  'Redis latency': 'the durations of runs show it',
+  'Budget settings': 'a warning about settings; `docket check` and the budget of the page',
+  'Scope of reports': 'a run that it stops fails, and the overview groups it',
+  'API keys': 'a call for each organization; a refused key pauses its organization, and a missing one is a metric',
+  Targets: 'it writes at the receivers; the page has their circuits and the failed runs',
+  Readings: 'missed readings are on the overview',
+  Pauses: 'the page has a list of them',
+};
+
+test('what a line of `docket doctor` finds is shown by the page, or it is written why not', () => {
+  // The accounts' line asks for a sign-in; the certificate of the provider is checked each hour.
+  const silent = PROBES.filter(({ shared, ready, trials, hourly }) => !(shared ?? ready ?? trials ?? hourly));
+  expect(silent.map(({ what }) => what)).toEqual(Object.keys(ONLY_DOCTOR));
+});
+
+/** Codes of problems in the source of the probes. */
+const CODES = [
+  ...new Set(
+    readdirSync('src/compose/probes').flatMap((file) =>
+      [...readFileSync(join('src/compose/probes', file), 'utf8').matchAll(/problem: '([a-z.]+)'/g)].map(
+        ([, code = '']) => code,
+      ),
+    ),
+  ),
+].sort();
+
+/** Of the codes that `DocketProblem` leaves to another alert, the metric of that alert. */
+const OWN_ALERTS: Readonly<Record<string, string>> = {
+  'worker.none': 'docket_processes',
+  'scheduler.none': 'docket_scheduler_looked_timestamp_seconds',
+  'slot.stuck': 'docket_slot_stuck_timestamp_seconds',
+  'redis.memory': 'docket_redis_memory_used_bytes',
+  'redis.writes': 'docket_storage_usable',
+  'archive.unusable': 'docket_storage_usable',
+  'staging.unusable': 'docket_storage_usable',
+  'definitions.faults': 'docket_definition_faults',
+  'definitions.none': 'docket_reports',
+  'circuit.open': 'docket_problem{code="circuit.open"}',
+};
+
+test('each problem has an alert, and exactly one', async () => {
+  const alerts = await alertsOf('docs/observability');
+  const general = alerts.find(({ alert }) => alert === 'DocketProblem')?.expr ?? '';
+  const excluded = /code!~"([^"]+)"/.exec(general)?.[1]?.split('|') ?? [];
+  expect(CODES.length).toBeGreaterThan(18);
+  expect([...excluded].sort()).toEqual(Object.keys(OWN_ALERTS).sort());
+  for (const [code, metric] of Object.entries(OWN_ALERTS)) {
+    expect(CODES, code).toContain(code);
+    expect(
+      alerts.some(({ expr }) => expr.includes(metric)),
+      code,
+    ).toBe(true);
+  }
+});
+
+test('page, docket doctor and metrics say the same, of every process', async () => {
+  const redis = new Redis(inject('redisUrl'));
+  onTestFinished(() => redis.disconnect());
+  const prefix = randomPrefix();
+  const clock = systemClock;
+  const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/bad.yaml': 'title: [' }));
+  const reports = redisProcessReports(redis, { prefix });
+  const state = (self: string, unreadable?: { why: string; since: number }) =>
+    processState(
+      { self, roles: ['worker'], started: 0, jobs: { current: () => jobs, unreadable: () => unreadable } },
+      reports,
+    );
+  await reports.putPeak({ reports: 9, at: 1 }, 60_000);
+  const expired = {
+    what: 'Certificate',
+    state: 'warn',
+    detail: 'ends',
+    remedy: 'Renew it.',
+    problem: 'certificate.expires',
+  } as const;
+  const api = { what: 'API', state: 'fail', detail: 'away', remedy: 'Start it.' } as const;
+  const checks = ['archive', 'staging', 'identity', 'worker', 'definitions', 'redis'].map((name) => ({
+    name,
+    ok: false,
+  }));
+  await state('a')(checks, [expired, api], clock.now());
+  await state('b', { why: 'empty', since: 5 })([], [], clock.now());
+  const [one] = await reports.list();
+  await reports.put({ ...one!, self: 'c', version: '0.0.1', definitions: { ...one!.definitions, digest: 'x' } });
+  await claimIdentity(redis, prefix, 'f'.repeat(32), { restored: true });
+  const circuit = redisCircuitBreaker(redis, { prefix: `${prefix}:`, clock });
+  for (let failures = 0; failures < 3; failures += 1) await circuit.recordFailure('mail mx.example:25', 'down');
+
+  const deployment = { redis, prefix, clock, jobs, started: true };
+  const problems = await findProblems(deployment);
+  const found = [...new Set(problems.map(({ code }) => code))].sort();
+  expect(found).toEqual(
+    [
+      'archive.unusable',
+      'certificate.expires',
+      'check.failed',
+      'circuit.open',
+      'definitions.differ',
+      'definitions.faults',
+      'definitions.lost',
+      'definitions.none',
+      'definitions.unreadable',
+      'deployment.conflict',
+      'process.unready',
+      'redis.lost',
+      'scheduler.none',
+      'staging.unusable',
+      'versions.differ',
+      'worker.none',
+    ].sort(),
+  );
+  for (const { message, next } of problems) {
+    expect(message).toMatch(/^\S.*[^.]\.$/);
+    expect(next).not.toBe('');
+  }
+
+  // The lines of `docket doctor` that have a problem are those of the page.
+  const lines = await examine(
+    { ...deployment, context: {} as never, now: clock.now(), signal: new AbortController().signal } as never,
+    PROBES.filter(({ doctor, shared }) => shared !== undefined && doctor === undefined),
+  );
+  const told = lines.flatMap(({ problem }) => problem ?? []);
+  // `docket doctor` has a line of its own about definitions and slots.
+  expect(found.filter((code) => !told.includes(code))).toEqual(['definitions.faults', 'scheduler.none']);
+
+  const metrics = createMetrics([], { version: '0', clock, targetKinds: [] });
+  const snapshot = populatedSnapshot();
+  const { body } = await metrics.scrape(async () => ({ ...snapshot, problems: found }));
+  expect([...body.matchAll(/^docket_problem\{code="([^"]+)"\} 1$/gm)].map(([, code]) => code)).toEqual(found);
+
+  // A circuit that closes is no problem any more, nor is a process that left.
+  await circuit.recordSuccess('mail mx.example:25');
+  for (const self of ['a', 'b', 'c']) await reports.remove(self);
+  expect([...new Set((await findProblems(deployment)).map(({ code }) => code))].sort()).toEqual([
+    'definitions.faults',
+    'redis.lost',
+    'scheduler.none',
+    'worker.none',
+  ]);
+});

@@ -1,0 +1,334 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/base/config/config.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
+import { composeInline } from '../../src/compose/run-ports.ts';
+import { RENDER_THREAD } from '../../src/compose/threads.ts';
+import { splitSlug } from '../../src/definitions/split.ts';
+import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import type { Manifest } from '../../src/deliver/archive/manifest.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
+import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
+import { renderPool } from '../../src/render/render-pool.ts';
+import { run } from '../../src/run/run.ts';
+import type { RunPorts } from '../../src/run/run-context.ts';
+import type { RunEvent } from '../../src/run/run-events.ts';
+import { createRunOrder } from '../../src/run/run-order.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { deliveredContent } from '../../src/services/listings/delivered-content.ts';
+import { createRunFileReader } from '../../src/services/runs/run-file-reader.ts';
+import { programOf } from '../recorded/program.ts';
+import { filesBelow } from '../support/canary.ts';
+import { program } from '../support/debian.ts';
+import { memoryLedger } from '../support/memory-ledger.ts';
+
+const WINDOW_MS = 300;
+const ORG = `
+version: 1
+name: Acme Payments
+org: current
+api_key: { env: DEMO_API_KEY }
+timezone: Europe/Zurich
+recipients: { domains: [acme.example] }
+destinations: { folders: [out] }
+`;
+const REPORT = `
+version: 1
+title: Onboarding
+owner: owner@acme.example
+period: previous_week
+compare: previous_period
+split:
+  by: profile.group
+  to: desks.csv
+sections:
+  - { id: totals, title: Onboarding, layout: scorecard, metrics: [profiles.created, profiles.approval_rate, profiles.time_to_decision_p50], trend: 6 }
+  - { id: risk, title: By risk, metrics: [profiles.created, profiles.decided], dimensions: [profile.risk], totals: true, order: [{ by: profiles.created, dir: desc }], limit: 3, chart: bar }
+  - { id: days, title: By day, metrics: [profiles.created], granularity: day }
+  - { id: own, title: Own row, metrics: [profiles.created], dimensions: [profile.group], granularity: week, totals: true }
+  - { id: market, title: Whole market, split: false, metrics: [transaction_alerts.closed] }
+outputs:
+  - { format: xlsx }
+  - { format: csv, name: "{{ split.slug }}-{{ section.id }}" }
+  - { format: pdf }
+deliveries:
+  - email: { to: split, attach: [xlsx, pdf], subject: "{{ split.label }}: {{ title }}" }
+  - split: true
+    directory: { path: "out/{{ split.slug }}/{{ period.label }}" }
+`;
+
+/** The text of every file, workbooks, messages and PDFs opened. */
+async function* readable(folder: string): AsyncGenerator<{ readonly path: string; readonly text: string }> {
+  const pdftotext = await program('pdftotext', 'poppler-utils');
+  for await (const { path, text } of filesBelow(folder)) {
+    yield path.endsWith('.pdf')
+      ? { path, text: (await promisify(execFile)(pdftotext, ['-layout', path, '-'])).stdout + text }
+      : { path, text };
+  }
+}
+
+describe('a report with split', () => {
+  let sandbox: Sandbox;
+  let mail: MailCatcher;
+  let folder: string;
+  let close: () => Promise<void>;
+  let ports: RunPorts;
+  let groups: readonly string[];
+  const pool = renderPool({ entry: RENDER_THREAD, threads: 1 });
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ windowMs: WINDOW_MS });
+  });
+  afterAll(async () => {
+    await pool.close();
+    await sandbox.close();
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-split-'));
+    mail = await createMailCatcher(join(folder, 'mailbox'));
+    await mkdir(join(folder, 'jobs/acme'), { recursive: true });
+    await writeFile(join(folder, 'jobs/acme/org.yaml'), ORG);
+    const config = readConfig({
+      COMPLIANCE_API_URL: sandbox.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+      DOCKET_PUBLIC_URL: 'https://docket.acme.example',
+    });
+    const key = sandbox.keys.find(({ label }) => label === 'acme')?.key;
+    const inline = await composeInline(
+      { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
+      directoryArchive(join(folder, 'archive')),
+    );
+    await save('group one,one@acme.example');
+    const { settings } = await load();
+    const made = await inline.portsOf(settings);
+    ports = { ...made, ledger: memoryLedger(), render: pool.render };
+    const catalog = await made.client.catalog('current', new AbortController().signal);
+    groups = catalog.dimensions.find(({ id }) => id === 'profile.group')?.values.map(({ value }) => value) ?? [];
+    close = () => inline.scope.close();
+  });
+  afterEach(async () => {
+    await close();
+    await mail.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const save = async (lines: string, change: (report: string) => string = (report) => report) => {
+    await writeFile(join(folder, 'jobs/acme/desks.yaml'), change(REPORT));
+    await writeFile(join(folder, 'jobs/acme/desks.csv'), `\uFEFFvalue,address\r\n\r\n${lines}\r\n`);
+  };
+  const load = async () => {
+    const jobs = await loadDefinitions(join(folder, 'jobs'));
+    expect(jobs.diagnostics).toEqual([]);
+    const { definition, settings } = requireReport(jobs, 'acme/desks');
+    return { definition, settings: { ...settings, budget: { window: WINDOW_MS / 1000 } } };
+  };
+  const address = (index: number) => `desk-${index}@acme.example`;
+  const listOf = (values: readonly string[]) =>
+    values.map((value) => `"${value}",${address(groups.indexOf(value))}`).join('\r\n');
+  const go = async (how: { ports?: Partial<RunPorts>; slot?: string } = {}) => {
+    const { definition, settings } = await load();
+    const slot = how.slot ?? '2026-11-16T07:00:00.000Z';
+    const order = createRunOrder({
+      definition,
+      settings,
+      trigger: 'schedule',
+      priority: 'scheduled',
+      slot,
+      at: Date.parse(slot),
+      deliver: true,
+      now: systemClock.now(),
+    });
+    const events: RunEvent[] = [];
+    const context = {
+      definition,
+      settings,
+      signal: new AbortController().signal,
+      observe: (event: RunEvent) => void events.push(event),
+      lastAttempt: true,
+    };
+    const outcome = await run(order, context, { ...ports, ...how.ports });
+    return { outcome, events, order };
+  };
+  const manifestOf = async (id: string): Promise<Manifest> =>
+    JSON.parse(await readFile(join(folder, 'archive/acme/desks', id, 'manifest.json'), 'utf8'));
+
+  test('sends every desk its own pack, with nothing of another desk in any file or message', async () => {
+    await save(listOf(groups));
+    const { outcome, order } = await go();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(
+      mail
+        .messages()
+        .map(({ to }) => to)
+        .sort(),
+    ).toEqual(groups.map((_, index) => [address(index)]).sort());
+
+    const archive = join(folder, 'archive/acme/desks', order.id);
+    const places = groups.map((group, index) => ({
+      group,
+      own: [group, address(index), splitSlug(group)],
+      folders: [join(archive, 'files', splitSlug(group)), join(folder, 'out', splitSlug(group))],
+    }));
+    let files = 0;
+    for (const { group, folders } of places) {
+      const others = places.filter((each) => each.group !== group).flatMap(({ own }) => own);
+      for (const one of folders) {
+        for await (const { path, text } of readable(one)) {
+          files += 1;
+          for (const other of others) expect(`${path} ${text}`.includes(other) ? `${path}: ${other}` : '').toBe('');
+        }
+      }
+    }
+    expect(files).toBeGreaterThan(groups.length * 10);
+    for await (const { path, text } of readable(join(folder, 'mailbox'))) {
+      const owner = places.find((_, index) => text.includes(address(index)));
+      const others = places.filter((each) => each !== owner).flatMap(({ own }) => own);
+      for (const other of others) expect(text.includes(other) ? `${path}: ${other}` : '').toBe('');
+      expect(text).toContain(owner?.group);
+    }
+    // Without the number of desks, too: the calls in the run record are those of the desk.
+    const { packs = [], calls } = await manifestOf(order.id);
+    expect(packs.map(({ value, state }) => [value, state])).toEqual(groups.map((value) => [value, 'ready']));
+    expect(calls.length).toBeLessThanOrEqual(8);
+
+    const stored = await directoryStorage(join(folder, 'archive')).find(order.id);
+    if (stored === undefined) throw new Error('the run is not archived');
+    expect(await runProblems(stored)).toEqual([]);
+    // What the page and the API show of it.
+    const reader = createRunFileReader(directoryStorage(join(folder, 'archive')));
+    const listed = (await reader.files(order)) ?? [];
+    const [first = ''] = groups.map(splitSlug);
+    expect(listed.find(({ name }) => name === `${first}/mail.html`)).toMatchObject({
+      kind: 'mail',
+      type: 'text/html; charset=utf-8',
+    });
+    expect((await reader.outputs(order))?.every(({ name }) => !name.endsWith('/mail.html'))).toBe(true);
+    expect((await reader.file(order, `${first}/mail.html`))?.bytes).toBeGreaterThan(0);
+    expect(await reader.file(order, `../${first}/mail.html`)).toBeUndefined();
+    const { definition } = await load();
+    const content = deliveredContent({ target: `0-email:${first}` }, definition);
+    expect(content).toEqual({ kind: 'mail', formats: ['xlsx', 'pdf'] });
+
+    await writeFile(join(archive, 'files', splitSlug(groups[0] ?? ''), 'mail.txt'), 'changed');
+    expect(await runProblems(stored)).toHaveLength(1);
+  });
+
+  test('judges the figures of a desk by its targets, and none of the whole organization', async () => {
+    const [first = '', second = ''] = groups;
+    const targets = `
+targets:
+  - { metric: profiles.created, better: higher, target: 1000000, each_desk: true }
+  - { metric: profiles.approval_rate, better: higher, target: 0%, where: { profile.group: "${second}" } }
+`;
+    await save(
+      listOf([first, second]),
+      (report) => `${report.replace('transaction_alerts.closed', 'profiles.created')}${targets}`,
+    );
+    const { order } = await go();
+    const { packs = [] } = await manifestOf(order.id);
+    const judged = packs.slice(0, 2).map(({ manifest }) => ({
+      statuses: (manifest?.judgements ?? [])
+        .filter(({ bucket, group }) => bucket === null && group === null)
+        .map(({ section, metric, status }) => `${section} ${metric} ${status}`),
+      headlines: manifest?.headlines ?? [],
+    }));
+    expect(judged.map(({ statuses }) => statuses.includes('totals profiles.created breached'))).toEqual([true, true]);
+    expect(judged.map(({ statuses }) => statuses.includes('totals profiles.approval_rate on_target'))).toEqual([
+      false,
+      true,
+    ]);
+    for (const { statuses, headlines } of judged) {
+      expect(statuses.filter((status) => status.startsWith('market'))).toEqual([]);
+      expect(headlines[0]).toMatch(/^Profiles created: \d+, target 1,000,000, breached/);
+    }
+  });
+
+  test('is verified and not loaded by 0.2.0', async () => {
+    await save(listOf(groups.slice(0, 2)));
+    await go();
+    const env = { ...process.env, DOCKET_ARCHIVE: `file://${folder}/archive`, DOCKET_JOBS: join(folder, 'jobs') };
+    const older = async (...command: string[]) =>
+      promisify(execFile)(process.execPath, [await programOf('0.2.0'), ...command], { env, cwd: folder });
+    const { stdout } = await older('archive', 'verify', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ runs: 1 });
+    await expect(older('check', '--offline')).rejects.toMatchObject({ stdout: expect.stringContaining('"split"') });
+  });
+
+  test('sends nothing twice when the run is repeated, and asks for nothing again', async () => {
+    await save(listOf(groups));
+    await go();
+    const sent = mail.messages().length;
+    const again = await go();
+    expect(again.outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages()).toHaveLength(sent);
+    expect(again.events.filter(({ type }) => type === 'fetched')).toEqual([]);
+  });
+
+  test('holds the packs of desks without recipients and of unknown ones, and sends the others', async () => {
+    const [first = '', ...others] = groups;
+    await save(`${listOf([first])}\r\nNowhere,nobody@acme.example`);
+    const { outcome, order } = await go();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'partly_delivered' } });
+    expect(mail.messages().map(({ to }) => to)).toEqual([[address(0)]]);
+    const { packs = [] } = await manifestOf(order.id);
+    expect(packs.map(({ value, state, manifest }) => [value, state, manifest !== undefined])).toEqual([
+      [first, 'ready', true],
+      ...others.map((value) => [value, 'held', true]),
+      ['Nowhere', 'held', false],
+    ]);
+    expect(await readdir(join(folder, 'out'))).toEqual([splitSlug(first)]);
+  });
+
+  test('makes no pack of other desks with others: skip, and one each for its addresses', async () => {
+    const [first = '', ...others] = groups;
+    await save(listOf([first]), (report) => report.replace('to: desks.csv', 'to: desks.csv\n  others: skip'));
+    const skipped = await go();
+    expect(skipped.outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect((await manifestOf(skipped.order.id)).packs?.map(({ value }) => value)).toEqual([first]);
+    await save(listOf([first]), (report) =>
+      report.replace('to: desks.csv', 'to: desks.csv\n  others: [rest@acme.example]'),
+    );
+    const rest = await go({ slot: '2026-11-23T07:00:00.000Z' });
+    expect(rest.outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    const toRest = mail.messages().filter(({ to }) => to.includes('rest@acme.example'));
+    expect(toRest).toHaveLength(others.length);
+  });
+
+  test('refuses the desk whose address is not allowed, and sends the others', async () => {
+    const [first = '', second = ''] = groups;
+    await save(`${listOf([first])}\r\n"${second}",outside@other.example`, (report) =>
+      report.replace('to: desks.csv', 'to: desks.csv\n  others: skip'),
+    );
+    const { outcome } = await go();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'partly_delivered' } });
+    expect(mail.messages().map(({ to }) => to)).toEqual([[address(0)]]);
+  });
+
+  test('continues after a crash between two desks with the one that has nothing yet', async () => {
+    await save(listOf(groups));
+    const ledger = memoryLedger();
+    let settled = 0;
+    const crashing = {
+      ...ledger,
+      settle: async (...args: Parameters<typeof ledger.settle>) => {
+        settled += 1;
+        if (settled > 2) throw new Error('the process is gone');
+        return ledger.settle(...args);
+      },
+    };
+    const crashed = await go({ ports: { ledger: crashing } });
+    expect(crashed.outcome.kind).toBe('fail');
+    const { outcome } = await go({ ports: { ledger } });
+    const received = mail.messages().map(({ to }) => to.join());
+    expect(received.sort()).toEqual(groups.map((_, index) => address(index)).sort());
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+  });
+});

@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { forEachWithConcurrency } from '../../../src/base/concurrency.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { type ReportRequest, reportResponseSchema } from '../../../src/contract/report.ts';
+import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
+import { memoryResponseCache } from '../../../src/fetch/cache/memory-response-cache.ts';
+import { cacheKeyOf } from '../../../src/fetch/cache/response-cache.ts';
+import { memoryResponseStore } from '../../../src/fetch/cache/response-store.ts';
+import type { ComplianceClient } from '../../../src/fetch/client/compliance-client.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import type { Plan, ReportCall } from '../../../src/plan/plan.ts';
+import { createLimiter, LIMITER_ALGORITHMS, type LimiterAlgorithm } from '../../../src/sandbox/limiter.ts';
+import { DEFAULT_ASSUMPTIONS, type ForecastRun } from '../../../src/services/forecast/forecast-run.ts';
+import { createRunLine, type WaitingRun } from '../../../src/services/forecast/run-line.ts';
+import { simulateRuns } from '../../../src/services/forecast/simulate-runs.ts';
+import { virtualClock } from '../../../src/services/forecast/virtual-clock.ts';
+import { cases, within } from '../../support/fuzz.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
+
+const NINE = Date.parse('2026-11-30T08:00:00Z');
+const LIMITS = { calls: 30, windowMs: 60_000 };
+const MAX_WAIT_MS = 5_000;
+/**
+ * Of two calls that want a token in the same millisecond, either may come first. If it is the last one of a window, a run
+ * ends a window later and another one earlier; the last run ends at the same time, but for the length of a call.
+ */
+const TOLERANCE_MS = DEFAULT_ASSUMPTIONS.callMs + 5;
+
+interface Planned {
+  readonly run: ForecastRun;
+  readonly calls: readonly ReportCall[];
+}
+
+const requestOf = (day: number): ReportRequest => ({
+  metrics: ['profiles.created'],
+  time: {
+    from: `2026-10-${String(day + 1).padStart(2, '0')}`,
+    to: `2026-10-${String(day + 1).padStart(2, '0')}`,
+    timezone: 'UTC',
+  },
+});
+
+const planOf = ({ run, calls }: Planned): Plan => ({
+  ...{ org: run.org, report: run.name.split('/')[1] ?? '', period: WEEK, calls, sections: [] },
+  registryVersion: CATALOG.registry_version,
+  definition: { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }]), max_age: run.maxAgeMs / 1000 },
+});
+
+/** The runs with the real `fetchDataset` against a limiter of the sandbox: when each has its answers, and the 429s. */
+async function runAll(planned: readonly Planned[], kind: LimiterAlgorithm, concurrency: number) {
+  const clock = virtualClock(NINE);
+  const limiter = createLimiter(kind, LIMITS.calls, LIMITS.windowMs);
+  let throttled = 0;
+  const client: ComplianceClient = {
+    service: '',
+    requestTimeoutMs: 30_000,
+    organizations: async () => [],
+    catalog: async () => CATALOG,
+    listPage: async () => ({ count: 0, next: null, records: [] }),
+    report: async () => {
+      const wait = limiter.acquire('k', clock.now());
+      if (wait > 0) {
+        throttled += 1;
+        throw new DocketError('api.throttled', 'throttled', { retryAfterMs: wait });
+      }
+      await clock.sleep(DEFAULT_ASSUMPTIONS.callMs);
+      const as_of = new Date(clock.now()).toISOString();
+      const meta = { as_of, cached: false, timezone: 'UTC', row_count: 0, truncated: false, registry_version: 7 };
+      return { correlationId: null, body: reportResponseSchema.parse({ meta, columns: [], rows: [], totals: null }) };
+    },
+    close: async () => {},
+  };
+  const shared = {
+    ...{
+      client,
+      key: 'k',
+      clock,
+      budget: memoryBudget({ ...LIMITS, clock }),
+      reads: memoryBudget({ ...LIMITS, clock }),
+    },
+    ...{ responses: memoryResponseStore(), responseCache: memoryResponseCache(clock), maxWaitMs: MAX_WAIT_MS },
+    ...{ catalogs: memoryCatalogCache(clock), priority: 'scheduled' as const, signal: new AbortController().signal },
+    ...{ observe: () => {}, folder: '', organization: 'Acme', catalog: CATALOG, calendar: settingsOf() },
+  };
+  type Job = WaitingRun & Planned;
+  const line = createRunLine<Job>(clock);
+  const ready = new Map<string, number>();
+  const failures: unknown[] = [];
+  let idle = concurrency;
+  const work = async (job: Job): Promise<void> => {
+    job.hasBegun = true;
+    const outcome = await fetchDataset({ ...shared, plan: planOf(job), run: job.run.name });
+    if (outcome.kind === 'done') {
+      ready.set(job.run.name, clock.now());
+      await clock.sleep(DEFAULT_ASSUMPTIONS.renderMs);
+      await clock.sleep(DEFAULT_ASSUMPTIONS.deliverMs);
+    } else if (outcome.kind !== 'snooze') throw outcome;
+    idle += 1;
+    serve();
+    if (outcome.kind !== 'snooze') return;
+    await clock.sleep(outcome.until - clock.now());
+    line.add(job);
+    serve();
+  };
+  const serve = (): void => {
+    for (let job = idle > 0 ? line.take() : undefined; job !== undefined; job = idle > 0 ? line.take() : undefined) {
+      idle -= 1;
+      work(job).catch((thrown) => failures.push(thrown));
+    }
+  };
+  const slots = new Map<number, Planned[]>();
+  for (const one of planned) slots.set(one.run.begins, [...(slots.get(one.run.begins) ?? []), one]);
+  void forEachWithConcurrency([...slots], slots.size + 1, async ([at, opened]) => {
+    await clock.sleep(at - clock.now());
+    for (const one of opened) {
+      line.add({ ...one, round: 1, arrival: 0, hasBegun: false });
+      serve();
+    }
+  });
+  await clock.run();
+  if (failures.length > 0) throw failures[0];
+  return { ready, throttled };
+}
+
+const plans = fc.array(
+  fc.record({
+    org: fc.constantFrom('acme', 'beta', 'gamma'),
+    minute: fc.constantFrom(0, 0, 0, 1, 5),
+    days: fc.uniqueArray(fc.nat(24), { minLength: 1, maxLength: 14 }),
+    maxAge: fc.constantFrom(0, 3_600),
+  }),
+  { minLength: 1, maxLength: 20 },
+);
+
+test(
+  'says when the real fetching has the answers of each run, to a call',
+  async () => {
+    let compared = 0;
+    let equal = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        plans,
+        fc.constantFrom(...LIMITER_ALGORITHMS),
+        fc.integer({ min: 1, max: 12 }),
+        async (drawn, kind, concurrency) => {
+          const planned = drawn.map(({ org, minute, days, maxAge }, index): Planned => {
+            const name = `${org}/r${String(index).padStart(2, '0')}`;
+            const begins = NINE + minute * 60_000;
+            const calls = days.map((day): ReportCall => {
+              const request = requestOf(day);
+              const by = { tenant: org, service: '', key: '', registryVersion: 7 };
+              const id = cacheKeyOf({ org: 'current', request }, by).slice(1, 17);
+              return { kind: 'report', id, org: 'current', request };
+            });
+            const run: ForecastRun = {
+              ...{ org, name, key: 'k', slot: begins, begins, lateAt: undefined, expected: begins },
+              maxAgeMs: maxAge * 1000,
+              calls: calls.map(({ id }) => ({ request: `${org} ${id}`, kind: 'report', preparedFrom: undefined })),
+            };
+            return { run, calls };
+          });
+          planned.sort((a, b) => a.run.begins - b.run.begins || (a.run.name < b.run.name ? -1 : 1));
+          const real = await runAll(planned, kind, concurrency);
+          const { runs } = await simulateRuns(
+            planned.map(({ run }) => run),
+            new Map([['k', LIMITS]]),
+            { ...DEFAULT_ASSUMPTIONS, processes: 1, concurrency, catalogs: 'cached' },
+          );
+          expect(real.throttled).toBe(0);
+          const differences = runs.map(({ run, ready }) =>
+            Math.abs(ready - DEFAULT_ASSUMPTIONS.renderMs - (real.ready.get(run.name) ?? 0)),
+          );
+          compared += differences.length;
+          equal += differences.filter((ms) => ms <= TOLERANCE_MS).length;
+          const last = Math.max(...runs.map(({ ready }) => ready)) - DEFAULT_ASSUMPTIONS.renderMs;
+          expect(Math.abs(last - Math.max(...real.ready.values()))).toBeLessThanOrEqual(TOLERANCE_MS);
+        },
+      ),
+      cases(400),
+    );
+    expect(equal / compared).toBeGreaterThan(0.97);
+  },
+  within(20),
+);

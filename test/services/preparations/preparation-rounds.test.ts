@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
+import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { preparationHarness } from '../../support/preparation-harness.ts';
+
+/** Mondays at 9:00 in Zurich, in winter 8:00 UTC. */
+const MONDAYS = { schedule: schedulesSchema.parse({ cron: '0 9 * * MON', prepare: '2h' }) } as const;
+const FROM = '2026-11-30T06:00:00Z';
+const SLOT = '2026-11-30T08:00:00.000Z';
+const later = (iso: string, ms: number): number => Date.parse(iso) + ms;
+
+async function unprepared(change: Partial<Definition> = MONDAYS) {
+  const harness = await preparationHarness(SLOT, change);
+  return harness.run(SLOT);
+}
+
+test('makes the calls of a slot before it, and none at the slot', async () => {
+  const harness = await preparationHarness('2026-11-30T05:59:59Z', MONDAYS);
+  await harness.rounds.round();
+  expect(harness.sandbox.requests()).toEqual([]);
+  harness.clock.set(Date.parse(FROM));
+  await harness.rounds.round();
+  const made = harness.calls();
+  expect(made).toBeGreaterThan(1);
+  const [status] = [...(await harness.index.statuses()).values()];
+  expect(status).toMatchObject({ calls: made, prepared: made, complete: false, since: Date.parse(FROM) });
+  // The last step: a catalog that outlives the slot.
+  harness.clock.set(later(SLOT, -10 * 60_000));
+  await harness.rounds.round();
+  expect([...(await harness.index.statuses()).values()]).toMatchObject([{ complete: true }]);
+  const before = harness.sandbox.requests().length;
+  harness.clock.set(Date.parse(SLOT));
+  const { fetched, files } = await harness.run(SLOT);
+  expect(harness.sandbox.requests().length).toBe(before);
+  expect(harness.calls()).toBe(made);
+  expect(fetched.map(({ preparedAt, saved }) => [preparedAt, saved])).toEqual(
+    fetched.map(() => [Date.parse(FROM), true]),
+  );
+  expect(files).toEqual((await unprepared()).files);
+});
+
+test('a process that takes over makes only the calls that are missing', async () => {
+  const harness = await preparationHarness(FROM, MONDAYS);
+  harness.configure({ budget: { calls: 3 } });
+  await harness.rounds.round();
+  // Two of three tokens, one for the catalog.
+  expect(harness.calls()).toBe(1);
+  const next = harness.process({ index: { ...harness.index, claim: async () => true } });
+  for (let minute = 0; minute < 4; minute += 1) {
+    harness.clock.advance(61_000);
+    await next.round();
+  }
+  const calls = harness.calls();
+  harness.clock.set(Date.parse(SLOT));
+  const { fetched } = await harness.run(SLOT);
+  expect(fetched.every(({ preparedAt }) => preparedAt !== undefined)).toBe(true);
+  expect(calls).toBe(fetched.length);
+});
+
+test('a slot that another process has is left to it', async () => {
+  const harness = await preparationHarness(FROM, MONDAYS);
+  await harness.process({ index: { ...harness.index, claim: async () => false } }).round();
+  expect(harness.sandbox.requests()).toEqual([]);
+});
+
+test.each([
+  ['paused', (harness: Awaited<ReturnType<typeof preparationHarness>>) => void harness.paused.set('acme', {})],
+  ['of a version that is not active', () => {}],
+])('a slot of a report that is %s is not prepared', async (name, change) => {
+  const harness = await preparationHarness(FROM, MONDAYS);
+  change(harness);
+  const ports = name === 'paused' ? {} : { activeDigests: async () => new Map([['acme/weekly', 'other']]) };
+  await harness.process(ports).round();
+  expect(harness.sandbox.requests()).toEqual([]);
+});
+
+test('no token is taken in the last two windows before a slot on the key', async () => {
+  const harness = await preparationHarness('2026-11-30T07:58:00Z', MONDAYS);
+  await harness.rounds.round();
+  expect(harness.sandbox.requests()).toEqual([]);
+});
+
+test('days that are not complete are not asked for', async () => {
+  // Sunday ends at 23:00 UTC and is complete at 0:10 UTC; the slot begins at 1:00 in Zurich.
+  const schedule = schedulesSchema.parse({ cron: '0 2 * * MON', prepare: '3h' });
+  const harness = await preparationHarness('2026-11-30T00:05:00Z', { schedule });
+  await harness.rounds.round();
+  expect(harness.calls()).toBe(0);
+  expect([...(await harness.index.statuses()).values()]).toMatchObject([{ complete: false, prepared: 0 }]);
+  harness.clock.set(Date.parse('2026-11-30T00:10:00Z'));
+  await harness.rounds.round();
+  expect(harness.calls()).toBeGreaterThan(0);
+});
+
+test('with a data_ready beyond the slot nothing is prepared', async () => {
+  const harness = await preparationHarness('2026-11-30T07:00:00Z', MONDAYS);
+  harness.configure({ data_ready: 10 * 3600 });
+  await harness.rounds.round();
+  expect(harness.calls()).toBe(0);
+});
+
+test('a running period is asked for at the slot', async () => {
+  const harness = await preparationHarness('2026-11-30T07:00:00Z', { ...MONDAYS, period: 'current_month' });
+  await harness.rounds.round();
+  expect(harness.calls()).toBe(0);
+  harness.clock.set(Date.parse(SLOT));
+  const { fetched } = await harness.run(SLOT);
+  expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
+});
+
+test('a flushed Redis costs the calls alone', async () => {
+  const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
+  await harness.rounds.round();
+  harness.flush();
+  harness.clock.set(Date.parse(SLOT));
+  const { files, fetched } = await harness.run(SLOT);
+  expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
+  expect(files).toEqual((await unprepared()).files);
+});
+
+test('a rotated key makes its calls anew', async () => {
+  const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
+  await harness.rounds.round();
+  const other = harness.sandbox.keys.find(({ key }) => key !== harness.env.ACME_KEY);
+  if (other === undefined) throw new Error('the sandbox has no second key of the organization');
+  harness.env.ACME_KEY = other.key;
+  harness.clock.set(Date.parse(SLOT));
+  const { fetched } = await harness.run(SLOT);
+  expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
+});
+
+test('an edited definition uses the calls that are still the same', async () => {
+  const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
+  await harness.rounds.round();
+  harness.clock.set(Date.parse(SLOT));
+  harness.edit({ compare: ['previous_year'], digest: 'e'.repeat(64) });
+  const { fetched } = await harness.run(SLOT);
+  expect(fetched.some(({ preparedAt }) => preparedAt === undefined)).toBe(true);
+});
+
+test('answers to a clock that was ahead are not kept', async () => {
+  // The process believes that it is Monday; the service answers on Sunday.
+  const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS, {
+    clock: manualClock(Date.parse('2026-11-29T07:50:00Z')),
+    now: Date.parse('2026-11-29T07:50:00Z'),
+  });
+  await harness.rounds.round();
+  expect(harness.calls()).toBeGreaterThan(0);
+  expect([...(await harness.index.statuses()).values()]).toMatchObject([{ prepared: 0 }]);
+});
+
+test('a refused key is reported once and pauses nothing', async () => {
+  const harness = await preparationHarness('2026-11-30T07:00:00Z', MONDAYS);
+  harness.env.ACME_KEY = 'nobody';
+  for (let round = 0; round < 3; round += 1) {
+    await harness.rounds.round();
+    harness.clock.advance(6 * 60_000);
+  }
+  expect(harness.logged.filter(({ event }) => event === 'preparation.failed')).toHaveLength(1);
+});
+
+test('a corrected watch waits while calls are due', async () => {
+  const harness = await preparationHarness(FROM, MONDAYS);
+  expect(harness.rounds.isDue('acme')).toBe(false);
+  await harness.rounds.round();
+  expect(harness.rounds.isDue('acme')).toBe(true);
+  await harness.rounds.round();
+  expect(harness.rounds.isDue('acme')).toBe(false);
+});

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { silentLog } from '../../../src/base/log.ts';
+import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
+import { deliveryId, NOTICE_TARGET } from '../../../src/deliver/ledger/ledger.ts';
+import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
+import type { Pause } from '../../../src/queue/schedules/pauses.ts';
+import { isLate } from '../../../src/run/lateness.ts';
+import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
+import { createLateNotices } from '../../../src/services/runs/late-notices.ts';
+import { findLateRuns } from '../../../src/services/runs/late-runs.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { memoryLedger } from '../../support/memory-ledger.ts';
+import { anOrder } from '../../support/queue-harness.ts';
+import { definitionOf, settingsOf } from '../../support/reports.ts';
+
+const SLOT = '2026-11-16T07:00:00.000Z';
+const record = (change: Partial<RunRecord> = {}): RunRecord => ({
+  ...INITIAL_RUN_FIELDS,
+  ...anOrder({ slot: SLOT, lateAfterMs: 30 * 60_000 }),
+  ...change,
+});
+const LATE = Date.parse('2026-11-16T07:30:00.001Z');
+
+test.each([
+  ['queued', true],
+  ['running', true],
+  ['waiting', true],
+  ['held', false],
+  ['awaiting_approval', false],
+  ['failed', false],
+  ['done', false],
+] as const)('a %s run that has passed its late_after is late: %s', (state: RunState, late) => {
+  expect(isLate(record({ state }), LATE, false)).toBe(late);
+  expect(isLate(record({ state }), LATE - 1, false)).toBe(false);
+  expect(isLate(record({ state }), LATE, true)).toBe(false);
+});
+
+test('runs on demand and without late_after are never late', () => {
+  expect(isLate(record({ trigger: 'on_demand' }), LATE, false)).toBe(false);
+  const { lateAfterMs: _, ...plain } = record();
+  expect(isLate(plain, LATE + 86_400_000, false)).toBe(false);
+});
+
+function harness(records: readonly RunRecord[], pauses: readonly Pause[] = []) {
+  const schedule = schedulesSchema.parse({ cron: '0 8 * * MON', late_after: '30m' });
+  const frozen = {
+    definition: definitionOf([{ id: 'a', metrics: ['profiles.created'] }], { schedule }),
+    settings: settingsOf(),
+  };
+  const clock = manualClock(LATE);
+  const ledger = memoryLedger();
+  const claimed = new Set<string>();
+  const read = { list: async () => [...records] };
+  const ports = {
+    ...{ runs: read, pauses: { list: async () => [...pauses] }, reports: () => [frozen.definition], clock },
+  };
+  const round = createLateNotices({
+    ...ports,
+    ...{ ledger, log: silentLog, frozenOf: async () => frozen, mailOf: async () => undefined },
+    claims: {
+      claim: async (report, day) => !claimed.has(`${report} ${day}`) && claimed.add(`${report} ${day}`).size > 0,
+      release: async (report, day) => void claimed.delete(`${report} ${day}`),
+    },
+  });
+  const noticeOf = (run: string) => ledger.find(deliveryId(run, NOTICE_TARGET, 'late ops@acme.example'));
+  return { ports, clock, round, noticeOf };
+}
+
+test('one notice per report and day, about its oldest slot', async () => {
+  const [older, newer] = [record({ slot: '2026-11-16T06:00:00.000Z' }), record()];
+  const { round, noticeOf, clock } = harness([newer, older]);
+  await round();
+  await round();
+  // No mail server is configured: the notice is refused, and settled.
+  expect(await noticeOf(older.id)).toMatchObject({ state: 'refused', recipient: 'ops@acme.example' });
+  expect(await noticeOf(newer.id)).toBeUndefined();
+  clock.advance(86_400_000);
+  await round();
+  expect(await noticeOf(newer.id)).toBeUndefined();
+});
+
+test('runs of a paused report are not late', async () => {
+  const pause = { org: 'acme', report: null, who: 'eva', why: 'audit', since: 0, key: null, run: null } as Pause;
+  const { ports } = harness([record()], [pause]);
+  expect(await findLateRuns(ports)).toEqual([]);
+  expect(await findLateRuns(harness([record()]).ports)).toHaveLength(1);
+});

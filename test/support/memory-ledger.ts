@@ -1,0 +1,81 @@
+import {
+  type ArchivedState,
+  type DeliveryRow,
+  type DeliveryState,
+  isAfter,
+  isSupersededBy,
+  type Ledger,
+  type NewDelivery,
+  type Resolution,
+  resolutionText,
+} from '../../src/deliver/ledger/ledger.ts';
+
+/** The transitions of a row, as the scripts `ledger-*.lua` have them. A refused one returns undefined. */
+
+function openRow(
+  row: DeliveryRow | undefined,
+  { id, run, org, report, target, recipient }: NewDelivery,
+  at: number,
+  archived: ArchivedState | undefined,
+): DeliveryRow {
+  if (row !== undefined)
+    return archived !== undefined && isSupersededBy(row, archived) ? { ...row, ...archived, at } : row;
+  const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
+  return { id, run, org, report, target, recipient, state, epoch, detail, at, decisions: [] };
+}
+
+const beginRow = (row: DeliveryRow | undefined, at: number): DeliveryRow | undefined =>
+  row?.state === 'pending' ? { ...row, state: 'sending', epoch: row.epoch + 1, detail: null, at } : undefined;
+
+function settleRow(
+  row: DeliveryRow | undefined,
+  epoch: number,
+  to: Exclude<DeliveryState, 'sending'>,
+  detail: string | null,
+  at: number,
+): DeliveryRow | undefined {
+  if (row === undefined || row.epoch !== epoch) return undefined;
+  if (row.state === to) return row;
+  const isAllowed = row.state === 'sending' || (row.state === 'unknown' && (to === 'sent' || to === 'refused'));
+  return isAllowed ? { ...row, state: to, detail, at } : undefined;
+}
+
+function resolveRow(row: DeliveryRow | undefined, epoch: number, decision: Resolution): DeliveryRow | undefined {
+  const { to, at } = decision;
+  if (row === undefined || row.epoch !== epoch) return undefined;
+  if (row.state !== 'unknown' && !(row.state === 'refused' && to === 'pending')) return undefined;
+  return {
+    ...row,
+    state: to,
+    epoch: to === 'pending' ? epoch + 1 : epoch,
+    detail: resolutionText(decision),
+    at,
+    decisions: [...row.decisions, decision],
+  };
+}
+
+/** A ledger in the memory of a test. */
+export function memoryLedger(): Ledger {
+  const rows = new Map<string, DeliveryRow>();
+  const put = (row: DeliveryRow | undefined): DeliveryRow | undefined => {
+    if (row !== undefined) rows.set(row.id, Object.freeze(row));
+    return row;
+  };
+  return {
+    open: async (delivery, at, archived) => {
+      const row = openRow(rows.get(delivery.id), delivery, at, archived);
+      put(row);
+      return row;
+    },
+    begin: async (id, at) => put(beginRow(rows.get(id), at))?.epoch,
+    settle: async (id, epoch, to, detail, at) => put(settleRow(rows.get(id), epoch, to, detail, at)) !== undefined,
+    resolve: async (id, epoch, decision) => put(resolveRow(rows.get(id), epoch, decision)),
+    find: async (id) => rows.get(id),
+    listUnknown: async (limit, after) =>
+      [...rows.values()]
+        .filter((row) => row.state === 'unknown' && (after === undefined || isAfter(row, after)))
+        .sort((one, other) => (isAfter(one, other) ? 1 : -1))
+        .slice(0, limit),
+    list: async (run) => [...rows.values()].filter((row) => row.run === run),
+  };
+}
