@@ -6,7 +6,8 @@ COPY package.json package-lock.json tsconfig.json ./
 RUN npm ci --ignore-scripts
 COPY build ./build
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+# Most packages are in dist/ now: what is left is what an installed Docket has.
+RUN npm run build && node build/installed.mjs small && npm prune --omit=dev --ignore-scripts && rm -r build/out
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production \

@@ -4,10 +4,12 @@
 // memory and a list from the file in which a list export leaves it.
 //
 //   npm run build && npm run build:modules && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { RENDER_THREAD } from '../dist-modules/compose/threads.js';
 import { csvColumns, writeCsv } from '../dist-modules/render/formats/csv/section-csv.js';
 import { renderPool } from '../dist-modules/render/render-pool.js';
 import { evaluateConditions } from '../dist-modules/run/delivery-conditions.js';
@@ -69,7 +71,7 @@ const requestOf = async (tables, figures = false) => ({
   madeAt: MADE_AT,
 });
 
-const pool = renderPool();
+const pool = renderPool({ entry: RENDER_THREAD });
 try {
   await reportFile(`a list of ${list} rows`, { sections: 0, rows: list }, list * LIST_COLUMNS.length, {
     ns_a_cell: NS_A_CELL,

@@ -17,6 +17,7 @@ import { Worker } from 'node:worker_threads';
 import { systemClock } from '../dist-modules/base/clock.js';
 import { readConfig } from '../dist-modules/base/config/config.js';
 import { silentLog } from '../dist-modules/base/log.js';
+import { loadDefinitions } from '../dist-modules/compose/built-in-kinds.js';
 import { composeDocket } from '../dist-modules/compose/docket.js';
 import { composeInline } from '../dist-modules/compose/run-ports.js';
 import { openTracing } from '../dist-modules/compose/tracing/tracing.js';
@@ -24,7 +25,7 @@ import { staticDefinitions } from '../dist-modules/definitions/load/definition-s
 import { directoryArchive } from '../dist-modules/deliver/archive/inline-archive.js';
 import { run } from '../dist-modules/run/run.js';
 import { createRunOrder } from '../dist-modules/run/run-order.js';
-import { loadDefinitions } from '../dist-modules/services/definitions/built-in-kinds.js';
+import { memoryLedger } from './support/memory-ledger.mjs';
 import { readOptions } from './support/options.mjs';
 import { layOut, ONE_CALL } from './support/processes.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -174,13 +175,14 @@ async function inline(name) {
   const taking = stages();
   const archive = directoryArchive(join(folder, 'inline'));
   const opened = await composeInline(around({}), archive);
+  const ledger = memoryLedger();
   const { definition, settings } = requestOf(name);
   /** @type {import('../dist-modules/run/run-events.js').OnRunEvent} */
   const observe = (event) => {
     if (event.type === 'timed') taking.mark(event.stage);
   };
   const once = async () => {
-    const ports = await opened.portsOf(settings);
+    const ports = { ...(await opened.portsOf(settings)), ledger };
     const order = createRunOrder({
       ...requestOf(name),
       slot: `trigger:${crypto.randomUUID()}`,

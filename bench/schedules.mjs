@@ -7,9 +7,10 @@
 //   npm run build && npm run build:modules && node bench/schedules.mjs [--quick] [--reports 10000]
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { reportSlotFinder } from '../dist-modules/admin/access/slots.js';
+import { reportSlotFinder } from '../dist-modules/admin/access/report-slots.js';
 import { systemClock } from '../dist-modules/base/clock.js';
 import { silentLog } from '../dist-modules/base/log.js';
+import { reportFileSchema } from '../dist-modules/compose/built-in-kinds.js';
 import { NO_LAST_KNOWN_GOOD } from '../dist-modules/definitions/load/last-known-good.js';
 import { orgFileSchema } from '../dist-modules/definitions/schema/org-settings.js';
 import { TARGETS } from '../dist-modules/deliver/targets/registry.js';
@@ -24,7 +25,6 @@ import { openDueSlots } from '../dist-modules/queue/schedules/open-due-slots.js'
 import { cursorNames } from '../dist-modules/queue/schedules/report-schedules.js';
 import { redisScheduleCursors } from '../dist-modules/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../dist-modules/redis/connection.js';
-import { reportFileSchema } from '../dist-modules/services/definitions/built-in-kinds.js';
 import { triggerRun } from '../dist-modules/services/runs/trigger-run.js';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';

@@ -4,7 +4,7 @@
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const isAsset = (path) => !/\.tsx?$/.test(path);
+const isAsset = (path) => !/\.tsx?$|tsconfig\.json$/.test(path);
 
 /** @type {(folder: string) => string[]} */
 const filesOf = (folder) =>

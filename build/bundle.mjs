@@ -1,13 +1,13 @@
 // Builds `dist/`: the program in few files, with most of the packages that it uses; docs/internals/build.md says why and how.
 //
 //   node build/bundle.mjs [FOLDER]     the folder with `src/`; its packages are found from there. This project when absent
-import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { copyAssets } from './assets.mjs';
+import { isInstalled } from './installed.mjs';
 import { licensesOf } from './licenses.mjs';
 
 const PROJECT = resolve(import.meta.dirname, '..');
@@ -15,12 +15,7 @@ const folder = resolve(process.argv[2] ?? PROJECT);
 const [source, target] = [join(folder, 'src'), join(folder, 'dist')];
 
 /** The program, and what its threads run. A thread is found in `dist/` where it is in `src/`. */
-const ENTRIES = ['main', 'render/render-worker', 'services/definitions/definition-thread'];
-
-/** Packages that are installed beside Docket. All others that the source imports are bundled. */
-const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
-const INSTALLED = Object.keys({ ...dependencies, ...peerDependencies });
-const isInstalled = (id) => INSTALLED.some((name) => id === name || id.startsWith(`${name}/`));
+const ENTRIES = ['main', 'compose/render-thread', 'compose/definition-thread'];
 
 /** The folder in `dist/` for the files that hold packages. */
 const PACKAGES = 'packages';
@@ -76,6 +71,8 @@ const UNUSED = [
 const ABSENT = [
   // Native; msgpackr reads with it, which BullMQ does not.
   { name: 'msgpackr-extract', by: /[\\/]msgpackr[\\/]/ },
+  // For colours, if some other package brings it.
+  { name: 'supports-color', by: /[\\/]debug[\\/]/ },
   // For exemplars, which our metrics do not have.
   { name: '@opentelemetry/api', by: /[\\/]prom-client[\\/]/ },
   // For subcommands that are programs of their own, which ours are not.
@@ -225,10 +222,6 @@ for (const { fileName, source: map } of output.filter((file) => file.fileName.en
   if (fileName.startsWith(`${PACKAGES}/`)) rmSync(path);
   else writeFileSync(path, JSON.stringify(withLinesOnly(JSON.parse(map))));
 }
-// Another build may parse definitions in another way (src/compose/checked-definitions.ts).
-const digest = createHash('sha256');
-for (const { fileName, code } of chunks) digest.update(`${fileName} ${code.length}\n${code}`);
-writeFileSync(join(target, 'build-digest'), digest.digest('hex'));
 writeFileSync(
   join(target, 'LICENSES.md'),
   licensesOf(chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => PACKAGE.test(id)))),

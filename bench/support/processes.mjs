@@ -11,7 +11,7 @@ export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url)
 /**
  * What a report's file and an organization's hold, before defaults.
  *
- * @typedef {import('zod').input<typeof import('../../dist-modules/services/definitions/built-in-kinds.js').reportFileSchema>} ReportFile
+ * @typedef {import('zod').input<typeof import('../../dist-modules/compose/built-in-kinds.js').reportFileSchema>} ReportFile
  * @typedef {import('zod').input<typeof import('../../dist-modules/definitions/schema/org-settings.js').orgFileSchema>} OrgFile
  */
 

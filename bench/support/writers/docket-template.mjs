@@ -1,4 +1,4 @@
-import { fillTemplate } from '../../../dist-modules/render/workbook-template/fill/fill-template.js';
+import { fillTemplate } from '../../../dist-modules/features/workbook-template/fill/fill-template.js';
 import { MADE_AT } from '../report-data.mjs';
 import { inspectFilled, writeSampleTemplate } from '../template-book.mjs';
 

@@ -1,6 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RENDER_THREAD } from '../../../dist-modules/compose/threads.js';
 import { renderPool } from '../../../dist-modules/render/render-pool.js';
 import { MADE_AT } from '../report-data.mjs';
 import { watchStalls } from '../stalls.mjs';
@@ -14,7 +15,7 @@ const TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
  * @param {import('../../../dist-modules/fetch/dataset.js').Dataset} dataset
  */
 export async function write(path, dataset) {
-  const pool = renderPool();
+  const pool = renderPool({ entry: RENDER_THREAD });
   const longest = watchStalls();
   const { artifacts } = await pool.render(
     {

@@ -1,0 +1,18 @@
+// `npm run audit`: fails on a known vulnerability, high or critical, in what the package contains or installs. A registry
+// without an audit endpoint, or none that answers, is a warning.
+import { spawnSync } from 'node:child_process';
+
+const { stdout, stderr } = spawnSync('npm', ['audit', '--omit=dev', '--audit-level=high', '--json'], {
+  encoding: 'utf8',
+  maxBuffer: 64 << 20,
+});
+const { metadata, vulnerabilities, message } = JSON.parse(stdout || '{}');
+if (metadata === undefined) {
+  console.warn(`audit: the registry gave no answer, so nothing was checked: ${message ?? stderr}`);
+} else {
+  const found = Object.values(vulnerabilities).filter(({ severity }) => ['high', 'critical'].includes(severity));
+  for (const { name, severity, range, fixAvailable } of found)
+    console.error(`audit: ${name} ${range}: ${severity}${fixAvailable ? '; npm has a fix' : ''}`);
+  console.log(`audit: ${JSON.stringify(metadata.vulnerabilities)}`);
+  process.exitCode = found.length === 0 ? 0 : 1;
+}

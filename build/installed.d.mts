@@ -1,0 +1,1 @@
+export function isInstalled(id: string): boolean;

@@ -1,0 +1,152 @@
+// `npm run size`: lines, files and exports of each folder, and what is too large. Fails above the budget of code lines.
+//
+//   node build/size.mjs [--check]     --check prints only what is over its budget; `npm run lint` runs it
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative } from 'node:path';
+import { parseSync } from 'vite';
+
+/** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
+const BUDGET = {
+  build: 660,
+  'src/admin': 13_000,
+  'src/base': 2740,
+  'src/cli': 9000,
+  'src/compose': 4090,
+  'src/contract': 400,
+  'src/definitions': 7320,
+  'src/deliver': 10_860,
+  'src/demo': 720,
+  'src/features': 9430,
+  'src/fetch': 7270,
+  'src/i18n': 2000,
+  src: 10,
+  'src/plan': 2980,
+  'src/queue': 4000,
+  'src/redis': 975,
+  'src/render': 16_120,
+  'src/run': 3090,
+  'src/sandbox': 3000,
+  'src/services': 8960,
+  templates: 1300,
+  test: 110_400,
+};
+/** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
+const FEATURE_WORDS = {
+  accounts: /oidc|openid p/i,
+  search: /['"`]\/(api\/)?search\b|ById\('search'\)|\.search input/,
+  'workbook-template': /workbook.?template/i,
+};
+const FEATURE_SEAMS =
+  /^src\/(base\/error\.ts|admin\/problem\.ts|cli\/program\/|admin\/page\/assets\/|admin\/(api|access)\/|definitions\/schema\/)/;
+/** A longer file is listed. */
+const LARGE_FILE = 350;
+
+const ROOT = join(import.meta.dirname, '..');
+const TEST_RECORDINGS = /^test\/(recorded|mutation\/node_modules|(?:wording|features)\/.*\.txt)/;
+const SCRIPT = /^\.m?[jt]sx?$/;
+/** Comments of files without a parser here. Templates of mails and lists have none. */
+const COMMENTS = {
+  '.lua': /--.*/g,
+  '.typ': /(?<![:"])\/\/.*/g,
+  '.css': /\/\*[\s\S]*?\*\//g,
+  '.py': /^\s*#.*/gm,
+  '.mjml': /<!--[\s\S]*?-->/g,
+  '.liquid': /(?!)/g,
+};
+
+/** The text with white space for each of its spans. */
+function without(text, spans) {
+  let result = '';
+  let at = 0;
+  for (const [start, end] of spans) {
+    result += text.slice(at, start) + text.slice(start, end).replace(/\S/g, ' ');
+    at = end;
+  }
+  return result + text.slice(at);
+}
+
+function measure(file) {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  const isScript = SCRIPT.test(extname(file));
+  const parsed = isScript ? parseSync(file, text) : undefined;
+  const spans =
+    parsed?.comments.map(({ start, end }) => [start, end]) ??
+    Array.from(text.matchAll(COMMENTS[extname(file)]), ({ 0: { length }, index }) => [index, index + length]);
+  const code = without(text, spans);
+  const blank = text.split('\n').filter((line) => line.trim() === '').length - (text.endsWith('\n') ? 1 : 0);
+  const codeLines = code.split('\n').filter((line) => line.trim() !== '').length;
+  const count = (pattern) => (isScript ? (code.match(pattern)?.length ?? 0) : 0);
+  return {
+    file,
+    lines,
+    code: codeLines,
+    comment: lines - codeLines - blank,
+    blank,
+    exports: parsed?.module.staticExports.reduce((sum, { entries }) => sum + entries.length, 0) ?? 0,
+    picks: count(/\bPick</g),
+    ports: count(/\b(?:interface|type) \w*Ports\b/g),
+    names: Object.entries(FEATURE_WORDS).flatMap(([feature, words]) => {
+      const found = text.split('\n').filter((line) => words.test(line)).length;
+      return found === 0 ? [] : [{ feature, file, found }];
+    }),
+  };
+}
+
+/** The parts that have a budget: each folder of `src/`, and the other folders whole. */
+const partOf = (file) => (/^src\/[^/]+\//.test(file) ? file.split('/').slice(0, 2).join('/') : file.split('/')[0]);
+
+const files = ['src', 'templates', 'build', 'test'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && (SCRIPT.test(extname(entry.name)) || extname(entry.name) in COMMENTS))
+    .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)))
+    .filter((file) => !TEST_RECORDINGS.test(file)),
+);
+const measured = files.sort().map(measure);
+const FIELDS = ['code', 'comment', 'blank', 'exports', 'picks', 'ports'];
+const sumOf = (parts) =>
+  Object.fromEntries(FIELDS.map((field) => [field, parts.reduce((sum, part) => sum + part[field], 0)]));
+const rowOf = (part, of) => ({
+  part,
+  budget: BUDGET[part],
+  ...sumOf(of),
+  files: of.length,
+  largest: of.toSorted((one, other) => other.lines - one.lines)[0],
+});
+const rows = [...new Set(measured.map(({ file }) => partOf(file)))].map((part) =>
+  rowOf(
+    part,
+    measured.filter(({ file }) => partOf(file) === part),
+  ),
+);
+const over = rows.filter(({ code, budget = 0 }) => code > budget);
+
+/** Lines outside of the features that name one of them. */
+const named = measured.filter(({ file }) => /^src\/(?!features\/)/.test(file)).flatMap(({ names }) => names);
+const misplaced = named.filter(({ file }) => !FEATURE_SEAMS.test(file));
+
+if (!process.argv.includes('--check')) {
+  const ofSource = measured.filter(({ file }) => file.startsWith('src/'));
+  const head = ['', 'code', 'budget', 'comment', 'blank', 'files', 'exports', 'Pick<', '*Ports', 'largest file'];
+  const lineOf = ({ part, code, budget, comment, blank, files: count, exports, picks, ports, largest }) => [
+    ...[part, code, budget ?? '', comment, blank, count, exports, picks, ports],
+    `${largest.lines} ${largest.file}`,
+  ];
+  const all = rowOf('src in all', ofSource);
+  for (const cells of [head, ...[...rows, all].map(lineOf)])
+    console.log(
+      cells
+        .map((cell, at) => (at % 9 === 0 ? `${cell}`.padEnd(16) : `${cell}`.padStart(8)))
+        .join(' ')
+        .trimEnd(),
+    );
+  console.log('\nLines that name a feature outside of it:');
+  for (const { feature, file, found } of named) console.log(`${found}\t${feature}\t${file}`);
+  console.log(`\n${measured.length} files. Over ${LARGE_FILE} lines:`);
+  for (const { file, lines } of measured.filter((each) => each.lines > LARGE_FILE)) console.log(`${lines}\t${file}`);
+}
+for (const { part, code, budget } of over)
+  console.error(`${part}: ${code} lines of code, over the budget of ${budget ?? 'none'} (build/size.mjs).`);
+for (const { feature, file } of misplaced)
+  console.error(`${file} names the feature ${feature}; only the seams in build/size.mjs may (CONTRIBUTING.md).`);
+process.exitCode = over.length + misplaced.length === 0 ? 0 : 1;
