@@ -6,7 +6,7 @@ import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import { type AuditEntry, type AuditLog, logAuditEntry, redisAuditLog } from '../services/audit-log.ts';
 import { withOptionalRedis } from './redis.ts';
 
-type Recorder = Pick<AuditLog, 'record'>;
+type Recorder = AuditLog;
 
 const auditLogOf = (redis: RedisClient, { clock }: Pick<AppContext, 'clock'>, log: Log): Recorder =>
   redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock, log });

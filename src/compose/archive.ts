@@ -105,10 +105,8 @@ export const identityPorts = (
 });
 
 /** The reviews of an archive. @param signing absent without a signing key */
-export const openReviews = (
-  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
-  signing?: Pick<RunChain, 'events'>,
-): Reviews => createReviewArchive(storage, reviewEventSchema, signing?.events);
+export const openReviews = (storage: ArchiveStorage, signing?: RunChain): Reviews =>
+  createReviewArchive(storage, reviewEventSchema, signing?.events);
 
 /** Errors of a bucket that end the start: waiting does not fix them. */
 const FATAL: ReadonlySet<string> = new Set(['config.secret_missing', 'archive.unconditional']);
@@ -145,7 +143,7 @@ export const withArchive = <T>(
  */
 export function composeFindDelivered(
   context: AppContext,
-  ports: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list'> },
+  ports: { readonly runs: RunStore; readonly ledger: Ledger },
   scope: Scope,
 ): FindEarlierDelivery | undefined {
   if (context.config.DOCKET_REPEAT === 'allow') return undefined;
@@ -164,11 +162,7 @@ export const composeClaims = (
   { clock }: Pick<AppContext, 'clock'>,
   storage: ArchiveStorage,
   find: FindEarlierDelivery | undefined,
-  {
-    client,
-    prefix,
-    runs,
-  }: { readonly client: RedisClient; readonly prefix: string; readonly runs: Pick<RunStore, 'get'> },
+  { client, prefix, runs }: { readonly client: RedisClient; readonly prefix: string; readonly runs: RunStore },
 ): PeriodClaims | undefined =>
   find &&
   createPeriodClaims({

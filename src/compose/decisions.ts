@@ -34,8 +34,8 @@ import { withPrivateRedis } from './redis.ts';
 export const composeDecisionService = (
   ports: Omit<DecisionServicePorts, 'archive' | 'reviews'> &
     DecisionArchivePorts & {
-      readonly storage: Pick<ArchiveStorage, 'metadata' | 'location'>;
-      readonly signing?: Pick<RunChain, 'events'> | undefined;
+      readonly storage: ArchiveStorage;
+      readonly signing?: RunChain | undefined;
     },
 ): DecisionService =>
   createDecisionService({

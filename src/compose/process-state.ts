@@ -32,9 +32,9 @@ export function processState(
     started,
   }: Pick<ProcessReport, 'self' | 'started'> & {
     readonly roles: Iterable<string>;
-    readonly jobs: Pick<DefinitionSource, 'current' | 'unreadable'>;
+    readonly jobs: DefinitionSource;
   },
-  store: Pick<ProcessReports, 'put' | 'peak' | 'putPeak'>,
+  store: ProcessReports,
 ) {
   const since = new Map<string, number>();
   let digested: { readonly of: Definitions; readonly digest: string } | undefined;

@@ -36,10 +36,7 @@ const MAX_RUN_MS = 8 * DAY_MS;
  *
  * In Redis: one hash per report, `<prefix>figures:{<org>/<report>}`. Only `last-sent-figures-1.lua` changes it.
  */
-export function redisLastSentFigures(
-  redis: Pick<RedisClient, 'hmget' | 'evalsha' | 'eval'>,
-  options: { readonly prefix: string },
-) {
+export function redisLastSentFigures(redis: RedisClient, options: { readonly prefix: string }) {
   const script = loadLuaScript('./last-sent-figures-1.lua', import.meta.url);
   const keyOf = ({ org, report }: FiguresDestination): string => `${options.prefix}figures:{${org}/${report}}`;
   const fieldOf = ({ target, recipient }: FiguresDestination): string => JSON.stringify([target, recipient]);

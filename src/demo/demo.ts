@@ -155,8 +155,7 @@ async function storeSampleReadings(archive: string, settings: OrgSettings | unde
   if (settings === undefined) return;
   const now = DateTime.fromMillis(systemClock.now(), { zone: settings.timezone });
   const first = now.startOf('month').minus({ months: 2, days: 1 });
-  const { metadata, location } = directoryStorage(archive);
-  const stored = readingArchive({ metadata, location });
+  const stored = readingArchive(directoryStorage(archive));
   const take = sampleReadings({ settings, key: 'acme', now: now.toMillis() });
   // Trends of 13 months, and the months that the first of them are compared with.
   const monthEnds = Array.from({ length: 15 }, (_, index) => now.startOf('month').minus({ months: index, days: 1 }));

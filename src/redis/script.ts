@@ -33,7 +33,7 @@ function readLua(url: URL, included: Set<string>): string {
 
 /** Sends the script's SHA-1, and its text only to a server that does not know it (after a restart or failover). */
 export async function runLuaScript(
-  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
+  redis: RedisClient,
   { lua, sha1 }: LuaScript,
   keys: readonly string[],
   args: readonly (string | number | Buffer)[] = [],

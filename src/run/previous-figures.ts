@@ -25,7 +25,7 @@ async function lastingStatuses(
 
 export interface PreviousFiguresPorts {
   readonly sentFigures?: LastSentFigures | undefined;
-  readonly ledger: Pick<Ledger, 'list'>;
+  readonly ledger: Ledger;
   readonly clock: { now(): number };
 }
 

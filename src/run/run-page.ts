@@ -8,7 +8,7 @@ export interface RunPage {
 }
 
 /** Lists a page of runs. `next`, parsed by `parseRunCursor`, is the `after` of the following page. */
-export async function listRunPage(store: Pick<RunStore, 'list'>, filter: RunFilter): Promise<RunPage> {
+export async function listRunPage(store: RunStore, filter: RunFilter): Promise<RunPage> {
   // One more than requested shows whether there is another page.
   const found = await store.list({ ...filter, limit: filter.limit + 1 });
   const runs = found.slice(0, filter.limit);

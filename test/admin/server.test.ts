@@ -9,6 +9,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { parseAddressList } from '../../src/base/net/address-list.ts';
 import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
 import { createTestAdmin } from '../support/admin.ts';
+import { fake } from '../support/fake.ts';
 import { loadedJobs } from '../support/loaded-jobs.ts';
 import { anOrder, deferred, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -88,7 +89,7 @@ describe('the server of the admin route', () => {
     const asked = deferred();
     const go = deferred();
     const server = await listen({
-      runs: {
+      runs: fake({
         get: async () => undefined,
         findIdsByPrefix: async () => [],
         listAndCount: async () => ({ runs: [], total: 0 }),
@@ -97,7 +98,7 @@ describe('the server of the admin route', () => {
           await go.promise;
           return [];
         },
-      },
+      }),
     });
     const inHand = fetch(`${server.url}/api/runs`, { headers: { authorization } });
     await asked.promise;

@@ -17,6 +17,7 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
+import { fake } from '../support/fake.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
@@ -226,7 +227,7 @@ const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
 
 test('a ledger that does not reply confirms nothing', async () => {
   const find = () => new Promise<undefined>(() => {});
-  const input = { ledger: { find }, delivery: 'a', epoch: 1, clock: systemClock, timeoutMs: 1 };
+  const input = { ledger: fake<Ledger>({ find }), delivery: 'a', epoch: 1, clock: systemClock, timeoutMs: 1 };
   await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 

@@ -4,11 +4,13 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { DeliverySpec } from '../../src/definitions/schema/report-definition.ts';
 import type { Manifest } from '../../src/deliver/archive/manifest.ts';
 import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
+import type { Ledger } from '../../src/deliver/ledger/ledger.ts';
 import type { Column, Judgement, Row, Status, Table } from '../../src/fetch/dataset.ts';
 import { statusesByFigure } from '../../src/render/figures/current-statuses.ts';
 import { hashFigures } from '../../src/render/hash-figures.ts';
 import { evaluateConditions } from '../../src/run/delivery-conditions.ts';
 import { deliverAndRecordFigures } from '../../src/run/previous-figures.ts';
+import { fake } from '../support/fake.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-conditions-${process.pid}:`;
@@ -413,7 +415,7 @@ describe('a figure that cannot be right', () => {
       );
       const rows = [{ target: '0-email', recipient: 'a@acme.example', state: 'sent', at: index + 1, decisions: [] }];
       const manifest = { run, org: 'acme', report: 'weekly', figures, conditions, judgements } as unknown as Manifest;
-      const ledger = { list: async () => rows as never };
+      const ledger = fake<Ledger>({ list: async () => rows as never });
       await deliverAndRecordFigures(
         manifest,
         { sentFigures: sent, ledger, clock: { now: () => index + 1 } },

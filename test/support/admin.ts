@@ -15,6 +15,7 @@ import type { ReviewService } from '../../src/services/reviews/review-service.ts
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
+import { fake } from './fake.ts';
 import { partsOver } from './features.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { aDoor } from './page-auth.ts';
@@ -65,29 +66,29 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
   jobs: () => loadedJobs(),
   lastGood: async () => undefined,
   trigger: () => Promise.reject(new Error('not here')),
-  runs: {
+  runs: fake({
     get: async () => undefined,
     list: async () => [],
     listAndCount: async () => ({ runs: [], total: 0 }),
     findIdsByPrefix: async () => [],
-  },
-  ledger: { list: async () => [] },
-  definitions: { get: async () => undefined },
+  }),
+  ledger: fake({ list: async () => [] }),
+  definitions: fake({ get: async () => undefined }),
   searchIndex: NO_SEARCH_INDEX,
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
-  readings: { list: async () => [] },
+  readings: fake({ list: async () => [] }),
   deploymentProblems: async () => [],
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
   reviews: NO_REVIEWS,
   corrections: NO_CORRECTIONS,
-  correctionIndex: { summaries: async () => [] },
+  correctionIndex: fake({ summaries: async () => [] }),
   runHistory: async () => NO_HISTORY,
   earlierDelivery: async () => undefined,
   countWorkers: async () => 1,
   audit: NO_AUDIT,
-  live: { get: async () => undefined },
+  live: fake({ get: async () => undefined }),
   findSlots: reportSlotFinder(),
   budgetsOf: async () => ({ budgets: [], unknown: [] }),
   explainer: NO_PLANNING,

@@ -7,7 +7,8 @@ import { createTokenVerifier, newToken, type TokenEntry } from '../../src/admin/
 import type { Env } from '../../src/admin/hono-env.ts';
 import { parseAddressList } from '../../src/base/net/address-list.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
-import type { AuditEntry } from '../../src/services/audit-log.ts';
+import type { AuditEntry, AuditLog } from '../../src/services/audit-log.ts';
+import { fake } from './fake.ts';
 import { type ManualClock, manualClock } from './manual-clock.ts';
 import { aDoor } from './page-auth.ts';
 import { recordingLog } from './queue-harness.ts';
@@ -45,7 +46,7 @@ export function openAuthApp(
     async () => entries(),
     () => clock.now(),
   );
-  const audit = { record: async (entry: AuditEntry) => void told.push(entry) };
+  const audit = fake<AuditLog>({ record: async (entry) => void told.push(entry) });
   const sessions = redisSessions({ redis, prefix, tokens, loginThrottle: base.loginThrottle, audit, clock });
   const authApp: PageAuth = { ...base, tokens, sessions, ...change };
 

@@ -31,6 +31,7 @@ import { type CorrectionRoundPorts, createCorrectionRounds } from '../../src/ser
 import { type CorrectionPorts, createCorrectionService } from '../../src/services/corrections/correction-service.ts';
 import { createEditionStore } from '../../src/services/corrections/editions.ts';
 import type { CorrectionSummary, WatchIndex } from '../../src/services/corrections/watch-index.ts';
+import { fake } from './fake.ts';
 import { memoryLedger } from './memory-ledger.ts';
 import { settingsOf } from './reports.ts';
 
@@ -126,12 +127,12 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     corrections,
     archive,
     ledger,
-    definitions: {
+    definitions: fake({
       reportSchema: reportFileSchema,
       get: async (digest) => frozen.get(digest),
       put: async (one) => void frozen.set(one.definition.digest, one),
-    },
-    runs: {
+    }),
+    runs: fake({
       get: async (id) => records.get(id),
       open: async (order) => {
         const known = records.get(order.id);
@@ -139,8 +140,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
         records.set(order.id, record);
         return { opened: known === undefined, record };
       },
-    },
-    queue: { enqueue: async ({ id }) => void queued.push(id) },
+    }),
+    queue: fake({ enqueue: async ({ id }) => void queued.push(id) }),
     settingsNow: (org) => orgs.get(org),
     clock,
     log: silentLog,

@@ -13,6 +13,7 @@ import { createReviewService } from '../../src/services/reviews/create-review-se
 import type { Reviewer, ReviewService } from '../../src/services/reviews/review-service.ts';
 import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { dataset, MADE_AT, onboarding } from './dataset.ts';
+import { fake } from './fake.ts';
 import { runOf } from './page-data.ts';
 import { definitionOf, settingsOf } from './reports.ts';
 
@@ -89,7 +90,10 @@ export function reviewHarness({
   readonly now?: number;
   readonly findDelivered?: FindEarlierDelivery;
 } = {}): ReviewHarness {
-  const reviews: Reviews = createReviewArchive({ metadata: memoryMetadata(), location: 'memory' }, reviewEventSchema);
+  const reviews: Reviews = createReviewArchive(
+    fake({ metadata: memoryMetadata(), location: 'memory' }),
+    reviewEventSchema,
+  );
   const records = new Map<string, RunRecord>();
   const requeued: string[] = [];
   let at = now;
@@ -115,7 +119,7 @@ export function reviewHarness({
   };
   const service = createReviewService({
     reviews,
-    runs: {
+    runs: fake({
       get: async (id) => records.get(id),
       list: async () => [...records.values()],
       reopen: async (id, from, decision) => {
@@ -125,8 +129,8 @@ export function reviewHarness({
         records.set(id, reopened);
         return reopened;
       },
-    },
-    queue: { requeue: async ({ id }) => void requeued.push(id) },
+    }),
+    queue: fake({ requeue: async ({ id }) => void requeued.push(id) }),
     findDelivered,
     clock,
     log: silentLog,

@@ -6,6 +6,7 @@ import { DocketError, ERRORS, type ErrorCode } from '../../src/base/error.ts';
 import { runNotFoundError } from '../../src/run/run-record.ts';
 import { createTestAdmin } from '../support/admin.ts';
 import { NO_DECISIONS } from '../support/decision-harness.ts';
+import { fake } from '../support/fake.ts';
 import { runOf } from '../support/page-data.ts';
 
 // The wording of the HTTP API's problem documents, in one snapshot. Other tests assert codes, structure and values.
@@ -56,12 +57,12 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 test('problem documents of the HTTP API', async () => {
   const ports: Partial<AdminServices> = {
-    runs: {
+    runs: fake({
       get: async (id) => (id === RUN.id ? RUN : undefined),
       list: async () => [RUN],
       findIdsByPrefix: async () => [],
       listAndCount: async () => ({ runs: [], total: 0 }),
-    },
+    }),
     decisions: {
       ...NO_DECISIONS,
       retry: () => Promise.reject(new Error('a defect')),

@@ -37,7 +37,7 @@ export interface ReceivedFilter {
 
 /** Deliveries, and decisions about them. */
 export function deliveriesAccess(
-  services: Pick<AdminServices, 'decisions'> & { readonly runs: RunIdLookup; readonly audit: Pick<AuditLog, 'record'> },
+  services: Pick<AdminServices, 'decisions'> & { readonly runs: RunIdLookup; readonly audit: AuditLog },
   principal: Principal,
 ) {
   const { decisions, runs } = services;

@@ -8,7 +8,7 @@ import { assertOperator, getVisibleRun, notFoundError } from './guards.ts';
 
 /** Reviews of runs. Who may approve is a matter of the definition, not of the role: see `ReviewService`. */
 export function reviewsAccess(
-  services: { readonly reviews: ReviewService; readonly runs: RunIdLookup; readonly audit: Pick<AuditLog, 'record'> },
+  services: { readonly reviews: ReviewService; readonly runs: RunIdLookup; readonly audit: AuditLog },
   principal: Principal,
 ) {
   const idOf = async (text: string): Promise<string> => (await getVisibleRun(services, principal, text)).id;

@@ -29,16 +29,16 @@ import type { FindReportSlots } from './report-slots.ts';
 /** The services behind `Access`, for all principals. */
 export interface AdminServices extends CurrentReportPorts {
   readonly trigger: TriggerRun;
-  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'listAndCount' | 'findIdsByPrefix'>;
+  readonly runs: RedisRunStore;
   readonly ledger: ReceivedPorts['ledger'];
-  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly definitions: DefinitionStore;
   readonly searchIndex: SearchIndex;
   readonly decisions: DecisionService;
   readonly reviews: ReviewService;
-  readonly pauses: Pick<Pauses, 'list' | 'put' | 'lift'>;
-  readonly correctionIndex: Pick<WatchIndex, 'summaries'>;
+  readonly pauses: Pauses;
+  readonly correctionIndex: WatchIndex;
   readonly corrections: CorrectionService;
-  readonly readings: Pick<ReadingIndex, 'list'>;
+  readonly readings: ReadingIndex;
   readonly deploymentProblems: () => Promise<readonly DeploymentProblem[]>;
   readonly archivedFiles: RunFileReader;
   /** Undefined: the files of the run are not in the archive. Throws `archive.*`. */
@@ -49,7 +49,7 @@ export interface AdminServices extends CurrentReportPorts {
   /** Number of worker processes. */
   readonly countWorkers: () => Promise<number>;
   readonly audit: AuditLog;
-  readonly live: Pick<LiveProgressStore, 'get'>;
+  readonly live: LiveProgressStore;
   readonly findSlots: FindReportSlots;
   /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
   readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;

@@ -20,8 +20,8 @@ export interface AccountMethod extends StoredAccounts {
 }
 
 export interface AccountRouteParts {
-  readonly sessions: Pick<Sessions, 'read' | 'begin'>;
-  readonly limit: Pick<RateLimit, 'address'>;
+  readonly sessions: Sessions;
+  readonly limit: RateLimit;
   readonly assets: AssetUrls;
   /** The page with all ways to sign in. */
   readonly signInPage: (to: string, message: SignInMessage) => Promise<string>;

@@ -97,7 +97,7 @@ export interface SessionPorts {
   /** Absent where accounts cannot sign in. */
   readonly accounts?: StoredAccounts | undefined;
   readonly loginThrottle: LoginThrottle;
-  readonly audit: Pick<AuditLog, 'record'>;
+  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 

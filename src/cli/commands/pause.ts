@@ -91,7 +91,7 @@ function printPause(
 
 async function list(
   pauses: Pauses,
-  runs: Pick<RunStore, 'get'>,
+  runs: RunStore,
   { history, wide, json }: PauseFlags,
   now: number,
   io: CommandIo,
@@ -134,7 +134,7 @@ const HISTORY_COLUMNS: readonly Column[] = [
 /** The runs whose API key was refused: a retry that succeeds ends the pause. One that was retried already may be under way. */
 async function retryCommands(
   pauses: readonly Pick<Pause, 'org' | 'run'>[],
-  runs: Pick<RunStore, 'get'>,
+  runs: RunStore,
 ): Promise<readonly NextCommand[]> {
   const commands: NextCommand[] = [];
   for (const { org, run } of pauses) {

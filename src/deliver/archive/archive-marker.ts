@@ -29,7 +29,7 @@ export type ArchiveMarker = Readonly<z.infer<typeof markerSchema>>;
 /** The part of an archive that holds the marker. */
 export interface MarkedArchive {
   readonly location: string;
-  readonly metadata: Pick<ArchiveMetadata, 'get' | 'put' | 'putIfAbsent' | 'identity'>;
+  readonly metadata: ArchiveMetadata;
 }
 
 export const newArchiveId = (): string => randomBytes(16).toString('hex');
@@ -95,12 +95,12 @@ const newestSchema = z.object({ run: z.string(), at: epochMsSchema });
 export type NewestRun = Readonly<z.infer<typeof newestSchema>>;
 
 /** Best effort: a failure does not fail the run. @param at epoch ms */
-export async function putNewestRun(metadata: Pick<ArchiveMetadata, 'put'>, { id }: RunRef, at: number): Promise<void> {
+export async function putNewestRun(metadata: ArchiveMetadata, { id }: RunRef, at: number): Promise<void> {
   await metadata.put(NEWEST_RUN_FILE, `${JSON.stringify({ run: id, at } satisfies NewestRun)}\n`).catch(() => {});
 }
 
 /** Undefined before the first run, and for an invalid file. */
-export async function readNewestRun(metadata: Pick<ArchiveMetadata, 'get'>): Promise<NewestRun | undefined> {
+export async function readNewestRun(metadata: ArchiveMetadata): Promise<NewestRun | undefined> {
   const bytes = await metadata.get(NEWEST_RUN_FILE);
   try {
     return bytes === undefined ? undefined : newestSchema.parse(JSON.parse(bytes.toString('utf8')));
@@ -113,10 +113,7 @@ export async function readNewestRun(metadata: Pick<ArchiveMetadata, 'get'>): Pro
 const MAX_INSPECTED_RUNS = 200;
 
 /** Whether Docket has used this archive: a run has a readable manifest, or retention has run. */
-export async function hasArchivedRuns({
-  listRuns,
-  metadata,
-}: Pick<ArchiveStorage, 'listRuns' | 'metadata'>): Promise<boolean> {
+export async function hasArchivedRuns({ listRuns, metadata }: ArchiveStorage): Promise<boolean> {
   if ((await metadata.get(LAST_SWEEP_FILE)) !== undefined) return true;
   let inspected = 0;
   for await (const { files } of listRuns()) {

@@ -81,7 +81,7 @@ export interface Archive {
 /** Works in a private folder of the run that is deleted afterwards, unless it was published. Throws `disk.unavailable`. */
 export async function inStagedFolder<T>(
   { id }: Pick<RunRef, 'id'>,
-  { archive }: { readonly archive: Pick<Archive, 'stage' | 'discard'> },
+  { archive }: { readonly archive: Archive },
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   const folder = await archive.stage(id);

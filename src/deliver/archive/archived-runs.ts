@@ -66,7 +66,7 @@ const MARGIN_MS = 2 * DAY_MS;
  * attempts yields one delivery in state `unknown`. Throws `archive.unreachable`.
  */
 export function findArchivedRuns(
-  storage: Pick<ArchiveStorage, 'listRuns'>,
+  storage: ArchiveStorage,
   onUnreadable: (run: StoredRun, error: unknown) => void,
 ): FindArchivedRuns {
   const cache = new Map<string, ManifestSummary>();

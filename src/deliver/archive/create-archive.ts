@@ -17,7 +17,7 @@ import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage
  */
 export const metadataMethods = (
   filesOf: (published: PublishedManifest) => RunFiles,
-  chain?: Pick<RunChain, 'defer' | 'record'>,
+  chain?: RunChain,
 ): Omit<Archive, 'stage' | 'publish' | 'find' | 'peek' | 'discardCheckout' | 'link'> => {
   const putJson = async (published: PublishedManifest, name: string, value: unknown): Promise<void> => {
     const text = `${JSON.stringify(value, null, 2)}\n`;

@@ -21,9 +21,7 @@ export const LAST_SWEEP_FILE = '.swept';
 export interface RetentionPorts {
   readonly storage: ArchiveStorage;
   /** Records each removal first; absent where no signing key is configured. */
-  readonly signing?:
-    | Pick<RunChain, 'recordMissing' | 'isDeletionBlocked' | 'recordRemoval' | 'checkpoint' | 'events'>
-    | undefined;
+  readonly signing?: RunChain | undefined;
   /** Retention of an organization in days; undefined: no limit. */
   readonly daysOf: (org: string) => number | undefined;
   readonly ledger: Ledger;

@@ -80,7 +80,7 @@ const eventReplySchema = z.tuple([z.enum(['opened', 'closed']), z.coerce.number(
  * @param options.prefix of every key, with its separator
  */
 export function redisCircuitBreaker(
-  redis: Pick<RedisClient, 'evalsha' | 'eval' | 'hset' | 'hdel'>,
+  redis: RedisClient,
   options: { readonly prefix: string; readonly clock: Clock; readonly onEvent?: (event: CircuitEvent) => void },
 ): CircuitBreaker {
   const { prefix, clock, onEvent = () => {} } = options;

@@ -20,7 +20,7 @@ const versionFile = (version: number): string => `${String(version).padStart(6, 
  * Claims in the archive, which survive a loss of Redis. A version of a claim is written only where none exists: of two
  * concurrent writers one succeeds. A store without conditional writes has no claims: they are in Redis alone.
  */
-export function archiveClaims({ metadata }: Pick<ArchiveStorage, 'metadata'>): ClaimStore {
+export function archiveClaims({ metadata }: ArchiveStorage): ClaimStore {
   return {
     read: async (of) => {
       if (!(await honoursConditions(metadata))) return undefined;
@@ -43,7 +43,7 @@ export function archiveClaims({ metadata }: Pick<ArchiveStorage, 'metadata'>): C
  * @param retainedSince epoch ms; undefined: no limit
  */
 export async function deleteExpiredClaims(
-  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  { metadata }: ArchiveStorage,
   retainedSince: (org: string) => number | undefined,
   onFailure: (name: string, error: unknown) => void,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import { type Claim, type ClaimedPeriod, type ClaimStore, claimText, parseClaim,
  * @param ttlDays after their last change; later the archive has the claim
  */
 export function redisClaims(
-  redis: Pick<RedisClient, 'get' | 'evalsha' | 'eval'>,
+  redis: RedisClient,
   { prefix, ttlDays }: { readonly prefix: string; readonly ttlDays: number },
 ): ClaimStore {
   const script = loadLuaScript('./write-claim-1.lua', import.meta.url);

@@ -41,7 +41,7 @@ export const confirmationOf = (start: Omit<Confirmation, 'validMs'>, lockMs: num
 export const noFence: Fence = { confirm: async () => {}, confirmIfStale: async () => {} };
 
 export interface FenceInput {
-  readonly ledger: Pick<Ledger, 'find'>;
+  readonly ledger: Ledger;
   readonly delivery: string;
   readonly epoch: number;
   /**

@@ -3,7 +3,7 @@ import type { Archive, PublishedRun } from '../archive/archive.ts';
 import { archiveCorrupt } from '../archive/archive-errors.ts';
 import type { EmailMessage } from '../targets/email/email-message.ts';
 
-type MessageArchive = Pick<Archive, 'getMessage'>;
+type MessageArchive = Archive;
 
 /** A resent message must have the content of the archived one. */
 const messageChanged = ({ manifest }: PublishedRun, problem: string): Error =>

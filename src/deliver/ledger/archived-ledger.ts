@@ -86,7 +86,7 @@ async function readRows(metadata: MetadataStore, location: string, folder: strin
 export function withArchivedLedger(
   out: Archive,
   { id, org, report, period, createdAt: at }: LedgerRun,
-  { ledger, metadata }: { readonly ledger: Pick<Ledger, 'list'>; readonly metadata: Pick<MetadataStore, 'put'> },
+  { ledger, metadata }: { readonly ledger: Ledger; readonly metadata: Pick<MetadataStore, 'put'> },
 ): Archive {
   const folder = `${folderOfReport(org, report)}/${requirePathName(id, 'run')}`;
   const put = (name: string, content: unknown) => metadata.put(`${folder}/${name}`, `${JSON.stringify(content)}\n`);
@@ -118,7 +118,7 @@ export function withArchivedLedger(
  * cannot be read to `onUnreadable`.
  */
 export function findLedgerRuns(
-  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  { metadata, location }: ArchiveStorage,
   onUnreadable: (run: RunRef, error: unknown) => void,
 ): FindArchivedRuns {
   return async function* ({ org, report, period }) {
@@ -148,7 +148,7 @@ export function findLedgerRuns(
  * @returns the number of deleted ledgers
  */
 export async function deleteExpiredLedgers(
-  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  { metadata, location }: ArchiveStorage,
   retainedSince: (org: string) => number | undefined,
   onUnreadable: (name: string, error: unknown) => void,
 ): Promise<number> {

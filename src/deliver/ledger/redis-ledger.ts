@@ -81,7 +81,6 @@ function parseStored<T>(parse: () => T): T {
 const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
 
 /** The commands that the ledger uses. */
-export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
 
 /**
  * The ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
@@ -93,7 +92,7 @@ export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hm
  * @param ttlDays the rows of a run expire so long after their last change, unless one of them is `unknown`
  */
 export function redisLedger(
-  redis: LedgerRedis,
+  redis: RedisClient,
   options: { readonly prefix: string; readonly ttlDays: number },
 ): Ledger {
   const { prefix, ttlDays } = options;

@@ -12,7 +12,7 @@ export const unknownKeyOf = (prefix: string): string => `${prefix}unknown`;
 export const BATCH_SIZE = 500;
 
 /** Number of rows that are `unknown` since `after` (epoch ms) or later. Throws `redis.unreachable`. */
-export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
+export const countUnknown = (redis: RedisClient, prefix: string, after: number): Promise<number> =>
   withRedisErrors(
     undefined,
     () => redis.zcount(unknownKeyOf(prefix), after, '+inf'),
@@ -20,10 +20,7 @@ export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string,
   );
 
 /** Ids in the set of `unknown` rows whose row an older version let expire. Throws `redis.unreachable`. */
-export async function listExpiredUnknown(
-  redis: Pick<RedisClient, 'zrange' | 'hexists'>,
-  prefix: string,
-): Promise<string[]> {
+export async function listExpiredUnknown(redis: RedisClient, prefix: string): Promise<string[]> {
   const withContext = <T>(command: () => Promise<T>): Promise<T> =>
     withRedisErrors(undefined, command, beforeSending('The ledger of deliveries (expired)'));
   const ids = await withContext(() => redis.zrange(unknownKeyOf(prefix), 0, '-1'));
@@ -41,11 +38,7 @@ export async function listExpiredUnknown(
 const REMOVE_EXPIRED = loadLuaScript('./ledger-remove-expired-2.lua', import.meta.url);
 
 /** Removes an id from the set of `unknown` rows, unless its row exists. Throws `redis.unreachable`. */
-export async function removeExpiredUnknown(
-  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
-  prefix: string,
-  id: string,
-): Promise<void> {
+export async function removeExpiredUnknown(redis: RedisClient, prefix: string, id: string): Promise<void> {
   const keys = [rowsKeyOf(prefix, hashTagOfDelivery(id)), unknownKeyOf(prefix)];
   await withRedisErrors(
     undefined,

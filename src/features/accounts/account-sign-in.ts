@@ -100,7 +100,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
   };
   const admit = async (
     context: Context<Env>,
-    sessions: Pick<Sessions, 'begin'>,
+    sessions: Sessions,
     account: ConfirmedAccount,
     { to }: Flow,
   ): Promise<SignInEnd> => {
@@ -143,7 +143,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
       return { to: 'provider', url };
     },
     /** Ends a sign-in: the request is the provider's redirect. Throws `redis.unreachable`. */
-    complete: async (context: Context<Env>, sessions: Pick<Sessions, 'begin'>): Promise<SignInEnd> => {
+    complete: async (context: Context<Env>, sessions: Sessions): Promise<SignInEnd> => {
       if (isUnprotected(context)) return { signedIn: false, why: 'insecure' };
       const query = new URL(context.req.url).searchParams;
       const flow = flows.read(context);

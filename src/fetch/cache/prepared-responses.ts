@@ -30,7 +30,7 @@ export interface PreparedEntry {
 
 /** The entry of a call that was prepared by this source. Undefined without one, and for one of another source. */
 export async function findPrepared(
-  responses: Pick<ResponseStore, 'get'>,
+  responses: ResponseStore,
   run: string,
   call: string,
   source: ResponseSource,
@@ -45,7 +45,7 @@ export async function findPrepared(
 
 /** The response that was stored before the slot of the run; undefined if the run has to make the call. */
 export async function getPrepared(
-  responses: Pick<ResponseStore, 'get'>,
+  responses: ResponseStore,
   run: string,
   call: string,
   source: ResponseSource,
@@ -55,7 +55,7 @@ export async function getPrepared(
 
 /** Stores a response before the slot of its run. False: a limit is reached. */
 export const putPrepared = (
-  responses: Pick<ResponseStore, 'put'>,
+  responses: ResponseStore,
   run: string,
   call: string,
   source: ResponseSource,

@@ -25,7 +25,7 @@ export interface RemovalSummary {
 }
 
 export interface MassRemovalPorts {
-  readonly processes: Pick<ProcessRegistry, 'countByRole'>;
+  readonly processes: ProcessRegistry;
   readonly heartbeats: Pick<SchedulerHeartbeats, 'last'>;
   readonly clock: Clock;
 }

@@ -59,7 +59,7 @@ async function liftKeyPause(
 
 export interface PauseEnforcementPorts extends ActivePausesPorts {
   readonly paused: Promise<ActivePauses>;
-  readonly runs: Pick<RunStore, 'update'>;
+  readonly runs: RunStore;
   /** The run's version of the report. */
   readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
   /** Whether the run's files exist, so that it makes no more API calls. */

@@ -58,7 +58,7 @@ export type Execute = (
 /** As in `WorkerOptions`. */
 export interface ProcessJobPorts {
   readonly store: RunStore;
-  readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
+  readonly live: LiveProgressStore;
   readonly execute: Execute;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;

@@ -29,7 +29,7 @@ export interface WorkerOptions {
   readonly connection: RedisClient;
   readonly prefix: string;
   /** Over a worker's client as well: it waits while Redis restarts instead of failing the run. */
-  readonly store: RunStore & Pick<RedisRunStore, 'cancelRequested'>;
+  readonly store: RunStore & RedisRunStore;
   readonly execute: Execute;
   /** Receives all events of the runs executed here. */
   readonly observe?: (order: RunOrder, event: RunEvent) => void;

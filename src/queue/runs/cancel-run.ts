@@ -13,8 +13,8 @@ import type { RunQueue } from '../jobs/run-queue.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
 export interface CancelPorts {
-  readonly runs: Pick<RedisRunStore, 'get' | 'update' | 'requestCancel'>;
-  readonly queue: Pick<RunQueue, 'remove'>;
+  readonly runs: RedisRunStore;
+  readonly queue: RunQueue;
   readonly clock: Clock;
   readonly log: Log;
 }

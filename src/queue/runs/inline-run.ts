@@ -20,10 +20,10 @@ const CANCEL_POLL_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 100;
 
 export interface InlineRunPorts {
-  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'update' | 'cancelRequested'>;
-  readonly definitions: Pick<DefinitionStore, 'put'>;
+  readonly runs: RedisRunStore;
+  readonly definitions: DefinitionStore;
   readonly leases: InlineLeases;
-  readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
+  readonly live: LiveProgressStore;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -90,7 +90,7 @@ export async function recordInlineRun(
 }
 
 /** Whether the run belongs to the workers now: its lease expired, it was ended, and a person retried it. */
-async function isTakenOver(id: string, runs: Pick<RedisRunStore, 'get'>): Promise<boolean> {
+async function isTakenOver(id: string, runs: RedisRunStore): Promise<boolean> {
   const record = await runs.get(id);
   return record !== undefined && !isInlineRun(record);
 }
@@ -141,9 +141,9 @@ const abandonedError = (): DocketError =>
   });
 
 export interface AbandonedPorts {
-  readonly runs: Pick<RedisRunStore, 'get' | 'update'>;
-  readonly leases: Pick<InlineLeases, 'expired' | 'release'>;
-  readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
+  readonly runs: RedisRunStore;
+  readonly leases: InlineLeases;
+  readonly noticeOutbox: NoticeOutbox;
   /** The run's ledger rows, after those being sent were set to `unknown`. */
   readonly rowsAtEnd: (order: RunOrder) => Promise<readonly DeliveryRow[]>;
   readonly clock: Clock;

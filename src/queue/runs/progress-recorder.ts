@@ -26,11 +26,11 @@ const LIVE_REFRESH_INTERVAL_MS = 20_000;
  * are written by the worker itself.
  */
 export function createProgressRecorder(
-  store: Pick<RunStore, 'update'>,
+  store: RunStore,
   record: RunRecord,
   ports: {
     readonly clock: Clock;
-    readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
+    readonly live: LiveProgressStore;
     readonly failed: (error: DocketError) => void;
   },
 ) {

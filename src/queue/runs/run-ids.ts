@@ -25,7 +25,7 @@ const FIND_IDS = loadLuaScript('./scripts/find-ids.lua', import.meta.url);
 /** As `RunIdLookup.findIdsByPrefix`. */
 export async function findIdsByPrefix(
   redis: RedisClient,
-  keys: Pick<RedisKeys, 'ids' | 'index'>,
+  keys: RedisKeys,
   prefix: string,
   after?: string,
 ): Promise<readonly string[]> {
@@ -44,7 +44,7 @@ export async function findIdsByPrefix(
  * Rebuilds the index of ids in batches: one step would block Redis for seconds with hundreds of thousands of runs. If a run
  * is added or removed between two batches, the indexes differ, and the next search repeats the rebuild.
  */
-async function rebuildIdIndex(redis: RedisClient, { ids, index }: Pick<RedisKeys, 'ids' | 'index'>): Promise<void> {
+async function rebuildIdIndex(redis: RedisClient, { ids, index }: RedisKeys): Promise<void> {
   await redis.unlink(ids);
   let cursor = '0';
   do {

@@ -78,7 +78,7 @@ export function redisRunStore(
   }: {
     readonly prefix: string;
     readonly keepDays: number;
-    readonly log?: Pick<Log, 'error'>;
+    readonly log?: Log;
     readonly ended?: (run: string) => Promise<void>;
   },
 ): RedisRunStore {

@@ -57,7 +57,7 @@ export interface SearchIndexOptions {
   readonly prefix: string;
   /** As for the run store. */
   readonly keepDays: number;
-  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly log: Log;
   readonly clock?: Clock;
   /** Ms that `refresh` waits for missing indexes; a command has more patience than a page. */
   readonly maxWaitMs?: number;

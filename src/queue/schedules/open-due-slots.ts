@@ -51,7 +51,7 @@ export type OpenSlot = (
 export interface DueSlotPorts {
   readonly cursors: ScheduleCursors;
   readonly trigger: OpenSlot;
-  readonly runs: Pick<RedisRunStore, 'skip'>;
+  readonly runs: RedisRunStore;
   /** The pauses by `<org>` and `<org>/<report>`; none when absent. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
   readonly observe?: (event: SlotEvent) => void;

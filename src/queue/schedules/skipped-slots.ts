@@ -26,7 +26,7 @@ export async function recordSkippedSlots(
   report: FrozenDefinition,
   skips: readonly SkippedSlot[],
   maxRecords: number,
-  { runs, now }: { readonly runs: Pick<RedisRunStore, 'skip'>; readonly now: number },
+  { runs, now }: { readonly runs: RedisRunStore; readonly now: number },
 ): Promise<number> {
   const recorded = skips.slice(-maxRecords);
   const others = skips.slice(0, skips.length - recorded.length);

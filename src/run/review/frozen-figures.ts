@@ -66,7 +66,7 @@ const LIST = 'files.json';
  *
  * @returns the SHA-256 (hex)
  */
-export async function storeFigures(reviews: Pick<Reviews, 'put'>, run: RunRef, frozen: Frozen): Promise<string> {
+export async function storeFigures(reviews: Reviews, run: RunRef, frozen: Frozen): Promise<string> {
   const { dataset, review, files, docket, madeAt, conditions, order, definition, settings } = frozen;
   // The name of the folder is known only when every file is: parts of lists are hashed first and stored in a second pass.
   const hashes = new Map<string, string>();
@@ -102,7 +102,7 @@ export interface FiguresReader {
 }
 
 /** Opens stored figures. Throws `archive.corrupt` for a missing or changed file. */
-export async function openFigures(reviews: Pick<Reviews, 'get'>, run: RunRef, figures: string): Promise<FiguresReader> {
+export async function openFigures(reviews: Reviews, run: RunRef, figures: string): Promise<FiguresReader> {
   const location = `the review of run ${run.id}`;
   const get = async (name: string, expected: string | undefined): Promise<Buffer> => {
     const bytes = await reviews.get(run, figuresFile(figures, name));

@@ -23,14 +23,14 @@ export const figuresFile = (figures: string, name: string): string => `figures/$
 export const contentFile = (content: string, name: string): string => `content/${content}/${name}`;
 
 /** The review of a run as it is now. Throws `archive.corrupt`, `archive.unreachable`. */
-export async function loadReview(reviews: Pick<Reviews, 'events' | 'get'>, run: RunRef): Promise<LoadedReview> {
+export async function loadReview(reviews: Reviews, run: RunRef): Promise<LoadedReview> {
   const events = await reviews.events(run);
   const last = events.findLast((event) => event.type === 'figures');
   const inputs = last === undefined ? undefined : await loadInputs(reviews, run, last.figures);
   return { events, inputs, state: reviewState(events, inputs) };
 }
 
-async function loadInputs(reviews: Pick<Reviews, 'get'>, run: RunRef, figures: string): Promise<ReviewInputs> {
+async function loadInputs(reviews: Reviews, run: RunRef, figures: string): Promise<ReviewInputs> {
   const name = figuresFile(figures, 'review.json');
   const bytes = await reviews.get(run, name);
   const location = `the review of run ${run.id}`;

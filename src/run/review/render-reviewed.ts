@@ -131,7 +131,7 @@ const CONCURRENCY = 4;
  * @param folder the private folder with the rendered files; it is used up
  */
 export async function storeContent(
-  reviews: Pick<Reviews, 'put'>,
+  reviews: Reviews,
   run: RunRef,
   content: string,
   folder: string,

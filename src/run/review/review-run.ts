@@ -143,7 +143,7 @@ async function append(
   { events, state }: LoadedReview,
   event: OwnEvent,
   { clock }: Pick<RunPorts, 'clock'>,
-  reviews: Pick<Reviews, 'append'>,
+  reviews: Reviews,
 ): Promise<void> {
   // Another machine's clock may be ahead; the list is in order of time.
   const at = Math.max(clock.now(), events.at(-1)?.at ?? 0);

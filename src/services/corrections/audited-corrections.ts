@@ -4,8 +4,8 @@ import type { Correction } from './correction.ts';
 import type { CorrectionService, Sender } from './correction-service.ts';
 
 interface Ports {
-  readonly corrections: Pick<CorrectionService, 'send' | 'dismiss'>;
-  readonly audit: Pick<AuditLog, 'record'>;
+  readonly corrections: CorrectionService;
+  readonly audit: AuditLog;
 }
 
 const record = (

@@ -16,9 +16,9 @@ import { type Correction, DOCKET, foldCorrections, parseCorrectionId } from './c
 import { type Edition, type EditionPorts, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 
 export interface CorrectionPorts extends EditionPorts {
-  readonly definitions: Pick<DefinitionStore, 'get' | 'put' | 'reportSchema'>;
-  readonly runs: Pick<RunStore, 'get' | 'open'>;
-  readonly queue: Pick<RunQueue, 'enqueue'>;
+  readonly definitions: DefinitionStore;
+  readonly runs: RunStore;
+  readonly queue: RunQueue;
   /** The current settings of an organization. */
   readonly settingsNow: (org: string) => OrgSettings | undefined;
   readonly clock: Clock;
@@ -248,7 +248,7 @@ const notFound = (id: string): DocketError =>
 export async function requireCorrection(
   id: string,
   orgs: readonly string[] | '*',
-  service: Pick<CorrectionService, 'find'>,
+  service: CorrectionService,
 ): Promise<CorrectionView> {
   const found = await service.find(id, orgs);
   if (found === undefined) throw notFound(id);

@@ -16,8 +16,8 @@ import { DOCKET } from './correction.ts';
 
 export interface EditionPorts {
   readonly corrections: CorrectionArchive;
-  readonly archive: Pick<Archive, 'peek' | 'getReceipts' | 'getArchivedStates'>;
-  readonly ledger: Pick<Ledger, 'list'>;
+  readonly archive: Archive;
+  readonly ledger: Ledger;
 }
 
 /** One who has received an edition, or may have. */
@@ -80,7 +80,7 @@ export async function loadEdition(
 /** The figures of an edition as they were delivered. Throws `archive.corrupt`. */
 export async function loadFigures(
   { run, hash }: Pick<Edition, 'run' | 'hash'>,
-  corrections: Pick<CorrectionArchive, 'getFigures'>,
+  corrections: CorrectionArchive,
 ): Promise<EditionFigures> {
   const bytes = await corrections.getFigures(run, hash);
   if (bytes === undefined) {
@@ -165,7 +165,7 @@ const fileHashesSchema = z.record(z.string(), z.string()).optional();
  */
 export async function frozenOfEdition(
   figures: EditionFigures,
-  definitions: Pick<DefinitionStore, 'get' | 'put' | 'reportSchema'>,
+  definitions: DefinitionStore,
   current: OrgSettings | undefined,
 ): Promise<FrozenDefinition> {
   const { org, report, digest } = figures;

@@ -11,17 +11,14 @@ import type { ActiveOrgs } from '../budgets/key-limits.ts';
  */
 export async function findFrozenDefinition(
   { org, report, digest }: Pick<RunOrder, 'org' | 'report' | 'digest'>,
-  definitions: Pick<DefinitionStore, 'get'>,
+  definitions: DefinitionStore,
 ): Promise<FrozenDefinition | undefined> {
   const frozen = await definitions.get(digest);
   return frozen?.definition.org === org && frozen.definition.report === report ? frozen : undefined;
 }
 
 /** As `findFrozenDefinition`; throws `definition.not_found` if it is missing. */
-export async function loadFrozenDefinition(
-  order: RunOrder,
-  definitions: Pick<DefinitionStore, 'get'>,
-): Promise<FrozenDefinition> {
+export async function loadFrozenDefinition(order: RunOrder, definitions: DefinitionStore): Promise<FrozenDefinition> {
   const frozen = await findFrozenDefinition(order, definitions);
   if (frozen !== undefined) return frozen;
   throw new DocketError('definition.not_found', `The definition of run ${order.id} is no longer kept.`, {

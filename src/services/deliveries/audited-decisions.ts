@@ -6,7 +6,7 @@ export type RunAction = 'retry' | 'release' | 'cancel';
 
 interface Ports<Action extends keyof DecisionService> {
   readonly decisions: Pick<DecisionService, Action>;
-  readonly audit: Pick<AuditLog, 'record'>;
+  readonly audit: AuditLog;
 }
 
 const EVENTS = { retry: 'run.retried', release: 'run.released', cancel: 'run.cancelled' } as const;

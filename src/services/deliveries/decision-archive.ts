@@ -5,7 +5,8 @@ import { type Archive, attemptFromDecision } from '../../deliver/archive/archive
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { DeliveryRow, Ledger, Resolution } from '../../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { DecisionAuthor, RunOrder, RunStore } from '../../run/run-record.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { DecisionAuthor, RunOrder } from '../../run/run-record.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import { recoverRowsOf } from './undecided-deliveries.ts';
 
@@ -29,11 +30,11 @@ export interface DecisionArchive {
 }
 
 export interface DecisionArchivePorts {
-  readonly runs: Pick<RunStore, 'get'>;
+  readonly runs: RedisRunStore;
   readonly ledger: Ledger;
   readonly archive: Archive;
-  readonly storage: Pick<ArchiveStorage, 'listRuns'>;
-  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly storage: ArchiveStorage;
+  readonly definitions: DefinitionStore;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -49,10 +49,10 @@ export type { DecisionService } from './decision-service.ts';
 export type { DeliveryPage } from './query-deliveries.ts';
 
 export interface DecisionServicePorts {
-  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'requestCancel'>;
-  readonly queue: Pick<RunQueue, 'requeue' | 'remove' | 'promote'>;
+  readonly runs: RedisRunStore;
+  readonly queue: RunQueue;
   readonly ledger: Ledger;
-  readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
+  readonly noticeOutbox: NoticeOutbox;
   readonly archive: DecisionArchive;
   /** Absent: no run waits for people. */
   readonly reviews?: Reviews | undefined;

@@ -16,7 +16,7 @@ const ENDED_WITH_FILES: readonly RunState[] = ['done', 'partly_delivered', 'fail
 const BATCH_SIZE = 1_000;
 
 export interface ReconcilePorts {
-  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates'>;
+  readonly archive: Archive;
   readonly ledger: Ledger;
   readonly clock: Clock;
 }
@@ -44,8 +44,8 @@ export async function repairLedger({
   log,
   batchSize = BATCH_SIZE,
 }: Omit<ReconcilePorts, 'archive'> & {
-  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates' | 'getReceipts' | 'putReceipts'>;
-  readonly runs: Pick<RunStore, 'list'>;
+  readonly archive: Archive;
+  readonly runs: RunStore;
   readonly log: Log;
   readonly batchSize?: number;
 }): Promise<void> {
@@ -81,7 +81,7 @@ function correctOpen(receipts: readonly Receipt[], rows: readonly DeliveryRow[])
 }
 
 /** All ended runs: one that was opened long ago may have ended just now. */
-async function* listEndedRuns(runs: Pick<RunStore, 'list'>, batchSize: number): AsyncGenerator<RunRecord> {
+async function* listEndedRuns(runs: RunStore, batchSize: number): AsyncGenerator<RunRecord> {
   let after: RunCursor | undefined;
   for (let more = true; more; ) {
     const batch = await runs.list({ states: ENDED_WITH_FILES, limit: batchSize, ...(after && { after }) });

@@ -26,7 +26,7 @@ const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
 export interface OwnerNoticePorts {
   readonly noticeOutbox: NoticeOutbox;
-  readonly runs: Pick<RunStore, 'get'>;
+  readonly runs: RunStore;
   readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
   /** Works without the API key: a missing key is one reason for a notice. */
   readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;

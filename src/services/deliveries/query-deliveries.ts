@@ -31,7 +31,7 @@ const BATCH_SIZE = 500;
  */
 export async function queryDeliveries(
   filter: DeliveryFilter,
-  { runs, ledger }: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list' | 'listUnknown'> },
+  { runs, ledger }: { readonly runs: RunStore; readonly ledger: Ledger },
 ): Promise<DeliveryPage> {
   const { orgs, report, run, state, limit } = filter;
   const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
@@ -47,10 +47,11 @@ export async function queryDeliveries(
 }
 
 /** Restricts a store to the runs of these organizations. */
-export const restrictToOrgs = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | '*'): Pick<RunStore, 'list'> =>
+export const restrictToOrgs = (runs: RunStore, orgs: readonly string[] | '*'): RunStore =>
   orgs === '*'
     ? runs
     : {
+        ...runs,
         list: async (filter: RunFilter) => {
           const each = await Promise.all([...new Set(orgs)].map((org) => runs.list({ ...filter, org })));
           return each.flat().sort(newestFirst).slice(0, filter.limit);
@@ -58,7 +59,7 @@ export const restrictToOrgs = (runs: Pick<RunStore, 'list'>, orgs: readonly stri
       };
 
 async function queryUnknown(
-  ledger: Pick<Ledger, 'listUnknown'>,
+  ledger: Ledger,
   visible: (row: DeliveryRow) => boolean,
   after: RunCursor | undefined,
   limit: number,

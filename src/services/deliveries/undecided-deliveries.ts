@@ -15,9 +15,9 @@ import { type RunStore, TERMINAL_STATES, WAITING_STATES } from '../../run/run-re
 const BATCH_SIZE = 500;
 
 export interface TouchUndecidedPorts {
-  readonly runs: Pick<RedisRunStore, 'get' | 'update'>;
-  readonly definitions: Pick<DefinitionStore, 'touch'>;
-  readonly ledger: Pick<Ledger, 'listUnknown' | 'open'>;
+  readonly runs: RedisRunStore;
+  readonly definitions: DefinitionStore;
+  readonly ledger: Ledger;
   readonly log: Log;
 }
 
@@ -63,10 +63,10 @@ export async function recoverExpiredRows(redis: RedisClient, prefix: string, por
 }
 
 export interface RecoverRowsPorts {
-  readonly runs: Pick<RedisRunStore, 'get'>;
+  readonly runs: RedisRunStore;
   readonly ledger: Ledger;
-  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates' | 'getReceipts'>;
-  readonly storage: Pick<ArchiveStorage, 'listRuns'>;
+  readonly archive: Archive;
+  readonly storage: ArchiveStorage;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -118,7 +118,7 @@ async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: Re
 
 /** Whether the files of a run are still needed: until it has ended, and while it waits for the decision of a person. */
 export const createNeededCheck =
-  (runs: Pick<RunStore, 'get'>) =>
+  (runs: RunStore) =>
   async (id: string): Promise<boolean> => {
     const record = await runs.get(id);
     return record !== undefined && (WAITING_STATES.has(record.state) || !TERMINAL_STATES.has(record.state));

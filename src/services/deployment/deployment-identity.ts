@@ -52,8 +52,8 @@ export interface IdentityPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
   /** Without the marker check: the marker is read from it. */
-  readonly storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'listRuns'>;
-  readonly runs: Pick<RunStore, 'list' | 'get'>;
+  readonly storage: ArchiveStorage;
+  readonly runs: RunStore;
   readonly clock: Clock;
   readonly log: Log;
   /**
@@ -130,10 +130,7 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
  * and the archive is never marked as deployed. `start` refuses an archive that is: its deployment would take the runs of
  * another Redis for a loss of its own.
  */
-export const archiveOnlyIdentity = (
-  storage: Pick<ArchiveStorage, 'location' | 'metadata'>,
-  clock: Clock,
-): DeploymentIdentity => ({
+export const archiveOnlyIdentity = (storage: ArchiveStorage, clock: Clock): DeploymentIdentity => ({
   id: async () => ((await readMarker(storage)) ?? (await createMarker(storage, newArchiveId(), clock.now()))).id,
   known: () => undefined,
   start: async () => {
@@ -210,11 +207,7 @@ const hasArchived = async ({ runs }: Pick<IdentityPorts, 'runs'>): Promise<boole
  * Joins Redis and an archive of different deployments: Redis gets the id of the archive; an archive without one gets that
  * of Redis. Recorded in the log and the audit log.
  */
-export async function adoptDeployment(
-  ports: IdentityPorts,
-  audit: Pick<AuditLog, 'record'>,
-  { who }: Adopter,
-): Promise<void> {
+export async function adoptDeployment(ports: IdentityPorts, audit: AuditLog, { who }: Adopter): Promise<void> {
   const { redis, prefix, storage, clock, log, timeoutMs } = ports;
   const withTimeout = createArchiveTimeout(storage.location, timeoutMs);
   const [marker, known] = await Promise.all([withTimeout(() => readMarker(storage)), readIdentity(redis, prefix)]);

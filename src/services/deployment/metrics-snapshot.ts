@@ -65,8 +65,8 @@ export interface MetricsSnapshotPorts {
   /** A producer's client: a scrape must not wait for an unreachable Redis. */
   readonly redis: RedisClient;
   readonly prefix: string;
-  readonly queue: Pick<RunQueue, 'counts'>;
-  readonly runs: Pick<RunStore, 'list'>;
+  readonly queue: RunQueue;
+  readonly runs: RunStore;
   readonly jobs: Definitions;
   /** The budgets of all workers. */
   readonly budgets: BudgetFactory;

@@ -149,10 +149,7 @@ export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => 
  * Whether runs can be published. In a bucket it overwrites one object: a worker may lack the permissions to list and
  * delete.
  */
-export const archiveProbe = (
-  storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'probe'>,
-  { now }: Pick<Clock, 'now'>,
-): StorageProbe => {
+export const archiveProbe = (storage: ArchiveStorage, { now }: Clock): StorageProbe => {
   const isBucket = storage.location.startsWith('s3:');
   return {
     part: 'archive',
@@ -167,7 +164,7 @@ export const archiveProbe = (
 };
 
 /** Whether files can be created, with enough free space. */
-export const stagingProbe = (archive: Pick<Archive, 'stage' | 'discard'>): StorageProbe => ({
+export const stagingProbe = (archive: Archive): StorageProbe => ({
   part: 'staging',
   intervalMs: FILES_INTERVAL_MS,
   probe: async () => {

@@ -20,7 +20,7 @@ const RESTART_MS = 500;
  * The order of runs: organizations take turns, and the runs of one come in the order in which readers expect them. The
  * same rules as those of `fair-priority.ts` for scheduled runs.
  */
-export function createRunLine<Run extends WaitingRun>(clock: Pick<Clock, 'now'>) {
+export function createRunLine<Run extends WaitingRun>(clock: Clock) {
   let waiting: Run[] = [];
   let served = 1;
   let arrivals = 0;

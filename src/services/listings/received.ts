@@ -45,10 +45,10 @@ export interface ReceivedPage {
 }
 
 export interface ReceivedPorts {
-  readonly runs: Pick<RedisRunStore, 'list'>;
-  readonly ledger: Pick<Ledger, 'list'>;
-  readonly definitions: Pick<DefinitionStore, 'get'>;
-  readonly searchIndex: Pick<SearchIndex, 'refresh' | 'findRecipients'>;
+  readonly runs: RedisRunStore;
+  readonly ledger: Ledger;
+  readonly definitions: DefinitionStore;
+  readonly searchIndex: SearchIndex;
 }
 
 /** Recipients of a filter: the runs of each are one index. */
@@ -81,7 +81,7 @@ export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts)
 export async function findNames(
   text: string,
   orgs: readonly string[] | '*',
-  index: Pick<SearchIndex, 'findRecipients'>,
+  index: SearchIndex,
 ): Promise<readonly string[]> {
   const wanted = recipientSearchText(text.trim());
   const found = exactOr(wanted, await index.findRecipients(wanted, orgs));
@@ -133,7 +133,7 @@ export async function deliveriesOf(
 }
 
 /** Undefined as well where this version of Docket cannot read the definition: the listing then shows less. */
-const readableDefinition = (run: RunRecord, definitions: Pick<DefinitionStore, 'get'>) =>
+const readableDefinition = (run: RunRecord, definitions: DefinitionStore) =>
   findFrozenDefinition(run, definitions).then(
     (frozen) => frozen?.definition,
     (thrown: unknown) => {

@@ -19,9 +19,9 @@ export interface RunParts {
 }
 
 export interface RunPartsPorts {
-  readonly searchIndex: Pick<SearchIndex, 'refresh' | 'findRecipients' | 'reports'>;
+  readonly searchIndex: SearchIndex;
   readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** Throws `usage.invalid` for a text that is no period, and for one that matches too many recipients. */

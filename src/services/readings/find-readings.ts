@@ -12,7 +12,7 @@ const CONCURRENCY = 8;
  * organization of the service: a folder of definitions may have been for another one before.
  */
 export const findReadings =
-  (archive: Pick<ReadingArchive, 'list' | 'get'>, serviceOrg: OrgRef): FindReadings =>
+  (archive: ReadingArchive, serviceOrg: OrgRef): FindReadings =>
   async (org, dimension, days) => {
     const question = questionId(dimension);
     const wanted = new Set(days);

@@ -59,7 +59,7 @@ function expectedQuestions(settings: OrgSettings, states: readonly QuestionState
  * @param now epoch ms
  */
 export async function readingHistory(
-  archive: Pick<ReadingArchive, 'list' | 'get' | 'lastAsked'>,
+  archive: ReadingArchive,
   settings: OrgSettings,
   { from, to }: HistoryRange,
   now: number,
@@ -96,7 +96,7 @@ export async function readingHistory(
 }
 
 async function storedEntry(
-  archive: Pick<ReadingArchive, 'get'>,
+  archive: ReadingArchive,
   ref: QuestionRef,
 ): Promise<Pick<ReadingEntry, 'state' | 'asOf' | 'why'>> {
   try {

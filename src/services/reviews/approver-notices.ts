@@ -30,7 +30,7 @@ const ATTEMPT_TIMEOUT_MS = 60_000;
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
 export interface ReviewNoticePorts {
-  readonly reviews: Pick<Reviews, 'list' | 'get' | 'put'>;
+  readonly reviews: Reviews;
   /** The current mail server of the organization. */
   readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
   readonly ledger: Ledger;

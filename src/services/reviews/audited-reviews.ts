@@ -9,7 +9,7 @@ export interface ReviewAuthor extends Reviewer {
 
 interface Ports<Action extends keyof ReviewService> {
   readonly reviews: Pick<ReviewService, Action>;
-  readonly audit: Pick<AuditLog, 'record'>;
+  readonly audit: AuditLog;
 }
 
 /** Digits of a content's hash in the audit log: as many as name it. */

@@ -10,8 +10,8 @@ import type { FrozenReport } from './frozen-report.ts';
 import type { CarriedComment } from './review-service.ts';
 
 export interface CarriedCommentsPorts {
-  readonly reviews: Pick<Reviews, 'events' | 'get'>;
-  readonly runs: Pick<RunStore, 'list'>;
+  readonly reviews: Reviews;
+  readonly runs: RunStore;
 }
 
 /** Runs of the report that are looked through: several may have the same period. */

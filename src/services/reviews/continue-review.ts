@@ -13,8 +13,8 @@ export function createReviewContinuer({
   runs,
   log,
 }: {
-  readonly reviews: Pick<Reviews, 'events'>;
-  readonly runs: Pick<RedisRunStore, 'get' | 'reopen'>;
+  readonly reviews: Reviews;
+  readonly runs: RedisRunStore;
   readonly log: Log;
 }): (order: RunOrder, review: ReviewProgress) => Promise<boolean> {
   return async (order, { seq }) => {

@@ -28,8 +28,8 @@ import { reviewedFileReader } from './reviewed-files.ts';
 
 export interface ReviewServicePorts {
   readonly reviews: Reviews;
-  readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'reopen'>;
-  readonly queue: Pick<RunQueue, 'requeue'>;
+  readonly runs: RedisRunStore;
+  readonly queue: RunQueue;
   /** Absent: repeated deliveries are allowed. */
   readonly findDelivered?: FindEarlierDelivery | undefined;
   readonly clock: Clock;

@@ -13,11 +13,7 @@ export interface FrozenReport extends Pick<FrozenInputs, 'definition' | 'setting
 }
 
 /** Throws `archive.corrupt` for a missing or changed file. @param figures SHA-256 (hex) */
-export async function loadFrozenReport(
-  reviews: Pick<Reviews, 'get'>,
-  run: RunRef,
-  figures: string,
-): Promise<FrozenReport> {
+export async function loadFrozenReport(reviews: Reviews, run: RunRef, figures: string): Promise<FrozenReport> {
   const reader = await openFigures(reviews, run, figures);
   const { definition, settings } = reader.inputs;
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;

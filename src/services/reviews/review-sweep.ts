@@ -18,10 +18,10 @@ import { reviewDeadline } from './review-deadlines.ts';
 
 export interface ReviewSweepPorts {
   readonly reviews: Reviews;
-  readonly runs: Pick<RedisRunStore, 'get' | 'open' | 'update' | 'reopen'>;
-  readonly definitions: Pick<DefinitionStore, 'get' | 'put'>;
-  readonly queue: Pick<RunQueue, 'requeue'>;
-  readonly archive: Pick<Archive, 'peek'>;
+  readonly runs: RedisRunStore;
+  readonly definitions: DefinitionStore;
+  readonly queue: RunQueue;
+  readonly archive: Archive;
   readonly notices: ReviewNotices;
   /** Called after each complete look with the number of reviews that wait for approval past their `within`. */
   readonly observeOverdue?: ((count: number) => void) | undefined;

@@ -6,11 +6,11 @@ import { createRunFileReader, type RunFileReader } from '../runs/run-file-reader
  * The files that people look at before they approve a content: stored as those of a run, with a manifest. Each is verified
  * against its hash there.
  */
-export const reviewedFileReader = (reviews: Pick<Reviews, 'get' | 'list'>, content: string): RunFileReader =>
+export const reviewedFileReader = (reviews: Reviews, content: string): RunFileReader =>
   createRunFileReader({ runFiles: (run) => reviewedFiles(reviews, run, content) });
 
 /** The stored files of a content, read-only. */
-export function reviewedFiles(reviews: Pick<Reviews, 'get' | 'list'>, run: RunRef, content: string): RunFiles {
+export function reviewedFiles(reviews: Reviews, run: RunRef, content: string): RunFiles {
   const get = (name: string) => reviews.get(run, contentFile(content, name));
   const readOnly = () => Promise.reject(new Error('what was reviewed is written once, by the worker'));
   return {

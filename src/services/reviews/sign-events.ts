@@ -13,9 +13,9 @@ import type { Reviews } from '../../run/review/load-review.ts';
 
 export interface SignEventsPorts {
   readonly signing: EventSigning;
-  readonly storage: Pick<ArchiveStorage, 'metadata'>;
-  readonly reviews: Pick<Reviews, 'listOpen' | 'markSigned'>;
-  readonly processes: Pick<ProcessRegistry, 'hasOlder'>;
+  readonly storage: ArchiveStorage;
+  readonly reviews: Reviews;
+  readonly processes: ProcessRegistry;
   /** Organizations with definitions. */
   readonly orgs: () => Iterable<string>;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export function createEventCutOver(ports: SignEventsPorts): () => Promise<void> 
   };
 }
 
-async function eventFiles(org: string, { metadata }: Pick<ArchiveStorage, 'metadata'>): Promise<readonly ChainFile[]> {
+async function eventFiles(org: string, { metadata }: ArchiveStorage): Promise<readonly ChainFile[]> {
   const files: ChainFile[] = [];
   for (const root of [REVIEWS_FOLDER, CORRECTIONS_FOLDER]) {
     for (const name of await metadata.list(`${root}/${org}`)) {

@@ -18,8 +18,8 @@ export async function adoptReview(
     definitions,
     log,
   }: {
-    readonly reviews: Pick<Reviews, 'events' | 'get'>;
-    readonly definitions: Pick<DefinitionStore, 'put'>;
+    readonly reviews: Reviews;
+    readonly definitions: DefinitionStore;
     readonly log: Log;
   },
 ): Promise<RunOrder> {

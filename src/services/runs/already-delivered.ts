@@ -106,8 +106,8 @@ export function findDeliveredInRecords({
   runs,
   ledger,
 }: {
-  readonly runs: Pick<RunStore, 'list'>;
-  readonly ledger: Pick<Ledger, 'list'>;
+  readonly runs: RunStore;
+  readonly ledger: Ledger;
 }): FindEarlierDelivery {
   return async ({ id, org, report, period }) => {
     const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
@@ -126,10 +126,7 @@ export function findDeliveredInRecords({
 }
 
 /** Searches the archived runs, and the recorded deliveries of runs that are published elsewhere. */
-export function findDeliveredInArchive(
-  storage: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
-  log: Log,
-): FindEarlierDelivery {
+export function findDeliveredInArchive(storage: ArchiveStorage, log: Log): FindEarlierDelivery {
   const onUnreadable = ({ id: run, org, report }: RunRef, thrown: unknown): void => {
     const error = toDocketError(thrown).toJSON();
     log.warn('Archived states of a run could not be read', { run, org, report, error });
@@ -151,7 +148,7 @@ const findDeliveredIn =
   };
 
 /** The rows of the ledger; those of the record if the ledger has lost them. */
-async function readKnownDeliveries(record: RunRecord, ledger: Pick<Ledger, 'list'>): Promise<readonly KnownDelivery[]> {
+async function readKnownDeliveries(record: RunRecord, ledger: Ledger): Promise<readonly KnownDelivery[]> {
   const rows = await ledger.list(record.id);
   if (rows.length > 0) return rows;
   const at = record.finishedAt ?? record.createdAt;

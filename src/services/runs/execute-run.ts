@@ -20,13 +20,13 @@ import { adoptReview } from './adopt-review.ts';
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
 export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'paused' | 'frozenOf' | 'isPublished'> {
-  readonly jobs: Pick<DefinitionSource, 'current'>;
-  readonly definitions: Pick<DefinitionStore, 'get' | 'put'>;
-  readonly archive: Pick<Archive, 'peek'>;
+  readonly jobs: DefinitionSource;
+  readonly definitions: DefinitionStore;
+  readonly archive: Archive;
   /** Absent: no run waits for people. */
-  readonly reviews?: Pick<Reviews, 'events' | 'get'> | undefined;
+  readonly reviews?: Reviews | undefined;
   readonly portsOf: RunPortsFactory;
-  readonly notices: Pick<OwnerNotices, 'enqueue' | 'send'>;
+  readonly notices: OwnerNotices;
   readonly trace?: Trace | undefined;
 }
 

@@ -9,8 +9,8 @@ import { pauseOfRun } from './timeline/wait-reason.ts';
 const MAX_SEARCHED = 1000;
 
 export interface LateRunPorts {
-  readonly runs: Pick<RunStore, 'list'>;
-  readonly pauses: Pick<Pauses, 'list'>;
+  readonly runs: RunStore;
+  readonly pauses: Pauses;
   /** Without a report with `late_after` no run is read. */
   readonly reports: () => Iterable<Definition>;
   readonly clock: Clock;

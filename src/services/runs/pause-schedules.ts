@@ -4,8 +4,8 @@ import type { Pause, Pauses, PauseTarget } from '../../queue/schedules/pauses.ts
 import type { AuditActor, AuditLog } from '../audit-log.ts';
 
 export interface PauseSchedulesPorts {
-  readonly pauses: Pick<Pauses, 'put' | 'lift'>;
-  readonly audit: Pick<AuditLog, 'record'>;
+  readonly pauses: Pauses;
+  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 

@@ -8,7 +8,7 @@ import { alreadyDeliveredError, beingDeliveredError, type FindEarlierDelivery } 
 export interface PeriodClaimPorts {
   /** Redis first, then the archive. A run has the claim once it has it in all of them. */
   readonly stores: readonly ClaimStore[];
-  readonly runs: Pick<RunStore, 'get'>;
+  readonly runs: RunStore;
   readonly find: FindEarlierDelivery;
   readonly clock: Clock;
 }

@@ -41,10 +41,10 @@ export interface ReleasePreview {
 }
 
 export interface LoadReleasePreviewPorts {
-  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly definitions: DefinitionStore;
   readonly archive: Archive;
   /** Absent: only published runs are known. */
-  readonly reviews?: Pick<Reviews, 'events' | 'get' | 'list'>;
+  readonly reviews?: Reviews;
   readonly ledger: Ledger;
   readonly secrets: SecretSource;
   readonly clock: Clock;
@@ -76,17 +76,14 @@ export async function loadReleasePreview(
 }
 
 /** The manifest of what is reviewed; undefined while there is nothing to look at. */
-async function reviewedManifest(
-  { id, org, report }: RunOrder,
-  reviews: Pick<Reviews, 'events' | 'get' | 'list'>,
-): Promise<Manifest | undefined> {
+async function reviewedManifest({ id, org, report }: RunOrder, reviews: Reviews): Promise<Manifest | undefined> {
   const run = { id, org, report };
   const { content } = (await loadReview(reviews, run)).state;
   return content === null ? undefined : readManifest(reviewedFiles(reviews, run, content));
 }
 
 /** Undefined as well where this version of Docket cannot read the definition: the preview then shows less. */
-const readableDefinition = (run: RunOrder, definitions: Pick<DefinitionStore, 'get'>) =>
+const readableDefinition = (run: RunOrder, definitions: DefinitionStore) =>
   findFrozenDefinition(run, definitions).catch((thrown: unknown) => {
     if (toDocketError(thrown).code === 'definition.invalid') return undefined;
     throw thrown;

@@ -49,7 +49,7 @@ export interface IdCandidate {
  */
 export async function resolveDeliveryId(
   given: string,
-  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: Pick<DecisionService, 'page'> },
+  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: DecisionService },
   orgs: readonly string[] | '*',
 ): Promise<string | undefined> {
   const text = given.toLowerCase();

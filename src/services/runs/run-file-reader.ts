@@ -50,10 +50,7 @@ export interface RunFileReader {
 }
 
 /** Verifies what it returns against the hashes of the manifest, and the manifest against the signed chain if there is one. */
-export function createRunFileReader(
-  storage: Pick<ArchiveStorage, 'runFiles'>,
-  signing?: Pick<RunChain, 'verifyManifest'>,
-): RunFileReader {
+export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, signing?: RunChain): RunFileReader {
   const manifestOf = async (run: RunRef, runFiles: RunFiles): Promise<Manifest | undefined> => {
     const manifest = await readManifest(runFiles);
     if (manifest !== undefined) await signing?.verifyManifest(run);

@@ -36,9 +36,9 @@ const MAX_DELIVERIES = 200;
 
 export interface RunHistoryPorts {
   /** Absent: reviews are left out. */
-  readonly reviews?: Pick<Reviews, 'events'>;
-  readonly storage: Pick<ArchiveStorage, 'runFiles'>;
-  readonly log: Pick<Log, 'warn'>;
+  readonly reviews?: Reviews;
+  readonly storage: ArchiveStorage;
+  readonly log: Log;
 }
 
 /** Whether the record says that the run waited for people: others have no review, or an empty one. */

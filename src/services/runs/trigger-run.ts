@@ -49,8 +49,8 @@ export interface TriggerRequest {
 }
 
 export interface TriggerPorts {
-  readonly runs: Pick<RedisRunStore, 'open' | 'get'>;
-  readonly queue: Pick<RunQueue, 'assignPlace' | 'enqueue'>;
+  readonly runs: RedisRunStore;
+  readonly queue: RunQueue;
   /** Absent: repeated deliveries are allowed. */
   readonly findDelivered?: FindEarlierDelivery | undefined;
   readonly clock: Clock;
@@ -153,7 +153,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
  */
 export async function requestRun(
   request: TriggerRequest & { readonly by: string },
-  { trigger, audit }: { readonly trigger: TriggerRun; readonly audit: Pick<AuditLog, 'record'> },
+  { trigger, audit }: { readonly trigger: TriggerRun; readonly audit: AuditLog },
   entry: Pick<AuditEntry, 'from' | 'why'> = {},
 ): Promise<TriggerResult> {
   const onOpened = ({ id, org, report }: RunRecord) =>

@@ -19,7 +19,7 @@ const OUTAGE_TIMEOUT_MS = MINUTE_MS;
 export async function* watchRun(
   run: string,
   signal: AbortSignal,
-  { live, clock }: { readonly live: Pick<LiveProgressStore, 'get'>; readonly clock: Clock },
+  { live, clock }: { readonly live: LiveProgressStore; readonly clock: Clock },
 ): AsyncGenerator<RunSnapshot, void, void> {
   let lastText: string | undefined;
   let answeredAt: number | undefined;

@@ -15,6 +15,7 @@ import type { InlineImage } from '../../../src/render/artifact.ts';
 import { createRunFileReader } from '../../../src/services/runs/run-file-reader.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
+import { fake } from '../../support/fake.ts';
 import { anOrder, recordingLog } from '../../support/queue-harness.ts';
 
 const tokens = { viewer: newToken(), rival: newToken() };
@@ -50,12 +51,12 @@ describe('the files of runs on the admin route', () => {
     app = createTestAdmin(
       entries,
       {
-        runs: {
+        runs: fake({
           get: async (id) => records.find((one) => one.id === id),
           list: async () => [],
           findIdsByPrefix: async () => [],
           listAndCount: async () => ({ runs: [], total: 0 }),
-        },
+        }),
         archivedFiles: createRunFileReader(storage),
       },
       { log },

@@ -4,6 +4,7 @@ import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import type { AuditEntry } from '../../../src/services/audit-log.ts';
 import type { EarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { createTestAdmin, NO_AUDIT } from '../../support/admin.ts';
+import { fake } from '../../support/fake.ts';
 import { definitionOf } from '../../support/reports.ts';
 import { awaitingRun, type ReviewHarness, reviewHarness } from '../../support/review-harness.ts';
 
@@ -33,12 +34,12 @@ beforeEach(async () => {
   const { records, service } = harness;
   app = createTestAdmin(entries, {
     reviews: service,
-    runs: {
+    runs: fake({
       get: async (id) => records.get(id),
       list: async () => [...records.values()],
       listAndCount: async () => ({ runs: [], total: 0 }),
       findIdsByPrefix: async () => [],
-    },
+    }),
     audit: { ...NO_AUDIT, record: async (entry) => void audited.push(entry) },
   });
 });

@@ -10,6 +10,7 @@ import { processState } from '../../../src/compose/process-state.ts';
 import { redisCircuitBreaker } from '../../../src/deliver/circuit/circuit-breaker.ts';
 import { redisProcessReports } from '../../../src/queue/process-reports.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
+import { fake } from '../../support/fake.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 import { alertsOf } from '../../support/observability.ts';
 import { populatedSnapshot } from '../../support/populated-metrics.ts';
@@ -83,7 +84,7 @@ test('page, docket doctor and metrics say the same, of every process', async () 
   const reports = redisProcessReports(redis, { prefix });
   const state = (self: string, unreadable?: { why: string; since: number }) =>
     processState(
-      { self, roles: ['worker'], started: 0, jobs: { current: () => jobs, unreadable: () => unreadable } },
+      { self, roles: ['worker'], started: 0, jobs: fake({ current: () => jobs, unreadable: () => unreadable }) },
       reports,
     );
   await reports.putPeak({ reports: 9, at: 1 }, 60_000);

@@ -7,7 +7,9 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { archiveClaims, deleteExpiredClaims } from '../../../src/deliver/claims/archive-claims.ts';
 import type { ClaimedPeriod, ClaimStore } from '../../../src/deliver/claims/claim.ts';
 import { redisClaims } from '../../../src/deliver/claims/redis-claims.ts';
+import type { RedisClient } from '../../../src/redis/client.ts';
 import { folderFor, ORDER, PERIOD, sealedRun } from '../../support/delivery-case.ts';
+import { fake } from '../../support/fake.ts';
 
 const OF: ClaimedPeriod = { org: 'acme', report: 'weekly-kpi', period: PERIOD };
 const redis = new Redis(inject('redisUrl'));
@@ -60,14 +62,14 @@ describe.each(STORES)('a claim in %s', (_, open) => {
 
 test('a claim in Redis is written once when its reply is lost, and expires', async () => {
   const own = `${prefix}twice:`;
-  const twice = {
+  const twice = fake<RedisClient>({
     get: redis.get.bind(redis),
     eval: redis.eval.bind(redis),
     evalsha: (async (...args: Parameters<Redis['evalsha']>) => {
       await redis.evalsha(...args);
       return redis.evalsha(...args);
     }) as Redis['evalsha'],
-  };
+  });
   await redisClaims(redis, { prefix: `${prefix}loads-the-script:`, ttlDays: 1 }).write(
     OF,
     { run: 'a', at: 1 },
@@ -128,7 +130,7 @@ test('a store without conditional writes has no claims', async () => {
     get: async () => undefined,
     putIfAbsent: async (name: string) => written.push(name) > 0,
   } as unknown as ArchiveStorage['metadata'];
-  const store = archiveClaims({ metadata });
+  const store = archiveClaims(fake({ metadata }));
   expect(await store.write(OF, { run: 'a', at: 1 }, undefined)).toBe(true);
   expect(await store.read(OF)).toBeUndefined();
   expect(written).toEqual([]);

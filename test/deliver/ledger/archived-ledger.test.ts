@@ -11,6 +11,7 @@ import { findLedgerRuns, withArchivedLedger } from '../../../src/deliver/ledger/
 import { type DeliveryState, deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { ARCHIVES, sealIn } from '../../support/archives.ts';
 import { ORDER, PERIOD } from '../../support/delivery-case.ts';
+import { fake } from '../../support/fake.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const DAY_MS = 86_400_000;
@@ -236,7 +237,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
     await sealIn(on);
     const opened: string[] = [];
     const told: string[] = [];
-    const watched: Pick<ArchiveStorage, 'listRuns'> = {
+    const watched = fake<ArchiveStorage>({
       async *listRuns(org, report) {
         for await (const run of on.storage.listRuns(org, report)) {
           const get = (name: string) => {
@@ -246,7 +247,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
           yield { ...run, files: { ...run.files, get } };
         }
       },
-    };
+    });
     const find = findArchivedRuns(watched, ({ id }) => told.push(id));
     const looking = async (period: Record<keyof typeof PERIOD, string>) => {
       for await (const run of find({ ...OF, period })) return run;

@@ -1,8 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
 import { deliveryId, type NewDelivery } from '../../../src/deliver/ledger/ledger.ts';
-import { type LedgerRedis, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
+import type { RedisClient } from '../../../src/redis/client.ts';
+import { fake } from '../../support/fake.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-redis-ledger-${process.pid}:`;
@@ -37,7 +39,7 @@ test('the rows of a run share a key with a hash tag and an expiry', async () => 
 
 test('repeating a command after a lost reply has no second effect', async () => {
   await remove();
-  const twice: LedgerRedis = {
+  const twice = fake<RedisClient>({
     evalsha: (async (...args: Parameters<Redis['evalsha']>) => {
       await redis.evalsha(...args);
       return redis.evalsha(...args);
@@ -46,7 +48,7 @@ test('repeating a command after a lost reply has no second effect', async () => 
     hgetall: redis.hgetall.bind(redis),
     hmget: redis.hmget.bind(redis),
     zrange: redis.zrange.bind(redis),
-  };
+  });
   const ledger = redisLedger(twice, { prefix, ttlDays: 1 });
   expect(await ledger.open(ROW, 1)).toMatchObject({ state: 'pending', epoch: 0 });
   expect(await ledger.begin(ROW.id, 2)).toBe(1);

@@ -20,8 +20,9 @@ import { openIdProvider } from '../../../src/features/accounts/provider.ts';
 import { boundedFetch } from '../../../src/features/accounts/provider-fetch.ts';
 import { OIDC_CONFIG, oidcSettings } from '../../../src/features/accounts/settings.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
-import type { AuditEntry } from '../../../src/services/audit-log.ts';
+import type { AuditEntry, AuditLog } from '../../../src/services/audit-log.ts';
 import { cookieClient } from '../../support/authenticated-app.ts';
+import { fake } from '../../support/fake.ts';
 import { CLIENT_ID, signInAtProvider } from '../../support/identity-provider.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 import { aDoor } from '../../support/page-auth.ts';
@@ -82,7 +83,7 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
     clock,
     log,
   });
-  const audit = { record: async (entry: AuditEntry) => void told.push(entry) };
+  const audit = fake<AuditLog>({ record: async (entry) => void told.push(entry) });
   const sessions = redisSessions({ redis, prefix, tokens, accounts, loginThrottle, audit, clock });
   const { rolesClaim } = settings;
   const signIn = createAccountSignIn({

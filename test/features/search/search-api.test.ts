@@ -9,6 +9,7 @@ import { redisSearchIndex } from '../../../src/queue/runs/search-index.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { type ApiContract, contractOf } from '../../support/api-contract.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
+import { fake } from '../../support/fake.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
@@ -63,7 +64,9 @@ describe('searches over the API', () => {
         runs: bench.runs,
         ledger: desk.ledger,
         decisions: desk.decisions,
-        definitions: { get: async (digest) => (digest === definition.digest ? { ...pack, definition } : undefined) },
+        definitions: fake({
+          get: async (digest) => (digest === definition.digest ? { ...pack, definition } : undefined),
+        }),
         searchIndex: redisSearchIndex(bench.producer, { prefix: bench.prefix, keepDays: 40, log: silentLog }),
       },
       { clock },

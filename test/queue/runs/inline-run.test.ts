@@ -14,6 +14,7 @@ import { redisLiveProgress } from '../../../src/queue/runs/live-progress.ts';
 import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import type { RunResult } from '../../../src/run/run-result.ts';
+import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -50,7 +51,7 @@ describe('a run that a command makes itself', () => {
     const ended = await failAbandoned({
       runs: bench.runs,
       leases: leases(),
-      noticeOutbox: { enqueue: async (notice) => void owed.push(notice) },
+      noticeOutbox: fake({ enqueue: async (notice) => void owed.push(notice) }),
       rowsAtEnd: async () => rows,
       clock: systemClock,
       log: silentLog,
@@ -232,7 +233,7 @@ describe('a run that a command makes itself', () => {
     const ended = await failAbandoned({
       runs: runs(),
       leases: leases(),
-      noticeOutbox: { enqueue: ({ run }) => owe(run) },
+      noticeOutbox: fake({ enqueue: ({ run }) => owe(run) }),
       rowsAtEnd: async () => [],
       clock: systemClock,
       log: silentLog,

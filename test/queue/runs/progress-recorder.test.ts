@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createProgressRecorder } from '../../../src/queue/runs/progress-recorder.ts';
 import { INITIAL_RUN_FIELDS, type MutableRunFields } from '../../../src/queue/runs/stored-record.ts';
 import type { LiveProgress } from '../../../src/run/live-progress.ts';
+import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
@@ -11,11 +12,11 @@ describe('the progress of a run', () => {
     const written: Partial<MutableRunFields>[] = [];
     const told: (LiveProgress | null)[] = [];
     const progress = createProgressRecorder(
-      { update: async (_, change) => void written.push(change) },
+      fake({ update: async (_, change) => void written.push(change) }),
       { ...anOrder(), ...INITIAL_RUN_FIELDS, ...before },
       {
         clock,
-        live: { put: async (_, live) => void told.push(live), delete: async () => void told.push(null) },
+        live: fake({ put: async (_, live) => void told.push(live), delete: async () => void told.push(null) }),
         failed: () => {},
       },
     );
@@ -127,17 +128,17 @@ describe('the progress of a run', () => {
     let tells = 0;
     const failures: unknown[] = [];
     const progress = createProgressRecorder(
-      { update: async () => {} },
+      fake({ update: async () => {} }),
       { ...anOrder(), ...INITIAL_RUN_FIELDS },
       {
         clock,
-        live: {
+        live: fake({
           put: () => {
             tells += 1;
             return new Promise<void>(() => {});
           },
           delete: () => Promise.reject(new Error('gone')),
-        },
+        }),
         failed: (error) => failures.push(error),
       },
     );

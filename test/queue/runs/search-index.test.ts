@@ -4,10 +4,12 @@ import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
 import { deliveryId, type NewDelivery } from '../../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import type { DefinitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { redisSearchIndex } from '../../../src/queue/runs/search-index.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { listReceived, recipientTerm } from '../../../src/services/listings/received.ts';
+import { fake } from '../../support/fake.ts';
 import { cases } from '../../support/fuzz.ts';
 import { openRowAsBefore, openRunAsBefore } from '../../support/older-writers.ts';
 import { anOrder, openQueueHarness, type QueueHarness, randomPrefix } from '../../support/queue-harness.ts';
@@ -25,7 +27,8 @@ async function deployment(prefix = randomPrefix()) {
   const redis = harness.producer;
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const index = () => redisSearchIndex(redis, { prefix, keepDays: KEEP_DAYS, log: silentLog });
-  const ports = { runs: harness.runs, ledger, definitions: { get: async () => undefined }, searchIndex: index() };
+  const definitions = fake<DefinitionStore>({ get: async () => undefined });
+  const ports = { runs: harness.runs, ledger, definitions, searchIndex: index() };
   const received = async (to: string, orgs: readonly string[] | '*' = '*') =>
     (await listReceived({ orgs, to, limit: 500 }, ports)).deliveries.map(({ row }) => row.id).sort();
   return { ...harness, prefix, redis, keys: redisKeys(prefix), ledger, index, received };

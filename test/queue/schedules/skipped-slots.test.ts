@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ErrorJson } from '../../../src/base/error.ts';
+import type { RedisRunStore } from '../../../src/queue/runs/run-store.ts';
 import type { SkippedSlot } from '../../../src/queue/schedules/catch-up.ts';
 import { recordSkippedSlots } from '../../../src/queue/schedules/skipped-slots.ts';
+import { fake } from '../../support/fake.ts';
 import { reportDefinition } from '../../support/queue-harness.ts';
 
 const skip = (at: string): SkippedSlot => ({ slot: Date.parse(at), why: 'too_old' });
@@ -10,12 +12,12 @@ const SKIPS = ['2026-11-02T07:00Z', '2026-11-09T07:00Z', '2026-11-16T07:00Z'].ma
 /** What is recorded of these skips, when at most `most` may be. */
 async function recorded(skips: readonly SkippedSlot[], most: number, opened = false) {
   const kept: { slot: string; error: ErrorJson }[] = [];
-  const runs = {
-    skip: async ({ slot }: { slot: string }, error: ErrorJson) => {
+  const runs = fake<RedisRunStore>({
+    skip: async ({ slot }, error) => {
       kept.push({ slot, error });
       return !opened;
     },
-  };
+  });
   const count = await recordSkippedSlots(reportDefinition(), skips, most, {
     runs,
     now: Date.parse('2026-11-21T12:00Z'),

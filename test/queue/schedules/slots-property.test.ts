@@ -3,11 +3,13 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { slotsBetween } from '../../../src/definitions/schedules/slots.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
+import type { RedisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { createDueSlotCache, type DueSlotCache } from '../../../src/queue/schedules/due-slots.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
 import { runId } from '../../../src/run/run-order.ts';
 import type { TriggerRequest } from '../../../src/services/runs/trigger-run.ts';
+import { fake } from '../../support/fake.ts';
 import { cases } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
@@ -110,13 +112,13 @@ it('opens the slots of the specification, each once, and puts each other one on 
         /** Three processes, each with a clock and a memory of its own. */
         const schedulers = skews.map((skew) => ({ skew, memory: createDueSlotCache() }));
         let real = START + from;
-        const runs = {
-          skip: async (...args: Parameters<QueueHarness['runs']['skip']>) => {
+        const runs = fake<RedisRunStore>({
+          skip: async (...args) => {
             const first = await bench.runs.skip(...args);
             if (first) skipped.push(Date.parse(args[0].slot));
             return first;
           },
-        };
+        });
         const trigger = async (request: TriggerRequest) => {
           const run = await bench.trigger(request);
           if (run.opened && 'scheduled' in request.slot) opened.push(request.slot.scheduled);

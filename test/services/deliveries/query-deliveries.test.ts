@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { RunStore } from '../../../src/run/run-record.ts';
 import { queryDeliveries } from '../../../src/services/deliveries/query-deliveries.ts';
+import { fake } from '../../support/fake.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const idOf = (index: number): string => index.toString(16).padStart(32, '0');
@@ -20,7 +22,7 @@ async function waiting(since: readonly number[], orgOf = (_: number) => 'acme') 
     await ledger.begin(row.id, at);
     await ledger.settle(row.id, 1, 'unknown', 'the connection broke', at);
   }
-  return { ledger, runs: { list: async () => [] } };
+  return { ledger, runs: fake<RunStore>({ list: async () => [] }) };
 }
 
 describe('deliveries that wait for a decision', () => {

@@ -19,6 +19,7 @@ import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import { RUN_STATES } from '../../../src/run/run-record.ts';
+import type { AuditLog } from '../../../src/services/audit-log.ts';
 import {
   createNeededCheck,
   recoverExpiredRows,
@@ -34,6 +35,7 @@ import {
   SETTINGS,
   writeArtifact,
 } from '../../support/delivery-case.ts';
+import { fake } from '../../support/fake.ts';
 import { anOrder, openQueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
 const DAY = 86_400_000;
@@ -217,7 +219,7 @@ test('a run whose files cannot be read stays on the list, and does not hold up t
 test('the archive is searched for tokens that may decide, and not for read-only ones', async () => {
   const { decisions, runs } = await archivedRun();
   const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
-    deliveriesAccess({ decisions, runs, audit: { record: async () => {} } }, {
+    deliveriesAccess({ decisions, runs, audit: fake<AuditLog>({ record: async () => {} }) }, {
       name: 'somebody',
       role,
       orgs,

@@ -13,7 +13,7 @@ import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archiv
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
 import { claimIdentity, readIdentity } from '../../../src/redis/identity.ts';
-import type { AuditEntry } from '../../../src/services/audit-log.ts';
+import type { AuditEntry, AuditLog } from '../../../src/services/audit-log.ts';
 import {
   adoptDeployment,
   archiveOnlyIdentity,
@@ -21,6 +21,7 @@ import {
 } from '../../../src/services/deployment/deployment-identity.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../../support/archives.ts';
 import { ORDER } from '../../support/delivery-case.ts';
+import { fake } from '../../support/fake.ts';
 import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
 async function aRedis(): Promise<QueueHarness> {
@@ -190,7 +191,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: true });
     const { id } = await createMarker(storage, newArchiveId(), 0);
     const entries: AuditEntry[] = [];
-    const audit = { record: async (entry: AuditEntry) => void entries.push(entry) };
+    const audit = fake<AuditLog>({ record: async (entry) => void entries.push(entry) });
     const { ports, log } = aProcess(bench, storage);
     await adoptDeployment(ports, audit, { who: 'alice' });
     expect(await known(bench)).toMatchObject({ id, restored: false });
@@ -210,7 +211,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
       if (old) await claimIdentity(bench.producer, bench.prefix, id, { restored: false });
       else await recordDone(bench);
       const { ports } = aProcess(bench, storage);
-      await adoptDeployment(ports, { record: async () => {} }, { who: 'alice' });
+      await adoptDeployment(ports, fake<AuditLog>({ record: async () => {} }), { who: 'alice' });
       const marker = await readMarker(storage);
       expect(await known(bench)).toMatchObject({ id: marker?.id });
       if (old) expect(marker?.id).toBe(id);

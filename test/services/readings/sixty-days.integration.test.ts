@@ -158,7 +158,7 @@ function aProcess(draw: (chance: number) => boolean, storage: ArchiveStorage) {
     list: (folder: string) => step(() => metadata.list(folder)),
     putIfAbsent: (name: string, bytes: string) => step(() => metadata.putIfAbsent(name, bytes)),
   };
-  return { life, death, step, archive: readingArchive({ metadata: mortal, location: storage.location }) };
+  return { life, death, step, archive: readingArchive({ ...storage, metadata: mortal }) };
 }
 
 test('60 days with two schedulers, kills, restarts, lost replies, an emptied Redis and a service that is down', async () => {

@@ -3,11 +3,12 @@ import { silentLog } from '../../../src/base/log.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import { deliveryId, NOTICE_TARGET } from '../../../src/deliver/ledger/ledger.ts';
 import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
-import type { Pause } from '../../../src/queue/schedules/pauses.ts';
+import type { Pause, Pauses } from '../../../src/queue/schedules/pauses.ts';
 import { isLate } from '../../../src/run/lateness.ts';
-import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
+import type { RunRecord, RunState, RunStore } from '../../../src/run/run-record.ts';
 import { createLateNotices } from '../../../src/services/runs/late-notices.ts';
 import { findLateRuns } from '../../../src/services/runs/late-runs.ts';
+import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder } from '../../support/queue-harness.ts';
@@ -52,7 +53,12 @@ function harness(records: readonly RunRecord[], pauses: readonly Pause[] = []) {
   const claimed = new Set<string>();
   const read = { list: async () => [...records] };
   const ports = {
-    ...{ runs: read, pauses: { list: async () => [...pauses] }, reports: () => [frozen.definition], clock },
+    ...{
+      runs: fake<RunStore>(read),
+      pauses: fake<Pauses>({ list: async () => [...pauses] }),
+      reports: () => [frozen.definition],
+      clock,
+    },
   };
   const round = createLateNotices({
     ...ports,

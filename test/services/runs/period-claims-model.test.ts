@@ -12,6 +12,7 @@ import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
 import type { FindEarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { createPeriodClaims } from '../../../src/services/runs/period-claims.ts';
 import { type Seen, type SteppedProcess, steppedProcess } from '../../support/claims-world/stepped-process.ts';
+import { fake } from '../../support/fake.ts';
 import { cases, least } from '../../support/fuzz.ts';
 import { runOf } from '../../support/page-data.ts';
 
@@ -110,7 +111,7 @@ function claimsWorld() {
   const claimsOf = (seen: Seen) =>
     createPeriodClaims({
       stores: [seen(redisClaims(redis, { prefix, ttlDays: 90 })), seen(archiveClaims(storage))],
-      runs: seen({ get: async (id: string) => records.get(id) }),
+      runs: fake(seen({ get: async (id: string) => records.get(id) })),
       find: seen({ find }).find,
       clock,
     });

@@ -7,6 +7,7 @@ import { claimFor } from '../../../src/run/run.ts';
 import type { RunOrder, RunState } from '../../../src/run/run-record.ts';
 import type { EarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { createPeriodClaims } from '../../../src/services/runs/period-claims.ts';
+import { fake } from '../../support/fake.ts';
 import { runOf } from '../../support/page-data.ts';
 import { DOCKET_ACTOR, memoryMetadata } from '../../support/review-harness.ts';
 
@@ -29,16 +30,16 @@ function claimsOf({
   readonly states?: Readonly<Record<string, RunState>>;
   readonly delivered?: Pick<EarlierDelivery, 'run' | 'at'>;
 } = {}) {
-  const store = archiveClaims({ metadata: memoryMetadata() });
+  const store = archiveClaims(fake({ metadata: memoryMetadata() }));
   const world = { now: NOW, states, delivered };
   const claims: PeriodClaims = createPeriodClaims({
     stores: [store],
-    runs: {
+    runs: fake({
       get: async (id) => {
         const state = world.states[id];
         return state && runOf('claims', state, { id });
       },
-    },
+    }),
     find: async ({ id }) =>
       world.delivered === undefined || world.delivered.run === id
         ? undefined

@@ -7,6 +7,7 @@ import { type LiveProgressStore, redisLiveProgress } from '../../../src/queue/ru
 import { redisKeys } from '../../../src/redis/keys.ts';
 import type { RunSnapshot } from '../../../src/run/live-progress.ts';
 import { watchRun } from '../../../src/services/runs/watch-run.ts';
+import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
   deferred,
@@ -118,7 +119,7 @@ describe('watching a run', () => {
       },
     };
     const controller = new AbortController();
-    const news = watchRun(id, controller.signal, { live: counted, clock });
+    const news = watchRun(id, controller.signal, { live: fake(counted), clock });
     await news.next();
     const next = news.next();
     for (let second = 1; second <= 5; second += 1) {
@@ -168,7 +169,7 @@ describe('watching a run', () => {
         if (now === 30_000) away = false;
       },
     };
-    const news = watchRun(id, new AbortController().signal, { live: unsteady, clock });
+    const news = watchRun(id, new AbortController().signal, { live: fake(unsteady), clock });
     await news.next();
     away = true;
     await bench.runs.update(id, { state: 'running' });
@@ -177,7 +178,9 @@ describe('watching a run', () => {
     away = true;
     await expect(news.next()).rejects.toMatchObject({ code: 'redis.unreachable' });
     expect(now).toBe(90_000);
-    await expect(watchRun(id, new AbortController().signal, { live: unsteady, clock }).next()).rejects.toMatchObject({
+    await expect(
+      watchRun(id, new AbortController().signal, { live: fake(unsteady), clock }).next(),
+    ).rejects.toMatchObject({
       code: 'redis.unreachable',
     });
   });

@@ -1,5 +1,6 @@
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { createStagingFolder } from '../../../src/deliver/archive/run-folder/staging.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../../src/deliver/archive/storage/archive-storage.ts';
 import { directoryRunFiles } from '../../../src/deliver/archive/storage/directory-storage.ts';
@@ -146,6 +147,7 @@ export function memoryRuns(records: Map<string, RunRecord>, definitions: Map<str
 }
 
 export const memoryDefinitions = (frozen: Map<string, FrozenDefinition>) => ({
+  reportSchema: reportFileSchema,
   get: async (digest: string) => frozen.get(digest),
   put: async (one: FrozenDefinition) => void frozen.set(one.definition.digest, one),
   putAll: notHere,

@@ -31,6 +31,7 @@ import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { NO_PAUSES } from '../decision-harness.ts';
+import { fake } from '../fake.ts';
 import { memoryLedger } from '../memory-ledger.ts';
 import { type ProcessLife, processLife, seenBy } from './killable.ts';
 import { memoryDefinitions, memoryQueue, memoryRuns, memoryStorage } from './memory-stores.ts';
@@ -126,7 +127,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
     });
     const execute = createRunExecutor({
       ...shared,
-      jobs: { current: () => current },
+      jobs: fake({ current: () => current }),
       portsOf,
       notices,
       pauses: NO_PAUSES,
@@ -166,7 +167,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
     } as unknown as Job;
     const ports: ProcessJobPorts = {
       store,
-      live: { put: async () => {}, delete: async () => {} },
+      live: fake({ put: async () => {}, delete: async () => {} }),
       execute,
       continueReview: createReviewContinuer({ reviews, runs: store, log: silentLog }),
       onTerminal: (order, error) => onTerminal(order as RunRecord, error),

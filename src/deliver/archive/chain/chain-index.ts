@@ -29,7 +29,7 @@ const NONE: IndexedRun = { published: [], all: [] };
  * An in-memory index of the chain entries of each run. Reads each entry at most once, from the first one requested to the
  * end of the chain, and keeps only run ids and sequences.
  */
-export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
+export function chainIndex({ metadata }: ArchiveStorage) {
   const indexes = new Map<string, Index>();
 
   const add = ({ runs, events, cutOvers, signers }: Index, org: string, sequence: number, text: string): void => {

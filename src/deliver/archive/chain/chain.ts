@@ -18,7 +18,7 @@ import {
 } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
-type ChainStorage = Pick<ArchiveStorage, 'metadata' | 'location'>;
+type ChainStorage = ArchiveStorage;
 
 /** Public keys of all signers, inside the archive: for convenience; they prove nothing against a tampered archive. */
 export const KEYS_FOLDER = '.keys';
@@ -250,10 +250,7 @@ export function openChain(
 }
 
 /** The text of the newest checkpoint of each organization. */
-export async function newestCheckpoints(
-  { metadata, listOrgs }: Pick<ArchiveStorage, 'metadata' | 'listOrgs'>,
-  org?: string,
-): Promise<string[]> {
+export async function newestCheckpoints({ metadata, listOrgs }: ArchiveStorage, org?: string): Promise<string[]> {
   const texts: string[] = [];
   for (const each of org === undefined ? await listOrgs() : [org]) {
     const names = (await metadata.list(checkpointFolder(each))).filter((name) => /^\d{4}-\d\d-\d\d\.json$/.test(name));

@@ -8,10 +8,7 @@ import type { SigningKey } from './signing-key.ts';
  * The periods of keys: in each chain, the period of a key ends with the first entry of a later key. What it signs after that
  * does not count, so that a stolen old key is worth nothing.
  */
-export function retiredEntries(
-  storage: Pick<ArchiveStorage, 'metadata'>,
-  index: Pick<ReturnType<typeof chainIndex>, 'findSigned'>,
-) {
+export function retiredEntries(storage: ArchiveStorage, index: Pick<ReturnType<typeof chainIndex>, 'findSigned'>) {
   /** Sequences of the first entries, by organization and key. */
   const begins = new Map<string, number>();
 

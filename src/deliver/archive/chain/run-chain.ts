@@ -31,11 +31,7 @@ const manifestSha256 = async (files: RunFiles): Promise<string> => {
 const isEntryOf = (entry: ChainEntry, { id, report }: RunRef): boolean => entry.run === id && entry.report === report;
 
 /** Records the runs of an archive in the signed chain of their organization. */
-export function runChain(
-  storage: Pick<ArchiveStorage, 'metadata' | 'location' | 'runFiles'>,
-  readKey: () => Promise<SigningKey>,
-  clock: Clock,
-) {
+export function runChain(storage: ArchiveStorage, readKey: () => Promise<SigningKey>, clock: Clock) {
   const index = chainIndex(storage);
   const chain = openChain(storage, readKey, clock, retiredEntries(storage, index));
   const deferred = new Map<string, readonly ChainFile[]>();

@@ -62,10 +62,7 @@ export const correctionFolder = ({ org, report, id }: RunRef): string =>
   ].join('/');
 
 /** @param signing absent without a signing key */
-export function correctionArchive(
-  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
-  signing?: EventSigning,
-): CorrectionArchive {
+export function correctionArchive(storage: ArchiveStorage, signing?: EventSigning): CorrectionArchive {
   const { metadata, location } = storage;
   const log = eventLog(storage, 'A correction', signing);
   return {

@@ -12,7 +12,7 @@ import { CORRECTIONS_FOLDER, correctionArchive, correctionFolder } from './corre
  * @returns the number of runs
  */
 export async function deleteExpiredCorrections(
-  storage: Pick<ArchiveStorage, 'metadata' | 'runFiles' | 'location'>,
+  storage: ArchiveStorage,
   retainedSince: (org: string) => number | undefined,
   isOpen: (run: string) => Promise<boolean>,
   onFailure: (folder: string, error: unknown) => void,

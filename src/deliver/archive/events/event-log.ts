@@ -28,7 +28,7 @@ export interface EventMark {
  * signing key, and after the cut-over of the organization, only those count that the chain records.
  */
 export function eventLog(
-  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  storage: ArchiveStorage,
   what: 'A review' | 'A correction',
   signing: EventSigning | undefined,
 ) {

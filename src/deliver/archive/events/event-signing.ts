@@ -29,7 +29,7 @@ export interface EventSigning {
 }
 
 export function eventSigning(
-  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  { metadata }: ArchiveStorage,
   chain: Pick<ReturnType<typeof openChain>, 'append' | 'entries'>,
   index: Pick<ReturnType<typeof chainIndex>, 'findEvents'>,
 ): EventSigning {

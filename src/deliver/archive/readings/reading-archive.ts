@@ -115,7 +115,7 @@ export function parseReadingName(name: string): (QuestionRef & { readonly call?:
   return asked === undefined ? undefined : { org, day, question: asked, call: Number(number) };
 }
 
-export function readingArchive({ metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>): ReadingArchive {
+export function readingArchive({ metadata, location }: ArchiveStorage): ReadingArchive {
   const read = async <T>(name: string, schema: z.ZodType<T>): Promise<T | undefined> => {
     const bytes = await metadata.get(name);
     return bytes === undefined ? undefined : parseMetadata(location, name, bytes, schema);
@@ -189,7 +189,7 @@ const endOfDayEverywhere = (day: string): number => Date.parse(day) + DAY_MS + 1
  * @returns the number of deleted days
  */
 export async function deleteExpiredReadings(
-  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  { metadata }: ArchiveStorage,
   retainedSince: (org: string) => number | undefined,
   onFailure: (folder: string, error: unknown) => void,
 ): Promise<number> {

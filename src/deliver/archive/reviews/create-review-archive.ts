@@ -58,7 +58,7 @@ function fileName(run: RunRef, name: string): string {
  * @param signing absent without a signing key
  */
 export function createReviewArchive<Event extends { readonly seq: number; readonly at: number }>(
-  storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  storage: ArchiveStorage,
   eventSchema: z.ZodType<Event>,
   signing?: EventSigning,
 ): ReviewArchive<Event> {

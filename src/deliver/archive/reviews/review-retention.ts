@@ -24,7 +24,7 @@ interface FoundReview {
  * @returns the number of deleted reviews
  */
 export async function deleteExpiredReviews(
-  storage: Pick<ArchiveStorage, 'metadata' | 'runFiles' | 'location'>,
+  storage: ArchiveStorage,
   retainedSince: (org: string) => number | undefined,
   onFailure: (folder: string, error: unknown) => void,
   signing?: Pick<EventSigning, 'recordDeletion'>,
@@ -63,11 +63,7 @@ function reviewsIn(names: readonly string[]): Iterable<FoundReview> {
 }
 
 /** Epoch ms of an event. Throws `archive.corrupt`. */
-async function timeOf(
-  folder: string,
-  seq: number,
-  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
-): Promise<number> {
+async function timeOf(folder: string, seq: number, { metadata, location }: ArchiveStorage): Promise<number> {
   const name = `${folder}/events/${String(seq).padStart(6, '0')}.json`;
   const bytes = await metadata.get(name);
   // Another process deletes it now.

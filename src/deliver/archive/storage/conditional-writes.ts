@@ -5,9 +5,8 @@ import type { ArchiveMetadata, ArchiveStorage } from './archive-storage.ts';
  * Whether `putIfAbsent` never replaces a file: of two processes one succeeds. The answer is that of the store, asked once.
  * Throws `archive.unwritable` where it gives none, `archive.unreachable`.
  */
-export const honoursConditions = async ({
-  conditionalWrites,
-}: Pick<ArchiveMetadata, 'conditionalWrites'>): Promise<boolean> => (await conditionalWrites?.()) ?? true;
+export const honoursConditions = async ({ conditionalWrites }: ArchiveMetadata): Promise<boolean> =>
+  (await conditionalWrites?.()) ?? true;
 
 /**
  * Throws `archive.unconditional` where two processes that write at once would lose one of the writes, and the errors of
@@ -16,7 +15,7 @@ export const honoursConditions = async ({
  * @param what the feature that needs it, as the subject of a sentence
  */
 export async function requireConditionalWrites(
-  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  { metadata, location }: ArchiveStorage,
   what: 'Signing' | 'A review' | 'A correction',
 ): Promise<void> {
   if (await honoursConditions(metadata)) return;

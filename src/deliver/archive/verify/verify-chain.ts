@@ -35,7 +35,7 @@ interface CheckpointFile {
  * @param given texts of checkpoints from outside the archive
  */
 export async function verifyChain(
-  storage: Pick<ArchiveStorage, 'metadata'>,
+  storage: ArchiveStorage,
   org: string,
   keys: VerifyKeys,
   given: readonly string[] = [],
@@ -209,7 +209,7 @@ function addEntry(
 
 /** Verified checkpoints by the sequence that each names. */
 async function readCheckpoints(
-  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  { metadata }: ArchiveStorage,
   org: string,
   keys: VerifyKeys,
   given: readonly string[],

@@ -23,7 +23,7 @@ export interface VerifyKeys {
  * @param handOvers from outside the archive, in addition to its own
  */
 export async function readVerifyKeys(
-  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  { metadata }: ArchiveStorage,
   given?: PublicKeys,
   handOvers: readonly HandOver[] = [],
 ): Promise<VerifyKeys> {

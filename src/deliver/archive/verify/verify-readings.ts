@@ -9,7 +9,7 @@ import { type ArchiveFinding, errorFinding } from './verify-run.ts';
  * @param org only this organization
  */
 export async function verifyReadings(
-  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  { metadata, location }: ArchiveStorage,
   org: string | undefined,
 ): Promise<readonly ArchiveFinding[]> {
   const findings: ArchiveFinding[] = [];

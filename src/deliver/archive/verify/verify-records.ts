@@ -17,7 +17,7 @@ export interface ExpectedRecords {
   readonly manifest: Pick<Manifest, 'edition_figures' | 'review'>;
 }
 
-type Storage = Pick<ArchiveStorage, 'metadata' | 'location' | 'runFiles'>;
+type Storage = ArchiveStorage;
 
 /** `<org>/<report>/<run>/<file>`; names that begin with a dot are those of the open reviews. */
 const RECORD = /^([^/.][^/]*\/[^/]+\/[^/]+)\/(.+)$/;

@@ -20,7 +20,7 @@ interface LinkInput {
   readonly published: PublishedRun;
   readonly deliveries: readonly Delivery[];
   readonly rows: readonly DeliveryRow[];
-  readonly archive: Pick<Archive, 'link'>;
+  readonly archive: Archive;
   /** The most bytes of a message that the mail server takes; undefined where it does not say so. */
   readonly announcedSize?: number | undefined;
 }

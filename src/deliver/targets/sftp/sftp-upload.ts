@@ -21,7 +21,7 @@ export interface SftpUpload {
   readonly artifacts: readonly Artifact[];
   /** Part of the names of temporary files, by which a later attempt recognizes them. */
   readonly delivery: string;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 const TEMPORARY = /^\.docket-[0-9a-f]+-(\d+)-[0-9a-f]+\.tmp$/;

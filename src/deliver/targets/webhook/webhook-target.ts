@@ -139,7 +139,7 @@ export interface WebhookDelivery {
   /** The id of the ledger row: the receiver recognizes a repetition by it. */
   readonly id: string;
   readonly body: string;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly options: Omit<PostOptions, 'signal' | 'fence'>;
   readonly guard: Pick<DestinationGuard, 'assertHost'>;
 }

@@ -8,9 +8,11 @@ import { createReviewArchive, reviewFolder } from '../../../../src/deliver/archi
 import { deleteExpiredReviews } from '../../../../src/deliver/archive/reviews/review-retention.ts';
 import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/archive-storage.ts';
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
+import type { ProcessRegistry } from '../../../../src/queue/process-registry.ts';
 import { type ReviewEvent, reviewEventSchema } from '../../../../src/run/review/review-event.ts';
 import { createEventCutOver } from '../../../../src/services/reviews/sign-events.ts';
 import { ARCHIVES } from '../../../support/archives.ts';
+import { fake } from '../../../support/fake.ts';
 import { keyFrom } from '../../../support/signed-archive.ts';
 
 const RUN = { id: '5'.repeat(32), org: 'acme', report: 'kpis' };
@@ -37,7 +39,7 @@ type Opened = ReturnType<typeof open>;
 
 const cutOver = async ({ storage, signing, reviews }: Opened, hasOlder = false): Promise<void> => {
   if (signing === undefined) throw new Error('no key');
-  const processes = { hasOlder: async () => hasOlder };
+  const processes = fake<ProcessRegistry>({ hasOlder: async () => hasOlder });
   const ports = { signing, storage, reviews, processes, orgs: () => [RUN.org], clock, log: silentLog };
   await createEventCutOver(ports)();
 };

@@ -4,6 +4,7 @@ import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
+import type { Archive } from '../../../../src/deliver/archive/archive.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import type { DeliveredEvent } from '../../../../src/deliver/send-pending.ts';
 import { parseDkimKey } from '../../../../src/deliver/targets/email/dkim.ts';
@@ -270,8 +271,12 @@ test('links each file that is too large, waits for a pending target, refuses wit
     { ...row, state, epoch: 1, detail: null, at: 1, decisions: [] },
   ];
   const published = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
-  const ask = (format: 'csv' | 'xlsx', rows: ReturnType<typeof rowIn>, one: Delivery = delivery, archive = {}) =>
-    findFileLinks({ formats: [format], published, deliveries: [one], rows, archive });
+  const ask = (
+    format: 'csv' | 'xlsx',
+    rows: ReturnType<typeof rowIn>,
+    one: Delivery = delivery,
+    archive: Partial<Archive> = {},
+  ) => findFileLinks({ formats: [format], published, deliveries: [one], rows, archive: archive as Archive });
   const [bytes, until] = [3 * 1024 * 1024, null];
   expect(await ask('csv', rowIn('sent'))).toEqual(
     ['a.csv', 'a.json'].map((name) => ({ name, bytes, url: `s3://b/acme/${name}`, until })),
