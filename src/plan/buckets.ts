@@ -20,9 +20,15 @@ export const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a < b ? b : a);
 
+/** Slots of a forecast ask for the ends of the same days. */
+const MAX_CACHED_DAYS = 500;
+
 /** The first instant (epoch ms) after a day in its zone, which may have 23 or 25 hours. */
-export const endOfDay = (day: string, zone = 'UTC'): number =>
-  DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+export const endOfDay = memoize(
+  (day: string, zone: string = 'UTC'): number =>
+    DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis(),
+  MAX_CACHED_DAYS,
+);
 
 /** The first instant (epoch ms) of a day in its zone. */
 export const startOfDay = (day: string, zone = 'UTC'): number =>

@@ -67,7 +67,7 @@ export function compilePlan(input: PlanInput): Plan {
       ...(replaced.length === 0 ? {} : { replaced }),
     };
   });
-  // Cloned first: freezing must not affect the caller's objects.
+  // A copy: freezing must not affect the caller's objects.
   const plan: Plan = {
     org: definition.org,
     report: definition.report,
@@ -77,7 +77,7 @@ export function compilePlan(input: PlanInput): Plan {
     sections,
     registryVersion: catalog.registry_version,
   };
-  return deepFreeze(structuredClone(plan));
+  return frozenCopy(plan);
 }
 
 /** `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */
@@ -102,10 +102,11 @@ function planInvalidError(definition: Definition, diagnostics: readonly PlanDiag
   );
 }
 
-function deepFreeze<T>(value: T): T {
-  // Whatever is no object is frozen.
-  if (Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const inner of Object.values(value as object)) deepFreeze(inner);
-  return value;
+/** A copy of JSON data, frozen with all that it holds. */
+function frozenCopy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Array.isArray(value)
+    ? value.map(frozenCopy)
+    : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, frozenCopy(inner)]));
+  return Object.freeze(copy) as T;
 }

@@ -57,12 +57,18 @@ export function planRequests(
     ];
   });
   const withTrends = shareTrends(keyed, limits);
-  const candidates = [keyed, withTrends].flatMap((requests) => [requests, shareTotals(requests, catalog, limits)]);
-  const best = [...new Set(candidates)]
-    .map((requests) => ({ requests, calls: buildCalls(requests, org, catalog, limits) }))
-    .reduce((least, plan) => (callCount(plan.calls) < callCount(least.calls) ? plan : least));
-  const requestOf = new Map(best.requests.map(({ key, request }) => [key, request]));
-  const based = bases === undefined ? best.calls : buildCalls(best.requests, org, catalog, limits, bases);
+  const candidates = new Set(
+    [keyed, withTrends].flatMap((requests) => [requests, shareTotals(requests, catalog, limits)]),
+  );
+  // One needs no count.
+  const best =
+    candidates.size === 1
+      ? keyed
+      : [...candidates]
+          .map((requests) => ({ requests, count: callCount(buildCalls(requests, org, catalog, limits)) }))
+          .reduce((least, plan) => (plan.count < least.count ? plan : least)).requests;
+  const requestOf = new Map(best.map(({ key, request }) => [key, request]));
+  const based = buildCalls(best, org, catalog, limits, bases);
   const callsOf = (key: string): RequestCalls => based.get(key) ?? unplanned(key);
   const bySection = new Map(sections.map((one) => [one.section.id, one]));
   return {
