@@ -24,6 +24,8 @@ export interface ForecastRun {
   readonly expected: number;
   /** An answer of another run may be this old, ms; 0: none is used. */
   readonly maxAgeMs: number;
+  /** Of its time zone from UTC at the slot: an answer is used on the day of its request only. */
+  readonly offsetMs: number;
   readonly calls: readonly ForecastCall[];
 }
 

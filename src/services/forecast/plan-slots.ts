@@ -1,4 +1,6 @@
+import { DateTime } from 'luxon';
 import { toDocketError } from '../../base/error.ts';
+import { MINUTE_MS } from '../../base/time.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { dataReadyMs } from '../../definitions/schema/org-settings.ts';
@@ -48,45 +50,75 @@ export function planSlots(
   { from, to }: ForecastWindow,
   sources: ReadonlyMap<string, PlanningSource | string>,
 ): PlannedSlots {
-  const runs: ForecastRun[] = [];
-  const unplanned: UnplannedReport[] = [];
-  for (const report of reports) {
+  const unplanned = new Map<string, UnplannedReport>();
+  const slots = reports.flatMap((report): SlotToPlan[] => {
     const { org, schedule } = report.definition;
     const name = reportName(report);
     const longest = Math.max(0, ...schedule.map(({ prepare = 0 }) => prepare * 1000));
     // A slot before the window limits how early the next one is prepared.
-    const slots = beginningSlots(report, from - longest - 1, to - 1);
-    const inWindow = slots.filter(({ begins }) => begins >= from);
-    if (inWindow.length === 0) continue;
+    const all = beginningSlots(report, from - longest - 1, to - 1);
+    const inWindow = all.filter(({ begins }) => begins >= from);
+    if (inWindow.length === 0) return [];
     const source = sources.get(org) ?? 'The organization is not defined.';
     if (typeof source === 'string') {
-      unplanned.push({ org, name, slots: inWindow.length, why: source });
-      continue;
+      unplanned.set(name, { org, name, slots: inWindow.length, why: source });
+      return [];
     }
+    const planOf = planner(report, source);
+    return inWindow.map((slot) => {
+      const before = all[all.indexOf(slot) - 1]?.begins ?? Number.NEGATIVE_INFINITY;
+      return { report, slot, name, before, source, planOf, of: inWindow.length };
+    });
+  });
+  const runs: ForecastRun[] = [];
+  // Slots of one day have the same days to compute.
+  for (const slot of slots.sort((a, b) => a.slot.begins - b.slot.begins || (a.name < b.name ? -1 : 1))) {
+    const { name, of, report } = slot;
+    if (unplanned.has(name)) continue;
     try {
-      const planned = inWindow.map((slot) => {
-        const before = slots[slots.indexOf(slot) - 1]?.begins ?? Number.NEGATIVE_INFINITY;
-        return planSlot(report, slot, before, source);
-      });
-      runs.push(...planned);
+      runs.push(planSlot(slot));
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (error.code !== 'plan.invalid') throw thrown;
-      unplanned.push({ org, name, slots: inWindow.length, why: error.message });
+      unplanned.set(name, { org: report.definition.org, name, slots: of, why: error.message });
     }
   }
-  return { runs: runs.sort((a, b) => a.begins - b.begins || (a.name < b.name ? -1 : 1)), unplanned };
+  return { runs: runs.filter(({ name }) => !unplanned.has(name)), unplanned: [...unplanned.values()] };
+}
+
+type BeginningSlot = ReturnType<typeof beginningSlots>[number];
+type PlannedRun = ReturnType<typeof planRun>;
+
+interface SlotToPlan {
+  readonly report: FrozenDefinition;
+  /** `<org>/<report>`. */
+  readonly name: string;
+  readonly slot: BeginningSlot;
+  /** When the run of the slot before begins, epoch ms. */
+  readonly before: number;
+  readonly source: PlanningSource;
+  readonly planOf: (slot: BeginningSlot) => PlannedRun;
+  /** Slots of its report in the window. */
+  readonly of: number;
+}
+
+/** Plans the slots of a report. Those of the same days have the same plan, unless it depends on stored readings. */
+function planner(report: FrozenDefinition, { catalog }: PlanningSource): SlotToPlan['planOf'] {
+  const { definition, settings } = report;
+  let last: { readonly days: string; readonly planned: PlannedRun } | undefined;
+  return ({ slot, begins }) => {
+    const periods = runPeriodsOf(definition, settings, slot);
+    const days = settings.readings === undefined ? JSON.stringify(periods) : String(slot);
+    if (last?.days !== days) last = { days, planned: planRun(report, periods, catalog, begins) };
+    return last.planned;
+  };
 }
 
 /** Throws `plan.invalid`. */
-function planSlot(
-  report: FrozenDefinition,
-  { slot, begins, prepareMs, lateAfterMs }: ReturnType<typeof beginningSlots>[number],
-  before: number,
-  { key, catalog }: PlanningSource,
-): ForecastRun {
+function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan): ForecastRun {
   const { definition, settings } = report;
-  const { plan, split } = planRun(report, runPeriodsOf(definition, settings, slot), catalog, begins);
+  const { slot, begins, prepareMs, lateAfterMs } = at;
+  const { plan, split } = planOf(at);
   const calls = split?.plan.calls ?? plan.calls;
   // Reports with `split` are not prepared.
   const prepared: PreparedCalls =
@@ -94,12 +126,15 @@ function planSlot(
       ? { calls: [], others: [] }
       : preparedCalls(plan, { from: Math.max(begins - prepareMs, before), begins, dataReadyMs: dataReadyMs(settings) });
   const preparedFrom = new Map(prepared.calls.map(({ call, from }) => [call.id, from]));
-  const at = { slot: new Date(slot).toISOString(), ...(lateAfterMs === undefined ? {} : { lateAfterMs }) };
-  const expected = expectedAt(at);
+  const expected = expectedAt({
+    slot: new Date(slot).toISOString(),
+    ...(lateAfterMs === undefined ? {} : { lateAfterMs }),
+  });
   return {
-    ...{ org: definition.org, name: reportName(report), key, slot, begins, expected },
+    ...{ org: definition.org, name, key: source.key, slot, begins, expected },
     lateAt: lateAfterMs === undefined ? undefined : expected,
     maxAgeMs: definition.max_age * 1000,
+    offsetMs: DateTime.fromMillis(slot, { zone: plan.period.timezone }).offset * MINUTE_MS,
     calls: calls.map((call) => ({
       // Its id is a hash of the request; runs use answers of their own organization only.
       request: `${definition.org} ${call.id}`,

@@ -11,8 +11,7 @@ export type SharedLookup = 'hit' | 'in_flight' | 'miss';
 
 /** The answers that runs use of one another, without what was answered. */
 export interface SharedAnswers {
-  /** @param since epoch ms from which `holder` waits: a newer answer is a hit, whatever its age */
-  lookup(request: string, holder: string, maxAgeMs: number, since: number): SharedLookup;
+  lookup(request: string, holder: string, maxAgeMs: number): SharedLookup;
   /** After a miss: others wait for this request. */
   claim(request: string, holder: string): void;
   release(request: string, holder: string): void;
@@ -34,9 +33,9 @@ export function sharedAnswers(clock: Pick<VirtualClock, 'now'>): SharedAnswers {
     if (answer.holder === holder) answer.holder = undefined;
   };
   return {
-    lookup: (request, holder, maxAgeMs, since) => {
+    lookup: (request, holder, maxAgeMs) => {
       const answer = find(request);
-      if (clock.now() - answer.requestedAt <= maxAgeMs || answer.requestedAt >= since) return 'hit';
+      if (clock.now() - answer.requestedAt <= maxAgeMs) return 'hit';
       return answer.holder === undefined || answer.holder === holder ? 'miss' : 'in_flight';
     },
     claim: (request, holder) => {

@@ -1,5 +1,5 @@
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { type Budget, type BudgetLimits, type CallClass, waiterTimeouts } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
 import type { ForecastAssumptions, ForecastCall, ForecastRun } from './forecast-run.ts';
@@ -109,7 +109,7 @@ export async function simulateRuns(
   /** Makes a call, or takes an answer of another run. @returns until when the run snoozes, or undefined with an answer */
   const ask = async (
     job: Job,
-    { id, request, maxAgeMs, priority }: Request,
+    { id, request, maxAgeMs, offsetMs, priority }: Request,
     pollMs: (polls: number) => number,
   ): Promise<number | undefined> => {
     const { run } = job;
@@ -117,9 +117,16 @@ export async function simulateRuns(
     const { budget } = key;
     const maxWaitMs = priority === 'preparation' ? 0 : MAX_WAIT_MS;
     const since = clock.now();
+    /** An answer that was requested while it waits is a hit, too. */
+    const lookup = () => {
+      const now = clock.now();
+      const today = offsetMs === undefined ? now : (now + offsetMs) % DAY_MS;
+      return shared.lookup(request, id, Math.min(today, Math.max(maxAgeMs, now - since)));
+    };
     let polling = { since, polls: 0 };
     for (let isFirst = true; ; isFirst = false) {
-      const found = maxAgeMs === 0 ? 'miss' : shared.lookup(request, id, maxAgeMs, since);
+      await clock.turn(id);
+      const found = maxAgeMs === 0 ? 'miss' : lookup();
       if (found === 'hit') {
         await budget.cancel(run.key, id);
         budget.waiters.wakeNext(run.key, wakesByItself(budget));
@@ -134,10 +141,12 @@ export async function simulateRuns(
         continue;
       }
       polling = { since, polls: 0 };
-      if (isFirst && maxAgeMs > 0) shared.claim(request, id);
+      const hasClaim = isFirst && maxAgeMs > 0;
+      if (hasClaim) shared.claim(request, id);
+      await clock.turn(id);
       const result = await budget.acquire({ key: run.key, id, org: run.org, priority, holdMs: HOLD_MS });
       if (!result.granted) {
-        shared.release(request, id);
+        if (hasClaim) shared.release(request, id);
         if (priority !== 'preparation') key.fullAt ??= startOfMinute(clock.now());
         if (result.at - clock.now() > maxWaitMs) return result.at;
         // Nothing aborts it.
@@ -146,8 +155,9 @@ export async function simulateRuns(
         continue;
       }
       budget.waiters.wake(run.key, result.next, result.tokens, wakesByItself(budget));
-      if (maxAgeMs > 0) {
-        if (shared.lookup(request, id, maxAgeMs, since) !== 'miss') {
+      if (maxAgeMs > 0 && !hasClaim) {
+        await clock.turn(id);
+        if (lookup() !== 'miss') {
           await budget.release(run.key, result.token);
           budget.waiters.wakeNext(run.key, wakesByItself(budget));
           continue;
@@ -167,8 +177,8 @@ export async function simulateRuns(
   const askCatalog = (job: Job, priority: CallClass, maxAgeMs = CATALOG_TTL_MS): Promise<number | undefined> =>
     ask(job, { id: `${idOf(job)} catalog`, request: catalogName(job), maxAgeMs, priority }, () => CATALOG_POLL_MS);
   const askReport = (job: Job, call: ForecastCall, index: number, priority: CallClass): Promise<number | undefined> => {
-    const { maxAgeMs } = job.run;
-    const request = { id: `${idOf(job)} ${index}`, request: call.request, maxAgeMs, priority };
+    const { maxAgeMs, offsetMs } = job.run;
+    const request = { id: `${idOf(job)} ${index}`, request: call.request, maxAgeMs, offsetMs, priority };
     return ask(job, request, (polls) => Math.min(25 * 2 ** polls, SECOND_MS));
   };
 
@@ -208,10 +218,12 @@ export async function simulateRuns(
       const late = run.lateAt !== undefined && delivered > run.lateAt;
       job.result = { run, begun, ready, delivered, late, tokens };
     }
+    await clock.turn(idOf(job));
     idle += 1;
     serve();
     if (snoozed === undefined) return;
     await clock.sleep(snoozed - clock.now());
+    await clock.turn(idOf(job));
     line.add(job);
     serve();
   };
@@ -225,6 +237,8 @@ export async function simulateRuns(
   };
   const open = async (at: number, opened: readonly Job[]): Promise<void> => {
     await clock.sleep(at - clock.now());
+    // Before all runs that come back.
+    await clock.turn('');
     for (const job of opened) {
       line.add(job);
       serve();
@@ -311,6 +325,8 @@ interface Request {
   readonly id: string;
   readonly request: string;
   readonly maxAgeMs: number;
+  /** As in `ForecastRun`; absent: an answer outlives its day. */
+  readonly offsetMs?: number;
   readonly priority: CallClass;
 }
 
