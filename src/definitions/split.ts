@@ -21,7 +21,14 @@ export function splitSlug(value: string): string {
 }
 
 /** In place of a target's name, for a pack that nobody gets. */
-export const heldTarget = ({ slug }: Pick<Desk, 'slug'>): string => `held:${slug}`;
+export const heldTarget = ({ slug }: Pick<Desk, 'slug'>): string => `${UNASSIGNED_TARGET}:${slug}`;
+
+/** In place of a target's name, for a value without a pack. */
+export const UNASSIGNED_TARGET = 'held';
+
+/** Whether a recorded delivery is a pack that nobody gets: no retry sends it. */
+export const isHeldPack = ({ target }: { readonly target: string }): boolean =>
+  target === UNASSIGNED_TARGET || target.startsWith(`${UNASSIGNED_TARGET}:`);
 
 export const deskOf = (value: string, label: string): Desk => ({ value, label, slug: splitSlug(value) });
 

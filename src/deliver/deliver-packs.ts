@@ -1,4 +1,4 @@
-import { deskDefinition, heldTarget } from '../definitions/split.ts';
+import { deskDefinition, heldTarget, UNASSIGNED_TARGET } from '../definitions/split.ts';
 import type { Archive } from './archive/archive.ts';
 import type { Manifest, PackRecord } from './archive/manifest.ts';
 import { readPack } from './archive/run-folder/pack-files.ts';
@@ -22,7 +22,7 @@ export async function deliverPacks(input: DeliverInput, around: AroundDelivery):
   const archived = await archive.getArchivedStates(published);
   const receipts: Receipt[] = [];
   const waits: (Outage | undefined)[] = [];
-  const outages = outageTracker(input.clock, input.circuit);
+  const outages = outageTracker(input.clock, input.circuit, input.askedAt);
   let claimed: Promise<void> | undefined;
   const claim: DeliverInput['claim'] =
     input.claim && ((hasBegun) => (claimed ??= input.claim?.(hasBegun) ?? Promise.resolve()));
@@ -51,7 +51,7 @@ export async function deliverPacks(input: DeliverInput, around: AroundDelivery):
       }
     }
     for (const [index, detail] of unassigned.entries()) {
-      receipts.push(heldReceipt(input, 'held', `#${index + 1}`, detail));
+      receipts.push(heldReceipt(input, UNASSIGNED_TARGET, `#${index + 1}`, detail));
     }
   } finally {
     if (receipts.length > 0) await archive.putReceipts(published, receipts);

@@ -23,6 +23,8 @@ export interface DeliverInput extends SendPorts {
   readonly mail: MailRoute | undefined;
   /** Shared with other workers; absent without Redis. */
   readonly circuit?: CircuitBreaker | undefined;
+  /** Epoch ms at which a person last asked for this attempt: it probes servers that had failed before. */
+  readonly askedAt?: number | undefined;
   /** No further call will follow: unknown deliveries are not put back. */
   readonly lastAttempt?: boolean;
   /** Keys and passwords of the targets. */
@@ -80,7 +82,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     });
     await assertLocked(input);
   }
-  const outages = input.outages ?? outageTracker(clock, circuit);
+  const outages = input.outages ?? outageTracker(clock, circuit, input.askedAt);
   const notTried = new Map<string, string>();
   let listed: Promise<readonly DeliveryRow[]> | undefined;
   const readReceipts = async (): Promise<Receipt[]> => {

@@ -78,6 +78,8 @@ export interface RunContext {
   readonly onlyValue?: string;
   /** A held run was released for delivery. */
   readonly released?: boolean;
+  /** Epoch ms at which a person last asked for an attempt of the run. Absent: nobody did. */
+  readonly askedAt?: number | undefined;
   /** Renews the run's lock. Resolves to the ms for which it is held, 0 if it is lost. Absent without a lock. */
   readonly confirmLock?: () => Promise<number>;
 }

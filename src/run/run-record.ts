@@ -53,7 +53,8 @@ export interface DecisionAuthor {
 /** What a person decided about a run: why an ended run continues, or why a run was stopped. */
 export interface RunDecision extends DecisionAuthor {
   /**
-   * `release`: a held run is delivered as it is. `retry`: deliveries known to have failed are retried. `resend`: one
+   * `release`: a held run is delivered as it is. `retry`: deliveries known to have failed are retried, or a run that waits
+   * continues at once. `resend`: one
    * delivery is sent again. `settle`: the last open delivery was marked as sent. `cancel`: the run was cancelled. `review`:
    * its review has a new event (a comment, an approval, a rejection).
    */

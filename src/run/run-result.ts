@@ -1,4 +1,5 @@
 import { DocketError, type ErrorJson } from '../base/error.ts';
+import { isHeldPack } from '../definitions/split.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import type { Manifest, ReadingRecord } from '../deliver/archive/manifest.ts';
 import { isReportFile } from '../deliver/archive/run-folder/pack-files.ts';
@@ -123,11 +124,17 @@ export function undeliveredError(
   return new DocketError(code, `Some deliveries failed: ${each.join('; ')}`, {
     expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
     got: `${receipts.filter(({ state }) => state === 'sent').length} sent`,
-    next: willRetry ? RETRIED : nextStep(states.has('unknown'), run),
+    next: [
+      ...(missing.every(isHeldPack) ? [] : [willRetry ? RETRIED : nextStep(states.has('unknown'), run)]),
+      ...(missing.some(isHeldPack) ? [HELD_PACKS] : []),
+    ].join(' '),
     // `sending`: another worker holds the row; the next attempt knows its outcome.
     retryable: states.has('pending') || states.has('sending'),
   });
 }
+
+const HELD_PACKS =
+  'A held pack is sent by a new run: name its people under `split.to` of the definition, or correct the value, then run the report again for this period.';
 
 const RETRIED = 'Docket retries these deliveries by itself. If the error lasts, fix what the target reports.';
 

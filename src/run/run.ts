@@ -86,7 +86,7 @@ async function finalize(
     definition.on_incomplete === 'hold' && incomplete.length > 0 && !context.released && review === undefined;
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
-  const { settings, signal, observe, lastAttempt, confirmLock } = context;
+  const { settings, signal, observe, lastAttempt, confirmLock, askedAt } = context;
   const { ledger } = ports;
   if (ledger === undefined) throw new Error('A run that delivers has no ledger.');
   const stores = { ...ports, ledger };
@@ -96,7 +96,19 @@ async function finalize(
     { observe, clock: ports.clock, trace: ports.trace },
     () =>
       deliverPacks(
-        { ...stores, order, definition, settings, published, signal, lastAttempt, observe, confirmLock, claim },
+        {
+          ...stores,
+          order,
+          definition,
+          settings,
+          published,
+          signal,
+          lastAttempt,
+          observe,
+          confirmLock,
+          claim,
+          askedAt,
+        },
         (manifest, work) => deliverAndRecordFigures(manifest, stores, work),
       ),
   );

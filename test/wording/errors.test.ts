@@ -27,6 +27,20 @@ const undelivered = (state: 'unknown' | 'refused' | 'pending', willRetry = false
     willRetry,
   );
 
+const heldPack = undeliveredError(
+  [
+    {
+      delivery: 'd',
+      target: 'held:one',
+      recipient: 'One',
+      state: 'refused',
+      detail: 'Nobody is named.',
+      messageId: null,
+    },
+  ],
+  'run-1',
+);
+
 const INCOMPLETE = { section: 'queue', code: 'rows.truncated', text: 'rows are missing' } as never;
 
 /** Errors whose code or texts are chosen by a function, as a person sees them. */
@@ -48,6 +62,7 @@ const EXAMPLES: readonly unknown[] = [
   ...[301, 401, 403, 404, 408, 422, 429, 503].map(http),
   ...(['unknown', 'refused', 'pending'] as const).map((state) => undelivered(state)),
   undelivered('pending', true),
+  heldPack,
   incompleteError('run.incomplete', [INCOMPLETE]),
   incompleteError('run.held', [INCOMPLETE]),
   cancelledError({ by: 'ada', reason: 'wrong recipients', at: 0 }),

@@ -19,8 +19,11 @@ export interface Outage {
  * succeeds. Names of services contain no secrets, e.g. `mail smtp.example.com:587`.
  */
 export interface CircuitBreaker {
-  /** Undefined: send. The first caller after an outage has ended is the probe; the others still get the outage. */
-  check(service: string): Promise<Outage | undefined>;
+  /**
+   * Undefined: send. The first caller after an outage has ended is the probe; the others still get the outage.
+   * @param askedAt epoch ms at which a person asked for the attempt: it is a probe unless the service has failed since
+   */
+  check(service: string, askedAt?: number): Promise<Outage | undefined>;
   /** The service did what was requested, or refused definitely. */
   recordSuccess(service: string): Promise<void>;
   /** @param until epoch ms of the service's `Retry-After`, which applies at once and to all workers */
@@ -105,8 +108,8 @@ export function redisCircuitBreaker(
   };
 
   return {
-    check: async (service) => {
-      const args = [clock.now(), PROBE_TIMEOUT_MS];
+    check: async (service, askedAt) => {
+      const args = [clock.now(), PROBE_TIMEOUT_MS, askedAt ?? ''];
       const reply = await withContext(() => runLuaScript(redis, checkScript, [keyOf(service)], args));
       const outage = outageReplySchema.parse(reply);
       return outage === null ? undefined : { until: outage[0], why: outage[1] };

@@ -1,12 +1,16 @@
 --[[
-  Whether a service may be tried. The first call after an outage has ended is its probe.
+  Whether a service may be tried. The first call after an outage has ended is its probe, and so is one that a person has
+  asked for since the last failure.
 
   KEYS[1]  the service: a hash   ARGV[1]  now, epoch ms   ARGV[2]  ms for which the others wait for a probe
+  ARGV[3]  when a person asked for it, epoch ms, or empty
 
   Returns nil to go ahead, or { until, why }.
 ]]
-local outage = redis.call('HMGET', KEYS[1], 'until', 'why')
-if not outage[1] then return nil end
-if tonumber(ARGV[1]) < tonumber(outage[1]) then return outage end
+local stored = redis.call('HMGET', KEYS[1], 'until', 'why', 'failed')
+if not stored[1] then return nil end
+-- Version 0.2.0 writes no 'failed'.
+local isAsked = ARGV[3] ~= '' and tonumber(ARGV[3]) > tonumber(stored[3] or 0)
+if not isAsked and tonumber(ARGV[1]) < tonumber(stored[1]) then return { stored[1], stored[2] } end
 redis.call('HSET', KEYS[1], 'until', ARGV[1] + ARGV[2], 'probing', 1)
 return nil

@@ -21,7 +21,7 @@ end
 
 if ARGV[8] ~= '' then
   local till = math.max(tonumber(ARGV[8]), tonumber(open or 0))
-  redis.call('HSET', KEYS[1], 'until', till, 'why', ARGV[3], 'since', since or now, 'times', times or 0)
+  redis.call('HSET', KEYS[1], 'until', till, 'why', ARGV[3], 'since', since or now, 'times', times or 0, 'failed', now)
   redis.call('HDEL', KEYS[1], 'probing')
   redis.call('PEXPIRE', KEYS[1], till - now + ARGV[7] * 12)
   if not open then return { 'opened', tostring(till) } end
@@ -44,7 +44,7 @@ elseif not probing then
 end
 times = times + 1
 local till = now + math.min(ARGV[6] * 2 ^ (times - 1), tonumber(ARGV[7]))
-redis.call('HSET', KEYS[1], 'until', till, 'times', times, 'why', ARGV[3])
+redis.call('HSET', KEYS[1], 'until', till, 'times', times, 'why', ARGV[3], 'failed', now)
 redis.call('HDEL', KEYS[1], 'probing')
 -- A service that is no longer used expires.
 redis.call('PEXPIRE', KEYS[1], ARGV[7] * 12)

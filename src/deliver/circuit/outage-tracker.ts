@@ -12,13 +12,14 @@ type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
 /**
  * The services that one call of `deliver` has found to be down.
  * @param circuit shared with other workers; absent without Redis
+ * @param askedAt epoch ms at which a person last asked for this attempt
  */
-export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined) {
+export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined, askedAt?: number) {
   const outages = new Map<string, ServiceOutage>();
   const known = new Set<string>();
   const checks = new Map<string, Promise<Outage | undefined>>();
   const ask = (service: string): Promise<Outage | undefined> => {
-    const asked = checks.get(service) ?? Promise.resolve(circuit?.check(service));
+    const asked = checks.get(service) ?? Promise.resolve(circuit?.check(service, askedAt));
     checks.set(service, asked);
     return asked;
   };

@@ -51,6 +51,8 @@ export type Execute = (
     readonly marked?: Promise<void>;
     /** The held run was released: it is delivered as it is. */
     readonly released?: boolean;
+    /** Epoch ms at which a person last asked for an attempt, e.g. by a retry. Absent: nobody did. */
+    readonly askedAt?: number | undefined;
     readonly confirmLock?: ConfirmLock;
   },
 ) => Promise<Outcome<RunResult>>;
@@ -204,6 +206,7 @@ export async function processRun(
     fresh: record.starts === 0,
     marked,
     released: record.reopened.some(({ what }) => what === 'release'),
+    askedAt: record.reopened.at(-1)?.at,
     confirmLock: activeRun.confirmLock,
   };
   const execute = async () => ports.execute(record, context);

@@ -35,6 +35,8 @@ export interface RedisRunStore extends RunStore, RunIdLookup {
   open(order: RunOrder, definition?: FrozenDefinition): ReturnType<RunStore['open']>;
   /** Sets an ended run back to `queued`, in one step; returns the record. Undefined when it is in none of these states, or missing. */
   reopen(id: string, from: readonly RunState[], reopening: RunDecision): Promise<RunRecord | undefined>;
+  /** Records a decision that does not change the state, in one step. */
+  note(id: string, decision: RunDecision): Promise<void>;
   /** Records a cancellation, in one step, unless the run has ended or has one; returns the record, undefined when it is missing. */
   requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
   /** Those of these runs whose cancellation was requested. */
@@ -53,6 +55,7 @@ export interface RedisRunStore extends RunStore, RunIdLookup {
 const OPEN = loadLuaScript('./scripts/open-run-2.lua', import.meta.url);
 const UPDATE = loadLuaScript('./scripts/update-run.lua', import.meta.url);
 const REOPEN = loadLuaScript('./scripts/reopen-run.lua', import.meta.url);
+const NOTE = loadLuaScript('./scripts/note-decision.lua', import.meta.url);
 const REQUEST_CANCEL = loadLuaScript('./scripts/request-cancel.lua', import.meta.url);
 
 const fieldsSchema = z.record(z.string(), z.string());
@@ -191,6 +194,9 @@ export function redisRunStore(
       const args = [id, ttl, keys.states, JSON.stringify(reopening), ...from];
       const reply = await runLuaScript(redis, REOPEN, [keys.record(id), keys.unfinished, keys.cancels], args);
       return reply === 1 ? (await read([id]))[0] : undefined;
+    }),
+    note: mapped(async (id, decision) => {
+      await runLuaScript(redis, NOTE, [keys.record(id)], [JSON.stringify(decision)]);
     }),
     requestCancel: mapped(async (id, cancellation) => {
       const decision: RunDecision = { what: 'cancel', ...cancellation };

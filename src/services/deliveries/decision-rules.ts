@@ -1,4 +1,5 @@
 import { DocketError } from '../../base/error.ts';
+import { isHeldPack } from '../../definitions/split.ts';
 import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 
@@ -15,20 +16,27 @@ export const isReportDelivery = ({ target }: Pick<DeliveryRow, 'target'>): boole
 /**
  * What a retry of a run acts on. `deliveries`: those known to have failed. `run`: the run itself, which has delivered
  * nothing, or was stopped after its deliveries. `wait`: the run waits, and continues now. `nothing`: the run has not ended, all
- * is delivered, or the rest may have arrived, which only a decision about the delivery changes.
+ * is delivered, the rest may have arrived, which only a decision about the delivery changes, or only packs that nobody gets
+ * are missing.
  */
 export function retryScope(
-  state: RunState,
+  record: Pick<RunRecord, 'state' | 'deliveries'>,
   rows: readonly Pick<DeliveryRow, 'state' | 'target'>[],
 ): 'deliveries' | 'run' | 'wait' | 'nothing' {
+  const { state } = record;
   if (state === 'waiting') return 'wait';
   if (!RETRYABLE_STATES.includes(state)) return 'nothing';
   const own = rows.filter(isReportDelivery);
   if (own.some((row) => row.state === 'refused' || row.state === 'pending' || row.state === 'sending')) {
     return 'deliveries';
   }
+  if (heldPacks(record).length > 0 && own.every((row) => row.state === 'sent')) return 'nothing';
   return state === 'partly_delivered' || own.some((row) => row.state === 'unknown') ? 'nothing' : 'run';
 }
+
+/** The packs of an ended run that nobody gets, and no retry sends. */
+export const heldPacks = ({ deliveries }: Pick<RunRecord, 'deliveries'>): RunRecord['deliveries'] =>
+  deliveries.filter(isHeldPack);
 
 /** The states of a delivery in which it may be declared sent, or sent again. */
 export const openStates = (as: 'sent' | 'resend'): readonly DeliveryState[] =>
@@ -78,4 +86,29 @@ export function notRetryableError({ id, state }: RunRecord): DocketError {
     got: state,
     next,
   });
+}
+
+/** The run has ended, and none of its deliveries is known to have failed. */
+export function nothingToRetryError(record: RunRecord, rows: readonly DeliveryRow[]): DocketError {
+  const { id } = record;
+  const unknown = rows.filter(({ state }) => state === 'unknown').length;
+  const held = heldPacks(record).length;
+  if (unknown === 0 && held > 0) {
+    return new DocketError(
+      'run.conflict',
+      `Run ${id} cannot be retried: what it has not sent are packs without recipients.`,
+      {
+        got: `${held} held ${held === 1 ? 'pack' : 'packs'}`,
+        next: 'Name their people under `split.to` of the definition, or correct the value, then run the report again for this period.',
+      },
+    );
+  }
+  return new DocketError(
+    'run.conflict',
+    `Run ${id} cannot be retried: none of its deliveries is known to have failed.`,
+    {
+      got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
+      next: `Ask the recipients, then use \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
+    },
+  );
 }

@@ -34,6 +34,7 @@ import {
   NOTIFIED_STATES,
   noDecisionNeededError,
   nothingToDecideError,
+  nothingToRetryError,
   notRetryableError,
   openStates,
   REOPENABLE_STATES,
@@ -200,17 +201,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
       if (record.review !== undefined) await reviews.assertRetryable(record);
       const rows = await deliveriesOf(id);
       const refused = rows.filter(({ state }) => state === 'refused');
-      if (retryScope(record.state, rows) === 'nothing') {
-        const unknown = rows.filter(({ state }) => state === 'unknown').length;
-        throw new DocketError(
-          'run.conflict',
-          `Run ${id} cannot be retried: none of its deliveries is known to have failed.`,
-          {
-            got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
-            next: `Ask the recipients, then use \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
-          },
-        );
-      }
+      if (retryScope(record, rows) === 'nothing') throw nothingToRetryError(record, rows);
       // All recipients must receive the same files: do not render new ones for the rest.
       if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await assertPublished(record);
       for (const row of refused) await recordDecision(row, 'pending', author);
@@ -248,9 +239,11 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     },
   };
 
-  /** Begins the next attempt of a waiting run now. */
+  /** Begins the next attempt of a waiting run now. It probes a server that all runs wait for. */
   async function endWait(record: RunRecord, { by, reason }: DecisionAuthor): Promise<RunRecord> {
     const { id, org, report, state } = record;
+    // First: the worker reads it when it takes the run.
+    await runs.note(id, { what: 'retry', by, reason, at: clock.now() });
     if (!(await ports.queue.promote(id))) {
       throw new DocketError('run.conflict', `Run ${id} no longer waits: it is in line for a worker, or continues.`, {
         next: `See \`docket runs show ${id}\`.`,

@@ -71,6 +71,29 @@ test('lets one probe through; its failure doubles the pause, its success closes 
   expect(events[1]).toMatchObject({ afterMs: 3 * MINUTE });
 });
 
+test('an attempt that a person asked for after the last failure is a probe, and only once', async () => {
+  await opened();
+  expect(await worker().check(HOST, now)).toMatchObject({ why: 'ECONNREFUSED' });
+  now += 1000;
+  const askedAt = now;
+  now += 1000;
+  expect(await worker().check(HOST)).toMatchObject({ why: 'ECONNREFUSED' });
+  expect(await worker().check(HOST, askedAt)).toBeUndefined();
+  await worker().recordFailure(HOST, 'still');
+  expect(await worker().check(HOST, askedAt)).toEqual({ until: now + 2 * MINUTE, why: 'still' });
+  now += 1000;
+  expect(await worker().check(HOST, now)).toBeUndefined();
+  await worker().recordSuccess(HOST);
+  expect(await worker().check(HOST)).toBeUndefined();
+});
+
+test('an attempt that a person asked for passes a circuit that 0.2.0 opened', async () => {
+  await opened();
+  await redis.hdel(`${prefix}circuit:${HOST}`, 'failed');
+  expect(await worker().check(HOST)).toMatchObject({ why: 'ECONNREFUSED' });
+  expect(await worker().check(HOST, now)).toBeUndefined();
+});
+
 test('a probe without a result blocks the others for a minute', async () => {
   await opened();
   now += MINUTE;

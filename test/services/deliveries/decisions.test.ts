@@ -231,9 +231,27 @@ test('a retry of a waiting run ends its wait; of one that is in line already, no
   await bench.queue.enqueue(order, 3_600_000);
   await bench.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
   expect(await bench.queue.counts()).toMatchObject({ delayed: 1 });
-  await expect(desk.decisions.retry(order.id, WHO)).resolves.toMatchObject({ id: order.id });
+  await expect(desk.decisions.retry(order.id, WHO)).resolves.toMatchObject({
+    id: order.id,
+    state: 'waiting',
+    reopened: [{ what: 'retry', ...WHO }],
+  });
   expect(await bench.queue.counts()).toMatchObject({ delayed: 0 });
   await expect(desk.decisions.retry(order.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
+});
+
+test('a run that only misses packs without recipients is not retried: the definition is corrected', async () => {
+  const { id } = await desk.ended('partly_delivered', ['sent']);
+  const held = { target: 'held:four-1234567890', recipient: 'four', state: 'refused', detail: 'Nobody is named' };
+  await bench.runs.update(id, { deliveries: [held] });
+  await expect(desk.decisions.retry(id, WHO)).rejects.toMatchObject({
+    code: 'run.conflict',
+    got: '1 held pack',
+    next: expect.stringContaining('split.to'),
+  });
+  const mixed = await desk.ended('partly_delivered', ['sent', 'refused']);
+  await bench.runs.update(mixed.id, { deliveries: [held] });
+  await expect(desk.decisions.retry(mixed.id, WHO)).resolves.toMatchObject({ state: 'queued' });
 });
 
 test.each(['done', 'held', 'queued', 'running'] as const)('a run that is %s is not retried', async (state) => {

@@ -117,6 +117,10 @@ export function memoryRuns(records: Map<string, RunRecord>, definitions: Map<str
       }
       change(id, fields);
     },
+    note: async (id, decision) => {
+      const record = records.get(id);
+      if (record !== undefined) change(id, { reopened: [...record.reopened, decision] });
+    },
     reopen: async (id: string, from: readonly RunState[], decision: RunDecision) => {
       const record = records.get(id);
       if (record === undefined) return undefined;

@@ -30,7 +30,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
   const path = `/runs/${record.id}`;
   const zone = runZone(record);
   const form = { layout, from: path, refused };
-  const scope = isInlineRun(record) && record.state === 'waiting' ? 'nothing' : retryScope(record.state, deliveries);
+  const scope = isInlineRun(record) && record.state === 'waiting' ? 'nothing' : retryScope(record, deliveries);
   // A run in review can be cancelled while it waits for people.
   const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITING_STATES.has(record.state));
   // A running worker may still find out their outcome.

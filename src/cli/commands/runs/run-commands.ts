@@ -1,6 +1,6 @@
 import type { Period } from '../../../definitions/periods/period.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
+import { heldPacks, isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { NextCommand } from '../../terminal/next-commands.ts';
 import { idCells } from '../../terminal/table/cell.ts';
@@ -50,7 +50,10 @@ export function runCommands({
     case 'failed':
       return [
         ...resolveCommands(deliveries, (delivery) => shortId(delivery).brief),
-        ...retryCommands(record, retryScope(record.state, rows), archived !== undefined),
+        ...retryCommands(record, retryScope(record, rows), archived !== undefined),
+        ...(heldPacks(record).length === 0
+          ? []
+          : [{ command: again(record), why: 'after a correction of `split`: a new run sends the held packs' }]),
       ];
   }
 }
