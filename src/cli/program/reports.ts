@@ -1,7 +1,6 @@
 import { Argument, Option } from 'commander';
 import type { CommandIo } from '../io.ts';
-import { RECIPE_NAMES } from '../recipes/recipe.ts';
-import { RECIPES } from '../recipes/recipes.ts';
+import { RECIPE_NAMES, RECIPES } from '../recipes/recipe.ts';
 import { createPrinter } from '../terminal/print.ts';
 import type { DocketCommand } from './command.ts';
 
@@ -59,7 +58,7 @@ Examples:
     .command('new')
     .description('Write a new report from a recipe, with the metrics that its organization may read')
     .argument('<name>', '<org>/<report>; the organization exists already')
-    .addOption(new Option('--from <recipe>', 'what to start from').choices([...RECIPE_NAMES]).makeOptionMandatory())
+    .addOption(new Option('--from <recipe>', 'what to start from').choices(RECIPE_NAMES).makeOptionMandatory())
     .option('--title <text>', 'title; default: the recipe’s')
     .option('--to <address...>', 'recipients, which org.yaml allows; default: the first address that it names')
     .option('--owner <address>', 'who is notified when a run fails; default: the first recipient')
@@ -67,8 +66,8 @@ Examples:
     .option('--json', 'one JSON document on stdout')
     .details(`
 Recipes:
-${Object.values(RECIPES)
-  .map(({ name, summary }) => `  ${name.padEnd(13)} ${summary}`)
+${Object.entries(RECIPES)
+  .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join('\n')}
 
 The file has no errors for \`docket check\`, comments that explain it, and lists further metrics. It overwrites nothing. \`docket

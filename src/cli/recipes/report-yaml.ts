@@ -1,17 +1,18 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
-import type { Catalog } from '../../contract/catalog.ts';
-import { type FitOptions, type RecipeSection, recipeSections } from './fit-catalog.ts';
-import type { Recipe } from './recipe.ts';
+import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
+import { fillLines, RECIPES, type RecipeName, readRecipe } from './recipe.ts';
 import { scalar, targetsHint } from './suggested-targets.ts';
 
 /** What a report is written with besides its recipe. */
-export interface ReportOptions extends FitOptions {
+export interface ReportOptions {
   /** The file's stem. */
   readonly report: string;
   /** Default: the recipe's. */
   readonly title?: string | undefined;
   readonly owner: string;
-  /** Recipients; at least one, unless `intoFolder`. */
+  /** At least one recipient. */
   readonly to: readonly string[];
   /** A folder that the organization allows for deliveries; absent: none is known. */
   readonly folder?: string | undefined;
@@ -19,116 +20,123 @@ export interface ReportOptions extends FitOptions {
   readonly approvers?: readonly string[] | undefined;
   /** `org.yaml` has units. */
   readonly hasUnits?: boolean;
+  /** The organization's weeks do not begin on Monday, as the service's do: weekly rows are refused. */
+  readonly withoutWeeks?: boolean;
 }
 
-export const yamlList = (items: readonly string[], indent: string): string =>
-  items.map((item) => `${indent}- ${scalar(item)}`).join('\n');
-
-/** The file of a report: sections that the catalog allows, and comments that say what else there is. */
-export function reportYaml(recipe: Recipe, options: ReportOptions, catalog: Catalog | undefined): string {
-  const { schedule, period, compare, unit } = recipe;
-  const title = options.title ?? recipe.title;
-  const sections = recipeSections(recipe, catalog, options);
-  return `# yaml-language-server: $schema=../report.schema.json
-# All fields: docs/reference/report-fields.md. After a change: docket check
-version: 1
-title: ${scalar(title)}
-owner: ${scalar(options.owner)}   # notified once when a run fails permanently
-schedule: ${schedule}
-period: ${period}        # the days of the report; fixed when a run starts
-${compare === undefined ? '# compare: previous_period   # would add the figures of the previous period\n' : `compare: ${compare}     # adds the figures of the previous period\n`}
-${options.hasUnits ? 'workbook_units: report       # units of org.yaml also hold in your own workbooks\n' : ''}sections:                    # a table each, in the ${recipe.formats[0] === 'csv' ? 'files' : 'workbook and in the e-mail'}
-${sections.map((section) => sectionYaml(section, unit)).join('\n')}
-${outputsYaml(recipe)}
-${deliveriesYaml(recipe, options, title)}
-${recipe.approved ? approvalYaml(options) : ''}on_incomplete: flag          # if figures are missing: flag and deliver them, hold the run, or fail it
-${targetsHint(
-  sections.flatMap(({ metrics }) => metrics),
-  catalog,
-)}${otherMetrics(sections, catalog)}`;
+export interface NewReport {
+  readonly text: string;
+  /** Ids of its sections. */
+  readonly sections: readonly string[];
+  /** Metrics of the recipe that the catalog does not have, so that no section has them. */
+  readonly leftOut: readonly string[];
 }
 
-const outputsYaml = ({ formats, file }: Recipe): string =>
-  [
-    'outputs:',
-    ...(formats.includes('xlsx') ? [`  - { format: xlsx, name: "${file} {{ period.label }}.xlsx" }`] : []),
-    formats.includes('csv')
-      ? '  - { format: csv }          # raw values for programs, a file per section'
-      : '  # - { format: csv }        # raw values for programs, a file per section',
-    '',
-  ].join('\n');
+/** A section of a recipe or of a report is a paragraph. The first one follows a heading. */
+const SECTION = /(?:^ {2}# .*\n)+ {2}- id: (?:.+\n)+/gm;
+const sectionSchema = z.object({
+  id: z.string(),
+  metrics: z.array(z.string()),
+  dimensions: z.array(z.string()).default([]),
+  granularity: z.enum(['day', 'week', 'month']).optional(),
+  order: z.tuple([z.object({ by: z.string() })]).optional(),
+  safe: z.boolean().default(false),
+  current: z.boolean().default(false),
+});
+const parseSection = (text: string) => z.tuple([sectionSchema]).parse(parse(text))[0];
 
-function deliveriesYaml({ formats }: Recipe, { to, folder, report }: ReportOptions, title: string): string {
-  const path = `${folder ?? 'out'}/${report}/{{ period.label }}`;
-  const [first = 'xlsx'] = formats;
-  const email = [
-    '  - email:',
-    '      to:                    # org.yaml must allow each of them',
-    yamlList(to, '        '),
-    `      subject: ${scalar(`${title} {{ period.label }}`, 'QUOTE_DOUBLE')}`,
-    `      attach: [${first}]`,
+/**
+ * The file of a report: the sections of the recipe that the catalog can answer, and comments that say what else there is. Without
+ * a catalog it has the sections that every organization can have. It always has a section: a catalog with none of the recipe's
+ * metrics gives one with its own first metrics. A catalog without any metric is ignored.
+ */
+export function reportYaml(name: RecipeName, options: ReportOptions, catalog: Catalog | undefined): NewReport {
+  const { owner, to, approvers = [], title = RECIPES[name].title } = options;
+  const isApproved = name === 'approved-pack';
+  const recipe = fillLines(readRecipe(`${isApproved ? 'board-pack' : name}.yaml`), {
+    title: [scalar(title)],
+    owner: [scalar(owner)],
+    to: to.map((address) => scalar(address)),
+    subject: [scalar(`${title} {{ period.label }}`, 'QUOTE_DOUBLE')],
+    path: [scalar(`${options.folder ?? 'out'}/${options.report}/{{ period.label }}`, 'QUOTE_DOUBLE')],
+    units: options.hasUnits ? [''] : [],
+    approved: isApproved ? [''] : [],
+    approver: isApproved ? (approvers.length === 0 ? [owner] : approvers).map((id) => scalar(id)) : [],
+  });
+  const wished = (recipe.match(SECTION) ?? []).map((text) =>
+    options.withoutWeeks ? text.replace('granularity: week', 'granularity: day') : text,
+  );
+  const written = fitSections(wished, catalog).map(writeSection);
+  const sections = written.map(parseSection);
+  const [start = '', ...rest] = recipe.split(SECTION);
+  const used = sections.flatMap(({ metrics }) => metrics);
+  const all = new Set(wished.flatMap((text) => parseSection(text).metrics));
+  return {
+    text: `${start}${written.join('\n')}${rest.at(-1) ?? ''}${targetsHint(used, catalog)}${otherMetrics(used, catalog)}`,
+    sections: sections.map(({ id }) => id),
+    leftOut: catalog === undefined ? [] : [...all].filter((id) => !used.includes(id)),
+  };
+}
+
+/** Without the fields that only recipes have, and with its last two metrics as an example. */
+const writeSection = (text: string): string =>
+  fillLines(text.replace(/^ {4}(safe|current): true\n/gm, ''), {
+    last: [parseSection(text).metrics.slice(-2).join(', ')],
+  });
+
+function fitSections(wished: readonly string[], catalog: Catalog | undefined): readonly string[] {
+  const safe = wished.filter((text) => parseSection(text).safe);
+  if (catalog === undefined) return safe;
+  const fitting = wished.flatMap((text) => fitToCatalog(text, catalog) ?? []);
+  if (fitting.length > 0) return fitting;
+  const timed = catalog.metrics.filter((metric) => !isCurrentCount(metric));
+  const own = (timed.length > 0 ? timed : catalog.metrics).slice(0, 5);
+  return own.length === 0 ? safe : [ownSection(own, timed.length > 0)];
+}
+
+const ownSection = (metrics: Catalog['metrics'], totals: boolean): string =>
+  `  # The first metrics of your catalog: choose your own from the list below.
+  - id: figures
+    title: Figures
+    metrics:
+${metrics.map(({ id }) => `      - ${scalar(id)}\n`).join('')}${totals ? '    totals: true\n' : ''}`;
+
+/** The section with the metrics, dimensions, granularity and order that the catalog allows; undefined without any metric. */
+function fitToCatalog(text: string, { metrics: known, dimensions: listed, limits }: Catalog): string | undefined {
+  const wish = parseSection(text);
+  const metrics = wish.metrics
+    .flatMap((wished) => known.find(({ id }) => id === wished) ?? [])
+    .filter((metric) => metric.deprecated_at == null && isCurrentCount(metric) === wish.current);
+  if (metrics.length === 0) return undefined;
+  const dimensions = wish.dimensions
+    .filter(
+      (wished) =>
+        listed.some(({ id }) => id === wished) && metrics.every((metric) => metric.dimensions.includes(wished)),
+    )
+    .slice(0, limits.max_dimensions);
+  const { granularity, order } = wish;
+  const hasBuckets = granularity === undefined || metrics.every((metric) => metric.granularities.includes(granularity));
+  const ids = [...metrics.map(({ id }) => id), ...dimensions];
+  const refused = [
+    ...(dimensions.length > 0 ? [] : ['dimensions']),
+    ...(hasBuckets ? [] : ['granularity']),
+    ...(order !== undefined && metrics.some(({ id }) => id === order[0].by) ? [] : ['order']),
+    // The chart was meant for all axes: fewer may leave nothing to draw.
+    ...(hasBuckets && dimensions.length === wish.dimensions.length ? [] : ['chart']),
   ];
-  const directory = `- directory: { path: ${scalar(path, 'QUOTE_DOUBLE')} }`;
-  return ['deliveries:', ...(to.length === 0 ? [`  ${directory}`] : [...email, `  # ${directory}`]), ''].join('\n');
-}
-
-/** Who approves, with what else an approval may say. */
-const approvalYaml = ({ owner, approvers = [] }: ReportOptions): string =>
-  [
-    'approval:                    # nothing is sent before they have approved exactly its content',
-    '  by:                        # keys of people in org.yaml, names of tokens, or accounts of the sign-in',
-    yamlList(approvers.length === 0 ? [owner] : approvers, '    '),
-    '  need: 1                    # this many different people',
-    '  four_eyes: true            # not who triggered the run, or wrote a text in it',
-    '  within: 2bd                # business days; then they are reminded (otherwise: cancel ends the run)',
-    '# corrections: { watch: 35d, materiality: 1% }   # finds figures that changed after they were sent',
-    '',
-  ].join('\n');
-
-/** The layout, and as comments what it may have besides. */
-function layoutYaml({ layout, metrics, current }: RecipeSection, unit: string): string[] {
-  if (layout === undefined) return [];
-  const groups = metrics.slice(-2).map((id) => scalar(id));
-  return [
-    '    layout: scorecard        # a row for each metric; docs/how-to/layouts-and-targets.md',
-    ...(current === true ? [] : [`    # trend: 13              # a small chart of the last 13 ${unit} in each row`]),
-    '    # groups:                # metrics under subheadings',
-    `    #   - { title: More, metrics: [${groups.join(', ')}] }`,
-  ];
-}
-
-function sectionYaml(section: RecipeSection, unit: string): string {
-  const { dimensions, granularity, order, chart, toDate, suggestion } = section;
-  return [
-    `  # ${section.why}`,
-    `  - id: ${scalar(section.id)}`,
-    `    title: ${scalar(section.title)}`,
-    ...layoutYaml(section, unit),
-    '    metrics:',
-    yamlList(section.metrics, '      '),
-    ...(dimensions === undefined ? [] : ['    dimensions:', yamlList(dimensions, '      ')]),
-    ...(granularity === undefined ? [] : [`    granularity: ${granularity}`]),
-    ...(order === undefined ? [] : [`    order: [{ by: ${scalar(order.by)}, dir: ${order.dir} }]`]),
-    ...(section.totals ? ['    totals: true'] : []),
-    ...(toDate === undefined ? [] : [`    to_date: ${toDate}            # and the figures from its first day on`]),
-    ...(suggestion === undefined ? [] : [`    # ${suggestion}`]),
-    ...(chart === undefined ? [] : [`    chart: ${chart}`]),
-    ...(section.commented
-      ? ['    commentary: { required: true, carry: true }   # the last one is offered as a draft, and never printed']
-      : []),
-    '',
-  ].join('\n');
+  return text.replace(/^ {4}(?:(\w+):.*| {2}- (\S+))\n/gm, (line, field?: string, id?: string) =>
+    (field === undefined ? ids.includes(id ?? '') : !refused.includes(field)) ? line : '',
+  );
 }
 
 const MAX_LISTED_METRICS = 100;
 
 /** Further metrics of the key, as comments. Labels are foreign text: they must not end the comment. */
-function otherMetrics(sections: readonly RecipeSection[], catalog: Catalog | undefined): string {
+function otherMetrics(used: readonly string[], catalog: Catalog | undefined): string {
   if (catalog === undefined) {
     return '\n# Written without the metric catalog: `docket check` reports metrics that your API key cannot read.\n';
   }
-  const used = new Set(sections.flatMap(({ metrics }) => metrics));
-  const others = catalog.metrics.filter(({ id, deprecated_at }) => !used.has(id) && deprecated_at == null);
+  const others = catalog.metrics.filter(({ id, deprecated_at }) => !used.includes(id) && deprecated_at == null);
   if (others.length === 0) return '';
   const lines = others
     .slice(0, MAX_LISTED_METRICS)

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import {
   type Answers,
   idFromName,
@@ -19,8 +21,8 @@ import {
 import { completeAnswers } from '../../../src/cli/init/draft.ts';
 import { createFiles } from '../../../src/cli/init/files.ts';
 import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
-import { recipeSections } from '../../../src/cli/recipes/fit-catalog.ts';
-import { RECIPES } from '../../../src/cli/recipes/recipes.ts';
+import type { RecipeName } from '../../../src/cli/recipes/recipe.ts';
+import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
 import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
@@ -57,6 +59,11 @@ const addresses = fc
   )
   .map(([local, domain]) => canonicalAddress(`${local}@${domain}`))
   .filter((address) => address !== undefined);
+const sectionsOf = (name: RecipeName, catalog: Catalog | undefined) => {
+  const { text } = reportYaml(name, { report: 'x', owner: 'a@acme.example', to: ['a@acme.example'] }, catalog);
+  return z.object({ sections: z.array(z.looseObject({ id: z.string() })) }).parse(parse(text)).sections;
+};
+
 const line = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });
 const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone').filter(isZone), 'UTC');
 
@@ -196,8 +203,7 @@ describe('the files of a first organization', () => {
   test('begin with a scorecard', () => {
     for (const name of ['weekly-kpi', 'board-pack'] as const) {
       for (const catalog of [undefined, ...catalogs]) {
-        const section = { id: 'scorecard', layout: 'scorecard', totals: false };
-        expect(recipeSections(RECIPES[name], catalog)[0]).toMatchObject(section);
+        expect(sectionsOf(name, catalog)[0]).toMatchObject({ id: 'scorecard', layout: 'scorecard' });
       }
     }
   });
@@ -233,7 +239,7 @@ describe('the files of a first organization', () => {
   });
 
   test('take what the key has: without a feature there is no section of it', () => {
-    const ids = (catalog: Catalog | undefined) => recipeSections(RECIPES['board-pack'], catalog).map(({ id }) => id);
+    const ids = (catalog: Catalog | undefined) => sectionsOf('board-pack', catalog).map(({ id }) => id);
     expect(ids(catalogs[0])).toContain('transactions');
     // Lakeside Trust uses no transactions.
     expect(ids(catalogs[2])).not.toContain('transactions');
@@ -241,7 +247,7 @@ describe('the files of a first organization', () => {
     const known = catalogs[0];
     if (known === undefined) throw new Error('no catalog');
     const own = known.metrics.filter(({ id }) => id.startsWith('intake.'));
-    expect(recipeSections(RECIPES['weekly-kpi'], { ...known, metrics: own })).toMatchObject([
+    expect(sectionsOf('weekly-kpi', { ...known, metrics: own })).toMatchObject([
       { id: 'figures', metrics: own.map(({ id }) => id) },
     ]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RECIPES } from '../../../src/cli/recipes/recipes.ts';
+import { RECIPE_NAMES } from '../../../src/cli/recipes/recipe.ts';
 import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
 import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { sectionPeriodAdvice } from '../../../src/definitions/diagnostics/section-period-advice.ts';
@@ -86,9 +86,9 @@ describe('sections whose days have changed since 0.2.0', () => {
   });
 
   test('are none in the tutorials, whose reports have sections without periods', () => {
-    for (const recipe of Object.values(RECIPES)) {
-      const options = { report: recipe.name, owner: 'ops@acme.example', to: ['ops@acme.example'] };
-      expect(reportYaml(recipe, options, undefined).match(/^ *period:.*$/gm)).toHaveLength(1);
+    for (const recipe of RECIPE_NAMES) {
+      const options = { report: recipe, owner: 'ops@acme.example', to: ['ops@acme.example'] };
+      expect(reportYaml(recipe, options, undefined).text.match(/^ *period:.*$/gm)).toHaveLength(1);
     }
   });
 });

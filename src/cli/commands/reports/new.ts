@@ -14,9 +14,7 @@ import { validateAddresses, validatedFlag, validateOwner } from '../../init/answ
 import { parseAddresses } from '../../init/draft.ts';
 import { writeFiles } from '../../init/write-files.ts';
 import type { CommandIo } from '../../io.ts';
-import { leftOutMetrics, recipeSections } from '../../recipes/fit-catalog.ts';
-import type { Recipe, RecipeName } from '../../recipes/recipe.ts';
-import { RECIPES } from '../../recipes/recipes.ts';
+import type { RecipeName } from '../../recipes/recipe.ts';
 import { reportYaml } from '../../recipes/report-yaml.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { requireOrganization } from '../organization.ts';
@@ -34,7 +32,6 @@ export interface NewReportFlags {
 export async function newReport(name: string, flags: NewReportFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = await createContext(io);
-  const recipe = RECIPES[flags.from];
   const { org, report } = parseReportName(name);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const of = loadedOrganization(jobs, org);
@@ -44,31 +41,26 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
     ? 'without --offline the sections follow the catalog of the API key'
     : await findCatalog(context, jobs, of.settings);
   const [catalog, why] = typeof found === 'string' ? [undefined, found] : [found];
-  const withoutWeeks = (of.settings.week_start ?? 'MON') !== 'MON';
-  const folder = of.settings.destinations?.folders[0];
-  const approvedBy = peopleWhoSignIn(of.settings);
   const options = {
     report,
     title: flags.title,
     ...readers,
-    folder,
-    withoutWeeks,
-    approvers: approvedBy,
+    folder: of.settings.destinations?.folders[0],
+    withoutWeeks: (of.settings.week_start ?? 'MON') !== 'MON',
+    approvers: peopleWhoSignIn(of.settings),
     hasUnits: of.settings.units !== undefined,
   };
-  const text = reportYaml(recipe, options, catalog);
+  const { text, sections, leftOut } = reportYaml(flags.from, options, catalog);
   const path = join(context.config.DOCKET_JOBS, org, `${report}.yaml`);
   assertValid({ text, file: path, name: { org, report }, of, catalog, now: context.clock.now() });
   await writeFiles([{ path, text, shared: false }]);
-  const sections = recipeSections(recipe, catalog, { withoutWeeks });
-  const leftOut = catalog === undefined ? [] : leftOutMetrics(recipe, sections);
   const next = [`docket check ${path}`, `docket preview ${name} --sample`, `docket catalog --org ${org}`];
   if (flags.json) {
     print.printJson({
       written: path,
       report: name,
-      recipe: recipe.name,
-      sections: sections.map(({ id }) => id),
+      recipe: flags.from,
+      sections,
       left_out: leftOut,
       catalog: catalog === undefined ? null : { registry_version: catalog.registry_version },
       next,
@@ -76,10 +68,10 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
     return;
   }
   print.printLine(`written  ${path}`);
-  print.printLine(`sections ${sections.map(({ id }) => id).join(', ')}`);
+  print.printLine(`sections ${sections.join(', ')}`);
   if (leftOut.length > 0) print.printLine(`left out ${leftOut.join(', ')}: not in the catalog of ${org}`);
   if (why !== undefined) print.printStatus(`written without the catalog: ${why}`);
-  print.printLine(`\nNext:\n${nextSteps(next, recipe)}`);
+  print.printLine(`\nNext:\n${nextSteps(next, flags.from)}`);
 }
 
 /** Keys of the people of an organization who can approve. */
@@ -88,7 +80,7 @@ const peopleWhoSignIn = ({ people = {} }: LoadedOrg['settings']): readonly strin
     .filter(({ canSignIn }) => canSignIn)
     .map(({ id }) => id);
 
-function nextSteps(commands: readonly string[], { name }: Recipe): string {
+function nextSteps(commands: readonly string[], name: RecipeName): string {
   const comments = ['all errors, after a change', 'shows it with sample data', `other metrics for the ${name}`];
   const width = Math.max(...commands.map((command) => command.length));
   return commands.map((command, index) => `  ${command.padEnd(width)}   # ${comments[index] ?? ''}`).join('\n');
