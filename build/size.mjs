@@ -10,7 +10,7 @@ const BUDGET = {
   build: 660,
   'src/admin': 13_000,
   'src/base': 2740,
-  'src/cli': 9000,
+  'src/cli': 8580,
   'src/compose': 4090,
   'src/contract': 400,
   'src/definitions': 7320,

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 
 /**
  * The reports that `docket new` and `docket init` can write. Each is a YAML file beside this one: a report for the metrics that
- * most organizations have. It is written but for three things:
+ * most organizations have. It is written but for four things:
  *
  * - A line with `<name>` is written once for each value of that name, so not at all without one.
  * - `safe: true`: every organization has the section's metrics (specification §2.6), so it is used without a catalog.
  * - `current: true`: the section's metrics are current counts. In other sections they are metrics of a period.
+ * - `prepare` is left out where nothing can be fetched before the slot.
  */
 export const RECIPES = {
   'weekly-kpi': {

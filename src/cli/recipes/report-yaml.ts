@@ -22,6 +22,8 @@ export interface ReportOptions {
   readonly hasUnits?: boolean;
   /** The organization's weeks do not begin on Monday, as the service's do: weekly rows are refused. */
   readonly withoutWeeks?: boolean;
+  /** Seconds after a day until its figures are complete (`data_ready`). Absent: Docket's default. */
+  readonly dataReady?: number | undefined;
 }
 
 export interface NewReport {
@@ -31,6 +33,9 @@ export interface NewReport {
   /** Metrics of the recipe that the catalog does not have, so that no section has them. */
   readonly leftOut: readonly string[];
 }
+
+/** Recipes with `prepare` begin to prepare at six. */
+const PREPARED_BELOW_S = 6 * 3600;
 
 /** A section of a recipe or of a report is a paragraph. The first one follows a heading. */
 const SECTION = /(?:^ {2}# .*\n)+ {2}- id: (?:.+\n)+/gm;
@@ -66,13 +71,15 @@ export function reportYaml(name: RecipeName, options: ReportOptions, catalog: Ca
   const wished = (recipe.match(SECTION) ?? []).map((text) =>
     options.withoutWeeks ? text.replace('granularity: week', 'granularity: day') : text,
   );
-  const written = fitSections(wished, catalog).map(writeSection);
+  const fitted = fitSections(wished, catalog);
+  const written = fitted.map(writeSection);
   const sections = written.map(parseSection);
   const [start = '', ...rest] = recipe.split(SECTION);
+  const prepares = (options.dataReady ?? 0) < PREPARED_BELOW_S && fitted.some((text) => !parseSection(text).current);
   const used = sections.flatMap(({ metrics }) => metrics);
   const all = new Set(wished.flatMap((text) => parseSection(text).metrics));
   return {
-    text: `${start}${written.join('\n')}${rest.at(-1) ?? ''}${targetsHint(used, catalog)}${otherMetrics(used, catalog)}`,
+    text: `${prepares ? start : start.replace(', prepare: 1h }', ' }').replace(/; fetched from .*/, '')}${written.join('\n')}${rest.at(-1) ?? ''}${targetsHint(used, catalog)}${otherMetrics(used, catalog)}`,
     sections: sections.map(({ id }) => id),
     leftOut: catalog === undefined ? [] : [...all].filter((id) => !used.includes(id)),
   };
@@ -99,7 +106,7 @@ const ownSection = (metrics: Catalog['metrics'], totals: boolean): string =>
   - id: figures
     title: Figures
     metrics:
-${metrics.map(({ id }) => `      - ${scalar(id)}\n`).join('')}${totals ? '    totals: true\n' : ''}`;
+${metrics.map(({ id }) => `      - ${scalar(id)}\n`).join('')}${totals ? '    totals: true\n' : '    current: true\n'}`;
 
 /** The section with the metrics, dimensions, granularity and order that the catalog allows; undefined without any metric. */
 function fitToCatalog(text: string, { metrics: known, dimensions: listed, limits }: Catalog): string | undefined {

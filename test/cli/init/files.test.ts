@@ -21,10 +21,10 @@ import {
 import { completeAnswers } from '../../../src/cli/init/draft.ts';
 import { createFiles } from '../../../src/cli/init/files.ts';
 import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
-import type { RecipeName } from '../../../src/cli/recipes/recipe.ts';
+import { RECIPE_NAMES, type RecipeName } from '../../../src/cli/recipes/recipe.ts';
 import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
 import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
-import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
+import { type Catalog, catalogSchema, isCurrentCount } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
 import { periodOf } from '../../../src/definitions/periods/period.ts';
 import { isZone } from '../../../src/definitions/schema/values/primitives.ts';
@@ -250,6 +250,19 @@ describe('the files of a first organization', () => {
     expect(sectionsOf('weekly-kpi', { ...known, metrics: own })).toMatchObject([
       { id: 'figures', metrics: own.map(({ id }) => id) },
     ]);
+  });
+
+  test('fetch completed periods ahead, but not where there is nothing to fetch ahead', () => {
+    const current = catalogs
+      .slice(0, 1)
+      .map((catalog) => ({ ...catalog, metrics: catalog.metrics.filter(isCurrentCount) }));
+    const options = { report: 'x', owner: 'a@acme.example', to: ['a@acme.example'] };
+    const prepared = (name: RecipeName, catalog?: Catalog, dataReady?: number) =>
+      /^schedule:.*prepare: 1h.*fetched from/m.test(reportYaml(name, { ...options, dataReady }, catalog).text);
+    expect(RECIPE_NAMES.filter((name) => prepared(name))).toEqual(['weekly-kpi', 'board-pack', 'approved-pack']);
+    expect(prepared('weekly-kpi', catalogs[0])).toBe(true);
+    expect(prepared('weekly-kpi', current[0])).toBe(false);
+    expect(prepared('board-pack', catalogs[0], 7 * 3600)).toBe(false);
   });
 });
 

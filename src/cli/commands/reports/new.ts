@@ -48,6 +48,7 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
     folder: of.settings.destinations?.folders[0],
     withoutWeeks: (of.settings.week_start ?? 'MON') !== 'MON',
     approvers: peopleWhoSignIn(of.settings),
+    dataReady: of.settings.data_ready,
     hasUnits: of.settings.units !== undefined,
   };
   const { text, sections, leftOut } = reportYaml(flags.from, options, catalog);
