@@ -4,7 +4,7 @@ import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import type { Artifact, MailBody } from '../artifact.ts';
 import { escapeForHtml, escapeForText } from './data/escape-data.ts';
 import type { EmailPictures } from './email-images.ts';
-import { estimateHeight, MAX_HEIGHT } from './height.ts';
+import { lengthInRows, MAX_LENGTH } from './length.ts';
 import { drawCharts, drawLogo, drawSmallCharts, type MailPicture } from './pictures.ts';
 import { MAX_SUMMARY_ROWS } from './section-tables.ts';
 import { buildSummary, type EmailSummary } from './summary.ts';
@@ -61,7 +61,7 @@ async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, bod
 
 /**
  * Renders a body of a report's e-mail, as HTML and as text, from `email/report.mjml` and `email/report.txt.liquid`, and its
- * images. It stays below Gmail's limit and below a height that readers scroll through: first the sections show fewer rows,
+ * images. It stays below Gmail's limit and a length that readers scroll through: first the sections show fewer rows,
  * then the e-mail shows fewer sections and, beside a scorecard, fewer tiles, and says so. The same data gives the same bytes.
  * Throws `template.invalid` with file, line and column, or `render.failed` when even the smallest e-mail is too large.
  */
@@ -94,10 +94,10 @@ export async function renderEmail(
   let smallest: BodyData | undefined;
   for (const budget of sizeBudgets(summary)) {
     smallest = buildTemplateData(input, budget);
-    const rendered = estimateHeight(smallest) > MAX_HEIGHT ? undefined : render(smallest);
+    const rendered = lengthInRows(smallest) > MAX_LENGTH ? undefined : render(smallest);
     if (rendered !== undefined) return rendered;
   }
-  // Higher than wanted, e.g. by many remarks, but it can be sent.
+  // Longer than wanted, e.g. by many remarks, but it can be sent.
   const rendered = smallest && render(smallest);
   if (rendered !== undefined) return rendered;
   throw new DocketError('render.failed', 'The e-mail exceeds the size that Gmail displays.', {
