@@ -23,7 +23,7 @@ const BUDGET = {
   'src/plan': 2980,
   'src/queue': 4000,
   'src/redis': 975,
-  'src/render': 16_120,
+  'src/render': 15_945,
   'src/run': 3098,
   'src/sandbox': 3000,
   'src/services': 8980,
