@@ -1,9 +1,11 @@
 import type { AppContext } from '../base/context.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { withScope } from '../base/scope.ts';
+import { commandAuditLog, openDeployment } from '../compose/deployment.ts';
 import { hasRedis, withPrivateRedis } from '../compose/redis.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis, redisAddress } from '../redis/connection.ts';
+import type { Deployment } from '../services/deployment/deployment.ts';
 import type { CommandIo } from './io.ts';
 import { createPrinter } from './terminal/print.ts';
 
@@ -16,7 +18,13 @@ export const withRedis = <T>(context: AppContext, use: (redis: RedisClient) => P
     );
   });
 
-/** The same; undefined without either. The default address is not tried. */
+/** The deployment of `REDIS_URL`, or of a private Redis that runs, for as long as `use` takes. Throws `redis.unreachable`. */
+export const withDeployment = <T>(context: AppContext, use: (deployment: Deployment) => Promise<T>): Promise<T> =>
+  withScope((scope) =>
+    withRedis(context, (redis) => use(openDeployment(context, { redis, auditLog: commandAuditLog(context) }, scope))),
+  );
+
+/** As `withRedis`; undefined without either. The default address is not tried. */
 export const withOptionalRedis = <T>(
   context: AppContext,
   use: (redis: RedisClient) => Promise<T>,

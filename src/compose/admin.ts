@@ -18,38 +18,32 @@ import type { AppContext } from '../base/context.ts';
 import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secrets/secret.ts';
 import { asciiLowerCase } from '../base/text/fold.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
-import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
-import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
-import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
-import { RETENTION_DAYS } from '../redis/keys.ts';
-import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { createCorrectionService } from '../services/corrections/correction-service.ts';
 import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { createTemplateViewer } from '../services/definitions/view-template.ts';
+import { createDecisionService } from '../services/deliveries/decisions.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
-import { checkBucket, composeFindDelivered, openArchive, openReviews } from './archive.ts';
+import { checkBucket, composeFindDelivered, openArchive } from './archive.ts';
 import { FORMATS } from './built-in-kinds.ts';
 import { composePlanExplainer } from './catalogs.ts';
-import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 import { type DocketContext, signInOf } from './feature.ts';
 import { DEFINITION_THREAD } from './threads.ts';
@@ -65,12 +59,11 @@ export async function composeAdmin(
   jobs: DefinitionSource,
   {
     store,
-    identity,
     health,
     problems,
     problemCodes,
     metricsSnapshot,
-  }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'problems' | 'problemCodes' | 'metricsSnapshot'>,
+  }: Pick<RunningDocket, 'store' | 'health' | 'problems' | 'problemCodes' | 'metricsSnapshot'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
@@ -83,10 +76,9 @@ export async function composeAdmin(
   if (!api) return listenAdmin(createProbeApp(probes), listening);
   const scope = createScope();
   try {
-    const { redis, prefix } = store;
-    const audit = redisAuditLog(redis, { prefix, clock, log });
+    const { redis, prefix, audit } = store;
     await checkBucket(openArchive(context, scope), log);
-    const ports = openAdminServices(context, jobs, { store, identity, problems }, audit, scope);
+    const ports = openAdminServices(context, jobs, { store, problems }, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
     const parts = await Promise.all((context.features ?? []).flatMap(({ admin }) => admin?.() ?? []));
@@ -134,92 +126,43 @@ async function openAuth({ config, clock, log }: AppContext, provider: string | u
 function openAdminServices(
   context: AppContext,
   jobs: DefinitionSource,
-  { store, identity, problems }: Pick<RunningDocket, 'store' | 'identity' | 'problems'>,
-  audit: AuditLog,
+  { store, problems }: Pick<RunningDocket, 'store' | 'problems'>,
   scope: Scope,
 ): AdminServices {
   const { clock, log } = context;
-  const { redis, prefix, trigger, runs, queue, pauses, definitions, searchIndex } = store;
+  const { redis, prefix, runs, ledger, definitions, secrets, storage, signing, reviews, orgs, identity } = store;
   const versions = redisActiveVersions(redis, { prefix });
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
-  const { archive, storage, signing } = openArchive(context, scope, identity);
-  const reviews = openReviews(storage, signing);
   const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
-  const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const explainer = composePlanExplainer(
-    context,
-    { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
-    scope,
-  );
+  const explainer = composePlanExplainer(context, { redis, prefix, orgs, belongsTo: identity.known }, scope);
   const validation = scope.add(
     startValidationThread({ clock, entry: DEFINITION_THREAD, catalogOf: explainer.getCachedCatalog }),
   );
   return {
+    ...store,
     jobs: jobs.current,
     lastGood: async (name) => {
       const version = (await versions.read()).get(name);
       return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, targets: TARGETS, log });
     },
-    trigger,
-    runs,
-    ledger,
-    definitions,
-    searchIndex,
-    decisions: composeDecisionService({
-      runs,
-      queue,
-      ledger,
-      noticeOutbox: redisNoticeOutbox(redis, { prefix }),
-      archive,
-      storage,
-      signing,
-      definitions,
-      clock,
-      log,
-    }),
-    reviews: createReviewService({
-      reviews,
-      runs,
-      queue,
-      findDelivered: composeFindDelivered(context, { runs, ledger }, scope),
-      clock,
-      log,
-    }),
-    pauses,
+    decisions: createDecisionService(store),
+    reviews: createReviewService({ ...store, findDelivered: composeFindDelivered(context, store, scope) }),
     correctionIndex: redisWatchIndex(redis, { prefix }),
-    corrections: createCorrectionService({
-      corrections: correctionArchive(storage, signing?.events),
-      archive,
-      ledger,
-      definitions,
-      runs,
-      queue,
-      settingsNow: (org) => jobs.current().orgs.get(org),
-      clock,
-      log,
-    }),
+    corrections: createCorrectionService({ ...store, settingsNow: (org) => orgs().get(org) }),
     readings: redisReadingIndex(redis, { prefix }),
     deploymentProblems: problems,
     archivedFiles: createRunFileReader(storage, signing),
     heldRun: (run) =>
       loadReleasePreview(run, {
-        definitions,
-        archive,
-        reviews,
-        ledger,
-        secrets,
-        clock,
-        settingsNow: (org) => jobs.current().orgs.get(org),
-        workingDirectory: context.workingDirectory,
+        ...store,
+        settingsNow: (org) => orgs().get(org),
       }),
     runHistory: (record, rows) => loadRunHistory(record, rows, { storage, reviews, log }),
     earlierDelivery: findDeliveredInRecords({ runs, ledger }),
     countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
-    audit,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
+    budgetsOf: (named) => budgetOverview(named, { secrets, budgetOf, activeOrgs: orgs().values(), clock }),
     explainer,
     checkText: validation.validate,
     viewTemplate: createTemplateViewer({
@@ -227,7 +170,6 @@ function openAdminServices(
       catalogOf: explainer.getCachedCatalog,
       formats: FORMATS,
     }),
-    clock,
   };
 }
 

@@ -4,12 +4,10 @@ import type { AppContext } from '../base/context.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
 import { startPeriodicTasks } from '../base/periodic.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secrets/secret.ts';
 import { HOUR_MS, MINUTE_MS } from '../base/time.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/process-registry.ts';
 import { redisProcessReports } from '../queue/process-reports.ts';
-import { redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import {
   type Adopter,
@@ -20,7 +18,7 @@ import {
 import { type MetricsSnapshot, readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
 import type { DeploymentProblem, Finding, HealthCheck } from '../services/deployment/probe.ts';
 import { monitorStorage, type StoragePart } from '../services/deployment/storage-health.ts';
-import { identityPorts, openIdentity } from './archive.ts';
+import { identityPorts } from './archive.ts';
 import type { DocketContext } from './feature.ts';
 import type { ProcessParts } from './probes/probe-context.ts';
 import { checkParts, findProblems, probesOf } from './probes/probes.ts';
@@ -74,15 +72,20 @@ export async function composeDocket(context: DocketContext, settings: DocketSett
 
 async function openRoles(context: DocketContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
-  const { clock, env } = context;
-  const store = await openStore(context, settings, scope);
-  const identity = await startIdentity(context, settings, roles, store, scope);
+  const { clock } = context;
+  const store = await openStore(
+    context,
+    { ...settings, orgs: () => jobs.current().orgs, writes: roles.has('worker') || roles.has('admin') },
+    scope,
+  );
+  const { identity, redis, prefix } = store;
+  await startIdentity(context, settings, roles, store, scope);
   const parts: ProcessParts = {
     store,
     clock,
     jobs: jobs.current,
     identity,
-    ...(roles.has('worker') ? { worker: await openWorker(context, settings, store, identity, scope) } : {}),
+    ...(roles.has('worker') ? { worker: await openWorker(context, settings, store, scope) } : {}),
     ...(roles.has('scheduler') ? { scheduler: await openScheduler(context, settings, store, scope) } : {}),
   };
   const probes = probesOf(context.features);
@@ -93,7 +96,6 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
     settings.observeStorage,
   );
   const health = async () => [...(await checkParts(parts, probes)), ...trials()];
-  const { redis, prefix } = store;
   const problems = async () => {
     const writeFailure = trials().find(({ name, ok }) => name === 'redis_writes' && !ok)?.detail;
     return findProblems({ redis, prefix, clock, jobs: jobs.current(), started: true, writeFailure }, probes);
@@ -107,13 +109,7 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
     problems,
     problemCodes,
     metricsSnapshot: async () => ({
-      ...(await readMetricsSnapshot({
-        ...store,
-        jobs: jobs.current(),
-        budgets,
-        secrets: secretSource(env, context),
-        clock,
-      })),
+      ...(await readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets })),
       problems: problemCodes(),
     }),
     close: () => scope.close(),
@@ -125,16 +121,13 @@ async function startIdentity(
   context: AppContext,
   { adopt }: Pick<DocketSettings, 'adopt'>,
   roles: ReadonlySet<Role>,
-  { redis, prefix, runs }: Store,
+  { redis, prefix, runs, identity, audit }: Store,
   scope: Scope,
-): Promise<DeploymentIdentity> {
-  const { clock, log } = context;
-  const ports = { redis, prefix, runs, writes: roles.has('worker') || roles.has('admin') };
-  if (adopt !== undefined && ports.writes)
-    await adoptDeployment(identityPorts(context, ports, scope), redisAuditLog(redis, { prefix, clock, log }), adopt);
-  const identity = openIdentity(context, ports, scope);
+): Promise<void> {
+  const writes = roles.has('worker') || roles.has('admin');
+  if (adopt !== undefined && writes)
+    await adoptDeployment(identityPorts(context, { redis, prefix, runs, writes }, scope), audit, adopt);
   await identity.start();
-  return identity;
 }
 
 /** How often the checks of `docket doctor` are made that need other servers. */

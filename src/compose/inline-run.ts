@@ -1,23 +1,21 @@
 import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
-import { silentLog } from '../base/log.ts';
 import type { Outcome } from '../base/outcome.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { copyToOutput, inlineArchive } from '../deliver/archive/inline-archive.ts';
-import { hasBegun } from '../deliver/claims/claim.ts';
+import { hasBegun, type PeriodClaims } from '../deliver/claims/claim.ts';
 import { withArchivedLedger } from '../deliver/ledger/archived-ledger.ts';
+import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { FrozenDefinition } from '../queue/definitions/definition-store.ts';
 import { type InlineWork, recordInlineRun } from '../queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
-import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
-import { redisAuditLog } from '../services/audit-log.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
 import { assertNotDelivered } from '../services/runs/already-delivered.ts';
-import { openDeliveryStores } from './delivery-stores.ts';
+import { commandAuditLog, openDelivering, openDeployment } from './deployment.ts';
 import { openSharedRedis, withPrivateRedis } from './redis.ts';
 import { createInlinePorts, type InlineContext, probeArchive } from './run-ports.ts';
 
@@ -69,12 +67,13 @@ async function openDeliveringRun(
   { out, definition, by, again, orgs }: DeliveringOptions,
   scope: Scope,
 ): Promise<DeliveringRun> {
-  const prefix = DEFAULT_KEY_PREFIX;
   const context = await withPrivateRedis(app, scope, 'start');
-  const { clock, log } = context;
-  const client = await openSharedRedis(context, scope);
-  const { findDelivered, endAbandoned, ...stores } = openDeliveryStores(context, { client, prefix }, scope);
-  const { runs, definitions, ledger, leases, archive, storage } = stores;
+  const { clock } = context;
+  const redis = await openSharedRedis(context, scope);
+  const deployment = openDeployment(context, { redis, auditLog: commandAuditLog(context) }, scope);
+  const { findDelivered, endAbandoned, ...delivering } = openDelivering(context, deployment, scope);
+  const stores = { ...deployment, ...delivering };
+  const { archive, storage, ledger } = deployment;
   await endAbandoned();
   await assertNotDelivered(order, definition, { again, find: findDelivered, now: clock.now() });
   const isPrivate = Boolean(context.redis);
@@ -83,9 +82,7 @@ async function openDeliveringRun(
     if (!ok && definition.deliveries.length > 0) throw unwritableError(detail);
   } else await probeArchive(archive, order);
   const { id, org, report } = order;
-  // The command prints what it does: only a failed write is logged.
-  const audit = redisAuditLog(client, { prefix, clock, log: { ...silentLog, error: log.error } });
-  await audit.record({ event: 'run.triggered', who: by, org, report, run: id });
+  await deployment.audit.record({ event: 'run.triggered', who: by, org, report, run: id });
   const published = isPrivate
     ? {
         archive: withArchivedLedger(inlineArchive(out), order, { ledger, metadata: storage.metadata }),
@@ -94,12 +91,11 @@ async function openDeliveringRun(
         editions: undefined,
       }
     : {};
-  const live = redisLiveProgress(client, { prefix });
+  const live = redisLiveProgress(redis, deployment);
   return {
-    ...createInlinePorts(context, client, scope, { ...stores, ...published }, { orgs }),
+    ...createInlinePorts(context, redis, scope, { ...stores, ...published }, { orgs }),
     execute: async (frozen, running, work) => {
-      const ports = { runs, definitions, leases, live, clock, log };
-      const outcome = await recordInlineRun(order, frozen, ports, running, work);
+      const outcome = await recordInlineRun(order, frozen, { ...stores, live }, running, work);
       await releaseClaim(order, stores).catch(() => {});
       if (isPrivate) return outcome;
       await copyToOutput(storage.runFiles(order), out).catch((error: unknown) => {
@@ -122,7 +118,7 @@ const unwritableError = (detail: string): DocketError =>
  */
 async function releaseClaim(
   order: RunOrder,
-  { claims, ledger }: Pick<ReturnType<typeof openDeliveryStores>, 'claims' | 'ledger'>,
+  { claims, ledger }: { readonly claims: PeriodClaims | undefined; readonly ledger: Ledger },
 ): Promise<void> {
   if (claims === undefined || hasBegun(await ledger.list(order.id))) return;
   await claims.release(order);

@@ -17,7 +17,6 @@ import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { startWorker } from '../queue/jobs/worker.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
-import { redisPauses } from '../queue/schedules/pauses.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
 import type { RunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
@@ -32,7 +31,7 @@ import { createReportScope } from '../services/definitions/report-scope.ts';
 import { onReconnect, repairLedger } from '../services/deliveries/ledger-repair.ts';
 import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
 import { createNeededCheck, recoverExpiredRows, touchUndecided } from '../services/deliveries/undecided-deliveries.ts';
-import type { DeploymentIdentity } from '../services/deployment/deployment-identity.ts';
+import type { Sending } from '../services/deployment/deployment.ts';
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
 import { createReviewNotices } from '../services/reviews/approver-notices.ts';
@@ -43,7 +42,7 @@ import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { createLateNotices, redisLateNoticeClaims } from '../services/runs/late-notices.ts';
 import { checkBucket } from './archive.ts';
 import { BUILT_IN_KINDS } from './built-in-kinds.ts';
-import { openDeliveryStores } from './delivery-stores.ts';
+import { openDelivering, openDeployment } from './deployment.ts';
 import { openPreparations } from './preparations.ts';
 import type { ProcessParts } from './probes/probe-context.ts';
 import { createRunPorts } from './run-ports.ts';
@@ -81,22 +80,22 @@ export async function openWorker(
   context: TracedContext,
   settings: WorkerSettings,
   store: Store,
-  identity: Pick<DeploymentIdentity, 'id' | 'known'>,
   scope: Scope,
 ): Promise<NonNullable<ProcessParts['worker']>> {
   const { config, clock, log, trace } = context;
   const { jobs } = settings;
-  const { prefix } = store;
+  const { prefix, identity, orgs } = store;
   await assertMailSecrets(context);
   const keyPrefix = { prefix: `${prefix}:` };
   // Waits while Redis restarts: a running run must not fail for it.
   const redis = await store.blockingClient();
-  const stores = openDeliveryStores(context, { client: redis, prefix }, scope, { identity });
-  const { runs, definitions, ledger, archive, storage, signing, reviews, corrections, noticeOutbox } = stores;
+  const deployment = openDeployment(context, { redis, prefix, orgs, queue: store.queue, identity }, scope);
+  const delivering = openDelivering(context, deployment, scope);
+  const { runs, definitions, ledger, archive, storage, signing, reviews, pauses } = deployment;
   await signing?.ready();
   await checkBucket({ storage, signing }, log);
   const mailOf = createMailRoutes(context, scope);
-  const reportScope = createReportScope(context, () => jobs.current().orgs, BUILT_IN_KINDS);
+  const reportScope = createReportScope(context, orgs, BUILT_IN_KINDS);
   const logScope = (current: Definitions): void =>
     void reportScope.logDiagnostics(current).catch((thrown: unknown) => {
       log.error('Report scope check failed', { error: toDocketError(thrown).toJSON() });
@@ -107,7 +106,8 @@ export async function openWorker(
   const storeScript = responseStoreScript();
   const sharedAnswers = redisResponseCache(redis, keyPrefix);
   const { portsOf, askPortsOf } = createRunPorts(context, scope, {
-    ...stores,
+    ...deployment,
+    ...delivering,
     mailOf,
     reportScope,
     responsesOf: (org) => redisResponseStore(redis, { ...keyPrefix, org, script: storeScript }),
@@ -115,46 +115,23 @@ export async function openWorker(
     catalogs: redisCatalogCache(redis, { ...keyPrefix, clock }),
     circuit,
     budget: sharedBudgets(redis, prefix, clock, log, identity.known),
-    orgs: () => jobs.current().orgs,
     maxWaitMs: MAX_TOKEN_WAIT_MS,
     ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),
   });
 
-  const notices = createOwnerNotices({
-    noticeOutbox,
-    runs: store.runs,
-    frozenOf: (order) => loadFrozenDefinition(order, definitions),
-    mailOf: (frozen) => mailOf(currentSettings(frozen, jobs.current().orgs)),
-    ledger,
-    archive,
-    circuit,
-    publicUrl: context.config.DOCKET_PUBLIC_URL,
-    clock,
-    log,
-    observe: (order, event) => settings.observe?.(order, event),
-  });
-  const pauses = redisPauses(redis, { prefix });
+  const sending: Sending = { mailOf, circuit, observe: (order, event) => settings.observe?.(order, event) };
+  const notices = createOwnerNotices(deployment, sending);
   const keyOf = currentKeyFingerprint(jobs, secretSource(context.env, context));
 
   const sweepReviews = createReviewSweep({
     observeOverdue: settings.observeOverdue,
-    reviews,
-    runs,
-    definitions,
-    queue: store.queue,
-    archive,
+    ...deployment,
     notices: createReviewNotices({
-      reviews,
-      mailOf: (frozen) => mailOf(currentSettings(frozen, jobs.current().orgs)),
-      ledger,
-      circuit,
-      publicUrl: context.config.DOCKET_PUBLIC_URL,
-      clock,
-      log,
-      observe: (order, event) => settings.observe?.(order, event),
+      ...deployment,
+      ...sending,
+      mailOf: (frozen) => mailOf(currentSettings(frozen, orgs())),
+      publicUrl: config.DOCKET_PUBLIC_URL,
     }),
-    clock,
-    log,
   });
   const signEvents =
     signing === undefined
@@ -165,14 +142,13 @@ export async function openWorker(
             storage,
             reviews,
             processes: redisProcessRegistry(redis, { prefix, self: 'reader' }),
-            orgs: () => jobs.current().orgs.keys(),
+            orgs: () => orgs().keys(),
             clock,
             log,
           }),
         ];
   const reviewTasks = scope.add(startPeriodicTasks({ steps: [...signEvents, sweepReviews], clock, log }));
-  const shared = { jobs, definitions, runs, archive, reviews, clock, log };
-  const execute = createRunExecutor({ ...shared, portsOf, notices, pauses, keyOf, trace });
+  const execute = createRunExecutor({ ...deployment, jobs, portsOf, notices, keyOf, trace });
   const worker = scope.use(
     startWorker({
       connection: redis,
@@ -196,24 +172,20 @@ export async function openWorker(
   scope.add(
     startPeriodicTasks({
       steps: [
-        () => stores.endAbandoned(),
+        delivering.endAbandoned,
         () => notices.retryPending(),
         // A scheduler may not have the API keys: only a worker notices that a rejected key was replaced.
-        () => activePauses({ pauses: store.pauses, keyOf, log }),
+        () => activePauses({ pauses, keyOf, log }),
         createLateNotices({
-          runs,
-          pauses: store.pauses,
+          ...deployment,
+          ...sending,
           reports: () => jobs.current().reports.values(),
           claims: redisLateNoticeClaims(redis, { prefix }),
           frozenOf: (order) => loadFrozenDefinition(order, definitions),
-          mailOf: ({ settings: frozen }) => mailOf(currentSettings(frozen, jobs.current().orgs)),
-          ledger,
-          circuit,
+          mailOf: ({ settings: frozen }) => mailOf(currentSettings(frozen, orgs())),
           publicUrl: config.DOCKET_PUBLIC_URL,
-          clock,
-          log,
         }),
-        onReconnect(redis, () => repairLedger({ runs: store.runs, archive, ledger, clock, log })),
+        onReconnect(redis, () => repairLedger(deployment)),
       ],
       clock,
       log,
@@ -221,7 +193,6 @@ export async function openWorker(
   );
   const readings = { archive: readingArchive(storage), index: redisReadingIndex(redis, { prefix }), clock, log };
   const stopReadings = new AbortController();
-  const orgs = () => jobs.current().orgs;
   scope.use(
     startPeriodicTasks({
       steps: [
@@ -256,15 +227,8 @@ export async function openWorker(
   );
   const stopCorrections = new AbortController();
   const correctionPorts = {
-    corrections,
-    archive,
-    ledger,
-    definitions,
-    runs,
-    queue: store.queue,
+    ...deployment,
     settingsNow: (org: string) => orgs().get(org),
-    clock,
-    log,
   };
   scope.use(
     startPeriodicTasks({
@@ -296,8 +260,8 @@ export async function openWorker(
   scope.add(
     startPeriodicTasks({
       steps: [
-        () => touchUndecided({ runs, definitions, ledger, log }),
-        () => recoverExpiredRows(redis, keyPrefix.prefix, { runs, ledger, archive, storage, clock, log }),
+        () => touchUndecided(deployment),
+        () => recoverExpiredRows(deployment),
         () => rebuildSummaries(orgs(), readings),
         // Enters what processes of an older version have added to runs of long ago.
         () => store.searchIndex.repair(),
@@ -305,9 +269,9 @@ export async function openWorker(
           applyRetention({
             storage,
             signing,
-            daysOf: (org) => jobs.current().orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
+            daysOf: (org) => orgs().get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
             ledger,
-            isOpen: createNeededCheck(store.runs),
+            isOpen: createNeededCheck(runs),
             clock,
             log,
             signal: retention.signal,

@@ -11,9 +11,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
 import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
-import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
-import { redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
 import type { RunOrder } from '../../src/run/run-record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createDecisionService } from '../../src/services/deliveries/decisions.ts';
@@ -75,9 +73,7 @@ async function aHouse() {
   /** Who may trigger, and takes nothing off the line. */
   const desk = await composeDocket(around, { jobs: staticDefinitions(wide), prefix, roles: new Set(['admin']) });
   open.push(desk);
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
-  const { runs, queue } = desk.store;
-  const archive = { isPublished: async () => true, recordDecisions: async () => {}, release: async () => {} };
+  const { runs, ledger } = desk.store;
   return {
     mail,
     wide,
@@ -85,15 +81,7 @@ async function aHouse() {
     trigger: desk.store.trigger,
     runs,
     ledger,
-    decisions: createDecisionService({
-      runs,
-      queue,
-      ledger,
-      noticeOutbox: redisNoticeOutbox(redis, { prefix }),
-      archive,
-      clock: systemClock,
-      log: silentLog,
-    }),
+    decisions: createDecisionService(desk.store),
     /** A worker over the folder as it is now; resolves when it has ended this run. */
     works: async (run: string): Promise<void> => {
       const ended = deferred();

@@ -8,13 +8,15 @@ import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
-import type { AuditLog } from '../../src/services/audit-log.ts';
 import type { CorrectionService } from '../../src/services/corrections/correction-service.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
 import type { ReviewService } from '../../src/services/reviews/review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
-import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
+import { NO_AUDIT, NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
+
+export { NO_AUDIT };
+
 import { fake } from './fake.ts';
 import { partsOver } from './features.ts';
 import { loadedJobs } from './loaded-jobs.ts';
@@ -30,9 +32,6 @@ export const NO_PACKS: RunFileReader = {
 
 /** Nothing is known of what definitions ask. */
 export const NO_PLANNING: PlanExplainer = { explain: () => Promise.reject(new Error('not here')) };
-
-/** An audit log that is not kept. */
-export const NO_AUDIT: AuditLog = { record: async () => {}, list: async () => ({ entries: [], next: null }) };
 
 /** Indexes in which nothing is. */
 export const NO_SEARCH_INDEX: SearchIndex = {

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
-import { type Log, silentLog } from '../../src/base/log.ts';
+import { silentLog } from '../../src/base/log.ts';
+import type { Archive, PublishedRun } from '../../src/deliver/archive/archive.ts';
+import type { ArchiveStorage, RunRef } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { type NoticeOutbox, redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
 import type { Pauses } from '../../src/queue/schedules/pauses.ts';
 import type { Reviews } from '../../src/run/review/load-review.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
-import {
-  createDecisionService,
-  type DecisionService,
-  type DecisionServicePorts,
-} from '../../src/services/deliveries/decisions.ts';
+import type { AuditLog } from '../../src/services/audit-log.ts';
+import { createDecisionService, type DecisionService } from '../../src/services/deliveries/decisions.ts';
+import type { Deployment } from '../../src/services/deployment/deployment.ts';
+import { fake } from './fake.ts';
 import { anOrder, type QueueHarness } from './queue-harness.ts';
 
 /** Decisions that nobody may make: for routes that are not about them. */
@@ -36,6 +37,13 @@ export const NO_PAUSES: Pauses = {
   history: async () => [],
 };
 
+/** An audit log that is not kept. */
+export const NO_AUDIT: AuditLog = { record: async () => {}, list: async () => ({ entries: [], next: null }) };
+
+/** An archive in which no run waits for people, and none is. */
+const NO_EVENTS = fake<Reviews>({ events: async () => [] });
+const NO_RUNS = fake<ArchiveStorage>({ async *listRuns() {} });
+
 export interface DecisionHarness {
   readonly decisions: DecisionService;
   readonly ledger: Ledger;
@@ -52,20 +60,34 @@ export interface DecisionHarness {
 }
 
 /** Decisions over a bench's own Redis; the archive is a note of what was to be kept. */
-export function decisionHarness(bench: QueueHarness, log: Log = silentLog, reviews?: Reviews): DecisionHarness {
+export function decisionHarness(
+  bench: QueueHarness,
+  {
+    log = silentLog,
+    reviews = NO_EVENTS,
+    audit = NO_AUDIT,
+  }: Partial<Pick<Deployment, 'log' | 'reviews' | 'audit'>> = {},
+): DecisionHarness {
   const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
   const noticeOutbox = redisNoticeOutbox(bench.producer, { prefix: bench.prefix });
   const gone = new Set<string>();
   const kept: string[] = [];
-  const archive: DecisionServicePorts['archive'] = {
-    isPublished: async ({ id }) => !gone.has(id),
-    recordDecisions: async (rows, { by }) =>
-      void kept.push(...rows.map(({ id, state, epoch }) => `${id} ${state} ${epoch} ${by}`)),
-    release: async ({ id }, { by, reason }) => void kept.push(`${id} released ${by} ${reason}`),
-  };
+  const published = async ({ id }: RunRef) => (gone.has(id) ? undefined : fake<PublishedRun>({ folder: id }));
+  const archive = fake<Archive>({
+    find: published,
+    peek: published as Archive['peek'],
+    discardCheckout: async () => {},
+    getReceipts: async () => [],
+    putReceipts: async () => {},
+    putAttempt: async (_, { delivery, state, epoch, decision }) =>
+      void kept.push(`${delivery} ${state} ${epoch} ${decision?.by}`),
+    putRelease: async (run, { by, reason }) =>
+      void kept.push(`${(run as PublishedRun).folder} released ${by} ${reason}`),
+  });
   const { runs, queue } = bench;
+  const stores = { runs, queue, ledger, noticeOutbox, archive, storage: NO_RUNS, reviews };
   return {
-    decisions: createDecisionService({ runs, queue, ledger, noticeOutbox, archive, reviews, clock: systemClock, log }),
+    decisions: createDecisionService(fake({ ...stores, audit, clock: systemClock, log })),
     owed: noticeOutbox,
     ledger,
     gone,

@@ -1,7 +1,5 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { ReadingSummary } from '../../queue/schedules/reading-index.ts';
-import type { AuditLog } from '../../services/audit-log.ts';
-import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import type { DecisionService, DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import { listReceived, type ReceivedPage } from '../../services/listings/received.ts';
 import { runPartsFilter } from '../../services/listings/run-parts.ts';
@@ -37,7 +35,7 @@ export interface ReceivedFilter {
 
 /** Deliveries, and decisions about them. */
 export function deliveriesAccess(
-  services: Pick<AdminServices, 'decisions'> & { readonly runs: RunIdLookup; readonly audit: AuditLog },
+  services: Pick<AdminServices, 'decisions'> & { readonly runs: RunIdLookup },
   principal: Principal,
 ) {
   const { decisions, runs } = services;
@@ -64,7 +62,7 @@ export function deliveriesAccess(
       const recover = (id: string) => decisions.recover(id, principal.orgs);
       const { id } = await visible(text, principal.role === 'operator' ? recover : decisions.find);
       assertOperator(principal);
-      return resolveDelivery(id, as, auditActor(principal, reason), services);
+      return decisions.resolve(id, as, auditActor(principal, reason));
     },
 
     /**
@@ -79,7 +77,7 @@ export function deliveriesAccess(
     ): Promise<readonly DeliveryRow[]> => {
       const { id } = await getVisibleRun(services, principal, text);
       assertOperator(principal);
-      return resolveDeliveries(id, which, as, auditActor(principal, reason), services);
+      return decisions.resolveMany(id, which, as, auditActor(principal, reason));
     },
   };
 }

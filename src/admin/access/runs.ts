@@ -8,7 +8,7 @@ import type { RunSnapshot } from '../../run/live-progress.ts';
 import { listRunPage, parseRunCursor, type RunPage } from '../../run/run-page.ts';
 import { type RunRecord, type RunState, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
 import { currentReport } from '../../services/definitions/current-report.ts';
-import { decideRun, type RunAction } from '../../services/deliveries/audited-decisions.ts';
+import type { RunAction } from '../../services/deliveries/decision-rules.ts';
 import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
 import { runPartsFilter } from '../../services/listings/run-parts.ts';
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
@@ -133,7 +133,7 @@ export function runsAccess(services: AdminServices, principal: Principal) {
     decide: async (text: string, what: RunAction, reason: string): Promise<RunRecord> => {
       const { id } = await run(text);
       assertOperator(principal);
-      return decideRun(id, what, auditActor(principal, reason), services);
+      return services.decisions[what](id, auditActor(principal, reason));
     },
 
     /** Yields the run at once and on each change, until it has ended; at most once per second. */

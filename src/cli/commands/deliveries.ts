@@ -1,11 +1,9 @@
 import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
 import { withDecisions } from '../../compose/decisions.ts';
-import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import type { DeliveredContent } from '../../services/listings/delivered-content.ts';
 import { listReceived } from '../../services/listings/received.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
-import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
@@ -174,7 +172,7 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
   const context = await createContext(io);
   await withDecisions(
     context,
-    async ({ decisions, runs, redis }) => {
+    async ({ decisions, runs }) => {
       const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
       if (id === undefined) {
         throw new DocketError('delivery.not_found', `There is no delivery ${JSON.stringify(text.slice(0, 80))}.`, {
@@ -182,8 +180,7 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
           next: '`docket deliveries` lists the deliveries of recent runs.',
         });
       }
-      const audit = openAuditLog(redis, context);
-      const row = await resolveDelivery(id, flags.sent ? 'sent' : 'resend', actor, { decisions, audit });
+      const row = await decisions.resolve(id, flags.sent ? 'sent' : 'resend', actor);
       const { run, org, report } = row;
       if (flags.json) return print.printJson(deliveryView(row));
       const subject = `The delivery to ${row.recipient} (${org}/${report})`;
@@ -204,10 +201,9 @@ async function resolveRun(run: string, flags: ResolveFlags, io: CommandIo): Prom
   const context = await createContext(io);
   await withDecisions(
     context,
-    async ({ decisions, runs, redis }) => {
+    async ({ decisions, runs }) => {
       const id = await requireRunId(run, runs);
-      const audit = openAuditLog(redis, context);
-      const rows = await resolveDeliveries(id, 'all', flags.sent ? 'sent' : 'resend', actor, { decisions, audit });
+      const rows = await decisions.resolveMany(id, 'all', flags.sent ? 'sent' : 'resend', actor);
       if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
       const subject = rows.length === 1 ? '1 delivery is' : `${rows.length} deliveries are`;
       print.printLine(

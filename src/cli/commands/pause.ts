@@ -2,20 +2,18 @@ import { pauseView } from '../../admin/api/schemas.ts';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { loadDefinitions, reportDiagnostics, requireReport } from '../../compose/built-in-kinds.ts';
-import { openRunStores } from '../../compose/store.ts';
 import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
 import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { type Pause, type Pauses, type PauseTarget, redisPauses } from '../../queue/schedules/pauses.ts';
-import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import type { Pause, PauseTarget } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
 import { RETRYABLE_STATES } from '../../services/deliveries/decision-rules.ts';
+import type { Deployment } from '../../services/deployment/deployment.ts';
 import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
-import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
-import { withRedis } from '../redis.ts';
+import { withDeployment } from '../redis.ts';
 import { type LocalTimes, timesFor } from '../terminal/local-times.ts';
 import type { NextCommand } from '../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
@@ -42,13 +40,10 @@ export async function pause(target: string | undefined, flags: PauseFlags, io: C
       next: 'See docket pause --help.',
     });
   }
-  await withRedis(context, async (redis) => {
-    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
-    const { runs } = openRunStores(redis, DEFAULT_KEY_PREFIX, context.log);
-    if (request === undefined) return list(pauses, runs, flags, context.clock.now(), io);
-    const ports = { pauses, audit: openAuditLog(redis, context), clock: context.clock };
+  await withDeployment(context, async (deployment) => {
+    if (request === undefined) return list(deployment, flags, io);
     const actor = { by: request.who, reason: request.why };
-    const active = await pauseSchedules(request, actor, ports, { recordUnchanged: true });
+    const active = await pauseSchedules(request, actor, deployment, { recordUnchanged: true });
     printPause(active, request, flags, timesFor(io, context.clock.now()), io);
   });
 }
@@ -90,13 +85,12 @@ function printPause(
 }
 
 async function list(
-  pauses: Pauses,
-  runs: RunStore,
+  { pauses, runs, clock }: Deployment,
   { history, wide, json }: PauseFlags,
-  now: number,
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
+  const now = clock.now();
   const times = timesFor(io, now, { wide });
   if (history) {
     const entries = (await pauses.history(1_000)).map(({ org, at, ...entry }) => ({
@@ -164,17 +158,15 @@ export async function resume(
   const context = await createContext(io);
   const { by, reason } = readActor(flags);
   const named = parsePauseTarget(target);
-  const { ended, others, next } = await withRedis(context, async (redis) => {
-    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
-    const audit = openAuditLog(redis, context);
-    const ended = await resumeSchedules(named, { by, reason }, { pauses, audit });
+  const { ended, others, next } = await withDeployment(context, async (deployment) => {
+    const ended = await resumeSchedules(named, { by, reason }, deployment);
     // A report without a definition may still be paused: the name is checked only when nothing was.
     if (ended.length === 0) assertPauseTargetExists(await loadDefinitions(context.config.DOCKET_JOBS), named);
-    const others = (await pauses.list()).filter(
+    const others = (await deployment.pauses.list()).filter(
       ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
     );
     // Resuming does not repeat the run that failed.
-    const next = await retryCommands(ended, openRunStores(redis, DEFAULT_KEY_PREFIX, context.log).runs);
+    const next = await retryCommands(ended, deployment.runs);
     return { ended, others, next };
   });
   if (flags.json) {

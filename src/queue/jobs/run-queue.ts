@@ -51,28 +51,39 @@ const REMOVE_ORPHANED = loadLuaScript('./remove-orphaned-job.lua', import.meta.u
 
 const idsSchema = z.array(z.string());
 
-/** The queue of runs. @param redis a producer's client; the caller closes it */
+/** The queue of runs, opened on first use. @param redis a producer's client; the caller closes it */
 export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   const open = (): Queue => openQueue(redis, prefix, RUN_QUEUE_NAME);
-  let queue = open();
+  let opened: Queue | undefined;
+  const queueNow = (): Queue => {
+    opened ??= open();
+    return opened;
+  };
   // BullMQ connects once. A queue opened while Redis was unreachable, or while this process was too busy to read the reply,
   // would report that error forever; whether it still holds, another one tells. While Redis is away it would wait instead.
   const readyQueue = async (again = true): Promise<Queue> => {
-    const current = queue;
+    const current = queueNow();
     try {
       await current.waitUntilReady();
       return current;
     } catch (error) {
-      if (queue === current) queue = open();
+      if (opened === current) opened = open();
       await current.close().catch(() => {});
       if (again && redis.status === 'ready') return readyQueue(false);
       throw error;
     }
   };
-  const assignPlace = (order: EnqueueRequest): Promise<number | undefined> =>
-    assignFairPriority(redis, keys, { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) }, order);
+  const assignPlace = (order: EnqueueRequest): Promise<number | undefined> => {
+    const queue = queueNow();
+    return assignFairPriority(
+      redis,
+      keys,
+      { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) },
+      order,
+    );
+  };
   /** Scheduled runs are served in the order in which their readers expect them. */
   const placeInOrder = async (order: EnqueueRequest, assigned: number, queue: Queue): Promise<number> => {
     const { id, org, report, slot, trigger, priority, lateAfterMs } = order;
@@ -110,14 +121,14 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     findOrphaned: mapped(async (ids: readonly string[]): Promise<readonly string[]> => {
       const orphaned: string[] = [];
       for (const batch of batchesOf(ids, BATCH_SIZE)) {
-        orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue.toKey('')], batch)));
+        orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queueNow().toKey('')], batch)));
       }
       return orphaned;
     }),
     /** Adds a job for a run whose job ended or was lost. A live job stays as it is. */
     requeue: mapped(async (order: EnqueueRequest) => {
       // `add` does nothing while remains of a job with this id exist.
-      await runLuaScript(redis, REMOVE_ORPHANED, [queue.toKey('')], [order.id]);
+      await runLuaScript(redis, REMOVE_ORPHANED, [queueNow().toKey('')], [order.id]);
       await add(order);
     }),
     /** Removes the run's job; false while a worker processes it. */
@@ -138,7 +149,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
       return { waiting: waiting + prioritized, active, delayed, failed };
     }),
-    close: () => queue.close(),
+    close: async () => opened?.close(),
   };
 }
 export type RunQueue = ReturnType<typeof runQueue>;

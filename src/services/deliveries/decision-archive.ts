@@ -1,65 +1,62 @@
-import type { Clock } from '../../base/clock.ts';
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import type { Log } from '../../base/log.ts';
-import { type Archive, attemptFromDecision } from '../../deliver/archive/archive.ts';
-import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
-import type { DeliveryRow, Ledger, Resolution } from '../../deliver/ledger/ledger.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import type { DecisionAuthor, RunOrder } from '../../run/run-record.ts';
+import { DocketError } from '../../base/error.ts';
+import { attemptFromDecision } from '../../deliver/archive/archive.ts';
+import type { DeliveryRow, Resolution } from '../../deliver/ledger/ledger.ts';
+import type { DecisionAuthor, RunOrder, RunRecord } from '../../run/run-record.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
-import { recoverRowsOf } from './undecided-deliveries.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /** Files that are written at the same time. */
 const CONCURRENCY = 8;
 
 /** What decisions read from the archive and record there. */
-export interface DecisionArchive {
-  /** Whether the files of the run are in the archive, unchanged. Throws `archive.corrupt`. */
-  readonly isPublished: (order: RunOrder) => Promise<boolean>;
-  /** Records decisions about deliveries of one run beside its files, if they are in the archive. @param rows as decided */
-  readonly recordDecisions: (rows: readonly DeliveryRow[], decision: Resolution) => Promise<void>;
-  readonly release: (order: RunOrder, author: DecisionAuthor & { readonly at: number }) => Promise<void>;
-  /** Restores the ledger rows of the delivery's run, if one of these organizations has it in the archive. */
-  readonly recover?: (delivery: string, orgs: readonly string[] | '*') => Promise<void>;
+export function createDecisionArchive({ archive, definitions, runs, clock }: Deployment) {
   /**
-   * The order of an archived run whose record has expired, from its manifest. Undefined where the archive or the
-   * definition has expired, too: without it nothing can be delivered.
+   * The order of an archived run whose record has expired, from its manifest. Undefined where the archive or the definition
+   * has expired, too: without it nothing can be delivered.
    */
-  readonly orderOf?: (row: DeliveryRow) => Promise<RunOrder | undefined>;
-}
-
-export interface DecisionArchivePorts {
-  readonly runs: RedisRunStore;
-  readonly ledger: Ledger;
-  readonly archive: Archive;
-  readonly storage: ArchiveStorage;
-  readonly definitions: DefinitionStore;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export function createDecisionArchive(ports: DecisionArchivePorts): DecisionArchive {
-  const { archive, definitions, clock } = ports;
+  const orderOf = async ({ run, org, report }: DeliveryRow): Promise<RunOrder | undefined> => {
+    const published = await archive.peek({ id: run, org, report });
+    if (published === undefined) return undefined;
+    const { slot, period, digest } = published.manifest;
+    if ((await findFrozenDefinition({ org, report, digest }, definitions)) === undefined) return undefined;
+    // On demand, whatever opened the slot: a scheduled run would be cancelled for its age.
+    const kind = { trigger: 'on_demand', priority: 'on_demand' } as const;
+    return { id: run, org, report, slot, ...kind, period, digest, deliver: true, createdAt: clock.now() };
+  };
+  /** Whether the files of the run are in the archive, unchanged. Throws `archive.corrupt`. */
+  const isPublished = async (order: RunOrder): Promise<boolean> => {
+    const published = await archive.find(order);
+    if (published !== undefined) await archive.discardCheckout(published);
+    return published !== undefined;
+  };
+  /** Throws `run.conflict`. */
+  const assertPublished = async (run: RunOrder): Promise<void> => {
+    if (await isPublished(run)) return;
+    throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive.`, {
+      expected: 'the files that the other recipients have received',
+      next: 'Check DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
+    });
+  };
   return {
-    recover: async (delivery, orgs) => {
-      await recoverRowsOf([delivery], ports, orgs);
+    isPublished,
+    assertPublished,
+    /** Opens an expired record again from the archive; its run continues at the deliveries. Throws `run.not_found`. */
+    restoreRecord: async (row: DeliveryRow): Promise<RunRecord> => {
+      const record = await runs.get(row.run);
+      if (record !== undefined) return record;
+      const order = await orderOf(row);
+      if (order === undefined) {
+        throw new DocketError('run.not_found', `The record of run ${row.run} has expired.`, {
+          expected: 'the record, or the archived files and the definition they were made from',
+          next: 'Record the delivery as sent with --sent, or trigger the report again.',
+        });
+      }
+      await assertPublished(order);
+      return (await runs.open(order)).record;
     },
-    orderOf: async ({ run, org, report }) => {
-      const published = await archive.peek({ id: run, org, report });
-      if (published === undefined) return undefined;
-      const { slot, period, digest } = published.manifest;
-      if ((await findFrozenDefinition({ org, report, digest }, definitions)) === undefined) return undefined;
-      // On demand, whatever opened the slot: a scheduled run would be cancelled for its age.
-      const kind = { trigger: 'on_demand', priority: 'on_demand' } as const;
-      return { id: run, org, report, slot, ...kind, period, digest, deliver: true, createdAt: clock.now() };
-    },
-    isPublished: async (order) => {
-      const published = await archive.find(order);
-      if (published !== undefined) await archive.discardCheckout(published);
-      return published !== undefined;
-    },
-    recordDecisions: async (rows, decision) => {
+    /** Records decisions about deliveries of one run beside its files, if they are in the archive. @param rows as decided */
+    recordDecisions: async (rows: readonly DeliveryRow[], decision: Resolution): Promise<void> => {
       const [first] = rows;
       const published = first && (await archive.peek({ id: first.run, org: first.org, report: first.report }));
       if (published === undefined) return;
@@ -78,9 +75,9 @@ export function createDecisionArchive(ports: DecisionArchivePorts): DecisionArch
         }),
       );
     },
-    release: async (order, release) => {
+    release: async (order: RunOrder, { by, reason }: DecisionAuthor): Promise<void> => {
       const published = await archive.peek(order);
-      if (published !== undefined) await archive.putRelease(published, release);
+      if (published !== undefined) await archive.putRelease(published, { by, reason, at: clock.now() });
     },
   };
 }

@@ -3,6 +3,8 @@ import { isHeldPack } from '../../definitions/split.ts';
 import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 
+export type RunAction = 'retry' | 'release' | 'cancel';
+
 /** States in which a run may be retried. */
 export const RETRYABLE_STATES: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
 /** States in which a run is reopened to send one delivery again. */
@@ -112,3 +114,11 @@ export function nothingToRetryError(record: RunRecord, rows: readonly DeliveryRo
     },
   );
 }
+
+export const noticeOutdatedError = ({ id, recipient }: DeliveryRow, { state }: RunRecord): DocketError =>
+  new DocketError('delivery.conflict', 'The notice is out of date.', {
+    where: `delivery ${id} to ${recipient}`,
+    expected: `a run in state ${NOTIFIED_STATES.join(', ')}`,
+    got: state,
+    next: 'The owner is notified again if the run ends badly again. Resolve an unknown notice with --sent.',
+  });

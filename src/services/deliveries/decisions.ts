@@ -1,33 +1,27 @@
-import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { assertBegun } from '../../definitions/periods/assert-period.ts';
 import {
   type DeliveryRow,
   type DeliveryState,
   INTERRUPTED,
-  type Ledger,
   MAX_ATTEMPT_MS,
   NOTICE_TARGET,
   noticeId,
   type Resolution,
 } from '../../deliver/ledger/ledger.ts';
-import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { cancelRun } from '../../queue/runs/cancel-run.ts';
-import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import type { Reviews } from '../../run/review/load-review.ts';
 import {
   type DecisionAuthor,
   type RunDecision,
-  type RunOrder,
   type RunRecord,
   type RunState,
   runNotFoundError,
   TERMINAL_STATES,
   WAITING_STATES,
 } from '../../run/run-record.ts';
-import type { DecisionArchive } from './decision-archive.ts';
+import type { AuditActor, AuditEvent } from '../audit-log.ts';
+import type { Deployment } from '../deployment/deployment.ts';
+import { createDecisionArchive } from './decision-archive.ts';
 import {
   deliveryChangedError,
   isReportDelivery,
@@ -35,63 +29,41 @@ import {
   noDecisionNeededError,
   nothingToDecideError,
   nothingToRetryError,
+  noticeOutdatedError,
   notRetryableError,
   openStates,
   REOPENABLE_STATES,
   RETRYABLE_STATES,
   retryScope,
 } from './decision-rules.ts';
-import type { DecisionService } from './decision-service.ts';
-import { queryDeliveries } from './query-deliveries.ts';
+import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query-deliveries.ts';
 import { createReviewDecisions } from './review-decisions.ts';
+import { recoverRowsOf } from './undecided-deliveries.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
-export type { DecisionService } from './decision-service.ts';
-export type { DeliveryPage } from './query-deliveries.ts';
+export type { DeliveryPage };
 
-export interface DecisionServicePorts {
-  readonly runs: RedisRunStore;
-  readonly queue: RunQueue;
-  readonly ledger: Ledger;
-  readonly noticeOutbox: NoticeOutbox;
-  readonly archive: DecisionArchive;
-  /** Absent: no run waits for people. */
-  readonly reviews?: Reviews | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+export type DecisionService = ReturnType<typeof createDecisionService>;
 
 /**
- * Each decision is written to the ledger, the archive, the record and the queue, in this order. After a crash between two
- * writes, deciding again or the reconciler completes it.
+ * What a person may decide about deliveries and ended runs. Each decision is written to the ledger, the archive, the record
+ * and the queue, in this order, and then to the audit log. After a crash between two writes, deciding again or the reconciler
+ * completes it.
  */
-export function createDecisionService(ports: DecisionServicePorts): DecisionService {
-  const { runs, ledger, archive, clock, log } = ports;
-  const reviews = createReviewDecisions(ports.reviews, clock);
+export function createDecisionService(deployment: Deployment) {
+  const { runs, ledger, queue, noticeOutbox, audit, clock, log } = deployment;
+  const archive = createDecisionArchive(deployment);
+  const reviews = createReviewDecisions(deployment);
 
   const recordOf = async (run: string): Promise<RunRecord> => {
     const record = await runs.get(run);
     if (record !== undefined) return record;
     throw runNotFoundError(run);
   };
-  /** Opens an expired record again from the archive; its run continues at the deliveries. */
-  const restoreRecord = async (row: DeliveryRow): Promise<RunRecord> => {
-    const record = await runs.get(row.run);
-    if (record !== undefined) return record;
-    const order = await archive.orderOf?.(row);
-    if (order === undefined) {
-      throw new DocketError('run.not_found', `The record of run ${row.run} has expired.`, {
-        expected: 'the record, or the archived files and the definition they were made from',
-        next: 'Record the delivery as sent with --sent, or trigger the report again.',
-      });
-    }
-    await assertPublished(order);
-    return (await runs.open(order)).record;
-  };
   const recover = async (id: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined> => {
     const found = await ledger.find(id);
-    if (found !== undefined || archive.recover === undefined) return found;
-    await archive.recover(id, orgs);
+    if (found !== undefined) return found;
+    await recoverRowsOf([id], deployment, orgs);
     return ledger.find(id);
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> => (await ledger.list(run)).filter(isReportDelivery);
@@ -133,118 +105,161 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
         next: 'Check it with `docket runs show`, then decide again.',
       });
     }
-    await ports.queue.requeue(record);
+    await queue.requeue(record);
     const { id, org, report, state } = run;
     log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
     return record;
   };
-  const assertPublished = async (run: RunOrder): Promise<void> => {
-    if (await archive.isPublished(run)) return;
-    throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive.`, {
-      expected: 'the files that the other recipients have received',
-      next: 'Check DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
-    });
+  const auditResolved = async (rows: readonly DeliveryRow[], as: 'sent' | 'resend', author: AuditActor) => {
+    const why = `${as === 'sent' ? 'declared sent' : 'to be sent again'}: ${author.reason}`;
+    const entry = { event: 'delivery.resolved', who: author.by, from: author.from, why } as const;
+    for (const { id: delivery, run, org, report } of rows) await audit.record({ ...entry, delivery, run, org, report });
   };
+  /** Records a decision about a run in the audit log, after it was carried out. */
+  const audited =
+    (event: AuditEvent, decide: (run: string, author: AuditActor) => Promise<RunRecord>) =>
+    async (run: string, author: AuditActor): Promise<RunRecord> => {
+      const record = await decide(run, author);
+      const { org, report } = record;
+      const { by: who, from, reason: why } = author;
+      await audit.record({ event, who, from, run, org, report, why });
+      return record;
+    };
 
   return {
-    find: (delivery) => ledger.find(delivery),
+    find: (delivery: string): Promise<DeliveryRow | undefined> => ledger.find(delivery),
 
+    /** As `find`; restores a delivery that the ledger has lost from the archive of these organizations. */
     recover,
 
-    page: (filter) => queryDeliveries(filter, ports),
+    page: (filter: DeliveryFilter): Promise<DeliveryPage> => queryDeliveries(filter, deployment),
 
-    list: async (filter) => (await queryDeliveries(filter, ports)).deliveries,
+    /** Only the first page. */
+    list: async (filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]> =>
+      (await queryDeliveries(filter, deployment)).deliveries,
 
-    resolve: async (id, as, author) => {
-      const found = await recover(id, '*');
-      if (found === undefined) {
-        throw new DocketError('delivery.not_found', `Delivery ${id} does not exist.`, {
-          next: '`docket deliveries` lists the deliveries of recent runs.',
-        });
-      }
-      const row = await expireStaleAttempt(found);
-      if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, author);
-      const open = openStates(as);
-      if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
-      if (as === 'sent') {
-        const resolved = await recordDecision(row, 'sent', author);
-        await updateRecord(resolved.run, author);
-        return resolved;
-      }
-      const record = await restoreRecord(row);
-      await assertPublished(record);
-      const resolved = await recordDecision(row, 'pending', author);
-      await continueRun(record, author);
-      return resolved;
+    /**
+     * `sent`: an `unknown` delivery has arrived. `resend`: sends an `unknown` or `refused` delivery again, with the same
+     * Message-ID, and no other delivery of its run; a notice to an owner is sent within a minute. Restores expired ledger
+     * rows and records from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+     */
+    resolve: async (delivery: string, as: 'sent' | 'resend', author: AuditActor): Promise<DeliveryRow> => {
+      const row = await resolveOne(delivery, as, author);
+      await auditResolved([row], as, author);
+      return row;
     },
 
-    resolveMany: async (run, deliveries, as, author) => {
+    /**
+     * As `resolve`, of several deliveries of a run: these, or `all` that are `unknown`, without notices to the owner. Changes
+     * nothing unless the decision fits each of them. One that changes meanwhile is left out of the result. The run is reopened
+     * once. Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
+     */
+    resolveMany: async (
+      run: string,
+      deliveries: readonly string[] | 'all',
+      as: 'sent' | 'resend',
+      author: AuditActor,
+    ): Promise<readonly DeliveryRow[]> => {
       const rows = await rowsToDecide(run, deliveries);
       const [first] = rows;
       if (first === undefined) throw nothingToDecideError(run);
       const open = openStates(as);
       for (const row of rows) if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
-      const record = as === 'sent' ? undefined : await restoreRecord(first);
-      if (record !== undefined) await assertPublished(record);
+      const record = as === 'sent' ? undefined : await archive.restoreRecord(first);
+      if (record !== undefined) await archive.assertPublished(record);
       const resolved = await recordDecisions(rows, as === 'sent' ? 'sent' : 'pending', author);
       if (resolved.length === 0) throw deliveryChangedError(first);
       if (record === undefined) await updateRecord(run, author);
       else await continueRun(record, author);
+      await auditResolved(resolved, as, author);
       return resolved;
     },
 
-    retry: async (id, author) => {
-      const record = await recordOf(id);
-      if (record.state === 'waiting') return endWait(record, author);
-      if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
-      assertBegun(record, clock.now());
-      if (record.review !== undefined) await reviews.assertRetryable(record);
-      const rows = await deliveriesOf(id);
-      const refused = rows.filter(({ state }) => state === 'refused');
-      if (retryScope(record, rows) === 'nothing') throw nothingToRetryError(record, rows);
-      // All recipients must receive the same files: do not render new ones for the rest.
-      if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await assertPublished(record);
-      for (const row of refused) await recordDecision(row, 'pending', author);
-      return reopen(record, RETRYABLE_STATES, 'retry', author);
-    },
+    /**
+     * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. A waiting run
+     * begins its next attempt now. Keeps `unknown` deliveries. Throws `run.not_found`, `run.conflict`, `period.not_begun`.
+     */
+    retry: audited('run.retried', retry),
 
-    cancel: async (id, author) => {
+    /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`, `period.not_begun`. */
+    release: audited('run.released', release),
+
+    /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
+    cancel: audited('run.cancelled', async (id, author) => {
       await cancelReview(id, author);
-      const record = await cancelRun(id, author, ports);
+      const record = await cancelRun(id, author, deployment);
       for (const row of await ledger.list(id)) await expireStaleAttempt(row);
       return record;
-    },
-
-    release: async (id, author) => {
-      const record = await recordOf(id);
-      if (record.state !== 'held') {
-        throw new DocketError('run.conflict', `Run ${id} is not held.`, {
-          expected: 'a run in state held',
-          got: record.state,
-          next: `See \`docket runs show ${id}\`.`,
-        });
-      }
-      if (!record.deliver) {
-        throw new DocketError('run.conflict', `Run ${id} was triggered without deliveries.`, {
-          next: 'Trigger the report again, with deliveries.',
-        });
-      }
-      assertBegun(record, clock.now());
-      // The files of a run that waits for people are published when nobody has to be waited for.
-      if (!(await reviews.release(record, author))) {
-        await assertPublished(record);
-        await archive.release(record, { ...author, at: clock.now() });
-      }
-      return reopen(record, ['held'], 'release', author);
-    },
+    }),
   };
+
+  async function resolveOne(id: string, as: 'sent' | 'resend', author: DecisionAuthor): Promise<DeliveryRow> {
+    const found = await recover(id, '*');
+    if (found === undefined) {
+      throw new DocketError('delivery.not_found', `Delivery ${id} does not exist.`, {
+        next: '`docket deliveries` lists the deliveries of recent runs.',
+      });
+    }
+    const row = await expireStaleAttempt(found);
+    if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, author);
+    const open = openStates(as);
+    if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+    if (as === 'sent') {
+      const resolved = await recordDecision(row, 'sent', author);
+      await updateRecord(resolved.run, author);
+      return resolved;
+    }
+    const record = await archive.restoreRecord(row);
+    await archive.assertPublished(record);
+    const resolved = await recordDecision(row, 'pending', author);
+    await continueRun(record, author);
+    return resolved;
+  }
+
+  async function retry(id: string, author: DecisionAuthor): Promise<RunRecord> {
+    const record = await recordOf(id);
+    if (record.state === 'waiting') return endWait(record, author);
+    if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
+    assertBegun(record, clock.now());
+    if (record.review !== undefined) await reviews.assertRetryable(record);
+    const rows = await deliveriesOf(id);
+    const refused = rows.filter(({ state }) => state === 'refused');
+    if (retryScope(record, rows) === 'nothing') throw nothingToRetryError(record, rows);
+    // All recipients must receive the same files: do not render new ones for the rest.
+    if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await archive.assertPublished(record);
+    for (const row of refused) await recordDecision(row, 'pending', author);
+    return reopen(record, RETRYABLE_STATES, 'retry', author);
+  }
+
+  async function release(id: string, author: DecisionAuthor): Promise<RunRecord> {
+    const record = await recordOf(id);
+    if (record.state !== 'held') {
+      throw new DocketError('run.conflict', `Run ${id} is not held.`, {
+        expected: 'a run in state held',
+        got: record.state,
+        next: `See \`docket runs show ${id}\`.`,
+      });
+    }
+    if (!record.deliver) {
+      throw new DocketError('run.conflict', `Run ${id} was triggered without deliveries.`, {
+        next: 'Trigger the report again, with deliveries.',
+      });
+    }
+    assertBegun(record, clock.now());
+    // The files of a run that waits for people are published when nobody has to be waited for.
+    if (!(await reviews.release(record, author))) {
+      await archive.assertPublished(record);
+      await archive.release(record, author);
+    }
+    return reopen(record, ['held'], 'release', author);
+  }
 
   /** Begins the next attempt of a waiting run now. It probes a server that all runs wait for. */
   async function endWait(record: RunRecord, { by, reason }: DecisionAuthor): Promise<RunRecord> {
     const { id, org, report, state } = record;
     // First: the worker reads it when it takes the run.
     await runs.note(id, { what: 'retry', by, reason, at: clock.now() });
-    if (!(await ports.queue.promote(id))) {
+    if (!(await queue.promote(id))) {
       throw new DocketError('run.conflict', `Run ${id} no longer waits: it is in line for a worker, or continues.`, {
         next: `See \`docket runs show ${id}\`.`,
       });
@@ -256,7 +271,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
   /** Lets a run send the rows that are `pending`: reopened, or at its next attempt if it has not ended. */
   async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {
     if (REOPENABLE_STATES.includes(record.state)) await reopenOnce(record, REOPENABLE_STATES, 'resend', author);
-    else if (record.starts === 0) await ports.queue.requeue(record);
+    else if (record.starts === 0) await queue.requeue(record);
   }
 
   /** A run that waits for people has ended for the queue: it is reopened to be cancelled. */
@@ -310,18 +325,11 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
   async function resendNotice(row: DeliveryRow, author: DecisionAuthor): Promise<DeliveryRow> {
     const record = await recordOf(row.run);
     const isCurrent = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
-    if (!isCurrent || !NOTIFIED_STATES.includes(record.state)) {
-      throw new DocketError('delivery.conflict', 'The notice is out of date.', {
-        where: `delivery ${row.id} to ${row.recipient}`,
-        expected: `a run in state ${NOTIFIED_STATES.join(', ')}`,
-        got: record.state,
-        next: 'The owner is notified again if the run ends badly again. Resolve an unknown notice with --sent.',
-      });
-    }
+    if (!isCurrent || !NOTIFIED_STATES.includes(record.state)) throw noticeOutdatedError(row, record);
     const open: readonly DeliveryState[] = ['unknown', 'refused'];
     if (row.state !== 'pending' && !open.includes(row.state)) throw noDecisionNeededError(row, 'resend', open);
     const resolved = row.state === 'pending' ? row : await recordDecision(row, 'pending', author);
-    await ports.noticeOutbox.enqueue({ run: row.run, error: record.error, since: clock.now() });
+    await noticeOutbox.enqueue({ run: row.run, error: record.error, since: clock.now() });
     return resolved;
   }
 

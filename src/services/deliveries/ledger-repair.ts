@@ -1,13 +1,11 @@
-import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { MINUTE_MS } from '../../base/time.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { reconcileRun } from '../../deliver/attempt.ts';
-import type { DeliveryRow, Ledger, Receipt } from '../../deliver/ledger/ledger.ts';
+import type { DeliveryRow, Receipt } from '../../deliver/ledger/ledger.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { RunCursor, RunRecord, RunState, RunStore } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /** A restarted Redis loses the last seconds of acknowledged writes: runs that ended before are complete. */
 const MAX_RUN_AGE_MS = 15 * MINUTE_MS;
@@ -15,16 +13,10 @@ const ENDED_WITH_FILES: readonly RunState[] = ['done', 'partly_delivered', 'fail
 /** Records per read. */
 const BATCH_SIZE = 1_000;
 
-export interface ReconcilePorts {
-  readonly archive: Archive;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-}
-
 /** Brings the ledger rows of a run up to date with the archive, and returns them. */
 export async function reconcileWithArchive(
   run: RunRef,
-  { archive, ledger, clock }: ReconcilePorts,
+  { archive, ledger, clock }: Deployment,
 ): Promise<readonly DeliveryRow[]> {
   const published = await archive.peek(run);
   const archivedStates = published === undefined ? new Map() : await archive.getArchivedStates(published);
@@ -36,19 +28,10 @@ export async function reconcileWithArchive(
  * last writes. It may then end a run whose deliveries the ledger has lost, and no further attempt would check them. The
  * receipts that such a run archived say what the ledger said then: they are corrected.
  */
-export async function repairLedger({
-  runs,
-  archive,
-  ledger,
-  clock,
-  log,
+export async function repairLedger(
+  { runs, archive, ledger, clock, log }: Deployment,
   batchSize = BATCH_SIZE,
-}: Omit<ReconcilePorts, 'archive'> & {
-  readonly archive: Archive;
-  readonly runs: RunStore;
-  readonly log: Log;
-  readonly batchSize?: number;
-}): Promise<void> {
+): Promise<void> {
   const since = clock.now() - MAX_RUN_AGE_MS;
   for await (const record of listEndedRuns(runs, batchSize)) {
     if (record.finishedAt === null || record.finishedAt < since || !record.deliver) continue;

@@ -1,19 +1,12 @@
-import type { Clock } from '../../base/clock.ts';
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
 import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
-import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
-import { type Ledger, MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import { MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import { notifyOwner } from '../../deliver/notices/notice.ts';
-import type { MailRoute } from '../../deliver/targets/target.ts';
-import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
-import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
-import type { RunEvent } from '../../run/run-events.ts';
-import { type RunOrder, type RunRecord, type RunState, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+import { type RunOrder, type RunRecord, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
 import { incompleteError, wrongFiguresError } from '../../run/run-result.ts';
+import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import type { Deployment, Sending } from '../deployment/deployment.ts';
 
 /**
  * Final states without a notice, even if an earlier attempt has enqueued one; of a run that is done only with figures that
@@ -24,37 +17,12 @@ const ATTEMPT_TIMEOUT_MS = 60_000;
 /** A notice that could not be sent for this long is dropped, with an error in the log. */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
-export interface OwnerNoticePorts {
-  readonly noticeOutbox: NoticeOutbox;
-  readonly runs: RunStore;
-  readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
-  /** Works without the API key: a missing key is one reason for a notice. */
-  readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
-  readonly ledger: Ledger;
-  readonly archive: Archive;
-  readonly circuit?: CircuitBreaker;
-  /** Where readers open the page; undefined: no link to it. */
-  readonly publicUrl?: string | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly observe: (order: RunOrder, event: RunEvent) => void;
-}
-
 /** Notices to owners about runs that ended badly. */
-export interface OwnerNotices {
-  /** Enqueues a notice before the record says that the run has ended, so that a crash does not lose it. */
-  enqueue(order: RunOrder, error: ErrorJson | null): Promise<void>;
-  /** Sends a notice; on failure it stays enqueued. */
-  send(order: RunOrder, error: ErrorJson | null): Promise<void>;
-  /** Retries pending notices: a periodic task. */
-  retryPending(): Promise<void>;
-}
-
-export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
-  const { noticeOutbox, runs, frozenOf, mailOf, ledger, archive, circuit, publicUrl, clock, log, observe } = ports;
+export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
+  const { noticeOutbox, runs, definitions, ledger, archive, config, orgs, clock, log } = deployment;
 
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
-    const { definition, settings } = await frozenOf(order);
+    const { definition, settings } = await loadFrozenDefinition(order, definitions);
     // A corrupt archive must not suppress the notice.
     const published = await archive.peek(order).catch(() => undefined);
     const archivedStates = published && (await archive.getArchivedStates(published).catch(() => undefined));
@@ -64,13 +32,13 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
       definition,
       locale: definition.locale ?? settings.locale,
       organization: settings.name ?? settings.id,
-      pageUrl: runPageUrl(publicUrl, order.id),
+      pageUrl: runPageUrl(config.DOCKET_PUBLIC_URL, order.id),
       error,
       receipts: rows
         .filter(({ target }) => target !== NOTICE_TARGET)
         .map((row) => ({ ...row, delivery: row.id, messageId: null })),
       published,
-      mail: await mailOf(settings),
+      mail: await mailOf(currentSettings(settings, orgs())),
       ledger,
       archive,
       circuit,
@@ -119,12 +87,16 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
   };
 
   return {
-    enqueue: (order, error) => noticeOutbox.enqueue({ run: order.id, error, since: clock.now() }),
-    send: async (order, error) => {
+    /** Enqueues a notice before the record says that the run has ended, so that a crash does not lose it. */
+    enqueue: (order: RunOrder, error: ErrorJson | null): Promise<void> =>
+      noticeOutbox.enqueue({ run: order.id, error, since: clock.now() }),
+    /** Sends a notice; on failure it stays enqueued. */
+    send: async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
       await noticeOutbox.enqueue({ run: order.id, error, since: clock.now() });
       await attempt(order, error);
     },
-    retryPending: async () => {
+    /** Retries pending notices: a periodic task. */
+    retryPending: async (): Promise<void> => {
       for (const { run, error, since } of await noticeOutbox.list()) {
         const record = await runs.get(run);
         // Not ended, or reopened: the notice depends on the final state.
@@ -151,3 +123,5 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
     },
   };
 }
+
+export type OwnerNotices = ReturnType<typeof createOwnerNotices>;

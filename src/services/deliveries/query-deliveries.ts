@@ -2,6 +2,7 @@ import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/le
 import { newestFirst } from '../../queue/runs/run-index.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
 import type { RunCursor, RunFilter, RunStore } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { isReportDelivery } from './decision-rules.ts';
 
 export interface DeliveryFilter {
@@ -29,10 +30,7 @@ const BATCH_SIZE = 500;
  * Deliveries by run, newest first; all of one run; `unknown` ones by age, oldest first, without notices to owners, which
  * need no decision.
  */
-export async function queryDeliveries(
-  filter: DeliveryFilter,
-  { runs, ledger }: { readonly runs: RunStore; readonly ledger: Ledger },
-): Promise<DeliveryPage> {
+export async function queryDeliveries(filter: DeliveryFilter, { runs, ledger }: Deployment): Promise<DeliveryPage> {
   const { orgs, report, run, state, limit } = filter;
   const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
   const visible = (row: DeliveryRow): boolean =>

@@ -1,19 +1,9 @@
-import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
+import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
 import type { ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewPhase } from '../../run/review/review-state.ts';
 import type { DecisionAuthor, RunRecord } from '../../run/run-record.ts';
-
-/** Decisions of operators on runs that wait for people: each is an event of the review. None of them approves anything. */
-export interface ReviewDecisions {
-  /** Releases incomplete figures. False: the run has no review. Throws `run.conflict` where it does not wait for that. */
-  release(record: RunRecord, author: DecisionAuthor): Promise<boolean>;
-  /** Ends the review. False: the run has no review, or it has ended. */
-  cancel(record: RunRecord, author: DecisionAuthor): Promise<boolean>;
-  /** Throws `run.conflict` for a run whose review was rejected or cancelled. */
-  assertRetryable(record: RunRecord): Promise<void>;
-}
+import type { Deployment } from '../deployment/deployment.ts';
 
 /** Events that may come in between before a decision gives up. */
 const MAX_TRIES = 20;
@@ -23,15 +13,14 @@ type OperatorEvent =
   | { readonly type: 'release'; readonly content: string; readonly reason: string }
   | { readonly type: 'cancel'; readonly reason: string };
 
-/** @param reviews absent: no run has a review */
-export function createReviewDecisions(reviews: Reviews | undefined, clock: Clock): ReviewDecisions {
+/** Decisions of operators on runs that wait for people: each is an event of the review. None of them approves anything. */
+export function createReviewDecisions({ reviews, clock }: Deployment) {
   /** @param next undefined: the review takes no such event. @returns whether the event is in the review */
   const append = async (
     record: RunRecord,
     { by }: DecisionAuthor,
     next: (review: LoadedReview) => OperatorEvent | undefined,
   ): Promise<boolean> => {
-    if (reviews === undefined) return false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const review = await loadReview(reviews, record);
       const event = review.events.length === 0 ? undefined : next(review);
@@ -45,7 +34,8 @@ export function createReviewDecisions(reviews: Reviews | undefined, clock: Clock
     });
   };
   return {
-    release: (record, author) =>
+    /** Releases incomplete figures. False: the run has no review. Throws `run.conflict` where it does not wait for that. */
+    release: (record: RunRecord, author: DecisionAuthor): Promise<boolean> =>
       append(record, author, ({ state: { phase, content } }) => {
         if (phase === 'incomplete' && content !== null) return { type: 'release', content, reason: author.reason };
         throw new DocketError('run.conflict', `Run ${record.id} does not wait to be released.`, {
@@ -54,12 +44,14 @@ export function createReviewDecisions(reviews: Reviews | undefined, clock: Clock
           next: `See \`docket runs show ${record.id}\`.`,
         });
       }),
-    cancel: (record, author) =>
+    /** Ends the review. False: the run has no review, or it has ended. */
+    cancel: (record: RunRecord, author: DecisionAuthor): Promise<boolean> =>
       append(record, author, ({ state }) =>
         ENDED_PHASES.has(state.phase) ? undefined : { type: 'cancel', reason: author.reason },
       ),
-    assertRetryable: async (record) => {
-      const phase = reviews && (await loadReview(reviews, record)).state.phase;
+    /** Throws `run.conflict` for a run whose review was rejected or cancelled. */
+    assertRetryable: async (record: RunRecord): Promise<void> => {
+      const { phase } = (await loadReview(reviews, record)).state;
       if (phase !== 'rejected' && phase !== 'cancelled') return;
       throw new DocketError('run.conflict', `Run ${record.id} cannot be retried: its review has ended.`, {
         got: phase,

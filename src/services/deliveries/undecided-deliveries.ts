@@ -1,31 +1,19 @@
-import type { Clock } from '../../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
-import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import { type DeliveryRow, hashTagOfDelivery, hashTagOfRun, type Ledger } from '../../deliver/ledger/ledger.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { type DeliveryRow, hashTagOfDelivery, hashTagOfRun } from '../../deliver/ledger/ledger.ts';
 import { recoverRows } from '../../deliver/ledger/ledger-recovery.ts';
 import { listExpiredUnknown, removeExpiredUnknown } from '../../deliver/ledger/unknown-set.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import type { RedisClient } from '../../redis/client.ts';
 import { type RunStore, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /** Undecided rows per read. */
 const BATCH_SIZE = 500;
-
-export interface TouchUndecidedPorts {
-  readonly runs: RedisRunStore;
-  readonly definitions: DefinitionStore;
-  readonly ledger: Ledger;
-  readonly log: Log;
-}
 
 /**
  * Extends the retention of what decisions need while they are pending: the rows (older versions let them expire), the
  * records of their runs and the definitions. A periodic task; the retention spans several weeks without a call.
  */
-export async function touchUndecided({ runs, definitions, ledger, log }: TouchUndecidedPorts): Promise<void> {
+export async function touchUndecided({ runs, definitions, ledger, log }: Deployment): Promise<void> {
   const seen = new Set<string>();
   let last: DeliveryRow | undefined;
   for (let more = true; more; ) {
@@ -55,20 +43,13 @@ export async function touchUndecided({ runs, definitions, ledger, log }: TouchUn
  * Restores undecided rows that an older version let expire, from the archive. Rows that the archive does not have leave the
  * list of undecided deliveries; rows of unreadable runs stay on it.
  */
-export async function recoverExpiredRows(redis: RedisClient, prefix: string, ports: RecoverRowsPorts): Promise<void> {
+export async function recoverExpiredRows(deployment: Deployment): Promise<void> {
+  const { redis } = deployment;
+  const prefix = `${deployment.prefix}:`;
   const expired = await listExpiredUnknown(redis, prefix);
   if (expired.length === 0) return;
-  const unreadable = await recoverRowsOf(expired, ports);
+  const unreadable = await recoverRowsOf(expired, deployment);
   for (const id of expired) if (!unreadable.has(hashTagOfDelivery(id))) await removeExpiredUnknown(redis, prefix, id);
-}
-
-export interface RecoverRowsPorts {
-  readonly runs: RedisRunStore;
-  readonly ledger: Ledger;
-  readonly archive: Archive;
-  readonly storage: ArchiveStorage;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
@@ -79,17 +60,17 @@ export interface RecoverRowsPorts {
  */
 export async function recoverRowsOf(
   deliveries: readonly string[],
-  ports: RecoverRowsPorts,
+  deployment: Deployment,
   orgs: readonly string[] | '*' = '*',
 ): Promise<ReadonlySet<string>> {
-  const { storage, log } = ports;
+  const { storage, log } = deployment;
   const wanted = new Set(deliveries.map(hashTagOfDelivery));
   const unreadable = new Set<string>();
   for (const listing of orgs === '*' ? [storage.listRuns()] : orgs.map((org) => storage.listRuns(org))) {
     for await (const run of listing) {
       const ledgerKey = hashTagOfRun(run.id);
       if (!wanted.has(ledgerKey) || run.unpublishedAt !== undefined) continue;
-      await recoverRun(run, ports).catch((thrown: unknown) => {
+      await recoverRun(run, deployment).catch((thrown: unknown) => {
         const error = toDocketError(thrown);
         if (isRedisOutage(error) || error.code === 'archive.unreachable') throw error;
         // An unreadable run must not block the others.
@@ -101,7 +82,7 @@ export async function recoverRowsOf(
   return unreadable;
 }
 
-async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: RecoverRowsPorts): Promise<void> {
+async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: Deployment): Promise<void> {
   const record = await runs.get(run.id);
   if (record !== undefined && !TERMINAL_STATES.has(record.state)) return;
   const published = await archive.peek(run);

@@ -1,13 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../base/clock.ts';
-import type { Pause, Pauses, PauseTarget } from '../../queue/schedules/pauses.ts';
-import type { AuditActor, AuditLog } from '../audit-log.ts';
-
-export interface PauseSchedulesPorts {
-  readonly pauses: Pauses;
-  readonly audit: AuditLog;
-  readonly clock: Clock;
-}
+import type { Pause, PauseTarget } from '../../queue/schedules/pauses.ts';
+import type { AuditActor } from '../audit-log.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /**
  * Pauses the scheduled runs of an organization (`report: null`) or a report. Returns the active pause: an older one stays
@@ -18,7 +13,7 @@ export interface PauseSchedulesPorts {
 export async function pauseSchedules(
   { org, report }: PauseTarget,
   actor: AuditActor,
-  { pauses, audit, clock }: PauseSchedulesPorts,
+  { pauses, audit, clock }: Pick<Deployment, 'pauses' | 'audit'> & { readonly clock: Clock },
   { recordUnchanged = false }: { readonly recordUnchanged?: boolean } = {},
 ): Promise<Pause> {
   const requested = { org, report, who: actor.by, why: actor.reason, since: clock.now(), key: null, run: null };
@@ -36,7 +31,7 @@ export async function pauseSchedules(
 export async function resumeSchedules(
   target: PauseTarget,
   actor: AuditActor,
-  { pauses, audit }: Omit<PauseSchedulesPorts, 'clock'>,
+  { pauses, audit }: Pick<Deployment, 'pauses' | 'audit'>,
 ): Promise<readonly Pause[]> {
   const removed = await pauses.lift(target, actor.by, actor.reason);
   if (removed.length > 0) await audit.record(pauseEntry('schedule.resumed', target, actor));

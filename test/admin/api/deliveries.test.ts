@@ -21,9 +21,9 @@ describe('deliveries on the admin route', () => {
   let app: AdminApp;
   beforeAll(async () => {
     bench = await openQueueHarness();
-    desk = decisionHarness(bench, log);
     const audit = { ...NO_AUDIT, record: async (entry: AuditEntry) => void audited.push(entry) };
-    app = createTestAdmin(entries, { runs: bench.runs, decisions: desk.decisions, audit }, { log });
+    desk = decisionHarness(bench, { log, audit });
+    app = createTestAdmin(entries, { runs: bench.runs, decisions: desk.decisions }, { log });
   });
   afterAll(() => bench.close());
 

@@ -15,7 +15,7 @@ let bench: QueueHarness;
 let desk: DecisionHarness;
 beforeAll(async () => {
   bench = await openQueueHarness();
-  desk = decisionHarness(bench, log);
+  desk = decisionHarness(bench, { log });
 });
 afterAll(() => bench.close());
 

@@ -3,12 +3,10 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { silentLog } from '../../../src/base/log.ts';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
-import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
-import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { onReconnect, repairLedger } from '../../../src/services/deliveries/ledger-repair.ts';
-import { folderFor, ORDER, RUN, sealedRun } from '../../support/delivery-case.ts';
+import { ORDER, RUN, sealedRun } from '../../support/delivery-case.ts';
+import { testDeployment } from '../../support/test-deployment.ts';
 
 const aRedis = (): Redis => {
   const redis = new Redis(inject('redisUrl'));
@@ -17,11 +15,9 @@ const aRedis = (): Redis => {
 };
 
 test('a run that ended beside a ledger without its last writes takes over what the archive knows', async () => {
-  const redis = aRedis();
-  const prefix = `{forgotten-${randomUUID()}}`;
-  const runs = redisRunStore(redis, { prefix, keepDays: 90 });
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
-  const { archive, published: sealed } = await sealedRun(await folderFor(onTestFinished));
+  const deployment = await testDeployment();
+  const { runs, ledger, archive } = deployment;
+  const { published: sealed } = await sealedRun(deployment.folder, undefined, archive);
   const now = systemClock.now();
   await runs.open({ ...ORDER, trigger: 'schedule', priority: 'scheduled', digest: 'd'.repeat(64), deliver: true });
   await runs.update(RUN, { state: 'done', finishedAt: now });
@@ -62,7 +58,7 @@ test('a run that ended beside a ledger without its last writes takes over what t
     receiptOf(waits?.id, 'waits@acme.example', 'pending'),
   ]);
 
-  await repairLedger({ runs, archive, ledger, clock: systemClock, log: silentLog, batchSize: 1 });
+  await repairLedger(deployment, 1);
   const receipts = await archive.getReceipts(sealed);
   expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent', 'unknown', 'pending']);
   const states = Object.fromEntries((await ledger.list(RUN)).map(({ recipient, state }) => [recipient, state]));

@@ -1,46 +1,32 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import PostalMime from 'postal-mime';
-import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
-import { silentLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
-import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/compose/built-in-kinds.ts';
-import { composeDecisionService } from '../../../src/compose/decisions.ts';
+import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Archive, PublishedManifest } from '../../../src/deliver/archive/archive.ts';
-import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
-import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../../src/deliver/ledger/ledger.ts';
-import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import type { Judgement } from '../../../src/fetch/dataset.ts';
-import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
-import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
-import { type NoticeOutbox, redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
-import { type RedisRunStore, redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import type { NoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
+import type { RedisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { createRunOrder } from '../../../src/run/run-order.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices, type OwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
+import { fake } from '../../support/fake.ts';
 import { freePort } from '../../support/free-port.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
+import { testDeployment } from '../../support/test-deployment.ts';
 
-let redis: Redis;
-let prefix: string;
-beforeEach(() => {
-  redis = new Redis(inject('redisUrl'));
-  prefix = `{notices-${randomUUID()}}`;
-});
-afterEach(async () => {
-  const keys = await redis.keys(`${prefix}*`);
-  if (keys.length > 0) await redis.unlink(...keys);
-  await redis.quit();
+let deployment: Awaited<ReturnType<typeof testDeployment>>;
+beforeEach(async () => {
+  deployment = await testDeployment();
 });
 
 /** An archive with the manifest of a published run, as far as notices read it. */
@@ -61,7 +47,6 @@ const OWNER = 'compliance-ops@acme.example';
 
 describe('the owner of a run that ended badly', () => {
   const error = new DocketError('config.secret_missing', 'The environment variable DEMO_API_KEY is not set.').toJSON();
-  let folder: string;
   let mail: MailCatcher;
   let noticeOutbox: NoticeOutbox;
   let order: RunOrder;
@@ -78,8 +63,7 @@ describe('the owner of a run that ended badly', () => {
   beforeEach(async () => {
     ahead = 0;
     judgements = undefined;
-    folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
-    mail = await createMailCatcher(join(folder, 'mailbox'));
+    mail = await createMailCatcher(join(deployment.folder, 'mailbox'));
     smtp = mail.url;
     mailer = undefined;
     const report = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
@@ -94,25 +78,24 @@ describe('the owner of a run that ended badly', () => {
       deliver: true,
       now,
     });
-    runs = redisRunStore(redis, { prefix, keepDays: 40 });
+    ({ runs, noticeOutbox } = deployment);
     await runs.open(order);
     await runs.update(order.id, { state: 'failed', error });
-    noticeOutbox = redisNoticeOutbox(redis, { prefix });
-    notices = createOwnerNotices({
-      noticeOutbox,
-      runs,
-      frozenOf: async () => ({ ...report, settings }),
-      mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
-      ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
-      archive: judgedArchive(directoryArchive(join(folder, 'archive')), () => judgements),
-      clock: { now: () => systemClock.now() + ahead, sleep: async () => {} },
-      log: silentLog,
-      observe: () => {},
-    });
+    notices = createOwnerNotices(
+      {
+        ...deployment,
+        definitions: fake({ get: async () => ({ ...report, settings }) }),
+        archive: judgedArchive(deployment.archive, () => judgements),
+        clock: { ...systemClock, now: () => systemClock.now() + ahead },
+      },
+      {
+        mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
+        observe: () => {},
+      },
+    );
   });
   afterEach(async () => {
     await mail.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   test('is told once, and nothing is owed any more', async () => {
@@ -176,7 +159,7 @@ describe('the owner of a run that ended badly', () => {
       },
     ];
     const id = deliveryId(order.id, '0-email', 'board@acme.example');
-    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const { ledger } = deployment;
     const row = { id, run: order.id, org: 'demo', report: 'weekly-kpi', target: '0-email' };
     await ledger.open({ ...row, recipient: 'board@acme.example' }, 1);
     // The process died before it sent the notice.
@@ -189,7 +172,7 @@ describe('the owner of a run that ended badly', () => {
   });
 
   test('a notice that a dead process has left of a run that is done after all is unknown, once nobody can be sending it', async () => {
-    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const { ledger } = deployment;
     const id = noticeId(order.id, OWNER, false);
     await ledger.open({ id, run: order.id, org: 'demo', report: 'weekly-kpi', target: 'notice', recipient: OWNER }, 1);
     await ledger.begin(id, systemClock.now());
@@ -209,7 +192,7 @@ describe('the owner of a run that ended badly', () => {
   });
 
   test('a delivery that a dead attempt has left is unknown once its run is over, and waits for a decision', async () => {
-    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const { ledger } = deployment;
     const recipient = 'lead@acme.example';
     const row = { id: deliveryId(order.id, '0-email', recipient), run: order.id, org: order.org, report: order.report };
     await ledger.open({ ...row, target: '0-email', recipient }, 1);
@@ -232,23 +215,10 @@ describe('the owner of a run that ended badly', () => {
       const server = await scriptedSmtp((connection) => (connection === 0 ? script : {}));
       onTestFinished(() => server.close());
       smtp = server.url;
-      const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+      const { ledger } = deployment;
       await notices.send(order, error);
       expect(await noticeOutbox.list()).toEqual([]);
-      const queue = runQueue(redis, { prefix });
-      onTestFinished(() => queue.close());
-      const archive = directoryArchive(join(folder, 'archive'));
-      const desk = composeDecisionService({
-        runs,
-        queue,
-        ledger,
-        noticeOutbox,
-        archive,
-        storage: directoryStorage(join(folder, 'archive')),
-        definitions: definitionStore(redis, { prefix, keepDays: 40, reportSchema: reportFileSchema }),
-        clock: systemClock,
-        log: silentLog,
-      });
+      const desk = createDecisionService(deployment);
       expect(await desk.list({ orgs: '*', state: 'unknown', limit: 5 })).toEqual([]);
       const [row] = await desk.list({ orgs: '*', state, run: order.id, limit: 5 });
       expect(row).toMatchObject({ target: 'notice', recipient: 'compliance-ops@acme.example', run: order.id });
@@ -286,7 +256,7 @@ describe('the owner of a run that ended badly', () => {
     await notices.retryPending();
     expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
     expect(await noticeOutbox.list()).toEqual([]);
-    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const { ledger } = deployment;
     expect(await ledger.listUnknown(5)).toMatchObject([{ target: 'notice', decisions: [{ by: 'docket' }] }]);
   });
 
@@ -318,7 +288,7 @@ describe('the owner of a run that ended badly', () => {
       await notices.retryPending();
       expect(asked).toBe(sends);
       expect(await noticeOutbox.list()).toEqual([]);
-      const rows = await redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }).list(order.id);
+      const rows = await deployment.ledger.list(order.id);
       expect(rows).toMatchObject([{ target: 'notice', state: 'sent', decisions: [] }]);
     },
   );
@@ -332,21 +302,8 @@ describe('the owner of a run that ended badly', () => {
     await notices.send(order, error);
     expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
     // That it is held is true no longer, and nothing to send again.
-    const queue = runQueue(redis, { prefix });
-    onTestFinished(() => queue.close());
-    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
-    const archive = directoryArchive(join(folder, 'archive'));
-    const desk = composeDecisionService({
-      runs,
-      queue,
-      ledger,
-      noticeOutbox,
-      archive,
-      storage: directoryStorage(join(folder, 'archive')),
-      definitions: definitionStore(redis, { prefix, keepDays: 40, reportSchema: reportFileSchema }),
-      clock: systemClock,
-      log: silentLog,
-    });
+    const { ledger } = deployment;
+    const desk = createDecisionService(deployment);
     const [held] = await ledger.listUnknown(5);
     await expect(desk.resolve(held?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
       code: 'delivery.conflict',
@@ -361,7 +318,7 @@ describe('the owner of a run that ended badly', () => {
 });
 
 test('a budget that is changed by a deploy finds the calls in flight: no window sees both', async () => {
-  const budgets = sharedBudgets(redis, prefix, systemClock);
+  const budgets = sharedBudgets(deployment.redis, deployment.prefix, systemClock);
   const ask = (calls: number, id: string) =>
     budgets('metrics', { calls, windowMs: 60_000 }).acquire({
       key: 'fingerprint',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RunStore } from '../../../src/run/run-record.ts';
 import { queryDeliveries } from '../../../src/services/deliveries/query-deliveries.ts';
+import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { fake } from '../../support/fake.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 
@@ -22,7 +22,7 @@ async function waiting(since: readonly number[], orgOf = (_: number) => 'acme') 
     await ledger.begin(row.id, at);
     await ledger.settle(row.id, 1, 'unknown', 'the connection broke', at);
   }
-  return { ledger, runs: fake<RunStore>({ list: async () => [] }) };
+  return fake<Deployment>({ ledger, runs: fake({ list: async () => [] }) });
 }
 
 describe('deliveries that wait for a decision', () => {

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 /** A run that waits for people. */
 async function waiting(state: RunState, inputs: Partial<ReviewInputs> = {}) {
-  const { decisions } = decisionHarness(bench, silentLog, reviews);
+  const { decisions } = decisionHarness(bench, { reviews });
   const order = anOrder({ id: randomBytes(16).toString('hex'), deliver: true });
   await bench.runs.open(order);
   await reviews.put(order, figuresFile(FIGURES, 'review.json'), JSON.stringify({ ...INPUTS, ...inputs }));

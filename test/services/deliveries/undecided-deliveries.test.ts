@@ -1,42 +1,20 @@
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { deliveriesAccess } from '../../../src/admin/access/deliveries.ts';
-import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
-import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
-import { composeDecisionService } from '../../../src/compose/decisions.ts';
-import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
 import { applyRetention } from '../../../src/deliver/archive/retention.ts';
-import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId, noticeId } from '../../../src/deliver/ledger/ledger.ts';
-import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
-import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
-import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
-import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
-import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import { RUN_STATES } from '../../../src/run/run-record.ts';
-import type { AuditLog } from '../../../src/services/audit-log.ts';
+import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import {
   createNeededCheck,
   recoverExpiredRows,
   touchUndecided,
 } from '../../../src/services/deliveries/undecided-deliveries.ts';
-import {
-  definitionWith,
-  folderFor,
-  MAIL,
-  manifestOf,
-  ORDER,
-  RUN,
-  SETTINGS,
-  writeArtifact,
-} from '../../support/delivery-case.ts';
-import { fake } from '../../support/fake.ts';
+import { definitionWith, MAIL, manifestOf, ORDER, RUN, SETTINGS, writeArtifact } from '../../support/delivery-case.ts';
 import { anOrder, openQueueHarness, recordingLog } from '../../support/queue-harness.ts';
+import { testDeployment } from '../../support/test-deployment.ts';
 
 const DAY = 86_400_000;
 const WHO = { by: 'ops', reason: 'asked by phone' };
@@ -50,12 +28,9 @@ const NOTICE = noticeId(RUN, OPS, false);
  * `receipts` where its last try came to its end. Of ledger and record nothing is left, as after their days.
  */
 async function archivedRun({ receipts = true } = {}) {
-  const redis = new Redis(inject('redisUrl'));
-  const prefix = `{undecided-${randomUUID()}}`;
-  const root = await folderFor(onTestFinished);
-  const place = join(root, 'archive');
-  const archive = directoryArchive(place);
-  const storage = directoryStorage(place);
+  const log = recordingLog();
+  const deployment = await testDeployment({ log });
+  const { archive, ledger, runs, definitions } = deployment;
   const staged = await archive.stage(RUN);
   const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
   const manifest = { ...manifestOf(artifacts), recipients: ['lead@ACME.example', CFO] };
@@ -72,23 +47,9 @@ async function archivedRun({ receipts = true } = {}) {
       { ...receipt, delivery: idOf(CFO), recipient: CFO, state: 'sent' },
     ]);
   }
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 90 });
-  const runs = redisRunStore(redis, { prefix, keepDays: 90 });
-  const definitions = definitionStore(redis, { prefix, keepDays: 90, reportSchema: reportFileSchema });
-  const queue = runQueue(redis, { prefix });
-  onTestFinished(async () => {
-    await queue.close();
-    const keys = await redis.keys(`${prefix}*`);
-    if (keys.length > 0) await redis.del(...keys);
-    redis.disconnect();
-  });
-  const log = recordingLog();
-  const ports = { runs, definitions, ledger, archive, storage, clock: systemClock, log };
   return {
-    ...ports,
-    redis,
-    prefix,
-    queue,
+    ...deployment,
+    log,
     sealed,
     /** The record, as it was when the run had ended. */
     record: async () => {
@@ -97,7 +58,7 @@ async function archivedRun({ receipts = true } = {}) {
     },
     definition: () =>
       definitions.put({ definition: definitionWith([{ email: { to: [LEAD, CFO] } }]), settings: SETTINGS }),
-    decisions: composeDecisionService({ ...ports, queue, noticeOutbox: redisNoticeOutbox(redis, { prefix }) }),
+    decisions: createDecisionService(deployment),
     undecided: async () => (await ledger.listUnknown(10)).map(({ id }) => id).sort(),
     states: async () =>
       Object.fromEntries(
@@ -171,7 +132,8 @@ test('a run that retention keeps for its decision is listed again by the sweep',
 });
 
 test('what an older version has left to expire is kept for as long as a decision is waited for', async () => {
-  const { redis, prefix, record, definition, decisions, ...ports } = await archivedRun();
+  const { record, definition, decisions, ...ports } = await archivedRun();
+  const { redis, prefix } = ports;
   await record();
   await definition();
   await decisions.recover(idOf(LEAD), '*');
@@ -197,29 +159,31 @@ test('what an older version has left to expire is kept for as long as a decision
 });
 
 test('of what is listed without a row, the archive gives back what it has, and the rest leaves the list', async () => {
-  const { redis, prefix, undecided, ...ports } = await archivedRun();
+  const { undecided, ...ports } = await archivedRun();
+  const { redis, prefix } = ports;
   const lost = deliveryId('f'.repeat(32), '0-email', LEAD);
   await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD), 2, lost);
   expect(await undecided()).toEqual([]);
-  await recoverExpiredRows(redis, `${prefix}:`, ports);
+  await recoverExpiredRows(ports);
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
   expect(await countUnknown(redis, `${prefix}:`, 0)).toBe(2);
 });
 
 test('a run whose files cannot be read stays on the list, and does not hold up the others', async () => {
-  const { redis, prefix, undecided, archive, ...ports } = await archivedRun();
+  const { undecided, ...deployment } = await archivedRun();
+  const { redis, prefix, archive } = deployment;
   await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD));
   const broken = { ...archive, peek: () => Promise.reject(new DocketError('archive.corrupt', 'Not JSON.')) };
-  await recoverExpiredRows(redis, `${prefix}:`, { ...ports, archive: broken });
+  await recoverExpiredRows({ ...deployment, archive: broken });
   expect(await undecided()).toEqual([]);
-  await recoverExpiredRows(redis, `${prefix}:`, { ...ports, archive });
+  await recoverExpiredRows(deployment);
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
 });
 
 test('the archive is searched for tokens that may decide, and not for read-only ones', async () => {
   const { decisions, runs } = await archivedRun();
   const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
-    deliveriesAccess({ decisions, runs, audit: fake<AuditLog>({ record: async () => {} }) }, {
+    deliveriesAccess({ decisions, runs }, {
       name: 'somebody',
       role,
       orgs,

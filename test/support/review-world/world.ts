@@ -1,5 +1,6 @@
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { SteadyClock } from '../../../src/base/clock.ts';
+import { readConfig } from '../../../src/base/config/config.ts';
 import { toDocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
@@ -21,16 +22,16 @@ import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
 import type { RunPorts } from '../../../src/run/run-context.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../src/run/run-record.ts';
-import { createDecisionArchive } from '../../../src/services/deliveries/decision-archive.ts';
 import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
+import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { createReviewNotices } from '../../../src/services/reviews/approver-notices.ts';
 import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
 import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
-import { NO_PAUSES } from '../decision-harness.ts';
+import { NO_AUDIT, NO_PAUSES } from '../decision-harness.ts';
 import { fake } from '../fake.ts';
 import { memoryLedger } from '../memory-ledger.ts';
 import { type ProcessLife, processLife, seenBy } from './killable.ts';
@@ -98,14 +99,24 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       list: async () => [...owed.values()],
       delete: async (run: string) => void owed.delete(run),
     });
-    const shared = { runs, ledger: ownLedger, queue, archive, reviews, definitions: store, clock, log: silentLog };
+    const shared = fake<Deployment>({
+      runs,
+      ledger: ownLedger,
+      queue,
+      archive,
+      storage,
+      reviews,
+      definitions: store,
+      noticeOutbox,
+      pauses: NO_PAUSES,
+      audit: NO_AUDIT,
+      orgs: () => current.orgs,
+      config: readConfig({}),
+      clock,
+      log: silentLog,
+    });
     const mailOf = async () => ({ mailer: ownMailer, from: 'docket@acme.example' });
-    const frozenOf = async ({ digest }: { readonly digest: string }): Promise<FrozenDefinition> => {
-      const frozen = await store.get(digest);
-      if (frozen === undefined) throw new Error(`no definition ${digest}`);
-      return frozen;
-    };
-    const notices = createOwnerNotices({ ...shared, noticeOutbox, frozenOf, mailOf, observe: () => {} });
+    const notices = createOwnerNotices(shared, { mailOf, observe: () => {} });
     const reviewNotices = createReviewNotices({ ...shared, mailOf, observe: () => {} });
     const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
     const portsOf = async (): Promise<RunPorts> => ({
@@ -130,17 +141,12 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       jobs: fake({ current: () => current }),
       portsOf,
       notices,
-      pauses: NO_PAUSES,
       keyOf: async () => 'key',
     });
     return {
       ...shared,
       service: createReviewService(shared),
-      decisions: createDecisionService({
-        ...shared,
-        noticeOutbox,
-        archive: createDecisionArchive({ ...shared, storage }),
-      }),
+      decisions: createDecisionService(shared),
       sweep: createReviewSweep({ ...shared, notices: reviewNotices }),
       retryNotices: () => notices.retryPending(),
       trigger: (request: Parameters<typeof triggerRun>[0]) => triggerRun(request, shared),

@@ -15,7 +15,6 @@ import { backfillPeriods } from '../../../run/backfill-periods.ts';
 import { limitsOfKey } from '../../../services/budgets/key-limits.ts';
 import { planRun } from '../../../services/definitions/plan-run.ts';
 import { requestRun } from '../../../services/runs/trigger-run.ts';
-import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
@@ -58,7 +57,7 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
   const by = readActorName(flags.by);
   const suffix = `${deliver ? ':deliver' : ''}${again ? `:${randomBytes(6).toString('hex')}` : ''}`;
   await withScope(async (scope) => {
-    const { trigger, redis, prefix } = await openVerifiedStore(context, scope);
+    const { trigger, redis, prefix, audit } = await openVerifiedStore(context, scope);
     const candidates = currentCountsSections(definition, undefined, settings.readings);
     const catalog = await findCatalog(context, { redis, prefix, orgs: () => definitions.orgs }, settings, scope);
     const cost = {
@@ -70,7 +69,6 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
     const counts = catalog === undefined ? candidates : currentCountsSections(definition, catalog, settings.readings);
     const known = catalog !== undefined || candidates.length === 0;
     if (counts.length > 0) print.printStatus(formatUndefinedCounts(counts, known));
-    const audit = openAuditLog(redis, context);
     const bars = scope.add(openProgressBars(io));
     const bar = bars.add(report);
     const runs = [];

@@ -1,8 +1,6 @@
 import { withDecisions } from '../../../compose/decisions.ts';
-import { decideRun } from '../../../services/deliveries/audited-decisions.ts';
-import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { isReportDelivery, type RunAction } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { type ActorFlags, readActor } from '../../options/actor.ts';
@@ -11,7 +9,7 @@ import { createPrinter } from '../../terminal/print.ts';
 
 /** Cancels a run, or retries or releases one that has ended. */
 export async function decide(
-  what: 'cancel' | 'retry' | 'release',
+  what: RunAction,
   text: string,
   flags: ActorFlags & { readonly json?: boolean },
   io: CommandIo,
@@ -21,9 +19,9 @@ export async function decide(
   const context = await createContext(io);
   await withDecisions(
     context,
-    async ({ decisions, runs, redis }) => {
+    async ({ decisions, runs }) => {
       const id = await requireRunId(text, runs);
-      const record = await decideRun(id, what, actor, { decisions, audit: openAuditLog(redis, context) });
+      const record = await decisions[what](id, actor);
       if (flags.json) return print.printJson(record);
       const run = `The run of ${record.org}/${record.report} ${record.period.label}`;
       if (what === 'cancel') {

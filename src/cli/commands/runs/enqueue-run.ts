@@ -5,7 +5,6 @@ import { openVerifiedStore } from '../../../compose/store.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
 import { requestRun } from '../../../services/runs/trigger-run.ts';
-import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
@@ -37,8 +36,7 @@ export async function enqueueRun(
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = readActorName();
   await withScope(async (scope) => {
-    const { trigger, redis } = await openVerifiedStore(context, scope);
-    const audit = openAuditLog(redis, context);
+    const { trigger, audit } = await openVerifiedStore(context, scope);
     const { record } = await withRepeatConfirmation({ again, json }, io, (force) =>
       requestRun(
         {
