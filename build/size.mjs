@@ -11,7 +11,7 @@ const BUDGET = {
   'src/admin': 13_000,
   'src/base': 2740,
   'src/cli': 8580,
-  'src/compose': 4090,
+  'src/compose': 3850,
   'src/contract': 400,
   'src/definitions': 7320,
   'src/deliver': 10_862,
@@ -26,7 +26,7 @@ const BUDGET = {
   'src/render': 15_945,
   'src/run': 3098,
   'src/sandbox': 3000,
-  'src/services': 8980,
+  'src/services': 8770,
   templates: 1300,
   test: 110_400,
 };

@@ -146,9 +146,9 @@ function openAdminServices(
       return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, targets: TARGETS, log });
     },
     decisions: createDecisionService(store),
-    reviews: createReviewService({ ...store, findDelivered: composeFindDelivered(context, store, scope) }),
+    reviews: createReviewService(store, composeFindDelivered(context, store, scope)),
     correctionIndex: redisWatchIndex(redis, { prefix }),
-    corrections: createCorrectionService({ ...store, settingsNow: (org) => orgs().get(org) }),
+    corrections: createCorrectionService(store),
     readings: redisReadingIndex(redis, { prefix }),
     deploymentProblems: problems,
     archivedFiles: createRunFileReader(storage, signing),

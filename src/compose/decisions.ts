@@ -2,14 +2,10 @@ import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { MINUTE_MS } from '../base/time.ts';
 import { openRedis, redisAddress } from '../redis/connection.ts';
-import {
-  type CorrectionPorts,
-  type CorrectionService,
-  createCorrectionService,
-} from '../services/corrections/correction-service.ts';
+import { createCorrectionService } from '../services/corrections/correction-service.ts';
 import { createDecisionService } from '../services/deliveries/decisions.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
-import { commandAuditLog, openDelivering, openDeployment } from './deployment.ts';
+import { commandAuditLog, type DeploymentSettings, openDelivering, openDeployment } from './deployment.ts';
 import { withPrivateRedis } from './redis.ts';
 
 /** A command waits longer for missing search indexes than a page does. */
@@ -18,23 +14,26 @@ const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
 /** What a command needs to inspect deliveries and to decide about them. */
 export type DecisionContext = Awaited<ReturnType<typeof openDecisions>>;
 
+export interface DecisionSettings extends Pick<DeploymentSettings, 'orgs'> {
+  /** Whether the command changes deliveries: it then throws `deployment.conflict` before any change. */
+  readonly decides?: boolean;
+}
+
 /**
  * Opens runs and deliveries of `REDIS_URL` or of a private Redis for as long as `use` takes. Throws `redis.unreachable`.
- *
- * @param decides whether the command changes deliveries: it then throws `deployment.conflict` before any change
  */
 export const withDecisions = <T>(
   context: AppContext,
   use: (decisions: DecisionContext) => Promise<T>,
-  { decides = false }: { readonly decides?: boolean } = {},
-): Promise<T> => withScope(async (scope) => use(await openDecisions(context, decides, scope)));
+  settings: DecisionSettings = {},
+): Promise<T> => withScope(async (scope) => use(await openDecisions(context, settings, scope)));
 
-async function openDecisions(given: AppContext, decides: boolean, scope: Scope) {
+async function openDecisions(given: AppContext, { decides = false, orgs }: DecisionSettings, scope: Scope) {
   const context = await withPrivateRedis(given, scope, 'kept');
   const { clock, log } = context;
   const redis = scope.use(await openRedis(redisAddress(context), 'producer', log), (opened) => opened.disconnect());
   const search = { clock, maxWaitMs: MAX_INDEX_WAIT_MS };
-  const deployment = openDeployment(context, { redis, search, auditLog: commandAuditLog(context) }, scope);
+  const deployment = openDeployment(context, { redis, orgs, search, auditLog: commandAuditLog(context) }, scope);
   const { endAbandoned, findDelivered } = openDelivering(context, deployment, scope);
   if (decides) await deployment.identity.id();
   // No worker may run beside a private Redis.
@@ -42,10 +41,8 @@ async function openDecisions(given: AppContext, decides: boolean, scope: Scope) 
   return {
     ...deployment,
     reviewArchive: deployment.reviews,
-    reviews: createReviewService({ ...deployment, findDelivered }),
+    reviews: createReviewService(deployment, findDelivered),
     decisions: createDecisionService(deployment),
-    /** @param settingsNow the current settings of an organization, where this machine has them */
-    correctionsWith: (settingsNow: CorrectionPorts['settingsNow']): CorrectionService =>
-      createCorrectionService({ ...deployment, settingsNow }),
+    corrections: createCorrectionService(deployment),
   };
 }

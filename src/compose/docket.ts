@@ -8,7 +8,6 @@ import { HOUR_MS, MINUTE_MS } from '../base/time.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/process-registry.ts';
 import { redisProcessReports } from '../queue/process-reports.ts';
-import { sharedBudgets } from '../services/budgets/budgets.ts';
 import {
   type Adopter,
   adoptDeployment,
@@ -101,7 +100,6 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
     return findProblems({ redis, prefix, clock, jobs: jobs.current(), started: true, writeFailure }, probes);
   };
   const problemCodes = startHeartbeat(context, { roles, identity, health, problems, jobs }, store, scope);
-  const budgets = sharedBudgets(redis, prefix, clock);
   return {
     store,
     identity,
@@ -109,7 +107,7 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
     problems,
     problemCodes,
     metricsSnapshot: async () => ({
-      ...(await readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets })),
+      ...(await readMetricsSnapshot(store, jobs.current())),
       problems: problemCodes(),
     }),
     close: () => scope.close(),

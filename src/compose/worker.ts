@@ -26,7 +26,7 @@ import { createCorrectionNotifier } from '../services/corrections/correction-not
 import { createCorrectionRounds } from '../services/corrections/correction-rounds.ts';
 import { createCorrectionService } from '../services/corrections/correction-service.ts';
 import { redisWatchIndex } from '../services/corrections/watch-index.ts';
-import { currentSettings, loadFrozenDefinition } from '../services/definitions/frozen-definition.ts';
+import { currentSettings } from '../services/definitions/frozen-definition.ts';
 import { createReportScope } from '../services/definitions/report-scope.ts';
 import { onReconnect, repairLedger } from '../services/deliveries/ledger-repair.ts';
 import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
@@ -34,7 +34,6 @@ import { createNeededCheck, recoverExpiredRows, touchUndecided } from '../servic
 import type { Sending } from '../services/deployment/deployment.ts';
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
-import { createReviewNotices } from '../services/reviews/approver-notices.ts';
 import { createReviewContinuer } from '../services/reviews/continue-review.ts';
 import { createReviewSweep } from '../services/reviews/review-sweep.ts';
 import { createEventCutOver } from '../services/reviews/sign-events.ts';
@@ -91,7 +90,7 @@ export async function openWorker(
   const redis = await store.blockingClient();
   const deployment = openDeployment(context, { redis, prefix, orgs, queue: store.queue, identity }, scope);
   const delivering = openDelivering(context, deployment, scope);
-  const { runs, definitions, ledger, archive, storage, signing, reviews, pauses } = deployment;
+  const { runs, ledger, archive, storage, signing, pauses } = deployment;
   await signing?.ready();
   await checkBucket({ storage, signing }, log);
   const mailOf = createMailRoutes(context, scope);
@@ -123,30 +122,11 @@ export async function openWorker(
   const notices = createOwnerNotices(deployment, sending);
   const keyOf = currentKeyFingerprint(jobs, secretSource(context.env, context));
 
-  const sweepReviews = createReviewSweep({
-    observeOverdue: settings.observeOverdue,
-    ...deployment,
-    notices: createReviewNotices({
-      ...deployment,
-      ...sending,
-      mailOf: (frozen) => mailOf(currentSettings(frozen, orgs())),
-      publicUrl: config.DOCKET_PUBLIC_URL,
-    }),
-  });
+  const sweepReviews = createReviewSweep(deployment, sending, settings.observeOverdue);
   const signEvents =
     signing === undefined
       ? []
-      : [
-          createEventCutOver({
-            signing: signing.events,
-            storage,
-            reviews,
-            processes: redisProcessRegistry(redis, { prefix, self: 'reader' }),
-            orgs: () => orgs().keys(),
-            clock,
-            log,
-          }),
-        ];
+      : [createEventCutOver(deployment, signing, redisProcessRegistry(redis, { prefix, self: 'reader' }))];
   const reviewTasks = scope.add(startPeriodicTasks({ steps: [...signEvents, sweepReviews], clock, log }));
   const execute = createRunExecutor({ ...deployment, jobs, portsOf, notices, keyOf, trace });
   const worker = scope.use(
@@ -157,7 +137,7 @@ export async function openWorker(
       execute,
       telemetry: context.queueTelemetry,
       onTerminal: (order, error) => notices.send(order, error.toJSON()),
-      continueReview: createReviewContinuer({ reviews, runs, log }),
+      continueReview: createReviewContinuer(deployment),
       clock,
       log,
       concurrency: settings.concurrency ?? DEFAULT_CONCURRENCY,
@@ -176,15 +156,12 @@ export async function openWorker(
         () => notices.retryPending(),
         // A scheduler may not have the API keys: only a worker notices that a rejected key was replaced.
         () => activePauses({ pauses, keyOf, log }),
-        createLateNotices({
-          ...deployment,
-          ...sending,
-          reports: () => jobs.current().reports.values(),
-          claims: redisLateNoticeClaims(redis, { prefix }),
-          frozenOf: (order) => loadFrozenDefinition(order, definitions),
-          mailOf: ({ settings: frozen }) => mailOf(currentSettings(frozen, orgs())),
-          publicUrl: config.DOCKET_PUBLIC_URL,
-        }),
+        createLateNotices(
+          deployment,
+          sending,
+          () => jobs.current().reports.values(),
+          redisLateNoticeClaims(redis, { prefix }),
+        ),
         onReconnect(redis, () => repairLedger(deployment)),
       ],
       clock,
@@ -226,26 +203,15 @@ export async function openWorker(
     scope,
   );
   const stopCorrections = new AbortController();
-  const correctionPorts = {
-    ...deployment,
-    settingsNow: (org: string) => orgs().get(org),
-  };
   scope.use(
     startPeriodicTasks({
       steps: [
         createCorrectionRounds({
-          ...correctionPorts,
-          service: createCorrectionService(correctionPorts),
+          ...deployment,
+          service: createCorrectionService(deployment),
           index: redisWatchIndex(redis, { prefix }),
-          orgs,
           checkPortsOf: (frozen) => portsOf(currentSettings(frozen, orgs())),
-          notify: createCorrectionNotifier({
-            mailOf: ({ settings: frozen }) => mailOf(currentSettings(frozen, orgs())),
-            ledger,
-            circuit,
-            publicUrl: config.DOCKET_PUBLIC_URL,
-            clock,
-          }),
+          notify: createCorrectionNotifier(deployment, sending),
           isPreparing: preparations.isDue,
           signal: stopCorrections.signal,
         }),

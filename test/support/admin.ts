@@ -10,7 +10,7 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
 import type { CorrectionService } from '../../src/services/corrections/correction-service.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
-import type { ReviewService } from '../../src/services/reviews/review-service.ts';
+import type { ReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { NO_AUDIT, NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';

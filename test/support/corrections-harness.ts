@@ -27,10 +27,12 @@ import type { RunPorts } from '../../src/run/run-context.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
 import type { RunOrder, RunRecord } from '../../src/run/run-record.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type CorrectionRoundPorts, createCorrectionRounds } from '../../src/services/corrections/correction-rounds.ts';
-import { type CorrectionPorts, createCorrectionService } from '../../src/services/corrections/correction-service.ts';
+import { type CorrectionWatch, createCorrectionRounds } from '../../src/services/corrections/correction-rounds.ts';
+import { createCorrectionService } from '../../src/services/corrections/correction-service.ts';
 import { createEditionStore } from '../../src/services/corrections/editions.ts';
 import type { CorrectionSummary, WatchIndex } from '../../src/services/corrections/watch-index.ts';
+import type { Deployment } from '../../src/services/deployment/deployment.ts';
+import { NO_AUDIT } from './decision-harness.ts';
 import { fake } from './fake.ts';
 import { memoryLedger } from './memory-ledger.ts';
 import { settingsOf } from './reports.ts';
@@ -93,7 +95,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const ledger = memoryLedger();
   const corrections = correctionArchive(storage);
   const reviews = createReviewArchive(storage, reviewEventSchema);
-  const editions = createEditionStore({ corrections, archive, ledger });
+  const editions = createEditionStore(fake({ corrections, archive, ledger }));
   // The smallest history: a change of the past is generated again.
   const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
   const settings = settingsOf({
@@ -123,7 +125,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const queued: string[] = [];
   const notified: string[] = [];
   const index = memoryWatchIndex();
-  const ports: CorrectionPorts = {
+  const deployment = fake<Deployment>({
     corrections,
     archive,
     ledger,
@@ -142,19 +144,20 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
       },
     }),
     queue: fake({ enqueue: async ({ id }) => void queued.push(id) }),
-    settingsNow: (org) => orgs.get(org),
+    orgs: () => orgs,
+    audit: NO_AUDIT,
+    config,
     clock,
     log: silentLog,
-  };
-  const service = createCorrectionService(ports);
+  });
+  const service = createCorrectionService(deployment);
   const stopping = new AbortController();
   /** Another process over the same archive and Redis. */
-  const process = (change: Partial<CorrectionRoundPorts> = {}) =>
+  const process = (change: Partial<CorrectionWatch> = {}) =>
     createCorrectionRounds({
-      ...ports,
+      ...deployment,
       service,
       index,
-      orgs: () => orgs,
       checkPortsOf: inline.portsOf,
       notify: async ({ id }) => notified.push(id) > 0,
       signal: stopping.signal,

@@ -9,10 +9,13 @@ import { storeFigures } from '../../src/run/review/frozen-figures.ts';
 import { storeContent } from '../../src/run/review/render-reviewed.ts';
 import { reviewEventSchema } from '../../src/run/review/review-event.ts';
 import { createCorrectionService } from '../../src/services/corrections/correction-service.ts';
+import type { Deployment } from '../../src/services/deployment/deployment.ts';
 import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
 import { dataset, onboarding } from './dataset.ts';
 import type { DecisionHarness } from './decision-harness.ts';
+import { NO_AUDIT } from './decision-harness.ts';
 import { manifestOf, writeArtifact } from './delivery-case.ts';
+import { fake } from './fake.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { anOrder, type QueueHarness, type recordingLog, reportDefinition } from './queue-harness.ts';
 import { definitionOf, settingsOf } from './reports.ts';
@@ -35,18 +38,14 @@ export function fuzzedReviews({
 }) {
   const reviews = createReviewArchive(storage, reviewEventSchema);
   const corrections = correctionArchive(storage);
-  const shared = { runs: bench.runs, queue: bench.queue, clock, log };
-  const reviewService = createReviewService({ ...shared, reviews });
   const stored = { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema };
   const definitions = definitionStore(bench.producer, stored);
-  const correctionService = createCorrectionService({
-    ...shared,
-    corrections,
-    archive,
-    ledger: desk.ledger,
-    definitions,
-    settingsNow: () => undefined,
+  const deployment = fake<Deployment>({
+    ...{ runs: bench.runs, queue: bench.queue, ledger: desk.ledger, definitions },
+    ...{ reviews, corrections, archive, audit: NO_AUDIT, orgs: () => new Map(), clock, log },
   });
+  const reviewService = createReviewService(deployment, undefined);
+  const correctionService = createCorrectionService(deployment);
   return {
     reviewService,
     correctionService,

@@ -9,10 +9,13 @@ import type { Reviews } from '../../src/run/review/load-review.ts';
 import { type NewReviewEvent, type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
 import type { ReviewInputs } from '../../src/run/review/review-inputs.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
-import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
-import type { Reviewer, ReviewService } from '../../src/services/reviews/review-service.ts';
+import type { AuditLog } from '../../src/services/audit-log.ts';
+import type { Deployment } from '../../src/services/deployment/deployment.ts';
+import { createReviewService, type ReviewService } from '../../src/services/reviews/create-review-service.ts';
+import type { Reviewer } from '../../src/services/reviews/review-service.ts';
 import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { dataset, MADE_AT, onboarding } from './dataset.ts';
+import { NO_AUDIT } from './decision-harness.ts';
 import { fake } from './fake.ts';
 import { runOf } from './page-data.ts';
 import { definitionOf, settingsOf } from './reports.ts';
@@ -83,12 +86,14 @@ export function reviewHarness({
   figures = dataset([onboarding]),
   now = Date.parse('2026-11-21T13:12:00Z'),
   findDelivered,
+  audit = NO_AUDIT,
 }: {
   readonly definition?: Definition;
   readonly settings?: OrgSettings;
   readonly figures?: Dataset;
   readonly now?: number;
   readonly findDelivered?: FindEarlierDelivery;
+  readonly audit?: AuditLog;
 } = {}): ReviewHarness {
   const reviews: Reviews = createReviewArchive(
     fake({ metadata: memoryMetadata(), location: 'memory' }),
@@ -117,7 +122,7 @@ export function reviewHarness({
       return view?.state.content ?? '';
     },
   };
-  const service = createReviewService({
+  const deployment = fake<Deployment>({
     reviews,
     runs: fake({
       get: async (id) => records.get(id),
@@ -131,9 +136,10 @@ export function reviewHarness({
       },
     }),
     queue: fake({ requeue: async ({ id }) => void requeued.push(id) }),
-    findDelivered,
+    audit,
     clock,
     log: silentLog,
   });
+  const service = createReviewService(deployment, findDelivered);
   return { ...harness, service };
 }

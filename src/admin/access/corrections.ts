@@ -1,5 +1,4 @@
 import { DocketError } from '../../base/error.ts';
-import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
 import type { Correction } from '../../services/corrections/correction.ts';
 import { type CorrectionView, requireCorrection } from '../../services/corrections/correction-service.ts';
 import type { CorrectionSummary } from '../../services/corrections/watch-index.ts';
@@ -45,7 +44,7 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
       const found = await correction(id);
       assertOperator(principal);
       const actor = { ...auditActor(principal, reason), subject: principal.subject };
-      const sent = await sendCorrection(found, actor, services);
+      const sent = await services.corrections.send(found, actor);
       return { correction: sent.correction, run: sent.record.id };
     },
 
@@ -53,7 +52,7 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
     dismissCorrection: async (id: string, reason: string): Promise<Correction> => {
       const found = await correction(id);
       assertOperator(principal);
-      return dismissCorrection(found, auditActor(principal, reason), services);
+      return services.corrections.dismiss(found, auditActor(principal, reason));
     },
   };
 }

@@ -1,19 +1,18 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
-import type { AuditLog } from '../../services/audit-log.ts';
-import { approveRun, commentRun, type ReviewAuthor, rejectRun } from '../../services/reviews/audited-reviews.ts';
-import type { CommentWarning, ReviewService, ReviewView } from '../../services/reviews/review-service.ts';
+import type { ReviewService } from '../../services/reviews/create-review-service.ts';
+import type { CommentWarning, Reviewer, ReviewView } from '../../services/reviews/review-service.ts';
 import type { RunFile } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { assertOperator, getVisibleRun, notFoundError } from './guards.ts';
 
 /** Reviews of runs. Who may approve is a matter of the definition, not of the role: see `ReviewService`. */
 export function reviewsAccess(
-  services: { readonly reviews: ReviewService; readonly runs: RunIdLookup; readonly audit: AuditLog },
+  services: { readonly reviews: ReviewService; readonly runs: RunIdLookup },
   principal: Principal,
 ) {
   const idOf = async (text: string): Promise<string> => (await getVisibleRun(services, principal, text)).id;
   const { name, kind, subject, from } = principal;
-  const author: ReviewAuthor = { name, kind, subject, from };
+  const author: Reviewer = { name, kind, subject, from };
   return {
     /** The review of a run, as the principal may take part in it; null for a run without one. Throws `archive.*`. */
     review: async (id: string): Promise<ReviewView | null> =>
@@ -47,7 +46,7 @@ export function reviewsAccess(
     ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
       const run = await idOf(id);
       assertOperator(principal);
-      return commentRun(run, { section, text }, author, services);
+      return services.reviews.comment(run, section, text, author);
     },
 
     /**
@@ -58,12 +57,12 @@ export function reviewsAccess(
      * @param again approves also what was delivered for the period before
      */
     approve: async (id: string, content: string, reason: string, again = false): Promise<ReviewView> =>
-      approveRun(await idOf(id), { content, reason, again }, author, services),
+      services.reviews.approve(await idOf(id), content, reason, author, again),
 
     reject: async (
       id: string,
       content: string,
       decision: { readonly reason: string; readonly refetch: boolean },
-    ): Promise<ReviewView> => rejectRun(await idOf(id), { content, ...decision }, author, services),
+    ): Promise<ReviewView> => services.reviews.reject(await idOf(id), content, decision, author),
   };
 }

@@ -18,7 +18,7 @@ import type { ViewTemplate } from '../../services/definitions/view-template.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import type { ReceivedPorts } from '../../services/listings/received.ts';
-import type { ReviewService } from '../../services/reviews/review-service.ts';
+import type { ReviewService } from '../../services/reviews/create-review-service.ts';
 import type { FindEarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';

@@ -3,14 +3,11 @@ import { formatFigures } from '../../admin/page/components/format-numbers.ts';
 import type { AppContext } from '../../base/context.ts';
 import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
 import {
   type CorrectionService,
   type CorrectionView,
   requireCorrection,
 } from '../../services/corrections/correction-service.ts';
-import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
@@ -46,18 +43,8 @@ async function withCorrections<T>(
   use: (corrections: CorrectionService, opened: DecisionContext) => Promise<T>,
   options: { readonly decides?: boolean; readonly definitions?: boolean } = {},
 ): Promise<T> {
-  const orgs: ReadonlyMap<string, OrgSettings> = options.definitions
-    ? (await loadDefinitions(context.config.DOCKET_JOBS)).orgs
-    : new Map();
-  return withDecisions(
-    context,
-    (opened) =>
-      use(
-        opened.correctionsWith((org) => orgs.get(org)),
-        opened,
-      ),
-    options,
-  );
+  const orgs = options.definitions ? (await loadDefinitions(context.config.DOCKET_JOBS)).orgs : new Map();
+  return withDecisions(context, (opened) => use(opened.corrections, opened), { ...options, orgs: () => orgs });
 }
 
 export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
@@ -171,7 +158,7 @@ type DecisionFlags = ActorFlags & { readonly json?: boolean };
 type Decide = (
   correction: CorrectionView,
   actor: ReturnType<typeof readActor>,
-  ports: Parameters<typeof sendCorrection>[2],
+  corrections: CorrectionService,
 ) => Promise<{ readonly json: unknown; readonly text: string }>;
 
 async function decide(id: string, flags: DecisionFlags, io: CommandIo, decision: Decide): Promise<void> {
@@ -180,9 +167,9 @@ async function decide(id: string, flags: DecisionFlags, io: CommandIo, decision:
   const context = await createContext(io);
   await withCorrections(
     context,
-    async (corrections, { redis }) => {
+    async (corrections) => {
       const found = await requireCorrection(id, '*', corrections);
-      const { json, text } = await decision(found, actor, { corrections, audit: openAuditLog(redis, context) });
+      const { json, text } = await decision(found, actor, corrections);
       if (flags.json) print.printJson(json);
       else print.printText(text);
     },
@@ -191,8 +178,8 @@ async function decide(id: string, flags: DecisionFlags, io: CommandIo, decision:
 }
 
 export const send = (id: string, flags: DecisionFlags, io: CommandIo): Promise<void> =>
-  decide(id, flags, io, async (found, actor, ports) => {
-    const { correction, record } = await sendCorrection(found, actor, ports);
+  decide(id, flags, io, async (found, actor, corrections) => {
+    const { correction, record } = await corrections.send(found, actor);
     return {
       json: { correction: correctionBody(correction), run: record.id },
       text: `The corrected edition of ${found.title} ${found.period.label} is queued; \`docket runs show ${record.id}\` shows the result.`,
@@ -200,7 +187,7 @@ export const send = (id: string, flags: DecisionFlags, io: CommandIo): Promise<v
   });
 
 export const dismiss = (id: string, flags: DecisionFlags, io: CommandIo): Promise<void> =>
-  decide(id, flags, io, async (found, actor, ports) => ({
-    json: correctionBody(await dismissCorrection(found, actor, ports)),
+  decide(id, flags, io, async (found, actor, corrections) => ({
+    json: correctionBody(await corrections.dismiss(found, actor)),
     text: 'Dismissed: the delivered edition stays, and the same changes are not reported again.',
   }));

@@ -1,6 +1,7 @@
 import { isSamePeriodDays } from '../../deliver/archive/archived-runs.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { DOCKET, foldCorrections } from './correction.ts';
-import type { Edition, EditionPorts } from './editions.ts';
+import type { Edition } from './editions.ts';
 
 /**
  * How many corrected editions of a report and period Docket sends by itself (`on_correction: send`). A service that answers
@@ -14,7 +15,7 @@ export const MAX_AUTOMATIC_EDITIONS = 2;
  */
 export async function countAutomaticEditions(
   { run, manifest }: Edition,
-  { corrections, archive }: Pick<EditionPorts, 'corrections' | 'archive'>,
+  { corrections, archive }: Deployment,
 ): Promise<number> {
   let count = 0;
   for (const { run: other, lastEvent } of await corrections.list()) {

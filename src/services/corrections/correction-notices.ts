@@ -1,30 +1,20 @@
-import type { Clock } from '../../base/clock.ts';
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { toSingleLine } from '../../base/text/bidi.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
-import { deliveryId, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import { deliveryId, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { command, type Notice, sentence } from '../../deliver/notices/notice-text.ts';
-import type { MailRoute } from '../../deliver/targets/target.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { currentSettings } from '../definitions/frozen-definition.ts';
+import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import type { Correction } from './correction.ts';
 import type { Edition } from './editions.ts';
 
 const ATTEMPT_TIMEOUT_MS = 60_000;
-
-export interface CorrectionNoticePorts {
-  /** The current mail server of the organization. */
-  readonly mailOf: (frozen: FrozenDefinition) => Promise<MailRoute | undefined>;
-  readonly ledger: Ledger;
-  readonly circuit?: CircuitBreaker | undefined;
-  readonly publicUrl?: string | undefined;
-  readonly clock: Clock;
-}
 
 export interface NoticeReason {
   /** Docket has sent as many corrected editions by itself as it may. */
@@ -91,7 +81,7 @@ export function buildCorrectionNotice(
  * @returns whether nothing is left to send; otherwise call it again
  */
 export const createCorrectionNotifier =
-  ({ mailOf, ledger, circuit, publicUrl, clock }: CorrectionNoticePorts): NotifyCorrection =>
+  ({ ledger, config, orgs, clock }: Deployment, { mailOf, circuit }: Sending): NotifyCorrection =>
   async (correction, edition, frozen, reason) => {
     const { run, number, foundAt } = correction;
     const { definition, settings } = frozen;
@@ -100,10 +90,17 @@ export const createCorrectionNotifier =
     const id = deliveryId(run.id, NOTICE_TARGET, `correction ${number} ${asciiLowerCase(recipient)}`);
     const { state } = await sendNotice(
       { id, run: run.id, org: run.org, report: run.report, target: NOTICE_TARGET, recipient },
-      () => buildCorrectionNotice(correction, edition, { ...settings, locale }, runPageUrl(publicUrl, run.id), reason),
+      () =>
+        buildCorrectionNotice(
+          correction,
+          edition,
+          { ...settings, locale },
+          runPageUrl(config.DOCKET_PUBLIC_URL, run.id),
+          reason,
+        ),
       foundAt,
       {
-        mail: await mailOf(frozen),
+        mail: await mailOf(currentSettings(settings, orgs())),
         ledger,
         circuit,
         clock,

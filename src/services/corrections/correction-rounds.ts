@@ -7,12 +7,13 @@ import type { CorrectionsSpec } from '../../definitions/schema/review.ts';
 import type { WatchedRun } from '../../deliver/archive/corrections/correction-archive.ts';
 import { type CorrectionEvent, MAX_STORED_CHANGES } from '../../deliver/archive/corrections/correction-event.ts';
 import type { EditionComparison } from '../../run/corrections/compare-editions.ts';
-import type { RunRecord, RunState } from '../../run/run-record.ts';
+import type { RunRecord, RunState, RunStore } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { countAutomaticEditions, MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import { type CheckPorts, checkEdition } from './check-edition.ts';
 import { type Correction, DOCKET, foldCorrections } from './correction.ts';
 import type { NotifyCorrection } from './correction-notices.ts';
-import type { CorrectionPorts, CorrectionService } from './correction-service.ts';
+import type { CorrectionService } from './correction-service.ts';
 import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 import type { CorrectionSummary, WatchIndex } from './watch-index.ts';
 import { nextCheckAt } from './watch-schedule.ts';
@@ -26,11 +27,9 @@ const RETRY_DELAY_MS = 15 * MINUTE_MS;
 /** States in which the run of a corrected edition sends nothing more, unless somebody retries it. */
 const ENDED: ReadonlySet<RunState> = new Set<RunState>(['done', 'partly_delivered', 'failed', 'cancelled', 'skipped']);
 
-export interface CorrectionRoundPorts extends CorrectionPorts {
+export interface CorrectionWatch extends Deployment {
   readonly service: CorrectionService;
   readonly index: WatchIndex;
-  /** By id; without those whose definitions were removed, which are not watched. */
-  readonly orgs: () => ReadonlyMap<string, OrgSettings>;
   /** The ports of an organization: its API key, budget, responses. Access control is the current one. */
   readonly checkPortsOf: (frozen: OrgSettings) => Promise<CheckPorts>;
   readonly notify: NotifyCorrection;
@@ -50,7 +49,7 @@ interface Watched {
  * One round: compares the figures of the editions whose turn it is, and carries out what was found. Call it every minute, in
  * any number of processes. A failing edition is logged and does not stop the others.
  */
-export function createCorrectionRounds(ports: CorrectionRoundPorts): () => Promise<void> {
+export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<void> {
   const { corrections, index, orgs, clock, log, signal } = ports;
   const processId = randomUUID();
   let watched: readonly Watched[] = [];
@@ -149,13 +148,13 @@ export function createCorrectionRounds(ports: CorrectionRoundPorts): () => Promi
 }
 
 /** @returns when the service computed the figures, epoch ms; `waiting` where it has to go on later */
-async function check(edition: Edition, due: number, ports: CorrectionRoundPorts): Promise<number | 'waiting'> {
+async function check(edition: Edition, due: number, ports: CorrectionWatch): Promise<number | 'waiting'> {
   const { run } = edition;
-  const { corrections, definitions, orgs, clock, signal, log } = ports;
+  const { corrections, clock, signal, log } = ports;
   const figures = await loadFigures(edition, corrections);
   // A report of current counts or lists alone: there is nothing to ask for.
   if (figures.sections.length === 0) return clock.now();
-  const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
+  const frozen = await frozenOfEdition(figures, ports);
   const id = `correction:${run.id}:${due}`;
   const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(
     (thrown: unknown) => {
@@ -179,7 +178,7 @@ async function check(edition: Edition, due: number, ports: CorrectionRoundPorts)
 async function record(
   { run, hash }: Edition,
   { changes, material }: EditionComparison,
-  { corrections, clock, log }: CorrectionRoundPorts,
+  { corrections, clock, log }: CorrectionWatch,
 ): Promise<Correction | undefined> {
   const events = await corrections.events(run);
   const last = foldCorrections(run, events).at(-1);
@@ -217,8 +216,8 @@ async function record(
 }
 
 /** Sends, notifies, or opens the run of a correction, as far as that was not done. @returns the correction as it is then */
-async function carryOut(correction: Correction, edition: Edition, ports: CorrectionRoundPorts): Promise<Correction> {
-  const { corrections, definitions, orgs, service, clock } = ports;
+async function carryOut(correction: Correction, edition: Edition, ports: CorrectionWatch): Promise<Correction> {
+  const { corrections, service, clock } = ports;
   const { run, state, number } = correction;
   const append = async (type: 'notified' | 'ended'): Promise<void> => {
     const seq = ((await corrections.events(run)).at(-1)?.seq ?? 0) + 1;
@@ -247,18 +246,14 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
     const sent = await service.send(correction, { by: DOCKET, reason: 'on_correction: send' });
     return sent.correction;
   }
-  const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
+  const frozen = await frozenOfEdition(figures, ports);
   if (!(await ports.notify(correction, edition, frozen, { isCapped }))) return correction;
   await append('notified');
   return { ...correction, notified: true };
 }
 
 /** A failure, e.g. of the mail server, is tried again with the next listing; it must not stop the watch. */
-async function carryOutOrLog(
-  correction: Correction,
-  edition: Edition,
-  ports: CorrectionRoundPorts,
-): Promise<Correction> {
+async function carryOutOrLog(correction: Correction, edition: Edition, ports: CorrectionWatch): Promise<Correction> {
   try {
     return await carryOut(correction, edition, ports);
   } catch (thrown) {
@@ -276,16 +271,11 @@ async function carryOutOrLog(
   }
 }
 
-const correctedRun = async (
-  { decision }: Correction,
-  runs: CorrectionRoundPorts['runs'],
-): Promise<RunRecord | undefined> => (decision?.run == null ? undefined : runs.get(decision.run));
+const correctedRun = async ({ decision }: Correction, runs: RunStore): Promise<RunRecord | undefined> =>
+  decision?.run == null ? undefined : runs.get(decision.run);
 
 /** Whether somebody has received the corrected edition: from then on that one is watched. */
-async function isReplaced(
-  { run, state, decision }: Correction,
-  ports: Pick<CorrectionRoundPorts, 'archive' | 'ledger'>,
-): Promise<boolean> {
+async function isReplaced({ run, state, decision }: Correction, ports: Deployment): Promise<boolean> {
   if (state !== 'sent' || decision?.run == null) return false;
   const corrected = await loadEdition({ ...run, id: decision.run }, ports);
   return corrected !== undefined && corrected.deliveredAt !== null;

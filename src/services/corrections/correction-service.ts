@@ -1,29 +1,16 @@
-import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { kindOfTarget } from '../../definitions/schema/kinds.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { runId } from '../../run/run-order.ts';
-import type { DecisionAuthor, RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
+import type { RunOrder, RunRecord } from '../../run/run-record.ts';
+import type { AuditActor, AuditEvent } from '../audit-log.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { assertApprovable } from '../runs/assert-approvable.ts';
 import { type Correction, DOCKET, foldCorrections, parseCorrectionId } from './correction.ts';
-import { type Edition, type EditionPorts, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
-
-export interface CorrectionPorts extends EditionPorts {
-  readonly definitions: DefinitionStore;
-  readonly runs: RunStore;
-  readonly queue: RunQueue;
-  /** The current settings of an organization. */
-  readonly settingsNow: (org: string) => OrgSettings | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 
 /** A correction with what a decision needs. */
 export interface CorrectionView extends Correction {
@@ -47,35 +34,24 @@ export interface CorrectionView extends Correction {
 }
 
 /** Who sends a corrected edition. `subject`: of the sign-in; absent for the shell and Docket. */
-export type Sender = DecisionAuthor & { readonly subject?: string | undefined };
-
-/** Corrections, and decisions about them. Ids may be prefixes: `83b1c195-1`. Throws `redis.unreachable`, `archive.*`. */
-export interface CorrectionService {
-  /** Newest first. @param orgs `*`: of all organizations */
-  list(orgs: readonly string[] | '*'): Promise<readonly Correction[]>;
-  /** Undefined without one. Throws `correction.conflict` for an ambiguous prefix. */
-  find(id: string, orgs: readonly string[] | '*'): Promise<CorrectionView | undefined>;
-  /**
-   * Sends a corrected edition: opens its run, once. The same decision may be repeated. Throws `correction.conflict` where it
-   * was dismissed, withdrawn or replaced, and `approval.unreachable` where too few people could approve what this person sends.
-   */
-  send(correction: Correction, by: Sender): Promise<{ readonly correction: Correction; readonly record: RunRecord }>;
-  /** Throws `correction.conflict` where it was decided otherwise. */
-  dismiss(correction: Correction, by: DecisionAuthor): Promise<Correction>;
-  /** Opens the run of a correction that was decided to be sent, where its record is missing. */
-  reopen(correction: Correction): Promise<RunRecord>;
-}
+export type Sender = AuditActor & { readonly subject?: string | undefined };
 
 const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
   `correction:${run.id}:${number}`;
 
-export function createCorrectionService(ports: CorrectionPorts): CorrectionService {
-  const { corrections, runs, queue, definitions, settingsNow, clock, log } = ports;
+export type CorrectionService = ReturnType<typeof createCorrectionService>;
+
+/**
+ * Corrections, and decisions about them, which the audit log records. Ids may be prefixes: `83b1c195-1`. Throws
+ * `redis.unreachable`, `archive.*`.
+ */
+export function createCorrectionService(deployment: Deployment) {
+  const { corrections, runs, queue, definitions, audit, clock, log } = deployment;
 
   const ofRun = async (run: RunRef): Promise<readonly Correction[]> =>
     foldCorrections(run, await corrections.events(run));
 
-  const list: CorrectionService['list'] = async (orgs) => {
+  const list = async (orgs: readonly string[] | '*'): Promise<readonly Correction[]> => {
     const visible = (await corrections.list()).filter(
       ({ run, lastEvent }) => lastEvent > 0 && (orgs === '*' || orgs.includes(run.org)),
     );
@@ -85,7 +61,7 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
   };
 
   const requireEdition = async (run: RunRef): Promise<Edition> => {
-    const edition = await loadEdition(run, ports);
+    const edition = await loadEdition(run, deployment);
     if (edition !== undefined) return edition;
     throw new DocketError('correction.not_found', `The edition of run ${run.id} is no longer in the archive.`, {
       where: `${run.org}/${run.report}`,
@@ -116,14 +92,14 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
     const now = (await ofRun(run)).find((one) => one.number === number);
     if (by === DOCKET || now?.state !== 'open') return;
     const figures = await loadFigures(await requireEdition(run), corrections);
-    assertApprovable(await frozenOfEdition(figures, definitions, settingsNow(run.org)), { by, bySubject: subject });
+    assertApprovable(await frozenOfEdition(figures, deployment), { by, bySubject: subject });
   };
 
   const openRun = async (correction: Correction, { by, subject }: Omit<Sender, 'reason'>): Promise<RunRecord> => {
     const { run } = correction;
     const edition = await requireEdition(run);
     const figures = await loadFigures(edition, corrections);
-    const frozen = await frozenOfEdition(figures, definitions, settingsNow(run.org));
+    const frozen = await frozenOfEdition(figures, deployment);
     const slot = correctionSlot(correction);
     const order: RunOrder = Object.freeze({
       id: runId(run.org, run.report, slot),
@@ -151,10 +127,21 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
     return record;
   };
 
+  const record = async (
+    event: AuditEvent,
+    { id, run }: Correction,
+    { by, from, reason }: AuditActor,
+  ): Promise<void> => {
+    const { id: of, org, report } = run;
+    await audit.record({ event, who: by, from, run: of, org, report, why: `${id}: ${reason}` });
+  };
+
   return {
+    /** Newest first. @param orgs `*`: of all organizations */
     list,
 
-    find: async (text, orgs) => {
+    /** Undefined without one. Throws `correction.conflict` for an ambiguous prefix. */
+    find: async (text: string, orgs: readonly string[] | '*'): Promise<CorrectionView | undefined> => {
       const wanted = parseCorrectionId(text);
       if (wanted === undefined) return undefined;
       const runsFound = (await corrections.list()).filter(
@@ -172,10 +159,17 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
           got: found.map(({ id }) => id).join(', '),
         });
       }
-      return viewOf(correction, await requireEdition(correction.run), ports);
+      return viewOf(correction, await requireEdition(correction.run), deployment);
     },
 
-    send: async (correction, { by, subject, reason }) => {
+    /**
+     * Sends a corrected edition: opens its run, once. The same decision may be repeated. Throws `correction.conflict` where it
+     * was dismissed, withdrawn or replaced, and `approval.unreachable` where too few people could approve what this person sends.
+     */
+    send: async (
+      correction: Correction,
+      { by, subject, from, reason }: Sender,
+    ): Promise<{ readonly correction: Correction; readonly record: RunRecord }> => {
       await assertSendable(correction, { by, subject });
       const decided = await decide(
         correction,
@@ -191,17 +185,28 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
         }),
         ({ state }) => state === 'sent',
       );
-      return { correction: decided, record: await openRun(decided, decided.decision ?? { by, subject }) };
+      const opened = await openRun(decided, decided.decision ?? { by, subject });
+      // Somebody may have sent it before, or at the same time: that decision stands, and is in the log.
+      const { decision } = decided;
+      const isOurs = correction.state === 'open' && decision?.by === by && decision.reason === reason;
+      if (by !== DOCKET && isOurs) await record('correction.sent', correction, { by, from, reason });
+      return { correction: decided, record: opened };
     },
 
-    dismiss: async (correction, { by, reason }) =>
-      decide(
+    /** Throws `correction.conflict` where it was decided otherwise. */
+    dismiss: async (correction: Correction, actor: AuditActor): Promise<Correction> => {
+      const { by, reason } = actor;
+      const dismissed = await decide(
         correction,
         (seq) => ({ seq, at: clock.now(), type: 'dismissed', correction: correction.number, by, reason }),
         (now) => now.state === 'dismissed' && now.decision?.by === by && now.decision.reason === reason,
-      ),
+      );
+      if (correction.state === 'open') await record('correction.dismissed', correction, actor);
+      return dismissed;
+    },
 
-    reopen: (correction) => openRun(correction, correction.decision ?? { by: DOCKET }),
+    /** Opens the run of a correction that was decided to be sent, where its record is missing. */
+    reopen: (correction: Correction): Promise<RunRecord> => openRun(correction, correction.decision ?? { by: DOCKET }),
   };
 }
 
@@ -209,10 +214,14 @@ export function createCorrectionService(ports: CorrectionPorts): CorrectionServi
 const hasMailboxes = (target: string): boolean =>
   TARGETS.some(({ kind, audience }) => kind === kindOfTarget(target) && audience?.people === true);
 
-async function viewOf(correction: Correction, edition: Edition, ports: CorrectionPorts): Promise<CorrectionView> {
+async function viewOf(
+  correction: Correction,
+  edition: Edition,
+  { corrections, orgs }: Deployment,
+): Promise<CorrectionView> {
   const { manifest, recipients, deliveredAt, run } = edition;
-  const allowed = ports.settingsNow(run.org)?.recipients;
-  const { sections } = await loadFigures(edition, ports.corrections);
+  const allowed = orgs().get(run.org)?.recipients;
+  const { sections } = await loadFigures(edition, corrections);
   const changed = new Set(correction.changes.map(({ section }) => section));
   return {
     ...correction,

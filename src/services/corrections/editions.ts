@@ -1,24 +1,17 @@
 import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { storedOrgSchema } from '../../definitions/schema/org-settings.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
 import type { CorrectionArchive } from '../../deliver/archive/corrections/correction-archive.ts';
 import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { Manifest } from '../../deliver/archive/manifest.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import { isSupersededBy, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
-import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { isSupersededBy, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { EditionStore, OutputFileBytes, ReplacedEdition } from '../../run/corrections/corrected-edition.ts';
 import { type EditionFigures, editionFiguresSchema } from '../../run/corrections/edition-figures.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { DOCKET } from './correction.ts';
-
-export interface EditionPorts {
-  readonly corrections: CorrectionArchive;
-  readonly archive: Archive;
-  readonly ledger: Ledger;
-}
 
 /** One who has received an edition, or may have. */
 export interface EditionRecipient {
@@ -41,10 +34,7 @@ export interface Edition {
 const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
 
 /** The edition of a run; undefined where it is not published, or its figures were not stored. Throws `archive.*`, `redis.unreachable`. */
-export async function loadEdition(
-  run: RunRef,
-  { archive, ledger }: Pick<EditionPorts, 'archive' | 'ledger'>,
-): Promise<Edition | undefined> {
+export async function loadEdition(run: RunRef, { archive, ledger }: Deployment): Promise<Edition | undefined> {
   const published = await archive.peek(run);
   const hash = published?.manifest.edition_figures;
   if (published === undefined || hash === undefined) return undefined;
@@ -106,11 +96,7 @@ const nextNumbers = ({ edition, automatic }: Numbers, decision: { readonly by: s
 });
 
 /** Which edition a run is. Older manifests do not say it: it is counted along `corrects` to the first edition. */
-async function numbersOf(
-  run: RunRef,
-  { corrects }: Pick<Manifest, 'corrects'>,
-  ports: Pick<EditionPorts, 'archive' | 'corrections'>,
-): Promise<Numbers> {
+async function numbersOf(run: RunRef, { corrects }: Pick<Manifest, 'corrects'>, ports: Deployment): Promise<Numbers> {
   if (corrects === undefined) return { edition: 1, automatic: 0 };
   const { edition, automatic } = corrects;
   if (edition !== undefined && automatic !== undefined) return { edition, automatic };
@@ -121,7 +107,7 @@ async function numbersOf(
 }
 
 /** Stores figures for the runs of a worker, and finds the edition that a run replaces. */
-export function createEditionStore(ports: EditionPorts): EditionStore {
+export function createEditionStore(ports: Deployment): EditionStore {
   const { corrections } = ports;
   const requireReplaced = async ({ id, org, report, corrects }: RunRef & { readonly corrects: string }) => {
     const run: RunRef = { id: corrects, org, report };
@@ -160,13 +146,10 @@ const fileHashesSchema = z.record(z.string(), z.string()).optional();
 /**
  * The definition and the settings of an edition: those of Redis, or after Redis was lost those of the archive, which are
  * then stored again. Throws `definition.invalid`, `redis.unreachable`.
- *
- * @param current the organization's settings now, for the logo
  */
 export async function frozenOfEdition(
   figures: EditionFigures,
-  definitions: DefinitionStore,
-  current: OrgSettings | undefined,
+  { definitions, orgs }: Deployment,
 ): Promise<FrozenDefinition> {
   const { org, report, digest } = figures;
   const known = await definitions.get(digest);
@@ -182,7 +165,7 @@ export async function frozenOfEdition(
       next: 'Run the same version of Docket on every machine.',
     });
   }
-  const logo = current?.logo;
+  const logo = orgs().get(org)?.logo;
   const frozen: FrozenDefinition = {
     definition: { ...parsed.data, org, report, digest, ...(named.data === undefined ? {} : { files: named.data }) },
     settings: { ...settings.data, ...(logo === undefined ? {} : { logo }), id: org },

@@ -1,25 +1,21 @@
-import type { SteadyClock } from '../../base/clock.ts';
-import type { SecretSource } from '../../base/secrets/secret.ts';
 import { RATE_LIMITS } from '../../contract/limits.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { countUnknown } from '../../deliver/ledger/unknown-set.ts';
-import type { QueueCounts, RunQueue } from '../../queue/jobs/run-queue.ts';
+import type { QueueCounts } from '../../queue/jobs/run-queue.ts';
 import { redisProcessRegistry } from '../../queue/process-registry.ts';
-import { redisNoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import { countOpenRuns, type OpenRunCount } from '../../queue/runs/run-counts.ts';
-import { type Pause, redisPauses } from '../../queue/schedules/pauses.ts';
+import type { Pause } from '../../queue/schedules/pauses.ts';
 import { type ReadingSummary, redisReadingIndex } from '../../queue/schedules/reading-index.ts';
 import { redisSchedulerHeartbeats, type SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
-import type { RedisClient } from '../../redis/client.ts';
 import { type ClockSteps, redisClock } from '../../redis/clock.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
-import type { RunStore } from '../../run/run-record.ts';
-import type { BudgetFactory } from '../budgets/budgets.ts';
+import { sharedBudgets } from '../budgets/budgets.ts';
 import { type BudgetEntry, inspectBudgets } from '../budgets/inspect-budgets.ts';
 import { type CorrectionSummary, redisWatchIndex } from '../corrections/watch-index.ts';
 import { type PreparationStatus, redisPreparationIndex } from '../preparations/preparation-index.ts';
 import { findLateRuns } from '../runs/late-runs.ts';
+import type { Deployment } from './deployment.ts';
 
 /** The budget of one API key for one kind of calls. */
 export type BudgetSample = Pick<BudgetEntry, 'of' | 'calls' | 'state'>;
@@ -61,22 +57,14 @@ export interface MetricsSnapshot {
   readonly problems?: readonly string[];
 }
 
-export interface MetricsSnapshotPorts {
-  /** A producer's client: a scrape must not wait for an unreachable Redis. */
-  readonly redis: RedisClient;
-  readonly prefix: string;
-  readonly queue: RunQueue;
-  readonly runs: RunStore;
-  readonly jobs: Definitions;
-  /** The budgets of all workers. */
-  readonly budgets: BudgetFactory;
-  readonly secrets: SecretSource;
-  readonly clock: SteadyClock;
-}
-
-/** Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`. */
-export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
-  const { redis, prefix, queue, runs, jobs, budgets, secrets, clock } = ports;
+/**
+ * Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`.
+ *
+ * @param deployment over a producer's client: a scrape must not wait for an unreachable Redis
+ */
+export async function readMetricsSnapshot(deployment: Deployment, jobs: Definitions): Promise<MetricsSnapshot> {
+  const { redis, prefix, secrets, clock } = deployment;
+  const budgetOf = sharedBudgets(redis, prefix, clock);
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
   const [
     now,
@@ -94,19 +82,19 @@ export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<
     pending,
     unknown,
   ] = await Promise.all([
-    inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
-    queue.counts(),
+    inspectBudgets(jobs.orgs.values(), { secrets, budgetOf }),
+    deployment.queue.counts(),
     countOpenRuns(redis, { prefix, since }),
     redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
     redisSchedulerHeartbeats(redis, { prefix }).last(),
     readRedisMemory(redis),
     redisClock(redis, { prefix }).read(),
-    redisPauses(redis, { prefix }).list(),
+    deployment.pauses.list(),
     redisReadingIndex(redis, { prefix }).list(),
     redisWatchIndex(redis, { prefix }).summaries(),
     redisPreparationIndex(redis, { prefix }).statuses(),
-    findLateRuns({ runs, pauses: redisPauses(redis, { prefix }), reports: () => jobs.reports.values(), clock }),
-    redisNoticeOutbox(redis, { prefix }).list(),
+    findLateRuns(deployment, jobs.reports.values()),
+    deployment.noticeOutbox.list(),
     countUnknown(redis, `${prefix}:`, 0),
   ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));

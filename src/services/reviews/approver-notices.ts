@@ -1,46 +1,29 @@
 import { z } from 'zod';
-import type { Clock } from '../../base/clock.ts';
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { AttemptRecord } from '../../deliver/archive/attempt-log.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
-import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
 import {
   type ArchivedState,
   DELIVERY_STATES,
   deliveryId,
-  type Ledger,
   type NewDelivery,
   NOTICE_TARGET,
 } from '../../deliver/ledger/ledger.ts';
 import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { buildReviewNotice } from '../../deliver/notices/review-notice.ts';
-import type { MailRoute } from '../../deliver/targets/target.ts';
 import type { Reviews } from '../../run/review/load-review.ts';
-import type { RunEvent } from '../../run/run-events.ts';
 import type { RunOrder } from '../../run/run-record.ts';
+import { currentSettings } from '../definitions/frozen-definition.ts';
+import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { type DueNotice, dueNotices, type NoticeScope } from './due-notices.ts';
 
 const ATTEMPT_TIMEOUT_MS = 60_000;
 /** A notice that could not be sent for this long is given up. */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
-
-export interface ReviewNoticePorts {
-  readonly reviews: Reviews;
-  /** The current mail server of the organization. */
-  readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
-  readonly ledger: Ledger;
-  readonly circuit?: CircuitBreaker | undefined;
-  /** Where readers open the page; undefined: no link to it. */
-  readonly publicUrl?: string | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly observe: (order: RunOrder, event: RunEvent) => void;
-}
 
 /** What the notices of a review are made from. */
 export interface NoticeReview extends NoticeScope {
@@ -49,18 +32,11 @@ export interface NoticeReview extends NoticeScope {
   readonly settings: OrgSettings;
 }
 
-/** Notices to approvers, owners and authors about reviews. */
-export interface ReviewNotices {
-  /**
-   * Sends what is due and was not sent. Each notice is a delivery with a ledger row (target `notice`), and its attempts are
-   * recorded in the review's archive: it is sent once, also after Redis was lost.
-   * @returns whether nothing is left to send; otherwise call it again
-   */
-  send(review: NoticeReview): Promise<boolean>;
-}
+export type ReviewNotices = ReturnType<typeof createReviewNotices>;
 
-export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
-  const { reviews, mailOf, ledger, circuit, publicUrl, clock, log, observe } = ports;
+/** Notices to approvers, owners and authors about reviews. */
+export function createReviewNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
+  const { reviews, ledger, config, orgs, clock, log } = deployment;
 
   const sendOne = async (review: NoticeReview, { key, recipient, at, news }: DueNotice): Promise<boolean> => {
     const { order, definition, settings } = review;
@@ -75,7 +51,7 @@ export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
       definition,
       locale: definition.locale ?? settings.locale,
       organization: settings.name ?? settings.id,
-      pageUrl: runPageUrl(publicUrl, run),
+      pageUrl: runPageUrl(config.DOCKET_PUBLIC_URL, run),
       timezone: settings.timezone,
     };
     const { state, detail } = await sendNotice(
@@ -83,7 +59,7 @@ export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
       () => buildReviewNotice(content, news),
       at,
       {
-        mail: await mailOf(settings),
+        mail: await mailOf(currentSettings(settings, orgs())),
         ledger,
         circuit,
         clock,
@@ -99,7 +75,12 @@ export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
   };
 
   return {
-    send: async (review) => {
+    /**
+     * Sends what is due and was not sent. Each notice is a delivery with a ledger row (target `notice`), and its attempts are
+     * recorded in the review's archive: it is sent once, also after Redis was lost.
+     * @returns whether nothing is left to send; otherwise call it again
+     */
+    send: async (review: NoticeReview): Promise<boolean> => {
       let settled = true;
       for (const notice of dueNotices(review)) {
         // A notice about an outdated state is not useful; it must not keep the review open either.
@@ -128,18 +109,14 @@ const attemptSchema: z.ZodType<ArchivedState> = z.object({
 });
 
 /** `notices/<delivery>.<epoch>.json` when the attempt begins, `….end.json` with its result: each is written once. */
-const recordAttempt = (reviews: ReviewNoticePorts['reviews'], run: RunOrder, attempt: AttemptRecord): Promise<void> => {
+const recordAttempt = (reviews: Reviews, run: RunOrder, attempt: AttemptRecord): Promise<void> => {
   const { delivery, epoch, state } = attempt;
   const name = `${delivery}.${String(epoch).padStart(6, '0')}${state === 'sending' ? '' : '.end'}.json`;
   return reviews.put(run, `${NOTICES}/${name}`, `${JSON.stringify(attempt)}\n`);
 };
 
 /** What the archive knows of a notice; undefined where it was never attempted. */
-async function archivedState(
-  reviews: ReviewNoticePorts['reviews'],
-  run: RunOrder,
-  delivery: string,
-): Promise<ArchivedState | undefined> {
+async function archivedState(reviews: Reviews, run: RunOrder, delivery: string): Promise<ArchivedState | undefined> {
   const files = (await reviews.list(run, NOTICES)).flatMap((name) => {
     const [, id, epoch, end] = NAME.exec(name) ?? [];
     return id === delivery ? [{ name, epoch: Number(epoch), rank: end === undefined ? 0 : 1 }] : [];

@@ -3,16 +3,12 @@ import { ASKED_LINE, parseComment, spansText } from '../../definitions/commentar
 import { shortPeriod } from '../../definitions/periods/period.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { blockLines } from '../../render/pack/review/block-lines.ts';
-import { loadReview, type Reviews } from '../../run/review/load-review.ts';
+import { loadReview } from '../../run/review/load-review.ts';
 import type { ReviewComment } from '../../run/review/review-state.ts';
-import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import type { FrozenReport } from './frozen-report.ts';
 import type { CarriedComment } from './review-service.ts';
-
-export interface CarriedCommentsPorts {
-  readonly reviews: Reviews;
-  readonly runs: RunStore;
-}
 
 /** Runs of the report that are looked through: several may have the same period. */
 const MAX_RUNS = 50;
@@ -28,7 +24,7 @@ export async function carriedComments(
   run: RunRecord,
   { definition, locale }: Pick<FrozenReport, 'definition' | 'locale'>,
   comments: readonly ReviewComment[],
-  { reviews, runs }: CarriedCommentsPorts,
+  { reviews, runs }: Deployment,
 ): Promise<readonly CarriedComment[]> {
   const whole = new Set(
     definition.sections.flatMap(({ id, commentary = {} }) => ('carry' in commentary && commentary.carry ? [id] : [])),

@@ -1,23 +1,14 @@
 import { toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import type { Reviews } from '../../run/review/load-review.ts';
 import { type ReviewProgress, type RunOrder, WAITING_STATES } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /**
  * Reopens a run that has just begun to wait, if its review has an event that its attempt did not know. Resolves to whether it
  * is queued again. A review that cannot be read now waits for the sweep.
  */
-export function createReviewContinuer({
-  reviews,
-  runs,
-  log,
-}: {
-  readonly reviews: Reviews;
-  readonly runs: RedisRunStore;
-  readonly log: Log;
-}): (order: RunOrder, review: ReviewProgress) => Promise<boolean> {
-  return async (order, { seq }) => {
+export const createReviewContinuer =
+  ({ reviews, runs, log }: Deployment) =>
+  async (order: RunOrder, { seq }: ReviewProgress): Promise<boolean> => {
     try {
       const last = (await reviews.events(order)).at(-1);
       if (last === undefined || last.seq <= seq) return false;
@@ -31,4 +22,3 @@ export function createReviewContinuer({
       return false;
     }
   };
-}

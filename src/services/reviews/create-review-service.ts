@@ -1,16 +1,15 @@
-import type { Clock } from '../../base/clock.ts';
 import type { DocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { stripInvisible } from '../../base/text/bidi.ts';
 import { personOf, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import type { RunQueue } from '../../queue/jobs/run-queue.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
+import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-record.ts';
+import type { AuditEvent } from '../audit-log.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { type FindEarlierDelivery, repeatedDelivery } from '../runs/already-delivered.ts';
+import type { RunFile } from '../runs/run-file-reader.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
 import { type FrozenReport, loadFrozenReport } from './frozen-report.ts';
@@ -22,24 +21,16 @@ import {
   reviewConflictError,
   unsettledError,
 } from './review-errors.ts';
-import type { CommentWarning, Reviewer, ReviewService, ReviewView } from './review-service.ts';
+import type { CommentWarning, Reviewer, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf, stateOfEnded } from './review-view.ts';
 import { reviewedFileReader } from './reviewed-files.ts';
-
-export interface ReviewServicePorts {
-  readonly reviews: Reviews;
-  readonly runs: RedisRunStore;
-  readonly queue: RunQueue;
-  /** Absent: repeated deliveries are allowed. */
-  readonly findDelivered?: FindEarlierDelivery | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 /** Other events that may come in between before a decision gives up. */
 const MAX_TRIES = 20;
 /** Digits of a hash that name it. */
 const MIN_CONTENT_DIGITS = 8;
+/** Digits of a content's hash in the audit log. */
+const AUDITED_CONTENT_DIGITS = 16;
 
 /** A review with figures, as it was read. */
 interface OpenReview extends LoadedReview {
@@ -50,12 +41,21 @@ interface OpenReview extends LoadedReview {
 /** What is to be appended to the present review; null: it says so already. */
 type NextEvent = (review: OpenReview) => NewReviewEvent | null | Promise<NewReviewEvent | null>;
 
+export type ReviewService = ReturnType<typeof createReviewService>;
+
 /**
- * Reviews of an archive. A decision is one event: it is appended only if nothing else was since the review was read, and
- * only if the fold counts it. A crash before the run is reopened is repaired by deciding again, or by the sweep.
+ * Comments and decisions on runs that are not delivered yet. Each appends one event to the review, reopens the run for a
+ * worker, and may be repeated. The event is appended only if nothing else was since the review was read, and only if the fold
+ * counts it; the audit log then records it. A crash before the run is reopened is repaired by deciding again, or by the sweep.
+ *
+ * Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed` (another content than the named
+ * one), `review.not_allowed`, `review.comment_invalid` (a reference that names no figure, too long), `approval.unreachable` (a
+ * comment by one of the last who could approve), `already_delivered` (an approval, where another run has delivered the period).
+ *
+ * @param findDelivered undefined: repeated deliveries are allowed
  */
-export function createReviewService(ports: ReviewServicePorts): ReviewService {
-  const { reviews, runs, clock, log } = ports;
+export function createReviewService(deployment: Deployment, findDelivered: FindEarlierDelivery | undefined) {
+  const { reviews, runs, queue, audit, clock, log } = deployment;
 
   /** Undefined: no review, or none with figures yet. */
   const find = async (run: string): Promise<OpenReview | undefined> => {
@@ -95,7 +95,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
     const decision = { what: 'review', by: last.by.name, reason: describe(last), at: last.at } as const;
     const reopened = await runs.reopen(record.id, [...WAITING_STATES], decision);
     // Otherwise a worker has it, which reads the events again before it waits.
-    if (reopened !== undefined) await ports.queue.requeue(reopened);
+    if (reopened !== undefined) await queue.requeue(reopened);
   }
 
   async function viewOf(review: OpenReview, reviewer: Reviewer | undefined): Promise<ReviewView> {
@@ -110,7 +110,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       // As it is now: the decision may have reopened it.
       record: (await runs.get(record.id)) ?? record,
       sections: commentableSections(figures, inputs),
-      drafts: await carriedComments(record, figures, state.comments, ports),
+      drafts: await carriedComments(record, figures, state.comments, deployment),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
       due: reviewDeadline(state, inputs.approval, figures.settings, clock.now())?.due ?? null,
       reviewers: reviewersOf(review, clock.now()),
@@ -131,7 +131,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
   ): Promise<DocketError | undefined> {
     const waits = closedReason(state) === null && state.phase !== 'ready';
     if (!waits || inputs.approval === undefined || record.corrects !== undefined) return undefined;
-    return repeatedDelivery(record, definition, { find: ports.findDelivered, now: clock.now(), refused: 'approved' });
+    return repeatedDelivery(record, definition, { find: findDelivered, now: clock.now(), refused: 'approved' });
   }
 
   /** Also of the last figures while new ones are fetched. */
@@ -142,25 +142,49 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
 
   const reader = (content: string) => reviewedFileReader(reviews, content);
 
+  const record = async (event: AuditEvent, { record: of }: ReviewView, by: Reviewer, why: string): Promise<void> => {
+    const { id: run, org, report } = of;
+    const { name: who, from, kind, subject } = by;
+    await audit.record({
+      event,
+      who,
+      run,
+      org,
+      report,
+      why,
+      from,
+      ...(kind === 'account' ? { account: subject } : {}),
+    });
+  };
+
   return {
-    view: async (run, reviewer) => {
+    /** Undefined: the run has no review. */
+    view: async (run: string, reviewer: Reviewer | undefined): Promise<ReviewView | undefined> => {
       const review = await find(run);
       return review && viewOf(review, reviewer);
     },
 
-    file: async (run, name) => {
+    /** A file of the present content by name, without the line that names who approved it; undefined until it is made. */
+    file: async (run: string, name: string): Promise<RunFile | undefined> => {
       const review = await find(run);
       return review?.state.content == null ? undefined : reader(review.state.content).file(refOf(review.record), name);
     },
 
-    preview: async (run, body) => {
+    /** The e-mail of the present content as one HTML page, pictures inside; undefined until it is made. @param body as `RunFileReader` */
+    preview: async (run: string, body?: string): Promise<string | undefined> => {
       const review = await find(run);
       return review?.state.content == null
         ? undefined
         : reader(review.state.content).preview(refOf(review.record), body);
     },
 
-    comment: async (run, section, typed, by) => {
+    /** The audit log gets no text. @param section null: on the whole report. @param typed null: withdraws the comment */
+    comment: async (
+      run: string,
+      section: string | null,
+      typed: string | null,
+      by: Reviewer,
+    ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
       const text = typed === null ? null : normalizeComment(typed);
       let warnings: readonly CommentWarning[] = [];
       const review = await append(run, async (before) => {
@@ -172,10 +196,17 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
         refuseUnreachable(before, event);
         return event;
       });
-      return { view: await viewOf(review, by), warnings };
+      const view = await viewOf(review, by);
+      const on = section === null ? 'on the whole report' : `on section ${section}`;
+      await record('run.commented', view, by, `${on}${typed === null ? ', withdrawn' : ''}`);
+      return { view, warnings };
     },
 
-    approve: async (run, named, reason, by, again = false) => {
+    /**
+     * @param named SHA-256 (hex) of what the reviewer has seen, or a prefix of eight digits or more
+     * @param again approves also what was delivered for the period before
+     */
+    approve: async (run: string, named: string, reason: string, by: Reviewer, again = false): Promise<ReviewView> => {
       const review = await append(run, async (before) => {
         const content = requireContent(before, named);
         const who = actor(before, by);
@@ -187,10 +218,19 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
         if (repeated !== undefined) throw repeated;
         return { type: 'approve', at: clock.now(), by: who, content, reason, ...(again && { again: true as const }) };
       });
-      return viewOf(review, by);
+      const view = await viewOf(review, by);
+      const what = `content ${auditedContent(view, named)}${again ? ', to be delivered again' : ''}`;
+      await record('run.approved', view, by, `${what}: ${reason}`);
+      return view;
     },
 
-    reject: async (run, named, { reason, refetch }, by) => {
+    /** @param named as of `approve` */
+    reject: async (
+      run: string,
+      named: string,
+      { reason, refetch }: { readonly reason: string; readonly refetch: boolean },
+      by: Reviewer,
+    ): Promise<ReviewView> => {
       const review = await append(run, (before) => {
         const who = actor(before, by);
         if (hasRejected(before, who, named)) return null;
@@ -204,10 +244,17 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
         }
         return { type: 'reject', at: clock.now(), by: who, content, reason, refetch };
       });
-      return viewOf(review, by);
+      const view = await viewOf(review, by);
+      const what = `content ${auditedContent(view, named)}${refetch ? ', to be fetched again' : ''}`;
+      await record('run.rejected', view, by, `${what}: ${reason}`);
+      return view;
     },
   };
 }
+
+/** The decided content; a reviewer may have named it by eight digits. */
+const auditedContent = ({ state }: ReviewView, named: string): string =>
+  (state.content?.startsWith(named) === true ? state.content : named).slice(0, AUDITED_CONTENT_DIGITS);
 
 const refOf = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
 

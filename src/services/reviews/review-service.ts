@@ -1,6 +1,5 @@
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { RunFile } from '../runs/run-file-reader.ts';
 
 /** Who decides, as the sign-in knows them: a free-text name approves nothing. */
 export interface Reviewer {
@@ -10,6 +9,8 @@ export interface Reviewer {
   readonly kind: 'token' | 'account' | 'shell';
   /** `Principal.subject`; `shell:<user>`. */
   readonly subject: string;
+  /** Client address; absent on the command line. */
+  readonly from?: string | undefined;
 }
 
 /** A comment of the last period, or the actions that it asks for, offered as a draft. It is never printed. */
@@ -66,40 +67,6 @@ export interface ReviewView {
     readonly by: string;
     readonly at: number;
   }[];
-}
-
-/**
- * Comments and decisions on runs that are not delivered yet. Each appends one event to the review, reopens the run for a
- * worker, and may be repeated. Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed`
- * (another content than the named one), `review.not_allowed`, `review.comment_invalid` (a reference that names no figure, too
- * long), `approval.unreachable` (a comment by one of the last who could approve), `already_delivered` (an approval, where
- * another run has delivered the period).
- */
-export interface ReviewService {
-  /** Undefined: the run has no review. */
-  view(run: string, reviewer: Reviewer | undefined): Promise<ReviewView | undefined>;
-  /** A file of the present content by name, without the line that names who approved it; undefined until it is made. */
-  file(run: string, name: string): Promise<RunFile | undefined>;
-  /** The e-mail of the present content as one HTML page, pictures inside; undefined until it is made. @param body as `RunFileReader` */
-  preview(run: string, body?: string): Promise<string | undefined>;
-  /** @param section null: on the whole report. @param text null: withdraws the comment */
-  comment(
-    run: string,
-    section: string | null,
-    text: string | null,
-    by: Reviewer,
-  ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }>;
-  /**
-   * @param content SHA-256 (hex) of what the reviewer has seen, or a prefix of eight digits or more
-   * @param again approves also what was delivered for the period before; false by default
-   */
-  approve(run: string, content: string, reason: string, by: Reviewer, again?: boolean): Promise<ReviewView>;
-  reject(
-    run: string,
-    content: string,
-    decision: { readonly reason: string; readonly refetch: boolean },
-    by: Reviewer,
-  ): Promise<ReviewView>;
 }
 
 const keyOf = (reference: string): string => reference.replaceAll(/\s+/g, '');

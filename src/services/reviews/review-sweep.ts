@@ -1,32 +1,18 @@
-import type { Clock } from '../../base/clock.ts';
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { isRedisOutage, isStorageOutage, toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { RunQueue } from '../../queue/jobs/run-queue.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
+import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
 import { parseOpenReview } from '../../run/review/open-review.ts';
 import type { ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewPhase, ReviewState } from '../../run/review/review-state.ts';
 import { type RunOrder, type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
-import type { ReviewNotices } from './approver-notices.ts';
+import type { Deployment, Sending } from '../deployment/deployment.ts';
+import { createReviewNotices, type ReviewNotices } from './approver-notices.ts';
 import { DOCKET, lateReason } from './due-notices.ts';
 import { reviewDeadline } from './review-deadlines.ts';
 
-export interface ReviewSweepPorts {
-  readonly reviews: Reviews;
-  readonly runs: RedisRunStore;
-  readonly definitions: DefinitionStore;
-  readonly queue: RunQueue;
-  readonly archive: Archive;
+interface SweepParts extends Deployment {
   readonly notices: ReviewNotices;
-  /** Called after each complete look with the number of reviews that wait for approval past their `within`. */
-  readonly observeOverdue?: ((count: number) => void) | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Phases in which people have to do something. */
@@ -38,8 +24,15 @@ const WAITING_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['comments
  *
  * Opens records again that Redis has lost, from what the archive has. Reopens runs whose review went on while nobody told
  * the queue. Cancels what was not approved in time, or reminds the approvers. Sends the notices. Closes what has ended.
+ *
+ * @param observeOverdue called after each complete look with the number of reviews that wait for approval past their `within`
  */
-export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> {
+export function createReviewSweep(
+  deployment: Deployment,
+  sending: Sending,
+  observeOverdue?: (count: number) => void,
+): () => Promise<void> {
+  const ports: SweepParts = { ...deployment, notices: createReviewNotices(deployment, sending) };
   const { reviews, log } = ports;
   let overdue = 0;
   const sweep = async (open: OpenedReview): Promise<void> => {
@@ -65,7 +58,7 @@ export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> 
       // Also where the listing ends with an unreadable review.
       await sweepBatch();
     }
-    ports.observeOverdue?.(overdue);
+    observeOverdue?.(overdue);
   };
 }
 
@@ -78,7 +71,7 @@ interface OpenedReview {
 const CONCURRENCY = 8;
 
 /** Returns whether its approval is overdue. */
-async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweepPorts): Promise<boolean> {
+async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts): Promise<boolean> {
   const { reviews, runs, definitions, archive, notices, clock } = ports;
   const { order, definition, settings } = parseOpenReview(stored);
   if ((await definitions.get(order.digest)) === undefined) await definitions.put({ definition, settings });
@@ -147,7 +140,7 @@ async function cancel(
   { state, events }: LoadedReview,
   by: ReviewActor,
   reason: string,
-  { reviews, clock, log }: ReviewSweepPorts,
+  { reviews, clock, log }: Deployment,
 ): Promise<boolean> {
   const seq = state.seq + 1;
   // Another machine's clock may be ahead; the list is in order of time.
@@ -158,7 +151,7 @@ async function cancel(
 }
 
 /** Opens the record of a run again. The worker finds in the archive how far the run is. */
-async function restoreRecord(order: RunOrder, ports: ReviewSweepPorts): Promise<void> {
+async function restoreRecord(order: RunOrder, ports: Deployment): Promise<void> {
   const { runs, log } = ports;
   const { opened } = await runs.open(order);
   if (!opened) return;
@@ -169,7 +162,7 @@ async function restoreRecord(order: RunOrder, ports: ReviewSweepPorts): Promise<
   await reopen(order, 'the record was lost', ports);
 }
 
-async function reopen({ id }: Pick<RunOrder, 'id'>, reason: string, { runs, queue, clock, log }: ReviewSweepPorts) {
+async function reopen({ id }: Pick<RunOrder, 'id'>, reason: string, { runs, queue, clock, log }: Deployment) {
   const record = await runs.reopen(id, [...WAITING_STATES], { what: 'review', by: 'docket', reason, at: clock.now() });
   // Another process has reopened it.
   if (record === undefined) return;

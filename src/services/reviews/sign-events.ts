@@ -1,45 +1,36 @@
-import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { sha256 } from '../../base/sha256.ts';
+import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
 import type { ChainFile } from '../../deliver/archive/chain/signed-document.ts';
 import { CORRECTIONS_FOLDER } from '../../deliver/archive/corrections/correction-archive.ts';
 import { parseEventPath } from '../../deliver/archive/events/event-record.ts';
-import type { EventSigning } from '../../deliver/archive/events/event-signing.ts';
 import { REVIEWS_FOLDER } from '../../deliver/archive/reviews/review-archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { ProcessRegistry } from '../../queue/process-registry.ts';
-import type { Reviews } from '../../run/review/load-review.ts';
-
-export interface SignEventsPorts {
-  readonly signing: EventSigning;
-  readonly storage: ArchiveStorage;
-  readonly reviews: Reviews;
-  readonly processes: ProcessRegistry;
-  /** Organizations with definitions. */
-  readonly orgs: () => Iterable<string>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import type { Deployment } from '../deployment/deployment.ts';
 
 /**
  * A periodic task of workers with a signing key: once no process of an older version runs, records the events of each
  * organization that are there in its chain. From then on only recorded events count. Safe to run twice at once.
  */
-export function createEventCutOver(ports: SignEventsPorts): () => Promise<void> {
-  const { signing, processes, orgs, log } = ports;
+export function createEventCutOver(
+  deployment: Deployment,
+  { events: signing }: RunChain,
+  processes: ProcessRegistry,
+): () => Promise<void> {
+  const { orgs, storage, log } = deployment;
   const finished = new Set<string>();
   return async () => {
-    for (const org of orgs()) {
+    for (const org of orgs().keys()) {
       if (finished.has(org)) continue;
       try {
         if (!(await signing.isCutOver(org))) {
           if (await processes.hasOlder()) return;
-          const files = await eventFiles(org, ports.storage);
+          const files = await eventFiles(org, storage);
           await signing.cutOver(org, files);
           log.info('Events of reviews and corrections are signed from now on', { org, count: files.length });
         }
-        await markOpenReviews(org, ports);
+        await markOpenReviews(org, deployment);
         finished.add(org);
       } catch (thrown) {
         log.error('Signing the events of reviews could not begin', { org, error: toDocketError(thrown).toJSON() });
@@ -61,6 +52,6 @@ async function eventFiles(org: string, { metadata }: ArchiveStorage): Promise<re
 }
 
 /** An older version must not go on with a review whose later events it cannot verify. */
-async function markOpenReviews(org: string, { reviews, clock }: SignEventsPorts): Promise<void> {
+async function markOpenReviews(org: string, { reviews, clock }: Deployment): Promise<void> {
   for await (const { run } of reviews.listOpen()) if (run.org === org) await reviews.markSigned(run, clock.now());
 }

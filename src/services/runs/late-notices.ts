@@ -1,23 +1,23 @@
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { toSingleLine } from '../../base/text/bidi.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
-import { deliveryId, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { deliveryId, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { command, type Notice, noticeFacts } from '../../deliver/notices/notice-text.ts';
-import type { MailRoute } from '../../deliver/targets/target.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { lateAt } from '../../run/lateness.ts';
-import type { RunOrder, RunRecord } from '../../run/run-record.ts';
-import { findLateRuns, type LateRunPorts } from './late-runs.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import type { Deployment, Sending } from '../deployment/deployment.ts';
+import { findLateRuns } from './late-runs.ts';
 
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
@@ -42,28 +42,24 @@ export function redisLateNoticeClaims(redis: RedisClient, { prefix }: { readonly
   };
 }
 
-export interface LateNoticePorts extends LateRunPorts {
-  readonly claims: LateNoticeClaims;
-  readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
-  readonly mailOf: (frozen: FrozenDefinition) => Promise<MailRoute | undefined>;
-  readonly ledger: Ledger;
-  readonly circuit?: CircuitBreaker | undefined;
-  /** Where readers open the page; undefined: no link to it. */
-  readonly publicUrl?: string | undefined;
-  readonly log: Log;
-}
-
 /** Tells owners that a report is late: once per report and day, whatever the number of its slots. Call it every minute. */
-export function createLateNotices(ports: LateNoticePorts): () => Promise<void> {
-  const { claims, clock, log } = ports;
+export function createLateNotices(
+  deployment: Deployment,
+  sending: Sending,
+  reports: () => Iterable<Definition>,
+  claims: LateNoticeClaims,
+): () => Promise<void> {
+  const { clock, log } = deployment;
   return async () => {
     // The oldest slot of a report first: the notice is about it.
-    const late = [...(await findLateRuns(ports))].sort((one, other) => (one.slot < other.slot ? -1 : 1));
+    const late = [...(await findLateRuns(deployment, reports()))].sort((one, other) =>
+      one.slot < other.slot ? -1 : 1,
+    );
     const day = new Date(clock.now()).toISOString().slice(0, 10);
     for (const record of late) {
       const report = `${record.org}/${record.report}`;
       if (!(await claims.claim(report, day))) continue;
-      const isSettled = await notify(record, ports).catch((thrown: unknown) => {
+      const isSettled = await notify(record, deployment, sending).catch((thrown: unknown) => {
         log.warn('Owner notice failed; will retry', { run: record.id, error: toDocketError(thrown).toJSON() });
         return false;
       });
@@ -77,18 +73,21 @@ export function createLateNotices(ports: LateNoticePorts): () => Promise<void> {
 }
 
 /** @returns whether nothing is left to send */
-async function notify(record: RunRecord, ports: LateNoticePorts): Promise<boolean> {
-  const { frozenOf, mailOf, ledger, circuit, publicUrl, clock } = ports;
+async function notify(
+  record: RunRecord,
+  { definitions, ledger, config, orgs, clock }: Deployment,
+  { mailOf, circuit }: Sending,
+): Promise<boolean> {
   const { id: run, org, report } = record;
-  const frozen = await frozenOf(record);
+  const frozen = await loadFrozenDefinition(record, definitions);
   const recipient = canonicalAddress(frozen.definition.owner) ?? frozen.definition.owner;
   const id = deliveryId(run, NOTICE_TARGET, `late ${asciiLowerCase(recipient)}`);
   const { state } = await sendNotice(
     { id, run, org, report, target: NOTICE_TARGET, recipient },
-    () => lateNotice(record, frozen, runPageUrl(publicUrl, run)),
+    () => lateNotice(record, frozen, runPageUrl(config.DOCKET_PUBLIC_URL, run)),
     lateAt(record) ?? clock.now(),
     {
-      mail: await mailOf(frozen),
+      mail: await mailOf(currentSettings(frozen.settings, orgs())),
       ledger,
       circuit,
       clock,

@@ -1,20 +1,12 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
-import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
+import type { Pause } from '../../queue/schedules/pauses.ts';
 import { isLate } from '../../run/lateness.ts';
-import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { pauseOfRun } from './timeline/wait-reason.ts';
 
 /** Unfinished runs among which late ones are searched; the newest first. */
 const MAX_SEARCHED = 1000;
-
-export interface LateRunPorts {
-  readonly runs: RunStore;
-  readonly pauses: Pauses;
-  /** Without a report with `late_after` no run is read. */
-  readonly reports: () => Iterable<Definition>;
-  readonly clock: Clock;
-}
 
 const hasLateAfter = ({ schedule }: Definition): boolean => schedule.some((one) => one.late_after !== undefined);
 
@@ -22,9 +14,16 @@ const hasLateAfter = ({ schedule }: Definition): boolean => schedule.some((one) 
 export const isLateNow = (record: RunRecord, pauses: readonly Pause[], now: number): boolean =>
   isLate(record, now, pauseOfRun(pauses, record) !== undefined);
 
-/** Scheduled runs whose readers wait for longer than they expect. Throws `redis.unreachable`. */
-export async function findLateRuns({ runs, pauses, reports, clock }: LateRunPorts): Promise<readonly RunRecord[]> {
-  if (![...reports()].some(hasLateAfter)) return [];
+/**
+ * Scheduled runs whose readers wait for longer than they expect. Throws `redis.unreachable`.
+ *
+ * @param reports without one with `late_after` no run is read
+ */
+export async function findLateRuns(
+  { runs, pauses, clock }: Deployment,
+  reports: Iterable<Definition>,
+): Promise<readonly RunRecord[]> {
+  if (![...reports].some(hasLateAfter)) return [];
   const [open, paused] = await Promise.all([
     runs.list({ states: ['queued', 'running', 'waiting'], limit: MAX_SEARCHED }),
     pauses.list(),

@@ -28,9 +28,10 @@ beforeEach(async () => {
   harness = reviewHarness({
     definition: { ...definition, deliveries: [{ email: { to: ['board@acme.example'] } }] as never },
     findDelivered: async () => delivered,
+    audit: { ...NO_AUDIT, record: async (entry) => void audited.push(entry) },
   });
-  content = await harness.reviewed(RUN);
   audited = [];
+  content = await harness.reviewed(RUN);
   const { records, service } = harness;
   app = createTestAdmin(entries, {
     reviews: service,
@@ -40,7 +41,6 @@ beforeEach(async () => {
       listAndCount: async () => ({ runs: [], total: 0 }),
       findIdsByPrefix: async () => [],
     }),
-    audit: { ...NO_AUDIT, record: async (entry) => void audited.push(entry) },
   });
 });
 

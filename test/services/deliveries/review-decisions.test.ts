@@ -12,6 +12,7 @@ import type { ReviewInputs } from '../../../src/run/review/review-inputs.ts';
 import type { RunState } from '../../../src/run/run-record.ts';
 import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { decisionHarness } from '../../support/decision-harness.ts';
+import { fake } from '../../support/fake.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
 
 const WHO = { by: 'ops', reason: 'known gap' };
@@ -83,7 +84,7 @@ test('a failed run in review is retried, and continues where it was', async () =
 
 test('a run that begins to wait goes on at once if its review has an event that its attempt did not know', async () => {
   const { order } = await waiting('awaiting_approval', { incomplete: false });
-  const continueReview = createReviewContinuer({ reviews, runs: bench.runs, log: silentLog });
+  const continueReview = createReviewContinuer(fake({ reviews, runs: bench.runs, log: silentLog }));
   const known = { seq: 1, phase: 'approval', content: null } as const;
   expect(await continueReview(order, known)).toBe(false);
   await reviews.append(order, 2, { seq: 2, at: 2, by: DOCKET, type: 'comment', section: null, text: 'Late.' });

@@ -11,7 +11,9 @@ import { redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { redisSchedulerHeartbeats } from '../../../src/queue/schedules/scheduler-heartbeat.ts';
 import { redisClock } from '../../../src/redis/clock.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { readMetricsSnapshot } from '../../../src/services/deployment/metrics-snapshot.ts';
+import { fake } from '../../support/fake.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -69,16 +71,11 @@ test('reads what workers of any process have put there', async () => {
   }
 
   const secrets = secretSource({ ACME_KEY: 'acme.s3cr3t' });
-  const read = await readMetricsSnapshot({
-    redis: producer,
-    prefix,
-    queue,
-    runs: bench.runs,
-    jobs,
-    budgets,
-    secrets,
-    clock: systemClock,
+  const deployment = fake<Deployment>({
+    ...{ redis: producer, prefix, queue, runs: bench.runs, secrets, clock: systemClock },
+    ...{ pauses: redisPauses(producer, { prefix }), noticeOutbox: redisNoticeOutbox(producer, { prefix }) },
   });
+  const read = await readMetricsSnapshot(deployment, jobs);
   expect(read).toMatchObject({
     budgets: [{ of: 'metrics', calls: 5, state: { key, tokens: 0, inFlight: 5, waiting: 2, limit: 5 } }],
     queue: { waiting: 2, active: 0, delayed: 0, failed: 0 },

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { readConfig } from '../../../src/base/config/config.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { approvalSchema, peopleSchema } from '../../../src/definitions/schema/review.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
@@ -10,8 +12,10 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { reviewState } from '../../../src/run/review/fold-review.ts';
 import type { NewReviewEvent, ReviewEvent } from '../../../src/run/review/review-event.ts';
 import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
+import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { createReviewNotices, type NoticeReview } from '../../../src/services/reviews/approver-notices.ts';
 import { reviewDeadline } from '../../../src/services/reviews/review-deadlines.ts';
+import { fake } from '../../support/fake.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -59,9 +63,15 @@ async function reviewOf(
     const deadline = reviewDeadline(state, spec, own, now);
     return { order, definition: { ...definition, approval: spec, locale }, settings: own, events, state, deadline };
   };
+  const stores = {
+    reviews,
+    config: readConfig({ DOCKET_PUBLIC_URL: 'https://docket.acme.example' }),
+    orgs: () => new Map(),
+    clock: { ...systemClock, now: () => now },
+    log: silentLog,
+  };
   const send = () =>
-    createReviewNotices({
-      reviews,
+    createReviewNotices(fake<Deployment>({ ...stores, ledger }), {
       mailOf: async () => ({
         from: 'docket@acme.example',
         mailer: {
@@ -74,10 +84,6 @@ async function reviewOf(
           close: async () => {},
         },
       }),
-      ledger,
-      publicUrl: 'https://docket.acme.example',
-      clock: { now: () => now, sleep: async () => {} },
-      log: silentLog,
       observe: () => {},
     }).send(review());
   return {

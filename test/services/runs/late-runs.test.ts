@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { readConfig } from '../../../src/base/config/config.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import { deliveryId, NOTICE_TARGET } from '../../../src/deliver/ledger/ledger.ts';
 import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
-import type { Pause, Pauses } from '../../../src/queue/schedules/pauses.ts';
+import type { Pause } from '../../../src/queue/schedules/pauses.ts';
 import { isLate } from '../../../src/run/lateness.ts';
-import type { RunRecord, RunState, RunStore } from '../../../src/run/run-record.ts';
+import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
+import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { createLateNotices } from '../../../src/services/runs/late-notices.ts';
 import { findLateRuns } from '../../../src/services/runs/late-runs.ts';
 import { fake } from '../../support/fake.ts';
@@ -51,25 +54,23 @@ function harness(records: readonly RunRecord[], pauses: readonly Pause[] = []) {
   const clock = manualClock(LATE);
   const ledger = memoryLedger();
   const claimed = new Set<string>();
-  const read = { list: async () => [...records] };
-  const ports = {
-    ...{
-      runs: fake<RunStore>(read),
-      pauses: fake<Pauses>({ list: async () => [...pauses] }),
-      reports: () => [frozen.definition],
-      clock,
-    },
-  };
-  const round = createLateNotices({
-    ...ports,
-    ...{ ledger, log: silentLog, frozenOf: async () => frozen, mailOf: async () => undefined },
-    claims: {
-      claim: async (report, day) => !claimed.has(`${report} ${day}`) && claimed.add(`${report} ${day}`).size > 0,
-      release: async (report, day) => void claimed.delete(`${report} ${day}`),
-    },
+  const deployment = fake<Deployment>({
+    runs: fake({ list: async () => [...records] }),
+    pauses: fake({ list: async () => [...pauses] }),
+    definitions: fake({ get: async () => frozen }),
+    ledger,
+    orgs: () => new Map(),
+    config: readConfig({}),
+    clock: { ...systemClock, ...clock },
+    log: silentLog,
+  });
+  const reports = () => [frozen.definition];
+  const round = createLateNotices(deployment, { mailOf: async () => undefined, observe: () => {} }, reports, {
+    claim: async (report, day) => !claimed.has(`${report} ${day}`) && claimed.add(`${report} ${day}`).size > 0,
+    release: async (report, day) => void claimed.delete(`${report} ${day}`),
   });
   const noticeOf = (run: string) => ledger.find(deliveryId(run, NOTICE_TARGET, 'late ops@acme.example'));
-  return { ports, clock, round, noticeOf };
+  return { late: () => findLateRuns(deployment, reports()), clock, round, noticeOf };
 }
 
 test('one notice per report and day, about its oldest slot', async () => {
@@ -87,7 +88,6 @@ test('one notice per report and day, about its oldest slot', async () => {
 
 test('runs of a paused report are not late', async () => {
   const pause = { org: 'acme', report: null, who: 'eva', why: 'audit', since: 0, key: null, run: null } as Pause;
-  const { ports } = harness([record()], [pause]);
-  expect(await findLateRuns(ports)).toEqual([]);
-  expect(await findLateRuns(harness([record()]).ports)).toHaveLength(1);
+  expect(await harness([record()], [pause]).late()).toEqual([]);
+  expect(await harness([record()]).late()).toHaveLength(1);
 });

@@ -25,7 +25,6 @@ import { type RunRecord, TERMINAL_STATES } from '../../../src/run/run-record.ts'
 import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import type { Deployment } from '../../../src/services/deployment/deployment.ts';
-import { createReviewNotices } from '../../../src/services/reviews/approver-notices.ts';
 import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
 import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
@@ -116,8 +115,8 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       log: silentLog,
     });
     const mailOf = async () => ({ mailer: ownMailer, from: 'docket@acme.example' });
-    const notices = createOwnerNotices(shared, { mailOf, observe: () => {} });
-    const reviewNotices = createReviewNotices({ ...shared, mailOf, observe: () => {} });
+    const sending = { mailOf, observe: () => {} };
+    const notices = createOwnerNotices(shared, sending);
     const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
     const portsOf = async (): Promise<RunPorts> => ({
       ...shared,
@@ -145,9 +144,9 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
     });
     return {
       ...shared,
-      service: createReviewService(shared),
+      service: createReviewService(shared, undefined),
       decisions: createDecisionService(shared),
-      sweep: createReviewSweep({ ...shared, notices: reviewNotices }),
+      sweep: createReviewSweep(shared, sending),
       retryNotices: () => notices.retryPending(),
       trigger: (request: Parameters<typeof triggerRun>[0]) => triggerRun(request, shared),
       execute,
@@ -160,7 +159,8 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
   const work = async (life: ProcessLife = processLife()): Promise<void> => {
     const [id] = jobs;
     if (id === undefined) return;
-    const { runs: store, reviews, execute, onTerminal } = process(life);
+    const { execute, onTerminal, ...deployment } = process(life);
+    const { runs: store } = deployment;
     const made = attempts.get(id) ?? 0;
     const job = {
       data: { run: id },
@@ -175,7 +175,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       store,
       live: fake({ put: async () => {}, delete: async () => {} }),
       execute,
-      continueReview: createReviewContinuer({ reviews, runs: store, log: silentLog }),
+      continueReview: createReviewContinuer(deployment),
       onTerminal: (order, error) => onTerminal(order as RunRecord, error),
       clock,
       log: silentLog,

@@ -4,9 +4,7 @@ import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { DocketError, errorMessage } from '../../../base/error.ts';
 import { withDecisions } from '../../../compose/decisions.ts';
 import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
-import { commentRun } from '../../../services/reviews/audited-reviews.ts';
-import type { ReviewService } from '../../../services/reviews/review-service.ts';
-import { openAuditLog } from '../../audit-log.ts';
+import type { ReviewService } from '../../../services/reviews/create-review-service.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
@@ -35,17 +33,16 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
   const { section = null } = flags;
   await withDecisions(
     context,
-    async ({ reviews, runs, redis }) => {
+    async ({ reviews, runs }) => {
       const id = await requireRunId(text, runs);
-      const ports = { reviews, runs, audit: openAuditLog(redis, context) };
       const write = async (): ReturnType<ReviewService['comment']> => {
         if (principal === undefined) {
           const name = readActorName();
           const author = { name, kind: 'shell', subject: `shell:${name}` } as const;
-          return commentRun(id, { section, text: note }, author, ports);
+          return reviews.comment(id, section, note, author);
         }
         await assertSees(principal, id, runs);
-        return reviewsAccess(ports, principal).comment(id, section, note);
+        return reviewsAccess({ reviews, runs }, principal).comment(id, section, note);
       };
       const { view, warnings } = await write();
       if (flags.json) return print.printJson({ review: reviewView(view), warnings });

@@ -3,7 +3,6 @@ import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { DocketError } from '../../../base/error.ts';
 import { withDecisions } from '../../../compose/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
-import { openAuditLog } from '../../audit-log.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { parseReason } from '../../options/actor.ts';
@@ -39,10 +38,10 @@ export async function decideReview(
   const principal = await signIn(context, io);
   await withDecisions(
     context,
-    async ({ reviews, runs, redis }) => {
+    async ({ reviews, runs }) => {
       const id = await requireRunId(text, runs);
       await assertSees(principal, id, runs);
-      const access = reviewsAccess({ reviews, runs, audit: openAuditLog(redis, context) }, principal);
+      const access = reviewsAccess({ reviews, runs }, principal);
       const content =
         flags.content ?? (await confirmContent(what, id, await access.review(id), context.clock.now(), io, flags.json));
       const view =

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
 import { silentLog } from '../../../../src/base/log.ts';
 import { runChain, toChainFile } from '../../../../src/deliver/archive/chain/run-chain.ts';
 import { generateSigningKey, parsePublicKeys } from '../../../../src/deliver/archive/chain/signing-key.ts';
@@ -10,9 +11,11 @@ import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/arc
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
 import type { ProcessRegistry } from '../../../../src/queue/process-registry.ts';
 import { type ReviewEvent, reviewEventSchema } from '../../../../src/run/review/review-event.ts';
+import type { Deployment } from '../../../../src/services/deployment/deployment.ts';
 import { createEventCutOver } from '../../../../src/services/reviews/sign-events.ts';
 import { ARCHIVES } from '../../../support/archives.ts';
 import { fake } from '../../../support/fake.ts';
+import { settingsOf } from '../../../support/reports.ts';
 import { keyFrom } from '../../../support/signed-archive.ts';
 
 const RUN = { id: '5'.repeat(32), org: 'acme', report: 'kpis' };
@@ -40,8 +43,9 @@ type Opened = ReturnType<typeof open>;
 const cutOver = async ({ storage, signing, reviews }: Opened, hasOlder = false): Promise<void> => {
   if (signing === undefined) throw new Error('no key');
   const processes = fake<ProcessRegistry>({ hasOlder: async () => hasOlder });
-  const ports = { signing, storage, reviews, processes, orgs: () => [RUN.org], clock, log: silentLog };
-  await createEventCutOver(ports)();
+  const orgs = () => new Map([[RUN.org, settingsOf()]]);
+  const deployment = fake<Deployment>({ storage, reviews, orgs, clock: { ...systemClock, ...clock }, log: silentLog });
+  await createEventCutOver(deployment, fake({ events: signing }), processes)();
 };
 const typesOf = async ({ reviews }: Opened) =>
   (await reviews.events(RUN)).map(({ type, by: { person } }) => `${type} ${person}`);
