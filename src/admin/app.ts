@@ -15,6 +15,7 @@ import { addReportRoutes } from './api/reports.ts';
 import { addCorrectionRoutes } from './api/runs/corrections.ts';
 import { addReviewRoutes } from './api/runs/reviews.ts';
 import { addRunEventRoutes } from './api/runs/run-events.ts';
+import { addSelectionRoutes } from './api/runs/selections.ts';
 import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
@@ -64,6 +65,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addReviewRoutes(app, ports);
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
+      addSelectionRoutes(app, ports.clock.now);
       for (const { addApi } of ports.parts ?? []) addApi?.(app);
       addPauseRoutes(app);
       addCorrectionRoutes(app);

@@ -110,6 +110,8 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'approval.unreachable': { status: 409, title: 'Not enough people could approve it' },
   'delivery.conflict': { status: 409, title: 'The delivery does not allow this' },
   'correction.not_found': { status: 404, title: 'The correction does not exist' },
+  'selection.not_found': { status: 404, title: 'The selection does not exist' },
+  'selection.conflict': { status: 409, title: 'The selection was decided otherwise' },
   'correction.conflict': { status: 409, title: 'The correction does not allow this' },
   'archive.corrupt': { status: 500, title: 'The archived files were changed' },
   'archive.unreachable': { status: 503, title: 'The archive does not answer' },

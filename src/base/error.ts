@@ -82,6 +82,8 @@ export const ERRORS = {
   'reading.incomplete': { exit: 1, retryable: true },
   'correction.not_found': { exit: 2, retryable: false },
   'correction.conflict': { exit: 2, retryable: false },
+  'selection.not_found': { exit: 2, retryable: false },
+  'selection.conflict': { exit: 2, retryable: false },
   'archive.locked': { exit: 1, retryable: false },
   'delivery.not_found': { exit: 2, retryable: false },
   'delivery.ambiguous': { exit: 2, retryable: false },

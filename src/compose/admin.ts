@@ -41,6 +41,7 @@ import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
+import { createSelectionService } from '../services/selections/create-selection-service.ts';
 import { checkBucket, composeFindDelivered, openArchive } from './archive.ts';
 import { FORMATS } from './built-in-kinds.ts';
 import { composePlanExplainer } from './catalogs.ts';
@@ -138,6 +139,7 @@ function openAdminServices(
   const validation = scope.add(
     startValidationThread({ clock, entry: DEFINITION_THREAD, catalogOf: explainer.getCachedCatalog }),
   );
+  const decisions = createDecisionService(store);
   return {
     ...store,
     jobs: jobs.current,
@@ -145,7 +147,8 @@ function openAdminServices(
       const version = (await versions.read()).get(name);
       return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, targets: TARGETS, log });
     },
-    decisions: createDecisionService(store),
+    decisions,
+    selections: createSelectionService(store, decisions),
     reviews: createReviewService(store, composeFindDelivered(context, store, scope)),
     correctionIndex: redisWatchIndex(redis, { prefix }),
     corrections: createCorrectionService(store),

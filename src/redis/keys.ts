@@ -101,6 +101,10 @@ export function redisKeys(prefix: string) {
     writable: `${prefix}:writable`,
     /** A session of the admin page, by the hash of its id. Beside it `:account` (encrypted) and `:refresh` (in progress). */
     session: (hash: string) => `${prefix}:session:${hash}`,
+    /** Hash: runs or deliveries that somebody has previewed to decide about them together, and what came of it. */
+    selection: (digest: string) => `${prefix}:selection:${digest}`,
+    /** Exists while a process decides about a selection. */
+    selectionClaim: (digest: string) => `${prefix}:selection:${digest}:claim`,
     /** Stream: the audit log. */
     audit: `${prefix}:audit`,
   };

@@ -13,6 +13,7 @@ import type { PlanExplainer } from '../../src/services/definitions/explain-repor
 import type { ReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
+import type { SelectionService } from '../../src/services/selections/selection-service.ts';
 import { NO_AUDIT, NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
 
 export { NO_AUDIT };
@@ -51,6 +52,13 @@ export const NO_REVIEWS: ReviewService = {
   reject: () => Promise.reject(new Error('not here')),
 };
 
+/** Nothing is selected. */
+const NO_SELECTIONS: SelectionService = {
+  preview: () => Promise.reject(new Error('not here')),
+  find: () => Promise.reject(new Error('not here')),
+  decide: () => Promise.reject(new Error('not here')),
+};
+
 /** No corrections. */
 const NO_CORRECTIONS: CorrectionService = {
   list: async () => [],
@@ -75,6 +83,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
   definitions: fake({ get: async () => undefined }),
   searchIndex: NO_SEARCH_INDEX,
   decisions: NO_DECISIONS,
+  selections: NO_SELECTIONS,
   pauses: NO_PAUSES,
   readings: fake({ list: async () => [] }),
   deploymentProblems: async () => [],

@@ -10,10 +10,12 @@ import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
 import { redisLiveProgress } from '../../src/queue/runs/live-progress.ts';
+import { SELECTION_ACTIONS } from '../../src/queue/runs/selections.ts';
 import { redisPauses } from '../../src/queue/schedules/pauses.ts';
 import { RUN_STATES, type RunState } from '../../src/run/run-record.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
 import { createRunFileReader } from '../../src/services/runs/run-file-reader.ts';
+import { createSelectionService } from '../../src/services/selections/create-selection-service.ts';
 import { createTestAdmin } from './admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from './api-contract.ts';
 import { type DecisionHarness, decisionHarness } from './decision-harness.ts';
@@ -58,11 +60,12 @@ let desk: DecisionHarness;
 let root: string;
 let app: AdminApp;
 let contract: ApiContract;
-const ids: { run: string[]; delivery: string[]; reviewed: string[]; correction: string[] } = {
+const ids: { run: string[]; delivery: string[]; reviewed: string[]; correction: string[]; selection: string[] } = {
   run: [],
   delivery: [],
   reviewed: [],
   correction: [],
+  selection: [],
 };
 /** Runs of an organization that wait for approval: to be commented, approved and rejected. */
 const REVIEWED = 3;
@@ -73,6 +76,7 @@ async function setUp(): Promise<void> {
   ids.delivery.length = 0;
   ids.reviewed.length = 0;
   ids.correction.length = 0;
+  ids.selection.length = 0;
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
   bench = await openQueueHarness(clock);
   desk = decisionHarness(bench);
@@ -115,6 +119,13 @@ async function setUp(): Promise<void> {
     }),
   );
   const jobs = loadedJobs(...reports);
+  const audit = redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log });
+  const stores = { runs: bench.runs, ledger: desk.ledger, redis: bench.producer, prefix: bench.prefix, clock };
+  const selections = createSelectionService(stores, desk.decisions);
+  for (const org of ORGS) {
+    const { digest } = await selections.preview({ action: 'cancel', filter: { org } }, '*');
+    ids.selection.push(digest);
+  }
   app = createTestAdmin(
     entries,
     {
@@ -123,6 +134,8 @@ async function setUp(): Promise<void> {
       runs: bench.runs,
       live: redisLiveProgress(bench.producer, bench),
       decisions: desk.decisions,
+      ledger: desk.ledger,
+      selections,
       reviews: reviewed.reviewService,
       corrections: reviewed.correctionService,
       pauses,
@@ -136,7 +149,7 @@ async function setUp(): Promise<void> {
         faults: definitionParser.report(posted.text, posted.file, posted.name, posted.of).diagnostics,
         unchecked: null,
       }),
-      audit: redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log }),
+      audit,
     },
     { log, clock },
   );
@@ -184,6 +197,7 @@ const valuesOf = (): Readonly<Record<string, fc.Arbitrary<string>>> => ({
   period: mostly(fc.constantFrom('2026-10', 'previous_week')),
   to: mostly(fc.constantFrom('acme.example', '1-email')),
   match: mostly(fc.constantFrom('week')),
+  digest: mostly(fc.constantFrom(...ids.selection)),
   limit: mostly(fc.integer({ min: -1, max: 20 }).map(String)),
 });
 
@@ -212,6 +226,12 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
     return fc.record({ as: mostly(fc.constantFrom('sent', 'resend')), deliveries, reason });
   }
   if (path.endsWith('/resolve')) return fc.record({ as: mostly(fc.constantFrom('sent', 'resend')), reason });
+  if (path.endsWith('/selections')) {
+    const action = mostly(fc.constantFrom(...SELECTION_ACTIONS));
+    const some = mostly(fc.uniqueArray(fc.constantFrom(...ids.run, ...ids.delivery), { minLength: 1 }));
+    const filter = mostly(fc.constantFrom({ org: 'acme' }, { states: ['failed'] }, {}));
+    return fc.oneof(fc.record({ action, ids: some }), fc.record({ action, filter }));
+  }
   if (path.endsWith('/validate')) return fc.constantFrom('version: 1', 'a: [', 'title: &a [*a]');
   if (path.includes('/comments/')) {
     const text = mostly(fc.constantFrom('As planned.', '{{ onboarding.profiles.created }} of them', '{{ nothing }}'));

@@ -8,6 +8,7 @@ import { visibleOrgs } from './guards.ts';
 import { reportsAccess } from './reports.ts';
 import { reviewsAccess } from './reviews.ts';
 import { runsAccess } from './runs.ts';
+import { selectionsAccess } from './selections.ts';
 import type { AdminServices } from './services.ts';
 
 /**
@@ -32,6 +33,7 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   ...deliveriesAccess(services, principal),
   ...correctionsAccess(services, principal),
   ...listingsAccess(services, principal),
+  ...selectionsAccess(services, principal),
 
   /**
    * Entries of the audit log, newest first. Those without an organization are only for an operator of all organizations.

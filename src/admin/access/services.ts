@@ -24,6 +24,7 @@ import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import type { RunHistory } from '../../services/runs/run-history.ts';
 import type { TriggerRun } from '../../services/runs/trigger-run.ts';
+import type { SelectionService } from '../../services/selections/selection-service.ts';
 import type { FindReportSlots } from './report-slots.ts';
 
 /** The services behind `Access`, for all principals. */
@@ -35,6 +36,7 @@ export interface AdminServices extends CurrentReportPorts {
   readonly searchIndex: SearchIndex;
   readonly decisions: DecisionService;
   readonly reviews: ReviewService;
+  readonly selections: SelectionService;
   readonly pauses: Pauses;
   readonly correctionIndex: WatchIndex;
   readonly corrections: CorrectionService;

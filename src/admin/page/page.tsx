@@ -40,6 +40,7 @@ const AUTHENTICATED_PATHS = [
   '/runs/*',
   '/deliveries/*',
   '/corrections/*',
+  '/selections/*',
   '/slots',
   '/pauses',
   '/organizations/*',

@@ -1,6 +1,6 @@
 import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
-import { withDecisions } from '../../compose/decisions.ts';
+import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
 import type { DeliveredContent } from '../../services/listings/delivered-content.ts';
 import { listReceived } from '../../services/listings/received.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
@@ -14,6 +14,7 @@ import { timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 import { deliveryIdCells, instantCell, stateCell } from '../terminal/table/cell.ts';
 import { deliveryCommands } from './delivery-commands.ts';
+import { decideMany, hasFilter, type ManyFlags } from './runs/decide-many.ts';
 
 interface ListFlags extends Omit<RunPartsFlags, 'error'> {
   readonly org?: string;
@@ -26,11 +27,10 @@ interface ListFlags extends Omit<RunPartsFlags, 'error'> {
   readonly json?: boolean;
 }
 
-interface ResolveFlags extends ActorFlags {
+interface ResolveFlags extends ActorFlags, ManyFlags {
   readonly run?: string;
   readonly sent?: boolean;
   readonly resend?: boolean;
-  readonly json?: boolean;
 }
 
 /** @param single whether all are of one report */
@@ -151,7 +151,8 @@ function contentText(content: DeliveredContent | null): string {
   return content.formats.length === 0 ? kind : `${kind}: ${content.formats.join(', ')}`;
 }
 
-export async function resolve(text: string | undefined, flags: ResolveFlags, io: CommandIo): Promise<void> {
+export async function resolve(texts: readonly string[], flags: ResolveFlags, io: CommandIo): Promise<void> {
+  const [text, ...others] = texts;
   const print = createPrinter(io);
   if (Boolean(flags.sent) === Boolean(flags.resend)) {
     throw new DocketError('usage.invalid', 'Give exactly one of --sent and --resend.', {
@@ -160,10 +161,15 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
       next: 'See `docket deliveries resolve --help`.',
     });
   }
-  if ((text === undefined) === (flags.run === undefined)) {
-    throw new DocketError('usage.invalid', 'Give either a delivery or --run.', {
-      expected: 'the id of one delivery, or --run for all uncertain ones of a run',
-      got: text === undefined ? 'neither' : 'both',
+  if (flags.run === undefined && (others.length > 0 || hasFilter(flags) || flags.confirm !== undefined)) {
+    const [action, option] = flags.sent ? (['sent', '--sent'] as const) : (['resend', '--resend'] as const);
+    const idsOf = (opened: DecisionContext) => Promise.all(texts.map((each) => requireDeliveryId(each, opened)));
+    return decideMany(action, idsOf, flags, { command: `deliveries resolve ${option}`, io });
+  }
+  if ((text === undefined) === (flags.run === undefined) || hasFilter(flags) || flags.confirm !== undefined) {
+    throw new DocketError('usage.invalid', 'Give either deliveries, filters or --run.', {
+      expected: 'ids of deliveries, filters such as --report, or --run for all uncertain ones of a run',
+      got: text === undefined && flags.run === undefined ? 'none of them' : 'more than one of them',
       next: 'See `docket deliveries resolve --help`.',
     });
   }
@@ -173,13 +179,7 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
   await withDecisions(
     context,
     async ({ decisions, runs }) => {
-      const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
-      if (id === undefined) {
-        throw new DocketError('delivery.not_found', `There is no delivery ${JSON.stringify(text.slice(0, 80))}.`, {
-          expected: 'the id of a delivery, or enough of its first digits',
-          next: '`docket deliveries` lists the deliveries of recent runs.',
-        });
-      }
+      const id = await requireDeliveryId(text, { runs, decisions });
       const row = await decisions.resolve(id, flags.sent ? 'sent' : 'resend', actor);
       const { run, org, report } = row;
       if (flags.json) return print.printJson(deliveryView(row));
@@ -192,6 +192,18 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
     },
     { decides: true },
   );
+}
+
+async function requireDeliveryId(
+  text: string,
+  { runs, decisions }: Pick<DecisionContext, 'runs' | 'decisions'>,
+): Promise<string> {
+  const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
+  if (id !== undefined) return id;
+  throw new DocketError('delivery.not_found', `There is no delivery ${JSON.stringify(text.slice(0, 80))}.`, {
+    expected: 'the id of a delivery, or enough of its first digits',
+    next: '`docket deliveries` lists the deliveries of recent runs.',
+  });
 }
 
 /** All deliveries of a run whose result is unknown. */

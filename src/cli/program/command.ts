@@ -19,6 +19,20 @@ export class DocketCommand extends Command {
     );
   }
 
+  /** The filters of commands that decide about many, and the confirmation of what they have printed. */
+  many(): this {
+    return this.option('--org <org>', 'instead of ids: all of this organization')
+      .option('--report <report>', 'of this report, with --org')
+      .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
+      .option('--to <address>', 'with deliveries to this address, or to those that contain the text')
+      .option('--period <period>', 'of runs whose period begins in this one, e.g. 2026-10')
+      .option('--error <text>', 'of runs with an error whose code has this part, e.g. smtp')
+      .option('--state <state...>', 'of runs in these states')
+      .option('--since <instant>', 'of runs created since: 1h (ago), yesterday, 2026-11-01')
+      .option('--until <instant>', 'of runs created before: as --since')
+      .option('--confirm <digest>', 'decide about exactly what the preview with this digest has shown');
+  }
+
   /** The flag of every listing, which on a terminal is as wide as that. */
   wide(): this {
     return this.option('--wide', 'on a terminal: every column, complete ids and exact UTC times, as in a pipe');

@@ -98,32 +98,41 @@ Example:
     runs
       .command(name)
       .description(description)
-      .argument('<id>', 'id of the run, or its first 8 digits or more')
+      .argument('[ids...]', 'ids of runs, or their first 8 digits or more')
+      .many()
       .option('--json', 'one JSON document on stdout')
       .actor()
-      .action(async (id, flags) => (await import('../commands/runs/decide.ts')).decide(name, id, flags, io));
-  decision('cancel', 'Cancel a run that has not ended, or that waits for people').details(`
+      .action(async (ids, flags) => (await import('../commands/runs/decide.ts')).decide(name, ids, flags, io));
+  const MANY = `
+Several ids, or filters, print what is meant and ask; without a terminal, --confirm with the printed digest decides about exactly
+that. Those that have changed since are left out and listed. At most 500 at once.`;
+  decision('cancel', 'Cancel runs that have not ended, or that wait for people').details(`
 A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
 message that is being sent is finished first. Deliveries that were made stay made and listed; \`docket runs retry\` continues
 with the others.
+${MANY}
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
-Example:
-  docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"`);
-  decision('retry', 'Retry failed deliveries or a failed run now; end the wait of a waiting run').details(`
+Examples:
+  docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"
+  docket runs cancel --org acme --state queued --since 1h --reason "queued by mistake"`);
+  decision('retry', 'Retry failed deliveries or failed runs now; end the wait of waiting runs').details(`
 Recipients who already have the files do not receive them again; the others receive the same files. Uncertain deliveries stay
 unchanged: resolve them with \`docket deliveries resolve\`. A run that failed before its files were created starts again, with
 the definition and the period that it was triggered with; corrected definitions take effect with a new run. A waiting run
 begins its next attempt now.
+${MANY} A cancelled run is among them only with --state cancelled.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
-Example:
-  docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`);
-  decision('release', 'Deliver a run that is held because figures are missing').details(`
+Examples:
+  docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"
+  docket runs retry --error smtp --since yesterday --reason "mail server is back"`);
+  decision('release', 'Deliver runs that are held because figures are missing').details(`
 Every missing figure is marked in the files; check them first, with \`docket runs get\`. A release never approves: a report with
 \`approval\` then waits for approval. An approval of incomplete figures needs no release.
+${MANY} Runs with a review are never among them.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -223,22 +232,25 @@ Examples:
   deliveries
     .command('resolve')
     .description('Resolve a delivery that may have arrived, or was refused')
-    .argument('[id]', 'id of the delivery (see `docket deliveries`), or its first digits')
+    .argument('[ids...]', 'ids of deliveries (see `docket deliveries`), or their first digits')
     .option('--run <id>', 'all deliveries of this run that may have arrived, instead of one')
+    .many()
     .option('--sent', 'it has arrived: mark it as sent')
     .option('--resend', 'send it again, with the same Message-ID; nothing else of its run is sent')
     .option('--json', 'one JSON document on stdout')
     .actor()
     .details(`
 The decision, its author and reason are stored in the ledger, the archive and the audit log. A worker does the sending.
+${MANY} Of these, --sent is for those that may have arrived, --resend only for refused ones.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"
-  docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"`)
-    .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
+  docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"
+  docket deliveries resolve --org acme --to @acme.example --resend --reason "mailboxes exist now"`)
+    .action(async (ids, flags) => (await import('../commands/deliveries.ts')).resolve(ids, flags, io));
 
   const corrections = program
     .command('corrections')

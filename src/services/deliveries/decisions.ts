@@ -153,17 +153,18 @@ export function createDecisionService(deployment: Deployment) {
      * As `resolve`, of several deliveries of a run: these, or `all` that are `unknown`, without notices to the owner. Changes
      * nothing unless the decision fits each of them. One that changes meanwhile is left out of the result. The run is reopened
      * once. Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
+     * @param open the states in which the decision fits: by default those of `resolve`
      */
     resolveMany: async (
       run: string,
       deliveries: readonly string[] | 'all',
       as: 'sent' | 'resend',
       author: AuditActor,
+      open: readonly DeliveryState[] = openStates(as),
     ): Promise<readonly DeliveryRow[]> => {
       const rows = await rowsToDecide(run, deliveries);
       const [first] = rows;
       if (first === undefined) throw nothingToDecideError(run);
-      const open = openStates(as);
       for (const row of rows) if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
       const record = as === 'sent' ? undefined : await archive.restoreRecord(first);
       if (record !== undefined) await archive.assertPublished(record);
@@ -227,7 +228,8 @@ export function createDecisionService(deployment: Deployment) {
     if (retryScope(record, rows) === 'nothing') throw nothingToRetryError(record, rows);
     // All recipients must receive the same files: do not render new ones for the rest.
     if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await archive.assertPublished(record);
-    for (const row of refused) await recordDecision(row, 'pending', author);
+    // Another process may be retrying it: who reopens it has retried it.
+    if (refused.length > 0) await recordDecisions(refused, 'pending', author);
     return reopen(record, RETRYABLE_STATES, 'retry', author);
   }
 

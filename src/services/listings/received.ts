@@ -100,7 +100,8 @@ export function exactOr(text: string, found: readonly IndexedRecipient[]): reado
   return exact.length > 0 ? exact : found;
 }
 
-const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
+/** The name of the recipient in `RunFilter.recipients`. */
+export const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
 
 /** The matching deliveries of runs, in the order of the runs. */
 export async function deliveriesOf(

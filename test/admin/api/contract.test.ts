@@ -13,6 +13,7 @@ import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
 import type { Correction } from '../../../src/services/corrections/correction.ts';
 import type { ReviewView } from '../../../src/services/reviews/review-service.ts';
+import type { SelectionView } from '../../../src/services/selections/selection-service.ts';
 import { createTestAdmin, NO_SEARCH_INDEX } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
@@ -184,6 +185,9 @@ const FULL: Partial<Access> = {
   received: async () => ({ deliveries: [received], next: null }),
   resolve: async () => delivery,
   resolveMany: async () => [delivery],
+  previewSelection: async () => selection,
+  selection: async () => selection,
+  decideSelection: async () => selection,
   pauses: async () => [pause],
   pause: async () => pause,
   resume: async () => [pause],
@@ -230,6 +234,26 @@ const FULL: Partial<Access> = {
   dismissCorrection: async () => correction,
   audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
 };
+const selection: SelectionView = {
+  digest: HASH,
+  action: 'cancel',
+  at: 1,
+  items: [
+    {
+      id: ID,
+      run: ID,
+      org: 'acme',
+      report: 'weekly',
+      period: '2026-10',
+      state: 'queued',
+      recipient: null,
+      mark: '0.a',
+    },
+  ],
+  skipped: [{ id: ID, why: 'It has ended: done.' }],
+  decision: { by: 'ops', reason: 'by mistake' },
+  outcomes: new Map([[ID, { result: 'changed', why: 'now done' }]]),
+};
 const giving = (full: Partial<Access>): Access => full as Access;
 /** News that end before they begin. */
 const rejecting = (error: Error) => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
@@ -248,6 +272,7 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{report}', 'weekly')
     .replace('{id}', path.startsWith('/api/corrections') ? `${ID}-1` : ID)
     .replace('{name}', 'a.csv')
+    .replace('{digest}', HASH)
     .replace('{section}', 'onboarding')
     .replace(/\/search$/, '/search?q=board');
   const isText = path.endsWith('/validate');
@@ -258,9 +283,11 @@ function asked({ method, path }: DeclaredOperation): {
     ? { as: 'sent', reason: 'she has it', ...(path.endsWith('/deliveries/resolve') ? { deliveries: [ID] } : {}) }
     : path.endsWith('/runs')
       ? { period: '2026-10', deliver: false, priority: 'backfill' }
-      : path.endsWith('/comments/{section}')
-        ? { text: 'As planned.' }
-        : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
+      : path.endsWith('/selections')
+        ? { action: 'cancel', ids: [ID] }
+        : path.endsWith('/comments/{section}')
+          ? { text: 'As planned.' }
+          : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }

@@ -191,6 +191,11 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'correction.not_found': ['There is no such correction.', 'List them with `docket corrections`.'],
   'correction.conflict': ['The correction was decided, or has changed.', 'Look at it again.'],
+  'selection.not_found': ['There is no such preview, or it is older than two days.', 'Make the preview again.'],
+  'selection.conflict': [
+    'Somebody else has decided about the selection, or another process is about to.',
+    'Look at its result, or make a new preview.',
+  ],
   'archive.locked': ['The store keeps the object (Object Lock).', 'Retention tries again each day.'],
   'delivery.not_found': ['There is no such delivery.', 'List them with `docket deliveries`.'],
   'delivery.ambiguous': ['Several deliveries begin with this id.', 'Write more digits.'],

@@ -157,7 +157,7 @@ const isInUse = (part) => {
   const selection = getSelection();
   return (
     part.contains(document.activeElement) ||
-    part.querySelector('details[open], form[data-touched]') !== null ||
+    part.querySelector('details[open], form[data-touched], td input:checked') !== null ||
     (selection !== null && !selection.isCollapsed && selection.containsNode(part, true))
   );
 };

@@ -110,6 +110,7 @@ export const RunTable = ({
   caption,
   report = true,
   by = true,
+  pick = false,
 }: {
   readonly runs: readonly RunRecord[];
   readonly now: number;
@@ -118,16 +119,32 @@ export const RunTable = ({
   readonly report?: boolean;
   /** Whether to show the column of the trigger. */
   readonly by?: boolean;
+  /** Whether each row has a box, for a form around the table. */
+  readonly pick?: boolean;
 }) => (
   <Table
     caption={caption}
-    columns={['State', ...(report ? ['Report'] : []), 'Period', 'Created', 'Duration', ...(by ? ['By'] : []), 'Run']}
+    columns={[
+      ...(pick ? ['Select'] : []),
+      'State',
+      ...(report ? ['Report'] : []),
+      'Period',
+      'Created',
+      'Duration',
+      ...(by ? ['By'] : []),
+      'Run',
+    ]}
     classes={{ Duration: 'number' }}
     class={report ? 'run-table' : 'run-table one-report'}
     live="run-rows"
   >
     {runs.map((run) => (
       <tr>
+        {pick ? (
+          <td class="col-pick">
+            <input type="checkbox" name="run" value={run.id} aria-label={`Select run ${run.id.slice(0, 8)}`} />
+          </td>
+        ) : null}
         <td class="col-state">
           <RunBadge {...run} />
         </td>

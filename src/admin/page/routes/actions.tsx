@@ -10,6 +10,7 @@ import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
 import { incompleteForm, type PageContext, parseReason, readFormFields, safeRedirectPath } from './page-context.ts';
 import { REVIEW_ACTIONS } from './review-actions.ts';
+import { decideSelected, previewSelected } from './selection-actions.ts';
 import {
   type ShowView,
   showCorrection,
@@ -19,6 +20,8 @@ import {
   showPauses,
   showReport,
   showRun,
+  showRuns,
+  showSelection,
 } from './views.tsx';
 
 /** As many as the overview groups. */
@@ -120,6 +123,13 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       if (serious !== undefined) throw serious;
       return `/?did=${failed.length === 0 ? 'retry-many' : 'retry-some'}`;
     },
+  );
+
+  action('/selections', ({ of }) => (of === 'deliveries' ? showDeliveries : showRuns), previewSelected);
+  action(
+    '/selections/:digest/decide',
+    () => showSelection,
+    (access, fields, { digest = '' }) => decideSelected(access, fields, digest),
   );
 
   for (const [what, perform] of Object.entries(REVIEW_ACTIONS)) {

@@ -55,6 +55,7 @@ export function safeRedirectPath(target: string | undefined): string {
 /** The address of the page that a request shows: after a rejected form that of the form's page, which GET accepts. */
 export function selfPath({ req }: Context<Env>): string {
   const { pathname, searchParams } = new URL(req.url);
+  if (pathname === '/selections') return '/runs';
   if (req.method !== 'GET')
     return pathname.startsWith('/organizations/') ? '/pauses' : pathname.replace(/\/[^/]*$/, '');
   // They say what the last action has done.

@@ -23,6 +23,7 @@ import { Report } from '../views/report/report.tsx';
 import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
+import { SelectionPage } from '../views/selection.tsx';
 import { MAX_SLOTS, Slots } from '../views/slots.tsx';
 import {
   loadDeliveries,
@@ -100,26 +101,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   app.get('/runs', async (context) => {
     const run = textParameter.parse(context.req.query('run'));
     if (run !== undefined) return context.redirect(`/runs/${encodeURIComponent(run.toLowerCase())}`);
-    return show(
-      context,
-      async (access, layout) => {
-        const query = runsQuerySchema.parse(context.req.query());
-        const { state, since, until, ...filter } = query;
-        const runs = access.runs({
-          ...filter,
-          states: state === undefined ? undefined : [state],
-          since: since === undefined ? undefined : startOfDay(since, layout.zone.name),
-          until: until === undefined ? undefined : startOfDay(until, layout.zone.name, 1),
-          limit: PAGE_SIZE,
-        });
-        const [organizations, found] = await Promise.all([
-          access.organizations(),
-          rejectedFilter(runs, { runs: [], next: null }),
-        ]);
-        return <Runs layout={layout} data={{ organizations, query, ...found }} />;
-      },
-      filteredOrg(context),
-    );
+    return showRuns(page, context);
   });
   app.get('/runs/:id', (context) => showRun(page, context));
   app.get('/deliveries', (context) => showDeliveries(page, context));
@@ -137,6 +119,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
     }),
   );
   app.get('/corrections/:id', (context) => showCorrection(page, context));
+  app.get('/selections/:digest', (context) => showSelection(page, context));
   app.get('/slots', (context) =>
     show(
       context,
@@ -185,6 +168,25 @@ export const showReport: ShowView = async (page, context, options = {}) => {
   const layout = await page.layout(context, access, { org, zone: loaded.report.timezone });
   const data = { ...loaded, refused: options.refused };
   return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
+
+export const showRuns: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  // A rejected form has repeated the filters of the list.
+  const query = runsQuerySchema.parse(options.refused?.values ?? context.req.query());
+  const layout = await page.layout(context, access, { org: query.org });
+  const { state, since, until, ...filter } = query;
+  const created = {
+    since: since === undefined ? undefined : startOfDay(since, layout.zone.name),
+    until: until === undefined ? undefined : startOfDay(until, layout.zone.name, 1),
+  };
+  const states = state === undefined ? undefined : [state];
+  const [organizations, found] = await Promise.all([
+    access.organizations(),
+    rejectedFilter(access.runs({ ...filter, ...created, states, limit: PAGE_SIZE }), { runs: [], next: null }),
+  ]);
+  const data = { organizations, query, created, refused: options.refused, ...found };
+  return respond(context, <Runs layout={layout} data={data} />, options);
 };
 
 export const showRun: ShowView = async (page, context, options = {}) => {
@@ -236,6 +238,13 @@ export const showCorrection: ShowView = async (page, context, options = {}) => {
   const layout = await page.layout(context, access, { org: view.run.org, zone: view.period.timezone });
   const data = { view, refused: options.refused };
   return respond(context, <CorrectionPage layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
+
+export const showSelection: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const selection = await access.selection(context.req.param('digest') ?? '');
+  const layout = await page.layout(context, access);
+  return respond(context, <SelectionPage layout={layout} data={{ selection, refused: options.refused }} />, options);
 };
 
 /** Whether the address has a short id: it redirects to the full one. */

@@ -4,9 +4,18 @@ import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ReceivedTable } from '../components/deliveries/received-table.tsx';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter } from '../components/filter-fields.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, OrganizationSelect, PageLayout, Pager, Section, type ViewProps } from '../components/layout.tsx';
+import {
+  canAct,
+  EmptyState,
+  OrganizationSelect,
+  PageLayout,
+  Pager,
+  Section,
+  type ViewProps,
+} from '../components/layout.tsx';
 import { DELIVERY_STATE_LABELS } from '../components/status-badge.tsx';
 import { zonesOf } from '../components/time.tsx';
+import { SelectForm } from '../forms/select-form.tsx';
 import { UndecidedList } from '../forms/undecided-list.tsx';
 import type { DeliveriesQuery, Loaded, loadDeliveries, loadReceived } from '../routes/loaders.ts';
 
@@ -81,12 +90,20 @@ export const ReceivedDeliveries = ({ layout, data }: ViewProps<Awaited<ReturnTyp
       <DeliveriesFilter organizations={organizations} query={query} />
       {rejected === null ? null : <RejectedFilter error={rejected} />}
       {deliveries.length > 0 ? (
-        <ReceivedTable
-          deliveries={deliveries}
-          caption="Matching deliveries, newest run first"
-          now={layout.now}
-          showRecipient
-        />
+        <SelectForm
+          layout={layout}
+          actions={['sent', 'resend']}
+          what="deliveries"
+          filter={{ ...query, state: undefined, after: undefined }}
+        >
+          <ReceivedTable
+            deliveries={deliveries}
+            caption="Matching deliveries, newest run first"
+            now={layout.now}
+            showRecipient
+            pick={canAct(layout)}
+          />
+        </SelectForm>
       ) : rejected === null ? (
         <EmptyState>
           {next === null ? 'No deliveries match these filters. ' : 'None of these runs has a matching delivery. '}

@@ -1,10 +1,13 @@
 import type { ErrorJson } from '../../../base/error.ts';
 import { RUN_STATES, type RunRecord, type RunState } from '../../../run/run-record.ts';
 import type { OrganizationEntry } from '../../access/reports.ts';
+import { ErrorDetails } from '../components/error-details.tsx';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter, TextFilter } from '../components/filter-fields.tsx';
-import { EmptyState, OrganizationSelect, PageLayout, Pager, type ViewProps } from '../components/layout.tsx';
+import { canAct, EmptyState, OrganizationSelect, PageLayout, Pager, type ViewProps } from '../components/layout.tsx';
 import { RunTable } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS } from '../components/status-badge.tsx';
+import type { RejectedForm } from '../forms/reason-form.tsx';
+import { SelectForm } from '../forms/select-form.tsx';
 
 /** The filters of the list. */
 export interface RunsQuery {
@@ -28,13 +31,20 @@ export interface RunsData {
   readonly runs: readonly RunRecord[];
   readonly next: string | null;
   readonly query: RunsQuery;
+  /** `since` and `until` of the query as epoch ms. */
+  readonly created: { readonly since?: number | undefined; readonly until?: number | undefined };
   /** Why the filters could not be used. */
   readonly rejected: ErrorJson | null;
+  readonly refused?: RejectedForm | undefined;
 }
 
-export const Runs = ({ layout, data: { organizations, runs, next, query, rejected } }: ViewProps<RunsData>) => (
+export const Runs = ({
+  layout,
+  data: { organizations, runs, next, query, created, rejected, refused },
+}: ViewProps<RunsData>) => (
   <PageLayout layout={layout} title="Runs" current="/runs">
     <h1>Runs</h1>
+    {refused === undefined ? null : <ErrorDetails error={refused.error} id="rejected" heading="Action rejected" />}
     <form class="filter" method="get" action="/runs">
       <OrganizationSelect organizations={organizations} selected={query.org} />
       <PartFilters query={{ ...query, match: query.match ?? query.report }} />
@@ -83,7 +93,14 @@ export const Runs = ({ layout, data: { organizations, runs, next, query, rejecte
         )}
       </EmptyState>
     ) : (
-      <RunTable runs={runs} now={layout.now} caption="Runs, newest first" />
+      <SelectForm
+        layout={layout}
+        actions={['cancel', 'retry', 'release']}
+        what="runs"
+        filter={{ ...query, ...created, after: undefined }}
+      >
+        <RunTable runs={runs} now={layout.now} caption="Runs, newest first" pick={canAct(layout)} />
+      </SelectForm>
     )}
     <Pager
       newest={query.after === undefined ? undefined : filteredPath('/runs', { ...query, after: undefined })}

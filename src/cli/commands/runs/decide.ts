@@ -1,4 +1,5 @@
-import { withDecisions } from '../../../compose/decisions.ts';
+import { DocketError } from '../../../base/error.ts';
+import { type DecisionContext, withDecisions } from '../../../compose/decisions.ts';
 import { isReportDelivery, type RunAction } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { createContext } from '../../context.ts';
@@ -6,14 +7,21 @@ import type { CommandIo } from '../../io.ts';
 import { type ActorFlags, readActor } from '../../options/actor.ts';
 import { requireRunId } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { decideMany, hasFilter, type ManyFlags } from './decide-many.ts';
 
-/** Cancels a run, or retries or releases one that has ended. */
+/** Cancels, retries or releases one run, or after a preview several, or all that match a filter. */
 export async function decide(
   what: RunAction,
-  text: string,
-  flags: ActorFlags & { readonly json?: boolean },
+  texts: readonly string[],
+  flags: ActorFlags & ManyFlags,
   io: CommandIo,
 ): Promise<void> {
+  const [text, ...others] = texts;
+  if (text === undefined || others.length > 0 || hasFilter(flags) || flags.confirm !== undefined) {
+    if (text === undefined && !hasFilter(flags) && flags.confirm === undefined) throw nothingNamedError(what);
+    const idsOf = ({ runs }: DecisionContext) => Promise.all(texts.map((each) => requireRunId(each, runs)));
+    return decideMany(what, idsOf, flags, { command: `runs ${what}`, io });
+  }
   const print = createPrinter(io);
   const actor = readActor(flags);
   const context = await createContext(io);
@@ -38,6 +46,13 @@ export async function decide(
     { decides: what !== 'cancel' },
   );
 }
+
+const nothingNamedError = (what: string): DocketError =>
+  new DocketError('usage.invalid', 'No run is named.', {
+    expected: 'the ids of runs, or filters such as --org, --report and --state',
+    got: 'neither',
+    next: `See \`docket runs ${what} --help\`.`,
+  });
 
 /** The number of deliveries that are sent now, and of those that need a decision. */
 function formatDeliveryCounts(run: string, rows: readonly Pick<DeliveryRow, 'state'>[]): string[] {

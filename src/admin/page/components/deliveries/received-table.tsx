@@ -13,17 +13,40 @@ interface ReceivedTableProps {
   readonly now: number;
   /** Whether each row names its recipient. */
   readonly showRecipient: boolean;
+  /** Whether those that need a decision have a box, for a form around the table. */
+  readonly pick?: boolean;
 }
 
 /** Who got what: deliveries with their report, period, files, time and the answer of the server. */
-export const ReceivedTable = ({ deliveries, caption, now, showRecipient }: ReceivedTableProps) => (
+export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = false }: ReceivedTableProps) => (
   <Table
     caption={caption}
     class="received"
-    columns={['State', ...(showRecipient ? ['Recipient'] : []), 'Report', 'Period', 'Contents', 'When', 'Answer']}
+    columns={[
+      ...(pick ? ['Select'] : []),
+      'State',
+      ...(showRecipient ? ['Recipient'] : []),
+      'Report',
+      'Period',
+      'Contents',
+      'When',
+      'Answer',
+    ]}
   >
     {deliveries.map(({ row, period, content }) => (
       <tr>
+        {pick ? (
+          <td class="col-pick">
+            {row.state === 'refused' || row.state === 'unknown' ? (
+              <input
+                type="checkbox"
+                name="delivery"
+                value={row.id}
+                aria-label={`Select the delivery to ${row.recipient}`}
+              />
+            ) : null}
+          </td>
+        ) : null}
         <td>
           <DeliveryBadge state={row.state} />
         </td>
