@@ -6,6 +6,7 @@ import type { AdminApp } from '../../src/admin/hono-env.ts';
 
 const responseSchema = z.looseObject({ content: z.record(z.string(), z.unknown()).default({}) });
 const operationSchema = z.looseObject({
+  operationId: z.string().optional(),
   summary: z.string(),
   parameters: z
     .array(z.looseObject({ name: z.string(), in: z.string(), schema: z.record(z.string(), z.unknown()) }))

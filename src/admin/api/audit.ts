@@ -24,6 +24,7 @@ const entrySchema = z
 const listRoute = createRoute({
   method: 'get',
   path: '/api/audit',
+  operationId: 'listAuditEntries',
   tags: ['Audit'],
   summary: 'List the audit log, newest first',
   description:

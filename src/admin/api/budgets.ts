@@ -28,6 +28,7 @@ const budgetSchema = z
 const route = createRoute({
   method: 'get',
   path: '/api/budgets',
+  operationId: 'listBudgets',
   tags: ['Budgets'],
   summary: 'Show the budgets of the API keys',
   description:

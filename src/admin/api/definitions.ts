@@ -41,6 +41,7 @@ const { 403: _forbidden, 422: _invalid, ...problems } = mutationProblems;
 const validateRoute = createRoute({
   method: 'post',
   path: '/api/reports/{org}/{report}/validate',
+  operationId: 'validateReport',
   tags: ['Definitions'],
   summary: 'Validate a definition',
   description:
@@ -61,6 +62,7 @@ const planSchema = z.record(z.string(), z.unknown()).meta({ id: 'Plan' });
 const explainRoute = createRoute({
   method: 'get',
   path: '/api/reports/{org}/{report}/explain',
+  operationId: 'explainReport',
   tags: ['Definitions'],
   summary: 'What a run would ask, cost and send',
   description:

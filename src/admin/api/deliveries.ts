@@ -34,6 +34,7 @@ import {
 const listRoute = createRoute({
   method: 'get',
   path: '/api/deliveries',
+  operationId: 'listDeliveries',
   tags: ['Deliveries'],
   summary: 'Deliveries, of the newest runs first',
   description:
@@ -59,6 +60,7 @@ const listRoute = createRoute({
 const oneRoute = createRoute({
   method: 'get',
   path: '/api/deliveries/{id}',
+  operationId: 'getDelivery',
   tags: ['Deliveries'],
   summary: 'One delivery',
   security,
@@ -69,6 +71,7 @@ const oneRoute = createRoute({
 const resolveRoute = createRoute({
   method: 'post',
   path: '/api/deliveries/{id}/resolve',
+  operationId: 'resolveDelivery',
   tags: ['Deliveries'],
   summary: 'Decide about a delivery that is unknown or was refused',
   description:
@@ -86,6 +89,7 @@ const resolveRoute = createRoute({
 const resolveManyRoute = createRoute({
   method: 'post',
   path: '/api/runs/{id}/deliveries/resolve',
+  operationId: 'resolveRunDeliveries',
   tags: ['Deliveries'],
   summary: 'Decide about several deliveries of a run at once',
   description:

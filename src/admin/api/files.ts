@@ -77,6 +77,7 @@ const fileView = (
 const listRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/files',
+  operationId: 'listRunFiles',
   tags: ['Files'],
   summary: 'The files that a run has made, and its e-mail',
   description: 'Empty before the run has made them and after they have left the archive.',
@@ -91,6 +92,7 @@ const listRoute = createRoute({
 const oneRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/files/{name}',
+  operationId: 'getRunFile',
   tags: ['Files'],
   summary: 'Download a file',
   description:
@@ -120,6 +122,7 @@ const oneRoute = createRoute({
 const zipRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/files.zip',
+  operationId: 'getRunFilesZip',
   tags: ['Files'],
   summary: 'All files of a run as one zip',
   description:
@@ -144,6 +147,7 @@ export const bodySchema = z
 const previewRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/preview',
+  operationId: 'getRunPreview',
   tags: ['Files'],
   summary: 'The e-mail as a page of its own, its pictures inside',
   description: 'Under a policy in which nothing runs, loads or links.',

@@ -15,6 +15,7 @@ const INFO = {
 const route = createRoute({
   method: 'get',
   path: '/openapi.json',
+  operationId: 'getOpenApiDocument',
   tags: ['Health'],
   summary: 'This document',
   responses: {

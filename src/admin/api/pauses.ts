@@ -16,6 +16,7 @@ import { pauseSchema, pauseView } from './schemas.ts';
 const listRoute = createRoute({
   method: 'get',
   path: '/api/pauses',
+  operationId: 'listPauses',
   tags: ['Pauses'],
   summary: 'What is paused',
   security,
@@ -48,24 +49,28 @@ const resuming = {
 const pauseOrg = createRoute({
   ...pausing,
   path: '/api/organizations/{org}/pause',
+  operationId: 'pauseOrganization',
   summary: 'Pause all reports of an organization',
   request: { params: orgParams, body },
 });
 const pauseReport = createRoute({
   ...pausing,
   path: '/api/reports/{org}/{report}/pause',
+  operationId: 'pauseReport',
   summary: 'Pause a report',
   request: { params: reportParams, body },
 });
 const resumeOrg = createRoute({
   ...resuming,
   path: '/api/organizations/{org}/resume',
+  operationId: 'resumeOrganization',
   summary: 'Resume an organization',
   request: { params: orgParams, body },
 });
 const resumeReport = createRoute({
   ...resuming,
   path: '/api/reports/{org}/{report}/resume',
+  operationId: 'resumeReport',
   summary: 'Resume a report',
   request: { params: reportParams, body },
 });

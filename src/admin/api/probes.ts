@@ -26,6 +26,7 @@ const tags = ['Health'];
 const liveRoute = createRoute({
   method: 'get',
   path: '/healthz',
+  operationId: 'getLiveness',
   tags,
   summary: 'Whether the process is alive',
   responses: { 200: jsonResponse(z.object({ status: z.literal('ok') }), 'It is.') },
@@ -49,6 +50,7 @@ const readySchema = z
 const readyRoute = createRoute({
   method: 'get',
   path: '/readyz',
+  operationId: 'getReadiness',
   tags,
   summary: 'Whether the process is ready',
   responses: {
@@ -60,6 +62,7 @@ const readyRoute = createRoute({
 const metricsRoute = createRoute({
   method: 'get',
   path: '/metrics',
+  operationId: 'getMetrics',
   tags,
   summary: 'Metrics for Prometheus',
   description: 'Requires a token for all organizations: the metrics contain each of them.',

@@ -96,6 +96,7 @@ const detailView = ({ owner, timezone, text, digest, slots, outline, workbook, .
 const organizationsRoute = createRoute({
   method: 'get',
   path: '/api/organizations',
+  operationId: 'listOrganizations',
   tags: ['Reports'],
   summary: 'Organizations',
   security,
@@ -116,6 +117,7 @@ const nameSchema = z
 const listRoute = createRoute({
   method: 'get',
   path: '/api/reports',
+  operationId: 'listReports',
   tags: ['Reports'],
   summary: 'Reports as they are defined now',
   security,
@@ -131,6 +133,7 @@ const listRoute = createRoute({
 const oneRoute = createRoute({
   method: 'get',
   path: '/api/reports/{org}/{report}',
+  operationId: 'getReport',
   tags: ['Reports'],
   summary: 'One report, with its definition and next slots',
   security,

@@ -33,6 +33,7 @@ import { type RunView, runDetailSchema, runSchema, runView } from './schemas.ts'
 const listRoute = createRoute({
   method: 'get',
   path: '/api/runs',
+  operationId: 'listRuns',
   tags: ['Runs'],
   summary: 'Runs, newest first',
   security,
@@ -62,6 +63,7 @@ const listRoute = createRoute({
 const oneRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}',
+  operationId: 'getRun',
   tags: ['Runs'],
   summary: 'One run',
   security,
@@ -80,6 +82,7 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
   createRoute({
     method: 'post',
     path: `/api/runs/{id}/${what}`,
+    operationId: `${what}Run`,
     tags: ['Runs'],
     summary: SUMMARIES[what],
     security,
@@ -183,6 +186,7 @@ const idempotencyKeySchema = z
 const triggerRoute = createRoute({
   method: 'post',
   path: '/api/reports/{org}/{report}/runs',
+  operationId: 'triggerRun',
   tags: ['Runs'],
   summary: 'Run a report now',
   description:

@@ -26,6 +26,7 @@ const scheduledSchema = slotSchema
 const route = createRoute({
   method: 'get',
   path: '/api/schedules',
+  operationId: 'listSlots',
   tags: ['Schedules'],
   summary: 'The next slots, soonest first',
   description:

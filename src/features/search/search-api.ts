@@ -40,6 +40,7 @@ const searchSchema = z
 const route = createRoute({
   method: 'get',
   path: '/api/search',
+  operationId: 'search',
   tags: ['Search'],
   summary: 'Search reports, runs and recipients',
   description:

@@ -313,6 +313,12 @@ describe('what the document declares', () => {
     expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
   });
 
+  it('gives each operation a name of its own, which generated clients use', () => {
+    const names = contract.operations.map(({ operationId }) => operationId);
+    expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name ?? ''))).toEqual([]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   it('is where the address of the former reference page redirects to', async () => {
     const response = await createTestAdmin([]).request('/api/docs');
     expect([response.status, response.headers.get('location')]).toEqual([301, '/openapi.json']);

@@ -88,6 +88,7 @@ const listRoute = createRoute({
   ...shared,
   method: 'get',
   path: '/api/corrections',
+  operationId: 'listCorrections',
   summary: 'List the corrections of delivered figures, newest first',
   request: { query: z.strictObject({ org: orgSchema.optional(), state: z.enum(CORRECTION_STATES).optional() }) },
   responses: {
@@ -99,6 +100,7 @@ const showRoute = createRoute({
   ...shared,
   method: 'get',
   path: '/api/corrections/{id}',
+  operationId: 'getCorrection',
   summary: 'Show a correction and who has received the edition',
   request: { params },
   responses: { 200: jsonResponse(viewSchema, 'The correction.'), ...lookupProblems },
@@ -107,6 +109,7 @@ const deciding = { ...shared, method: 'post' as const, request: { params, body: 
 const sendRoute = createRoute({
   ...deciding,
   path: '/api/corrections/{id}/send',
+  operationId: 'sendCorrection',
   summary: 'Send a corrected edition to those who received the first one',
   description:
     'Opens a run. If the report has `approval`, it waits for approval before it is sent. The request may be repeated.',
@@ -119,6 +122,7 @@ const sendRoute = createRoute({
 const dismissRoute = createRoute({
   ...deciding,
   path: '/api/corrections/{id}/dismiss',
+  operationId: 'dismissCorrection',
   summary: 'Keep the delivered edition',
   description: 'The same changes are not reported again.',
   responses: {

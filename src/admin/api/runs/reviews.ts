@@ -23,6 +23,7 @@ import { commentedSchema, commentedView, reviewSchema, reviewView } from './revi
 const oneRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/review',
+  operationId: 'getReview',
   tags: ['Reviews'],
   summary: 'The review of a run: what it waits for, its comments and approvals',
   description: 'A run has a review where its report has `approval` or `commentary` and it delivers; otherwise 404.',
@@ -34,6 +35,7 @@ const oneRoute = createRoute({
 const fileRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/review/files/{name}',
+  operationId: 'getReviewFile',
   tags: ['Reviews'],
   summary: 'Download a file of what is reviewed',
   security,
@@ -54,6 +56,7 @@ const fileRoute = createRoute({
 const previewRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/review/preview',
+  operationId: 'getReviewPreview',
   tags: ['Reviews'],
   summary: 'The e-mail of what is reviewed, as a page of its own, its pictures inside',
   description: 'Under a policy in which nothing runs, loads or links.',
@@ -76,6 +79,7 @@ const sectionOf = (section: string): string | null => (section === '_' ? null : 
 const commentRoute = createRoute({
   method: 'put',
   path: '/api/runs/{id}/comments/{section}',
+  operationId: 'commentOnSection',
   tags: ['Reviews'],
   summary: 'Comment a section of a run that is not delivered yet',
   description:
@@ -100,6 +104,7 @@ const commentRoute = createRoute({
 const withdrawRoute = createRoute({
   method: 'delete',
   path: '/api/runs/{id}/comments/{section}',
+  operationId: 'withdrawComment',
   tags: ['Reviews'],
   summary: 'Withdraw the comment of a section',
   security,
@@ -119,6 +124,7 @@ const contentSchema = z
 const approveRoute = createRoute({
   method: 'post',
   path: '/api/runs/{id}/approve',
+  operationId: 'approveRun',
   tags: ['Reviews'],
   summary: 'Approve exactly this content',
   description:
@@ -146,6 +152,7 @@ const approveRoute = createRoute({
 const rejectRoute = createRoute({
   method: 'post',
   path: '/api/runs/{id}/reject',
+  operationId: 'rejectRun',
   tags: ['Reviews'],
   summary: 'Reject this content: the run ends, or its figures are fetched and reviewed again',
   security,

@@ -49,6 +49,7 @@ export const progressView = ({
 const route = createRoute({
   method: 'get',
   path: '/api/runs/{id}/events',
+  operationId: 'watchRun',
   tags: ['Runs'],
   summary: 'Stream the progress of a run',
   description: [

@@ -46,6 +46,7 @@ const earlierSchema = z
 const timelineRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/timeline',
+  operationId: 'getRunTimeline',
   tags: ['Runs'],
   summary: 'The steps of a run, oldest first',
   description:
