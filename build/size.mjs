@@ -8,7 +8,7 @@ import { parseSync } from 'vite';
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
   build: 660,
-  'src/admin': 13_084,
+  'src/admin': 13_658,
   'src/base': 2740,
   'src/cli': 8729,
   'src/compose': 3850,
@@ -21,14 +21,14 @@ const BUDGET = {
   'src/i18n': 2000,
   src: 10,
   'src/plan': 2980,
-  'src/queue': 4080,
+  'src/queue': 4137,
   'src/redis': 986,
   'src/render': 15_945,
   'src/run': 3098,
   'src/sandbox': 3000,
   'src/services': 9151,
   templates: 1300,
-  test: 110_683,
+  test: 110_894,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {

@@ -27,7 +27,9 @@ import { TARGETS } from '../deliver/targets/registry.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
+import { redisProcessReports } from '../queue/process-reports.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
+import { countRunsByState } from '../queue/runs/run-counts.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
@@ -162,6 +164,10 @@ function openAdminServices(
       }),
     runHistory: (record, rows) => loadRunHistory(record, rows, { storage, reviews, log }),
     earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    countRuns: (which) => countRunsByState(redis, prefix, which),
+    waitingByPriority: store.queue.waitingByPriority,
+    processes: redisProcessReports(redis, { prefix }).list,
+    processRoles: processes.roles,
     countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),

@@ -45,6 +45,16 @@ export function redisProcessRegistry(
       const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
       return Array.isArray(members) && members.some((member) => !String(member).endsWith(SIGNS_EVENTS));
     }),
+    /** The processes that live, by name `host:pid:random`, with their roles. */
+    roles: mapped(async (): Promise<ReadonlyMap<string, readonly string[]>> => {
+      const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
+      const roles = new Map<string, string[]>();
+      for (const member of Array.isArray(members) ? members.map(String) : []) {
+        const [role = '', name = ''] = member.replace(SIGNS_EVENTS, '').split(' ');
+        roles.set(name, [...(roles.get(name) ?? []), role]);
+      }
+      return roles;
+    }),
     /** Number of processes per role; a role without one is absent. */
     countByRole: mapped(async (): Promise<ReadonlyMap<string, number>> => {
       const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);

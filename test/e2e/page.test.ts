@@ -173,7 +173,7 @@ describe('the page in a browser', () => {
     expect(ids).toHaveLength(2);
     expect(ids[0]).toBe(ids[1]);
 
-    await page.locator('.breadcrumbs').getByRole('link', { name: 'Weekly compliance KPIs' }).click();
+    await page.getByRole('heading', { level: 1 }).getByRole('link', { name: 'Weekly compliance KPIs' }).click();
     const preview = page.frameLocator('iframe');
     await preview.getByText('Weekly compliance KPIs').first().waitFor();
     const width = await preview
@@ -391,6 +391,9 @@ describe('the page in a browser', () => {
         '/slots',
         '/pauses',
         '/audit',
+        '/processes',
+        '/reports?match=kpi',
+        '/runs?state=failed',
         '/search',
         '/search?q=acme',
         '/deliveries?to=acme',

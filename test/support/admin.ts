@@ -7,7 +7,9 @@ import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import type { StateCounts } from '../../src/queue/runs/run-counts.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
+import { RUN_STATES } from '../../src/run/run-record.ts';
 import type { CorrectionService } from '../../src/services/corrections/correction-service.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
 import type { ReviewService } from '../../src/services/reviews/create-review-service.ts';
@@ -33,6 +35,9 @@ export const NO_PACKS: RunFileReader = {
 
 /** Nothing is known of what definitions ask. */
 export const NO_PLANNING: PlanExplainer = { explain: () => Promise.reject(new Error('not here')) };
+
+/** No run in any state. */
+export const NO_RUNS = Object.fromEntries(RUN_STATES.map((state) => [state, 0])) as StateCounts;
 
 /** Indexes in which nothing is. */
 export const NO_SEARCH_INDEX: SearchIndex = {
@@ -94,6 +99,10 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
   correctionIndex: fake({ summaries: async () => [] }),
   runHistory: async () => NO_HISTORY,
   earlierDelivery: async () => undefined,
+  countRuns: async () => NO_RUNS,
+  waitingByPriority: async () => ({ on_demand: 0, scheduled: 0, backfill: 0 }),
+  processes: async () => [],
+  processRoles: async () => new Map(),
   countWorkers: async () => 1,
   audit: NO_AUDIT,
   live: fake({ get: async () => undefined }),

@@ -4,9 +4,11 @@ import type { HeldRun } from '../../src/admin/access/runs.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
 import { resolvePeriod } from '../../src/definitions/periods/period.ts';
 import type { TemplateView } from '../../src/definitions/schema/template-view.ts';
+import type { ProcessReport } from '../../src/queue/process-reports.ts';
+import type { StateCounts } from '../../src/queue/runs/run-counts.ts';
 import type { Pause } from '../../src/queue/schedules/pauses.ts';
 import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
-import type { RunRecord, RunState } from '../../src/run/run-record.ts';
+import { RUN_STATES, type RunRecord, type RunState } from '../../src/run/run-record.ts';
 import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
 import type { Correction } from '../../src/services/corrections/correction.ts';
 import type { CorrectionView } from '../../src/services/corrections/correction-service.ts';
@@ -119,7 +121,14 @@ export const runs: readonly RunRecord[] = [
   held,
   runOf('partly', 'partly_delivered', { createdAt: NOW - 27 * HOUR }),
   runOf('cancelled', 'cancelled', { createdAt: NOW - 30 * HOUR, by: 'ben', trigger: 'on_demand', files: [] }),
-  runOf('skipped', 'skipped', { createdAt: NOW - 50 * HOUR, startedAt: null, finishedAt: null, files: [] }),
+  runOf('skipped', 'skipped', {
+    ...{ createdAt: NOW - 50 * HOUR, startedAt: null, finishedAt: null, files: [] },
+    error: {
+      code: 'run.skipped',
+      message: 'The slot was skipped: it was missed, and a later one was opened instead (catch_up: latest).',
+      next: 'To catch it up, run `docket run acme/weekly-kpi --period 2026-11-09..2026-11-15`.',
+    },
+  }),
 ];
 
 export const unknown: DeliveryRow = {
@@ -549,6 +558,30 @@ export const corrections: readonly Correction[] = [
   { ...correctionView, id: `${failed.id}-1`, state: 'withdrawn', total: 2 },
 ];
 
+const processReport: ProcessReport = {
+  self: 'docket-a:17:0f3c8d2e',
+  host: 'docket-a',
+  roles: ['worker', 'scheduler'],
+  version: '0.3.0',
+  started: NOW - 30 * HOUR,
+  at: NOW - 9_000,
+  definitions: { digest: '9f2c4a1be0d34c6d', reports: 4, unreadable: null },
+  failing: [],
+};
+/** Two processes that agree, and one with other definitions whose archive is not usable. */
+export const processReports: readonly ProcessReport[] = [
+  processReport,
+  { ...processReport, self: 'docket-b:21:1a2b3c4d', host: 'docket-b', roles: ['admin'] },
+  {
+    ...processReport,
+    self: 'docket-c:9:5e6f7a8b',
+    host: 'docket-c',
+    roles: ['worker'],
+    definitions: { digest: '00aa4a1be0d34c6d', reports: 3, unreadable: null },
+    failing: [{ name: 'archive', detail: 'read-only file system', since: NOW - 2 * HOUR }],
+  },
+];
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
@@ -602,6 +635,14 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
       runs: runs.filter((run) => (states?.includes(run.state) ?? true) && (name === undefined || run.report === name)),
       next: null,
     }),
+    runCounts: async ({ match, to, error, period } = {}) =>
+      [match, to, error, period].some((part) => part !== undefined)
+        ? null
+        : (Object.fromEntries(
+            RUN_STATES.map((state) => [state, runs.filter((run) => run.state === state).length]),
+          ) as StateCounts),
+    waitingByPriority: async () => ({ on_demand: 2, scheduled: 40, backfill: 0 }),
+    processes: async () => ({ reports: processReports, silent: [{ self: 'old-1:88:ab', roles: ['worker'] }] }),
     run: async (id) => find(id),
     audit: async () => ({ entries: [], next: null }),
     received: async () => ({ deliveries: received, next: null }),

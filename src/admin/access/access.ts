@@ -1,10 +1,11 @@
+import type { ProcessReport } from '../../queue/process-reports.ts';
 import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';
-import { visibleOrgs } from './guards.ts';
+import { notFoundError, visibleOrgs } from './guards.ts';
 import { reportsAccess } from './reports.ts';
 import { reviewsAccess } from './reviews.ts';
 import { runsAccess } from './runs.ts';
@@ -21,6 +22,12 @@ import type { AdminServices } from './services.ts';
  * `delivery.ambiguous`, or `usage.invalid` for fewer digits.
  */
 export type Access = ReturnType<typeof createAccess>;
+
+export interface Processes {
+  readonly reports: readonly ProcessReport[];
+  /** Processes that do not report: those of 0.2.0 and before, and those that have just started. */
+  readonly silent: readonly { readonly self: string; readonly roles: readonly string[] }[];
+}
 
 const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
 
@@ -53,6 +60,14 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
       orgs: visibleOrgs(principal, org),
       includeGlobal: org === undefined && principal.orgs === '*' && principal.role === 'operator',
     }),
+
+  /** The processes of the deployment, for principals of all organizations. Throws `request.not_found`. */
+  processes: async (): Promise<Processes> => {
+    if (principal.orgs !== '*') throw notFoundError();
+    const [reports, roles] = await Promise.all([services.processes(), services.processRoles()]);
+    const known = new Set(reports.map(({ self }) => self));
+    return { reports, silent: [...roles].flatMap(([self, of]) => (known.has(self) ? [] : [{ self, roles: of }])) };
+  },
 
   /** The budgets of the API keys of the visible organizations. */
   budgets: async (): Promise<BudgetOverview> => {

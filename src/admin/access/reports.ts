@@ -1,5 +1,5 @@
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
 import { type Period, periodOf } from '../../definitions/periods/period.ts';
 import { formatSchedule, type SlotView, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
@@ -10,6 +10,7 @@ import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import { currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { outlineReport, type ReportOutline, scheduleWords } from '../../services/definitions/report-outline.ts';
+import { matchReports, wordsOf } from '../../services/listings/match-reports.ts';
 import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './guards.ts';
@@ -26,6 +27,10 @@ export interface OrganizationEntry {
 
 export interface ReportsFilter {
   readonly org?: string | undefined;
+  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  readonly match?: string | undefined;
+  /** `paused`: by itself or with its organization. `errors`: its file has some. */
+  readonly state?: 'paused' | 'errors' | undefined;
   /** `next` of the page before: the name of its last report, `org/report`. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -150,16 +155,28 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
     },
 
     /** The current reports by organization and id, including those with invalid files. */
-    reports: async ({ org, after = '', limit }: ReportsFilter): Promise<ReportPage> => {
+    reports: async ({ org, match, state, after = '', limit }: ReportsFilter): Promise<ReportPage> => {
       const loaded = jobs();
       if (org !== undefined) {
         assertVisible(principal, org);
         if (!isOrganization(loaded, org)) throw notFoundError();
       }
       const paused = await pauses.list();
+      const matching =
+        match === undefined
+          ? undefined
+          : new Set(matchReports(wordsOf(match), loaded, []).map((found) => `${found.org}/${found.report}`));
+      const isPaused = new Set(paused.map((pause) => `${pause.org}/${pause.report ?? '*'}`));
       const visible = reportNames(loaded).filter((name) => {
         const of = orgOf(name);
-        return name > after && canSee(principal, of) && (org === undefined || of === org);
+        return (
+          name > after &&
+          canSee(principal, of) &&
+          (org === undefined || of === org) &&
+          (matching?.has(name) ?? true) &&
+          (state !== 'paused' || isPaused.has(name) || isPaused.has(`${of}/*`)) &&
+          (state !== 'errors' || reportDiagnostics(loaded, name).length > 0)
+        );
       });
       // Each report needs one read for its newest run: this is why the list has pages.
       const names = visible.slice(0, limit);

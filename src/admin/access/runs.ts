@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { DocketError, type ErrorJson, toDocketError } from '../../base/error.ts';
 import { sha256 } from '../../base/sha256.ts';
+import { DAY_MS } from '../../base/time.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import type { Priority } from '../../fetch/rate-limit/budget.ts';
+import type { StateCounts } from '../../queue/runs/run-counts.ts';
+import { RETENTION_DAYS } from '../../redis/keys.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import { listRunPage, parseRunCursor, type RunPage } from '../../run/run-page.ts';
 import { type RunRecord, type RunState, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
@@ -126,6 +129,28 @@ export function runsAccess(services: AdminServices, principal: Principal) {
       const parts = await runPartsFilter({ match, to, error, period }, orgs, services);
       return listRunPage(restrictToOrgs(services.runs, orgs), { ...filter, ...parts, after: cursor });
     },
+
+    /**
+     * The number of runs in each state that `runs` would list. Null where no index has the number: with words, a recipient, a
+     * period or an error.
+     */
+    runCounts: async (filter: Omit<RunsFilter, 'states' | 'after' | 'limit'> = {}): Promise<StateCounts | null> => {
+      const { org, report, match, to, error, period, since = 0, until } = filter;
+      if ([match, to, error, period].some((part) => part !== undefined)) return null;
+      if (org === undefined && report !== undefined) return null;
+      const orgs = visibleOrgs(principal, org);
+      const scopes =
+        orgs === '*'
+          ? [undefined]
+          : [...new Set(orgs)].map((of) => ({ org: of, ...(report === undefined ? {} : { report }) }));
+      // Indexes may have runs whose record has expired.
+      const kept = services.clock.now() - RETENTION_DAYS * DAY_MS;
+      return services.countRuns({ scopes, since: Math.max(since, kept), until });
+    },
+
+    /** Runs that wait for a worker, by priority. Null for principals of some organizations: the queue is everybody's. */
+    waitingByPriority: async (): Promise<Readonly<Record<Priority, number>> | null> =>
+      principal.orgs === '*' ? services.waitingByPriority() : null,
 
     run,
 

@@ -1,7 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { RunQueue } from '../../queue/jobs/run-queue.ts';
+import type { ProcessReport } from '../../queue/process-reports.ts';
 import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
+import type { CountedRuns, StateCounts } from '../../queue/runs/run-counts.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { SearchIndex } from '../../queue/runs/search-index.ts';
 import type { Pauses } from '../../queue/schedules/pauses.ts';
@@ -31,6 +34,8 @@ import type { FindReportSlots } from './report-slots.ts';
 export interface AdminServices extends CurrentReportPorts {
   readonly trigger: TriggerRun;
   readonly runs: RedisRunStore;
+  readonly countRuns: (which: CountedRuns) => Promise<StateCounts>;
+  readonly waitingByPriority: RunQueue['waitingByPriority'];
   readonly ledger: ReceivedPorts['ledger'];
   readonly definitions: DefinitionStore;
   readonly searchIndex: SearchIndex;
@@ -48,6 +53,10 @@ export interface AdminServices extends CurrentReportPorts {
   /** What the archive knows of a run; see `loadRunHistory`. */
   readonly runHistory: (record: RunRecord, rows: readonly DeliveryRow[]) => Promise<RunHistory>;
   readonly earlierDelivery: FindEarlierDelivery;
+  /** What the processes say of themselves; those of 0.2.0 and before say nothing. */
+  readonly processes: () => Promise<readonly ProcessReport[]>;
+  /** The processes with their roles, of all versions. */
+  readonly processRoles: () => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Number of worker processes. */
   readonly countWorkers: () => Promise<number>;
   readonly audit: AuditLog;

@@ -45,6 +45,7 @@ const AUTHENTICATED_PATHS = [
   '/pauses',
   '/organizations/*',
   '/audit',
+  '/processes',
   '/zone',
   '/pulse',
 ] as const;

@@ -69,7 +69,8 @@ const SearchHelp = () => (
   <>
     You can search for a part of a report’s title or id, the first 4 digits or more of a run’s id, or a part of a
     recipient’s address. Add a period to see who got what: <code>board@ october</code>, <code>board@ 2026-10</code>,{' '}
-    <code>kpi w46</code>. The key <kbd>/</kbd> goes to the search field.
+    <code>kpi w46</code>. The key <kbd>/</kbd> goes to the search field, <kbd>j</kbd> and <kbd>k</kbd> to the next and
+    the last row of a list, <kbd>?</kbd> to a list of commands.
   </>
 );
 

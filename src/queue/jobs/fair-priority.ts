@@ -64,6 +64,19 @@ export async function takePlace(
   return Number(await runLuaScript(redis, ORDER_RUNS, names, [id, place, assigned, queue.jobs, ORDER_TTL_MS]));
 }
 
+const COUNT_PRIORITIES = loadLuaScript('./count-priorities.lua', import.meta.url);
+
+/** The number of jobs of each priority that wait for a worker. */
+export async function countByPriority(
+  redis: RedisClient,
+  queue: { readonly prioritized: string },
+): Promise<Readonly<Record<Priority, number>>> {
+  const reply = await runLuaScript(redis, COUNT_PRIORITIES, [queue.prioritized], [PRIORITIES.length]);
+  const counts: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const count = (priority: Priority): number => Number(counts[PRIORITIES.indexOf(priority)] ?? 0);
+  return { on_demand: count('on_demand'), scheduled: count('scheduled'), backfill: count('backfill') };
+}
+
 const NEXT_PRIORITY = loadLuaScript('./next-priority.lua', import.meta.url);
 const OTHER_ORGS_WAITING = loadLuaScript('./other-orgs-waiting.lua', import.meta.url);
 

@@ -9,7 +9,7 @@ import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { expectedAt } from '../../run/lateness.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import { openQueue, RUN_QUEUE_NAME } from '../bullmq.ts';
-import { assignFairPriority, takePlace } from './fair-priority.ts';
+import { assignFairPriority, countByPriority, takePlace } from './fair-priority.ts';
 
 /**
  * Attempts before a run fails permanently; a snooze is none. With the backoff they last between one and two hours, longer
@@ -149,6 +149,8 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
       return { waiting: waiting + prioritized, active, delayed, failed };
     }),
+    /** Runs that wait for a worker, by priority. */
+    waitingByPriority: mapped(() => countByPriority(redis, { prioritized: queueNow().toKey('prioritized') })),
     close: async () => opened?.close(),
   };
 }

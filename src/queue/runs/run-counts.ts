@@ -1,7 +1,7 @@
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
-import { redisKeys } from '../../redis/keys.ts';
-import type { RunState } from '../../run/run-record.ts';
+import { type RunScope, redisKeys } from '../../redis/keys.ts';
+import { RUN_STATES, type RunState } from '../../run/run-record.ts';
 
 /** States of runs that continue, or need a decision. */
 export const OPEN_STATES = [
@@ -43,4 +43,37 @@ export const countOpenRuns = (
       const score: unknown = Array.isArray(first) ? first[1] : undefined;
       return { state, count: Number(replies[2 * index]), oldest: score === undefined ? null : Number(score) };
     });
+  });
+
+/** The number of runs in each state. */
+export type StateCounts = Readonly<Record<RunState, number>>;
+
+/** Runs to count. */
+export interface CountedRuns {
+  /** The counts are their sum; undefined: all runs. */
+  readonly scopes: readonly (RunScope | undefined)[];
+  /** Epoch ms; indexes may contain older runs whose record has expired. */
+  readonly since: number;
+  /** Epoch ms, not included. */
+  readonly until?: number | undefined;
+}
+
+/** Counts runs by state: one command for each state and scope, in one round trip. Throws `redis.unreachable`. */
+export const countRunsByState = (
+  redis: RedisClient,
+  prefix: string,
+  { scopes, since, until }: CountedRuns,
+): Promise<StateCounts> =>
+  withRedisErrors(redis, async () => {
+    const keys = redisKeys(prefix);
+    const pipeline = redis.pipeline();
+    for (const state of RUN_STATES)
+      for (const scope of scopes)
+        pipeline.zcount(keys.statesOf(scope, state), since, until === undefined ? '+inf' : `(${until}`);
+    const replies = (await execPipeline(pipeline)).map(Number);
+    const sum = (from: number) => replies.slice(from, from + scopes.length).reduce((total, each) => total + each, 0);
+    return Object.fromEntries(RUN_STATES.map((state, index) => [state, sum(index * scopes.length)])) as Record<
+      RunState,
+      number
+    >;
   });

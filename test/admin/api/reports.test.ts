@@ -111,4 +111,16 @@ describe('reports as they are defined now', () => {
       await expect(own.periods(org, report, ['previous_month'])).rejects.toMatchObject({ code: 'request.not_found' });
     }
   });
+
+  it('finds reports by words of their title and name, and those that are paused or have errors', async () => {
+    const found = async (filter: { match?: string; state?: 'paused' | 'errors' }) =>
+      (await access('acme', 'acme-b').reports({ ...filter, limit: 10 })).reports.map(
+        ({ org, report }) => `${org}/${report}`,
+      );
+    expect(await found({ match: 'DAILY' })).toEqual(['acme/daily']);
+    expect(await found({ match: 'acme-B weekly' })).toEqual(['acme-b/weekly']);
+    expect(await found({ match: 'rival' })).toEqual([]);
+    expect(await found({ state: 'errors' })).toEqual(['acme/broken']);
+    expect(await found({ state: 'paused' })).toEqual([]);
+  });
 });

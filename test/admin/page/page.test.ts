@@ -37,6 +37,7 @@ const PAGES = [
   '/slots',
   '/pauses',
   '/audit',
+  '/processes',
   '/search',
   '/deliveries?to=board%40&period=october',
   '/runs?to=board%40&error=smtp',

@@ -6,7 +6,7 @@ import { NoAccess, SignedIn, SigningOut } from '../../../src/features/accounts/a
 import { type AccountView, START_PATH } from '../../../src/features/accounts/account-sign-in.ts';
 import { providerError } from '../../../src/features/accounts/provider-errors.ts';
 
-const assets = { style: '/s', script: '/j', icon: '/i' };
+const assets = { style: '/s', script: '/j', keys: '/keys.js', icon: '/i' };
 const accounts = { providerName: 'login.example.com', startPath: START_PATH };
 const provider = accounts.providerName;
 const account: AccountView = {

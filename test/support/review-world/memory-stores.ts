@@ -167,5 +167,6 @@ export const memoryQueue = (jobs: Set<string>) => ({
   remove: async (id: string) => jobs.delete(id),
   promote: async (id: string) => jobs.has(id),
   counts: notHere,
+  waitingByPriority: notHere,
   close: async () => {},
 });

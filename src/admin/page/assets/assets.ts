@@ -6,6 +6,8 @@ import { gzipSync } from 'node:zlib';
 export interface AssetUrls {
   readonly style: string;
   readonly script: string;
+  /** The script of the keys and the list of commands. */
+  readonly keys: string;
   readonly icon: string;
 }
 
@@ -35,6 +37,7 @@ export function readAssets(): PageAssets {
   const urls: AssetUrls = {
     style: read('docket', 'css', 'text/css; charset=utf-8'),
     script: read('docket', 'js', 'text/javascript; charset=utf-8'),
+    keys: read('keys', 'js', 'text/javascript; charset=utf-8'),
     icon: read('docket', 'svg', 'image/svg+xml'),
   };
   return { urls, files };

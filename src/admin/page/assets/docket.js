@@ -330,6 +330,15 @@ addEventListener('input', ({ target }) => {
   if (target instanceof Element) target.closest('form')?.setAttribute('data-touched', '');
 });
 
+// Keys and commands are not needed for the first paint.
+addEventListener('load', () => {
+  const keys = document.querySelector('[data-keys]')?.getAttribute('data-keys');
+  if (keys == null) return;
+  const script = document.createElement('script');
+  script.src = keys;
+  document.head.append(script);
+});
+
 // A second click during the request would only wait for the same response.
 addEventListener('submit', ({ target }) => {
   if (!(target instanceof HTMLFormElement) || target.method !== 'post') return;
@@ -352,15 +361,3 @@ for (const button of document.querySelectorAll('button[data-viewer-zone]')) {
   const name = button.querySelector('span');
   if (name !== null) name.textContent = timeZone;
 }
-
-// `/` goes to the search, unless somebody is typing.
-addEventListener('keydown', (event) => {
-  const { key, ctrlKey, metaKey, altKey, target } = event;
-  if (key !== '/' || ctrlKey || metaKey || altKey || event.isComposing) return;
-  if (target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))) return;
-  const box = document.getElementById('search');
-  if (!(box instanceof HTMLInputElement)) return;
-  event.preventDefault();
-  box.focus();
-  box.select();
-});

@@ -60,6 +60,7 @@ const NAVIGATION = [
   ['/slots', 'Slots'],
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
+  ['/processes', 'Processes'],
 ] as const;
 /** Pages that others link to. */
 export type NavigationPath = (typeof NAVIGATION)[number][0];
@@ -127,14 +128,12 @@ export const PageLayout = ({
         <BrandMark /> Docket
       </a>
       <nav aria-label="Main">
-        {NAVIGATION.filter(([href]) => href !== '/corrections' || layout.corrections || current === '/corrections').map(
-          ([href, word]) => (
-            <a href={href} {...(href === current ? { 'aria-current': 'page' } : {})}>
-              {word}
-              {href === '/deliveries' ? <UndecidedCount count={layout.undecided} /> : null}
-            </a>
-          ),
-        )}
+        {NAVIGATION.filter(([href]) => href === current || isLinked(href, layout)).map(([href, word]) => (
+          <a href={href} {...(href === current ? { 'aria-current': 'page' } : {})}>
+            {word}
+            {href === '/deliveries' ? <UndecidedCount count={layout.undecided} /> : null}
+          </a>
+        ))}
         {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
       {layout.header?.map((element) => element(layout.self))}
@@ -151,7 +150,14 @@ export const PageLayout = ({
         </button>
       </form>
     </header>
-    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew} data-now={layout.now}>
+    <main
+      id="main"
+      tabindex={-1}
+      data-self={layout.self}
+      data-renew={renew}
+      data-now={layout.now}
+      data-keys={layout.assets.keys}
+    >
       <div id="stale" class="stale" role="status" aria-live="polite" data-zone={layout.zone.name}></div>
       {notice === undefined ? null : (
         <p class="notice" role="status">
@@ -164,6 +170,10 @@ export const PageLayout = ({
     </main>
   </Document>
 );
+
+/** Whether there is anything to see for this person. */
+const isLinked = (href: NavigationPath, { corrections, principal }: LayoutData): boolean =>
+  (href !== '/corrections' || corrections) && (href !== '/processes' || principal.orgs === '*');
 
 // Rendered without a count too, as the element that the script updates.
 const UndecidedCount = ({ count }: { readonly count: number }) => (

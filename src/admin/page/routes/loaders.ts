@@ -7,9 +7,11 @@ import type { Correction } from '../../../services/corrections/correction.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { Access } from '../../access/access.ts';
+import type { ReportsFilter } from '../../access/reports.ts';
 import type { AttentionData } from '../components/attention.tsx';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
+import { isFiltered } from '../components/filter-fields.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { PERIOD_CHOICES } from '../forms/run-now-form.tsx';
 
@@ -25,21 +27,28 @@ const MAX_FAILED_RUNS = 200;
 const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
-  const [attention, organizations, slots, active, recent, budgets] = await Promise.all([
+  const [attention, organizations, slots, running, idle, counts, inLine, recent, budgets] = await Promise.all([
     loadAttention(access, now),
     access.organizations(),
     access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
-    access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
+    access.runs({ states: ['running'], limit: MAX_ACTIVE_RUNS }),
+    access.runs({ states: ['queued', 'waiting'], limit: MAX_ACTIVE_RUNS }),
+    access.runCounts(),
+    access.waitingByPriority(),
     access.runs({ limit: MAX_RECENT_RUNS }),
     access.budgets(),
   ]);
   const { failed } = attention;
+  // Of many that wait the numbers are shown: a list would show the newest, and say nothing.
+  const all = [...running.runs, ...idle.runs];
+  const active = all.length <= MAX_ACTIVE_RUNS ? all : running.runs;
   return {
     ...attention,
     organizations,
     slots,
-    active: await Promise.all(active.runs.map((record) => loadSnapshot(access, record))),
-    more: active.next !== null,
+    active: await Promise.all(active.map((record) => loadSnapshot(access, record))),
+    counts,
+    inLine,
     recent: recent.runs,
     failed: { ...failed, runs: failed.runs.filter((run) => !isMadeGood(run, recent.runs)) },
     budgets,
@@ -98,16 +107,20 @@ async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnaps
 
 const REPORTS_PAGE_SIZE = 100;
 
-export async function loadReports(access: Access, after: string | undefined) {
+/** The filters of the list of reports. */
+export type ReportsQuery = Omit<ReportsFilter, 'limit'>;
+
+export async function loadReports(access: Access, query: ReportsQuery) {
   const [organizations, page] = await Promise.all([
     access.organizations(),
-    access.reports({ after, limit: REPORTS_PAGE_SIZE }),
+    access.reports({ ...query, limit: REPORTS_PAGE_SIZE }),
   ]);
   // Organizations without reports are on the first page.
+  const isWhole = !isFiltered(query) && query.after === undefined;
   const shown = organizations.filter(
-    ({ org, reports }) => page.reports.some((report) => report.org === org) || (reports === 0 && after === undefined),
+    ({ org, reports }) => page.reports.some((report) => report.org === org) || (reports === 0 && isWhole),
   );
-  return { organizations: shown, ...page };
+  return { organizations, shown, query, ...page };
 }
 
 /** Runs of a report that are shown, and searched for its latest files. */

@@ -19,12 +19,13 @@ import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
 import { Overview } from '../views/overview.tsx';
 import { Pauses } from '../views/pauses.tsx';
+import { Processes } from '../views/processes.tsx';
 import { Report } from '../views/report/report.tsx';
-import { Reports } from '../views/reports.tsx';
+import { REPORT_FILTERS, Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
 import { SelectionPage } from '../views/selection.tsx';
-import { MAX_SLOTS, Slots } from '../views/slots.tsx';
+import { MAX_SKIPPED, MAX_SLOTS, SKIPPED_DAYS, Slots } from '../views/slots.tsx';
 import {
   loadDeliveries,
   loadOverview,
@@ -54,6 +55,12 @@ const runsQuerySchema = z.object({
   state: z.enum(RUN_STATES).optional().catch(undefined),
   since: dayParameter,
   until: dayParameter,
+  after: textParameter,
+});
+const reportsQuerySchema = z.object({
+  org: textParameter,
+  match: textParameter,
+  state: z.enum(REPORT_FILTERS).optional().catch(undefined),
   after: textParameter,
 });
 const deliveriesQuerySchema = z.object({
@@ -94,7 +101,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   app.get('/', (context) => showOverview(page, context));
   app.get('/reports', (context) =>
     show(context, async (access, layout) => (
-      <Reports layout={layout} data={await loadReports(access, context.req.query('after'))} />
+      <Reports layout={layout} data={await loadReports(access, reportsQuerySchema.parse(context.req.query()))} />
     )),
   );
   app.get('/reports/:org/:report', (context) => showReport(page, context));
@@ -126,16 +133,21 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       async (access, layout) => {
         const { org, days } = slotsQuerySchema.parse(context.req.query());
         const from = now();
-        const [organizations, slots] = await Promise.all([
+        const [organizations, slots, pauses, skipped] = await Promise.all([
           access.organizations(),
           access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
+          access.pauses(),
+          access.runs({ org, states: ['skipped'], since: from - SKIPPED_DAYS * DAY_MS, limit: MAX_SKIPPED }),
         ]);
-        return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
+        return <Slots layout={layout} data={{ organizations, slots, pauses, skipped: skipped.runs, org, days }} />;
       },
       filteredOrg(context),
     ),
   );
   app.get('/pauses', (context) => showPauses(page, context));
+  app.get('/processes', (context) =>
+    show(context, async (access, layout) => <Processes layout={layout} data={await access.processes()} />),
+  );
   app.get('/audit', (context) =>
     show(context, async (access, layout) => {
       const after = textParameter.parse(context.req.query('after'));
@@ -181,11 +193,12 @@ export const showRuns: ShowView = async (page, context, options = {}) => {
     until: until === undefined ? undefined : startOfDay(until, layout.zone.name, 1),
   };
   const states = state === undefined ? undefined : [state];
-  const [organizations, found] = await Promise.all([
+  const [organizations, counts, found] = await Promise.all([
     access.organizations(),
+    access.runCounts({ ...filter, ...created }),
     rejectedFilter(access.runs({ ...filter, ...created, states, limit: PAGE_SIZE }), { runs: [], next: null }),
   ]);
-  const data = { organizations, query, created, refused: options.refused, ...found };
+  const data = { organizations, counts, query, created, refused: options.refused, ...found };
   return respond(context, <Runs layout={layout} data={data} />, options);
 };
 

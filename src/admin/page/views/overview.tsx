@@ -1,3 +1,4 @@
+import { PRIORITIES } from '../../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
@@ -5,6 +6,7 @@ import { AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
+import { formatInteger } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
@@ -30,13 +32,8 @@ export const Overview = ({ layout, data, notice }: ViewProps<Loaded<typeof loadO
         <div>
           <Section id="now" heading="Runs now">
             <div id="active" data-live aria-live="polite" aria-atomic="false">
-              <Active active={data.active} now={layout.now} />
-              {data.more ? (
-                <p class="more">
-                  More: <a href="/runs?state=running">running</a>, <a href="/runs?state=queued">queued</a>,{' '}
-                  <a href="/runs?state=waiting">waiting</a>
-                </p>
-              ) : null}
+              <Totals counts={data.counts} inLine={data.inLine} />
+              <Active active={data.active} counts={data.counts} now={layout.now} />
             </div>
           </Section>
           <Section id="recent" heading="Recent runs">
@@ -69,11 +66,48 @@ export const Overview = ({ layout, data, notice }: ViewProps<Loaded<typeof loadO
   );
 };
 
-const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; readonly now: number }) =>
+const ACTIVE_STATES = ['running', 'queued', 'waiting'] as const;
+const PRIORITY_LABELS = { on_demand: 'on demand', scheduled: 'scheduled', backfill: 'backfill' } as const;
+
+type TotalsProps = Pick<Awaited<ReturnType<typeof loadOverview>>, 'counts' | 'inLine'>;
+
+/** How many runs are active, and how many of each priority wait for a worker. */
+const Totals = ({ counts, inLine }: TotalsProps) => {
+  const states = ACTIVE_STATES.filter((state) => counts !== null && counts[state] > 0);
+  const lines = PRIORITIES.filter((priority) => inLine !== null && inLine[priority] > 0);
+  if (states.length === 0) return null;
+  return (
+    <div id="totals">
+      <p class="item-head">
+        {states.map((state) => (
+          <a href={`/runs?state=${state}`}>
+            <strong>{formatInteger(counts?.[state] ?? 0)}</strong> {state}
+          </a>
+        ))}
+      </p>
+      {lines.length === 0 ? null : (
+        <p class="muted">
+          Next in line, in this order:{' '}
+          {lines.map((priority) => `${formatInteger(inLine?.[priority] ?? 0)} ${PRIORITY_LABELS[priority]}`).join(', ')}
+          .
+        </p>
+      )}
+    </div>
+  );
+};
+
+interface ActiveProps extends Pick<TotalsProps, 'counts'> {
+  readonly active: readonly RunSnapshot[];
+  readonly now: number;
+}
+
+const Active = ({ active, counts, now }: ActiveProps) =>
   active.length === 0 ? (
-    <EmptyState>
-      No active runs. Open a <a href="/reports">report</a> to run it now.
-    </EmptyState>
+    ACTIVE_STATES.some((state) => (counts?.[state] ?? 0) > 0) ? null : (
+      <EmptyState>
+        No active runs. Open a <a href="/reports">report</a> to run it now.
+      </EmptyState>
+    )
   ) : (
     <ul class="active">
       {active.map((snapshot) => (
@@ -83,7 +117,7 @@ const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; read
             <span>{snapshot.record.period.label}</span> <RunLink run={snapshot.record} />{' '}
             <span class="muted">{triggerText(snapshot.record)}</span>
           </p>
-          <RunProgressBar snapshot={snapshot} now={now} />
+          {snapshot.record.state === 'queued' ? null : <RunProgressBar snapshot={snapshot} now={now} />}
         </li>
       ))}
     </ul>

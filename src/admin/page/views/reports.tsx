@@ -1,20 +1,48 @@
 import type { ReportEntry } from '../../access/reports.ts';
+import { filteredPath, isFiltered, TextFilter } from '../components/filter-fields.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, OrganizationSelect, PageLayout, Pager, Table, type ViewProps } from '../components/layout.tsx';
 import { reportPath, runZone } from '../components/run-table.tsx';
 import { RunBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { When } from '../components/time.tsx';
-import type { Loaded, loadReports } from '../routes/loaders.ts';
+import type { loadReports } from '../routes/loaders.ts';
 
-export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<Loaded<typeof loadReports>>) => (
+export const REPORT_FILTERS = ['paused', 'errors'] as const;
+const FILTER_LABELS = { paused: 'paused', errors: 'with errors' } as const;
+
+type ReportsProps = ViewProps<Awaited<ReturnType<typeof loadReports>>>;
+
+export const Reports = ({ layout, data: { organizations, shown, query, reports, next } }: ReportsProps) => (
   <PageLayout layout={layout} title="Reports" current="/reports">
     <h1>Reports</h1>
+    <form class="filter" method="get" action="/reports">
+      <OrganizationSelect organizations={organizations} selected={query.org} />
+      <TextFilter name="match" label="Report" value={query.match} placeholder="part of title or id" />
+      <label>
+        State
+        <select name="state">
+          <option value="">any</option>
+          {REPORT_FILTERS.map((state) => (
+            <option value={state} selected={state === query.state}>
+              {FILTER_LABELS[state]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">Show</button>
+      {isFiltered(query) ? <a href="/reports">Show all</a> : null}
+    </form>
+    {reports.length === 0 && isFiltered(query) ? (
+      <EmptyState>
+        No reports match these filters. <a href="/reports">Show all</a>
+      </EmptyState>
+    ) : null}
     {organizations.length === 0 ? (
       <EmptyState>
         No organizations yet. <code>docket init</code> creates the first one with a report.
       </EmptyState>
     ) : null}
-    {organizations.map(({ org, name, timezone, pause }) => (
+    {shown.map(({ org, name, timezone, pause }) => (
       <section aria-labelledby={`org-${org}`}>
         <h2 id={`org-${org}`}>
           {name} {name === org ? null : <small>{org}</small>} <small>{timezone}</small>{' '}
@@ -32,13 +60,10 @@ export const Reports = ({ layout, data: { organizations, reports, next } }: View
         <ReportTable org={org} now={layout.now} reports={reports.filter((report) => report.org === org)} />
       </section>
     ))}
-    {next === null ? null : (
-      <p class="more">
-        <a href={`/reports?${new URLSearchParams({ after: next })}`} rel="next">
-          More reports
-        </a>
-      </p>
-    )}
+    <Pager
+      older={next === null ? undefined : filteredPath('/reports', { ...query, after: next })}
+      label="More reports"
+    />
   </PageLayout>
 );
 

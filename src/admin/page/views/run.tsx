@@ -10,7 +10,7 @@ import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatElapsed, formatInteger } from '../components/format-numbers.ts';
 import { EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReviewPanel } from '../components/review/review-panel.tsx';
-import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
+import { elapsedText, RunProgressBar, reportPath, runZone, triggerText } from '../components/run-table.tsx';
 import { RunTimeline } from '../components/run-timeline.tsx';
 import { LateBadge, RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
@@ -27,6 +27,7 @@ interface RunViewQuery {
 export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> & RunViewQuery>) => {
   const { record } = data.snapshot;
   const zone = runZone(record);
+  const title = layout.titleOf(record.org, record.report) ?? `${record.org}/${record.report}`;
   const open = !TERMINAL_STATES.has(record.state);
   const { waits, entries, earlier } = data.timeline;
   // While a worker reports its progress, the bar says what it waits for.
@@ -34,19 +35,19 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
   const reports = data.deliveries.filter(isReportDelivery);
   const status = runStatus(record, reports.length === 0 ? undefined : reports);
   return (
-    <PageLayout layout={layout} title={`Run ${record.id.slice(0, 8)}`} current="/runs" notice={notice}>
-      <p class="breadcrumbs">
-        <ReportLink {...record} />
-      </p>
+    <PageLayout layout={layout} title={`${title}, ${record.period.label}`} current="/runs" notice={notice}>
       <div class="headline" id="headline" data-live>
         <h1>
-          Run <span class="id">{record.id.slice(0, 8)}</span>
+          <a href={reportPath(record.org, record.report)}>{title}</a>, {record.period.label}{' '}
+          <small class="id">{record.id.slice(0, 8)}</small>
         </h1>
         <StatusBadge status={status} /> {isLate(record, layout.now, waits?.for === 'pause') ? <LateBadge /> : null}{' '}
         <StatusCountBadges {...record} />{' '}
         <span class="muted">{isIdle ? '' : statusDescription(status, record, reports, data.files)}</span>
       </div>
-      <p class="lead">{formatPeriod(record.period)}</p>
+      <p class="lead">
+        {formatPeriod(record.period)} <small>{`${record.org}/${record.report}`}</small>
+      </p>
       <div
         id="progress"
         data-live
@@ -159,7 +160,21 @@ const RunDeliveries = ({
     rows.length > MAX_FULL_TABLE && state !== 'running' && row.state === 'unknown' && isReportDelivery(row);
   const shown = sorted.filter((row) => !isAbove(row));
   const undecided = sorted.length - shown.length;
-  const rest = shown.length - MAX_DELIVERIES;
+  const isFolded = (row: DeliveryRow): boolean =>
+    rows.length > MAX_FULL_TABLE && row.state === 'sent' && isReportDelivery(row);
+  const arrived = shown.filter(isFolded);
+  const others = shown.filter((row) => !isFolded(row));
+  const table = (some: readonly DeliveryRow[], live: string) => (
+    <>
+      <DeliveryTable rows={some.slice(0, MAX_DELIVERIES)} zone={() => zone} showRun={false} live={live} />
+      {some.length <= MAX_DELIVERIES ? null : (
+        <p class="more">
+          {formatCounted(some.length - MAX_DELIVERIES, 'more delivery', 'more deliveries')}:{' '}
+          <code>docket deliveries --run {id.slice(0, 8)}</code> lists all.
+        </p>
+      )}
+    </>
+  );
   return (
     <>
       {undecided === 0 ? null : (
@@ -167,14 +182,12 @@ const RunDeliveries = ({
           {formatCounted(undecided, 'delivery', 'deliveries')} with unknown result: see <a href="#decide">above</a>.
         </p>
       )}
-      {shown.length === 0 ? null : (
-        <DeliveryTable rows={shown.slice(0, MAX_DELIVERIES)} zone={() => zone} showRun={false} />
-      )}
-      {rest <= 0 ? null : (
-        <p class="more">
-          {formatCounted(rest, 'more delivery', 'more deliveries')}:{' '}
-          <code>docket deliveries --run {id.slice(0, 8)}</code> lists all.
-        </p>
+      {others.length === 0 ? null : table(others, 'delivery-rows')}
+      {arrived.length === 0 ? null : (
+        <details class="fold">
+          <summary>{formatCounted(arrived.length, 'delivery', 'deliveries')} arrived</summary>
+          {table(arrived, 'arrived-rows')}
+        </details>
       )}
     </>
   );

@@ -1,8 +1,10 @@
 import type { ErrorJson } from '../../../base/error.ts';
+import type { StateCounts } from '../../../queue/runs/run-counts.ts';
 import { RUN_STATES, type RunRecord, type RunState } from '../../../run/run-record.ts';
 import type { OrganizationEntry } from '../../access/reports.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter, TextFilter } from '../components/filter-fields.tsx';
+import { formatInteger } from '../components/format-numbers.ts';
 import { canAct, EmptyState, OrganizationSelect, PageLayout, Pager, type ViewProps } from '../components/layout.tsx';
 import { RunTable } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS } from '../components/status-badge.tsx';
@@ -28,6 +30,8 @@ export interface RunsQuery {
 
 export interface RunsData {
   readonly organizations: readonly OrganizationEntry[];
+  /** Null where they cannot be counted. */
+  readonly counts: StateCounts | null;
   readonly runs: readonly RunRecord[];
   readonly next: string | null;
   readonly query: RunsQuery;
@@ -38,9 +42,30 @@ export interface RunsData {
   readonly refused?: RejectedForm | undefined;
 }
 
+/** The states of the runs that match the other filters, each with its number. */
+const StateTabs = ({ counts, query }: Pick<RunsData, 'counts' | 'query'>) => {
+  const tab = (state: RunState | undefined, label: string, count: number | undefined) => (
+    <a
+      href={filteredPath('/runs', { ...query, state, after: undefined })}
+      {...(state === query.state ? { 'aria-current': 'page' } : {})}
+    >
+      {label} {count === undefined ? null : <small>{formatInteger(count)}</small>}
+    </a>
+  );
+  const total = counts === null ? undefined : Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return (
+    <nav class="tabs" id="state-tabs" aria-label="Runs by state" data-live>
+      {tab(undefined, 'All', total)}
+      {RUN_STATES.filter((state) => counts === null || counts[state] > 0 || state === query.state).map((state) =>
+        tab(state, RUN_STATE_LABELS[state].label, counts?.[state]),
+      )}
+    </nav>
+  );
+};
+
 export const Runs = ({
   layout,
-  data: { organizations, runs, next, query, created, rejected, refused },
+  data: { organizations, counts, runs, next, query, created, rejected, refused },
 }: ViewProps<RunsData>) => (
   <PageLayout layout={layout} title="Runs" current="/runs">
     <h1>Runs</h1>
@@ -48,17 +73,7 @@ export const Runs = ({
     <form class="filter" method="get" action="/runs">
       <OrganizationSelect organizations={organizations} selected={query.org} />
       <PartFilters query={{ ...query, match: query.match ?? query.report }} />
-      <label>
-        State
-        <select name="state">
-          <option value="">any</option>
-          {RUN_STATES.map((state) => (
-            <option value={state} selected={state === query.state}>
-              {RUN_STATE_LABELS[state].label}
-            </option>
-          ))}
-        </select>
-      </label>
+      {query.state === undefined ? null : <input type="hidden" name="state" value={query.state} />}
       <details class="more-filters" open={[query.error, query.since, query.until].some((value) => value !== undefined)}>
         <summary>More filters</summary>
         <div>
@@ -77,6 +92,7 @@ export const Runs = ({
       <button type="submit">Show</button>
       {isFiltered(query) ? <a href="/runs">Show all</a> : null}
     </form>
+    <StateTabs counts={counts} query={query} />
     {rejected !== null ? (
       <RejectedFilter error={rejected} />
     ) : runs.length === 0 ? (

@@ -1,8 +1,11 @@
 import { DateTime } from 'luxon';
+import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
 import type { OrganizationEntry, SlotEntry } from '../../access/reports.ts';
+import { WithCommands } from '../components/deployment-problems.tsx';
 import { usePageSettings } from '../components/header/settings.tsx';
-import { EmptyState, OrganizationSelect, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
-import { ReportLink } from '../components/run-table.tsx';
+import { EmptyState, OrganizationSelect, PageLayout, Section, Table, type ViewProps } from '../components/layout.tsx';
+import { ReportLink, RunLink, runZone } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 
 /** Slots by the day on which they begin, in the zone of the page. */
@@ -56,10 +59,17 @@ function byDay(
 
 /** On the page. */
 export const MAX_SLOTS = 100;
+/** Slots that did not run, on the page. */
+export const MAX_SKIPPED = 10;
+/** They are listed for so long. */
+export const SKIPPED_DAYS = 7;
 
 export interface SlotsData {
   readonly organizations: readonly OrganizationEntry[];
   readonly slots: readonly SlotEntry[];
+  readonly pauses: readonly Pause[];
+  /** Slots that did not run, newest first. */
+  readonly skipped: readonly RunRecord[];
   readonly org: string | undefined;
   /** The range of the list, in days from now. */
   readonly days: number;
@@ -83,16 +93,72 @@ export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
       </label>
       <button type="submit">Show</button>
     </form>
-    <SlotTable slots={data.slots} now={layout.now} />
+    <SlotTable slots={data.slots} pauses={data.pauses} now={layout.now} />
     {data.slots.length < MAX_SLOTS ? null : (
       <p class="more muted">
         These are the next {MAX_SLOTS}. Choose an organization or fewer days for those after them.
       </p>
     )}
+    {data.skipped.length === 0 ? null : (
+      <Section id="skipped" heading={`Did not run in the last ${SKIPPED_DAYS} days`}>
+        <SkippedTable skipped={data.skipped} />
+        <p class="more">
+          <a href="/runs?state=skipped">All that did not run</a>
+        </p>
+      </Section>
+    )}
   </PageLayout>
 );
 
-const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
+const SkippedTable = ({ skipped }: Pick<SlotsData, 'skipped'>) => (
+  <Table caption="Slots that did not run, newest first" columns={['Slot', 'Report', 'Why', 'Run']} live="skipped-rows">
+    {skipped.map((run) => (
+      <tr>
+        <td>
+          <Timestamp at={Date.parse(run.slot)} zone={runZone(run)} weekday />
+        </td>
+        <td data-name="Report">
+          <ReportLink {...run} /> <small>{run.period.label}</small>
+        </td>
+        <td data-name="Why" class="wrap">
+          {run.error?.message ?? 'The slot was not opened.'}
+          {run.error?.next === undefined ? null : (
+            <small class="line">
+              <WithCommands text={run.error.next} />
+            </small>
+          )}
+        </td>
+        <td data-name="Run">
+          <RunLink run={run} />
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+/** Who has paused the report or its organization, and why. */
+const PausedBy = ({ slot: { org, report }, pauses }: { readonly slot: SlotEntry } & Pick<SlotsData, 'pauses'>) => {
+  const pause = pauses.find((each) => each.org === org && (each.report ?? report) === report);
+  return (
+    <>
+      <a class="state warn" href="/pauses">
+        Paused
+      </a>{' '}
+      {pause === undefined ? null : (
+        <small class="wrap">
+          by {pause.who}: {pause.why}
+        </small>
+      )}
+    </>
+  );
+};
+
+interface SlotTableProps extends Pick<SlotsData, 'slots' | 'pauses'> {
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+const SlotTable = ({ slots, pauses, now }: SlotTableProps) =>
   slots.length === 0 ? (
     <EmptyState>
       No slots in this range. Choose a longer one, or add a <code>schedule</code> to a definition.
@@ -113,7 +179,7 @@ const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; reado
           <td data-name="Schedule">
             <code>{slot.schedule}</code> <small>{slot.timezone}</small>
           </td>
-          <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'Active'}</td>
+          <td data-name="State">{slot.paused ? <PausedBy slot={slot} pauses={pauses} /> : 'Active'}</td>
         </tr>
       ))}
     </Table>

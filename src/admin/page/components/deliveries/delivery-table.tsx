@@ -10,13 +10,15 @@ interface TableProps {
   readonly zone: (org: string) => string;
   /** Whether each row names its run. */
   readonly showRun: boolean;
+  /** The id of the rows, which the script updates. */
+  readonly live?: string;
 }
 
 /** Deliveries as a table: state, recipient, when it changed and the reply. */
-export const DeliveryTable = ({ rows, zone, showRun }: TableProps) => (
+export const DeliveryTable = ({ rows, zone, showRun, live = 'delivery-rows' }: TableProps) => (
   <Table
     caption="Deliveries"
-    live="delivery-rows"
+    live={live}
     columns={['State', 'Recipient', ...(showRun ? ['Report and run'] : []), 'Changed', 'Reply']}
   >
     {rows.map((row) => (

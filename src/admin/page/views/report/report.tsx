@@ -25,11 +25,11 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
   const path = reportPath(report.org, report.report);
   return (
     <PageLayout layout={layout} title={report.title} current="/reports" notice={notice}>
-      <p class="breadcrumbs">
-        {report.org}/{report.report}
-      </p>
       <div class="headline">
         <h1>{report.title}</h1>
+        <span class="muted">
+          {report.org}/{report.report}
+        </span>
         {report.pause === null ? null : <span class="state warn">Paused</span>}
       </div>
       <DefinitionErrors errors={report.faults} />

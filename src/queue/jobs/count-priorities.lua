@@ -1,0 +1,16 @@
+--[[
+  How many jobs wait in each class of priorities. BullMQ's score is the priority times 2^32, plus a counter.
+
+  KEYS[1]  BullMQ's prioritized jobs: a sorted set
+  ARGV[1]  number of classes, which take turns: priority 1 is of the first, 2 of the second
+
+  Returns one count for each class.
+]]
+local counts = {}
+for class = 1, tonumber(ARGV[1]) do counts[class] = 0 end
+local rows = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 2, #rows, 2 do
+  local class = (math.floor(tonumber(rows[i]) / 4294967296) - 1) % #counts + 1
+  counts[class] = counts[class] + 1
+end
+return counts
