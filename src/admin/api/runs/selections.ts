@@ -104,6 +104,7 @@ const previewRoute = createRoute({
   ...shared,
   method: 'post',
   path: '/api/selections',
+  operationId: 'previewSelection',
   summary: 'Preview a decision about many runs or deliveries',
   description: `Changes nothing. At most ${MAX_SELECTED} items, of the organizations that the token may see. Nothing here approves, and nothing that is sent or may have arrived is sent again.`,
   request: { body: jsonRequestBody(requestSchema) },
@@ -113,6 +114,7 @@ const oneRoute = createRoute({
   ...shared,
   method: 'get',
   path: '/api/selections/{digest}',
+  operationId: 'getSelection',
   summary: 'A preview, and what has come of it',
   request: { params },
   responses: {
@@ -125,6 +127,7 @@ const decideRoute = createRoute({
   ...shared,
   method: 'post',
   path: '/api/selections/{digest}/decide',
+  operationId: 'decideSelection',
   summary: 'Decide about exactly what the preview has shown',
   description:
     'Items that have changed since are skipped and listed. The request may be repeated: it continues where it was interrupted, or returns the same result.',
