@@ -1,6 +1,5 @@
-import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 import { DocketError } from '../../base/error.ts';
-import { MAX_ZIP_BYTES, noonUtcDay } from '../../render/formats/csv/zip.ts';
+import { MAX_ZIP_BYTES, zipChunks } from '../../render/formats/csv/zip.ts';
 import type { RunFile } from './run-file-reader.ts';
 
 /** Per file, for its name and its entry in the directory. */
@@ -18,29 +17,10 @@ export async function* zipRunFiles(
   at: number,
 ): AsyncGenerator<Uint8Array, void> {
   assertFits(files);
-  const chunks: Uint8Array[] = [];
-  const zip = new Zip((error, chunk) => {
-    if (error !== null) throw error;
-    chunks.push(chunk);
-  });
-  for (const { name, type, open } of files) {
-    const content = await open();
-    try {
-      const entry = type.startsWith('text/') ? new ZipDeflate(name, { level: 6 }) : new ZipPassThrough(name);
-      entry.mtime = noonUtcDay(at);
-      zip.add(entry);
-      for await (const chunk of content) {
-        entry.push(chunk);
-        yield* chunks.splice(0);
-      }
-      entry.push(new Uint8Array(0), true);
-      yield* chunks.splice(0);
-    } finally {
-      content.destroy();
-    }
-  }
-  zip.end();
-  yield* chunks.splice(0);
+  yield* zipChunks(
+    files.map(({ name, type, open }) => ({ name, open, isCompressed: !type.startsWith('text/') })),
+    at,
+  );
 }
 
 function assertFits(files: readonly Pick<RunFile, 'bytes'>[]): void {

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { Zip, ZipDeflate } from 'fflate';
+import type { Readable } from 'node:stream';
+import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 import { writeChunks } from '../format.ts';
 
 /** The limit of the original format; not every mail program and phone supports Zip64. */
@@ -10,36 +11,48 @@ const FIRST_DAY = Date.UTC(1980, 0, 1);
 const LAST_DAY = Date.UTC(2099, 11, 31);
 
 /** Zip times have no zone. Noon is on the same day in every zone, so the bytes do not depend on the local one. */
-export const noonUtcDay = (at: number): Date => {
+const noonUtcDay = (at: number): Date => {
   const date = new Date(Math.min(Math.max(at, FIRST_DAY), LAST_DAY));
   return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), 12);
 };
 
-async function* zipChunks(files: readonly { name: string; path: string }[], at: number): AsyncIterable<Uint8Array> {
+interface ZipEntry {
+  readonly name: string;
+  /** The content is compressed already. */
+  readonly isCompressed?: boolean;
+  readonly open: () => Readable | Promise<Readable>;
+}
+
+/** Files as one zip, in chunks, each dated the day of `at` (epoch ms). The same files and day give the same bytes everywhere. */
+export async function* zipChunks(files: readonly ZipEntry[], at: number): AsyncGenerator<Uint8Array, void> {
   const chunks: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
     if (error !== null) throw error;
     chunks.push(chunk);
   });
   const drain = (): Uint8Array[] => chunks.splice(0);
-  for (const { name, path } of files) {
-    const entry = new ZipDeflate(name, { level: 6 });
-    entry.mtime = noonUtcDay(at);
-    zip.add(entry);
-    for await (const chunk of createReadStream(path)) {
-      entry.push(chunk);
+  for (const { name, isCompressed, open } of files) {
+    const content = await open();
+    try {
+      const entry = isCompressed ? new ZipPassThrough(name) : new ZipDeflate(name, { level: 6 });
+      entry.mtime = noonUtcDay(at);
+      zip.add(entry);
+      for await (const chunk of content) {
+        entry.push(chunk);
+        yield* drain();
+      }
+      entry.push(new Uint8Array(0), true);
       yield* drain();
+    } finally {
+      content.destroy();
     }
-    entry.push(new Uint8Array(0), true);
-    yield* drain();
   }
   zip.end();
   yield* drain();
 }
 
 /**
- * Streams files into one zip, sorted by name, each dated the day of `at` (epoch ms): the same files and day give the same
- * bytes on every machine. At most `MAX_ZIP_BYTES` together. `path` must not exist.
+ * Streams files into one zip, sorted by name, each dated the day of `at` (epoch ms). At most `MAX_ZIP_BYTES` together. `path` must not exist.
  */
 export function writeZip(
   path: string,
@@ -48,5 +61,6 @@ export function writeZip(
   signal: AbortSignal,
 ): Promise<void> {
   const sorted = files.toSorted((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
-  return writeChunks(path, zipChunks(sorted, at), signal);
+  const entries = sorted.map(({ name, path: file }) => ({ name, open: () => createReadStream(file) }));
+  return writeChunks(path, zipChunks(entries, at), signal);
 }
