@@ -1,3 +1,17 @@
+/** A table's name and where it stands in the workbook. */
+export const TableName = ({
+  table: { name, sheet, range },
+}: {
+  readonly table: Record<'name' | 'sheet' | 'range', string>;
+}) => (
+  <td class="wrap">
+    <strong>{name}</strong>{' '}
+    <small>
+      {sheet}!{range}
+    </small>
+  </td>
+);
+
 /** A column of a table in a workbook, with what it gets. */
 export interface BoundColumn {
   readonly header: string;

@@ -1,7 +1,7 @@
 import { formatCounted, formatInteger } from '../../../admin/page/components/format-numbers.ts';
 import { Section, Table } from '../../../admin/page/components/layout.tsx';
 import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
-import { TableColumns } from './columns.tsx';
+import { TableColumns, TableName } from './columns.tsx';
 
 type Filled = NonNullable<FileEntry['workbook']>;
 
@@ -35,14 +35,9 @@ const FilledWorkbook = ({
         columns={['Table', 'Section', 'Rows', 'Columns']}
         classes={{ Rows: 'number' }}
       >
-        {tables.map(({ name: table, sheet, range, section, rows, columns }) => (
+        {tables.map(({ section, rows, columns, ...table }) => (
           <tr>
-            <td class="wrap">
-              <strong>{table}</strong>{' '}
-              <small>
-                {sheet}!{range}
-              </small>
-            </td>
+            <TableName table={table} />
             <td data-name="Section" class="wrap">
               {section}
             </td>

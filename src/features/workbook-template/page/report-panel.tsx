@@ -1,7 +1,7 @@
 import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { Section, Table } from '../../../admin/page/components/layout.tsx';
 import type { TemplateView } from '../../../definitions/schema/template-view.ts';
-import { TableColumns } from './columns.tsx';
+import { TableColumns, TableName } from './columns.tsx';
 
 /** The template of a report's workbook: what is wrong with it, and which of its tables and cells get what. */
 export const WorkbookTemplate = ({ view: { template, tables, names, problems } }: { readonly view: TemplateView }) => {
@@ -29,14 +29,9 @@ export const WorkbookTemplate = ({ view: { template, tables, names, problems } }
       )}
       {tables.length === 0 ? null : (
         <Table caption={`Tables of ${template}`} columns={['Table', 'Gets', 'Columns']}>
-          {tables.map(({ name, sheet, range, section, columns }) => (
+          {tables.map(({ section, columns, ...table }) => (
             <tr>
-              <td class="wrap">
-                <strong>{name}</strong>{' '}
-                <small>
-                  {sheet}!{range}
-                </small>
-              </td>
+              <TableName table={table} />
               <td data-name="Gets" class="wrap">
                 {section}
               </td>
