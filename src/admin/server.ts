@@ -4,6 +4,7 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { type AddressList, NO_ADDRESSES } from '../base/net/address-list.ts';
+import { isLoopback } from '../base/net/host.ts';
 import { addressBlock, addressOf } from './auth/client.ts';
 import type { AdminApp } from './hono-env.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
@@ -161,5 +162,3 @@ function limitConnections(
     }
   });
 }
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');

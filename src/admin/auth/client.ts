@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { AddressList } from '../../base/net/address-list.ts';
+import { isLoopback } from '../../base/net/host.ts';
 import type { Client, Env } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 
@@ -61,10 +62,7 @@ export function addressBlock(address: string): string {
 }
 
 /** Whether a host name, with or without port, is a loopback name. */
-export function isLoopbackHost(host: string): boolean {
-  const name = withoutPort(host);
-  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d+){3}$/.test(name);
-}
+export const isLoopbackHost = (host: string): boolean => isLoopback(withoutPort(host));
 
 const withoutPort = (host: string): string => /^\[([^\]]*)\]/.exec(host)?.[1] ?? host.replace(/:\d*$/, '');
 

@@ -1,6 +1,7 @@
 import { type Agent as HttpAgent, Agent as PlainAgent } from 'node:http';
 import { type AgentOptions, Agent as TlsAgent } from 'node:https';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { portOf } from './host.ts';
 import type { CheckHost, FindProxy } from './proxies.ts';
 
 /** An agent of Node's own clients (AWS's SDK, OpenTelemetry), through the proxy where there is one. */
@@ -14,7 +15,7 @@ export function proxiedAgent(
   const agent = protocol === 'https:' ? new TlsAgent(rest) : new PlainAgent(rest);
   const direct = agent.createConnection.bind(agent);
   agent.createConnection = (given, callback) => {
-    const [host, port] = [given.host ?? 'localhost', Number(given.port ?? (protocol === 'https:' ? 443 : 80))];
+    const [host, port] = [given.host ?? 'localhost', portOf({ protocol, port: given.port ?? null })];
     const proxy = findProxy(new URL(`${protocol}//${host.includes(':') ? `[${host}]` : host}:${port}`));
     if (proxy === undefined) return direct(given, callback);
     const open = async () => {

@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
+import { portOf } from './host.ts';
 import type { CheckHost, FindProxy } from './proxies.ts';
 
 type ConnectorOptions = buildConnector.BuildOptions & {
@@ -21,11 +22,7 @@ export function proxiedConnector(
     if (proxy === undefined) return direct(target, callback);
     const open = async () => {
       await checkHost(hostname.replace(/^\[|\]$/g, ''));
-      return proxy.tunnel(
-        hostname,
-        Number(port || (protocol === 'https:' ? 443 : 80)),
-        AbortSignal.timeout(options.timeout),
-      );
+      return proxy.tunnel(hostname, portOf(target), AbortSignal.timeout(options.timeout));
     };
     open().then(
       (socket) =>

@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { SecretRef, SecretSource } from '../secrets/secret.ts';
 import { parseAddressList } from './address-list.ts';
+import { isLoopback, portOf } from './host.ts';
 import { normalizeHost } from './private-address.ts';
 
 /*
@@ -54,10 +55,8 @@ export class ProxyError extends Error {
 }
 
 const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
-const isLoopback = (host: string): boolean => /^(localhost|.*\.localhost|127(\.\d+){3}|::1)$/.test(host);
 
 const hostOf = ({ hostname }: URL): string => normalizeHost(hostname.replace(/^\[|\]$/g, ''));
-const portOf = ({ protocol, port }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** `proxy.example.com:3128` is `http://proxy.example.com:3128`, as for curl. */
 function parseProxyUrl(text: string): URL | undefined {

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { certificateFault } from '../../base/net/certificate-error.ts';
+import { isLoopback } from '../../base/net/host.ts';
 import { proxiedConnector } from '../../base/net/proxied-connector.ts';
 import { type FindProxy, type HttpProxy, NO_PROXIES, ProxyError } from '../../base/net/proxies.ts';
 import { PATHS } from '../../contract/organization.ts';
@@ -45,8 +46,6 @@ export function evaluateReply(
     'Correct COMPLIANCE_API_URL: it is the base URL, in front of /api/orgs/.',
   );
 }
-
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
 /** The kinds of failed connections, each with its remedy. */
 export function evaluateConnectionError(error: unknown, url: URL): CheckResult {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config, ConfigPart } from '../../base/config/config.ts';
+import { isLoopback } from '../../base/net/host.ts';
 import { parseSecretRef, type SecretRef } from '../../base/secrets/secret.ts';
 
 /** The path of the page to which the provider sends the browser back. */
@@ -10,8 +11,6 @@ export const DEFAULT_OIDC_SCOPES = ['openid', 'profile', 'email'] as const;
 
 /** The claim with groups or roles unless DOCKET_OIDC_ROLES_CLAIM says otherwise. */
 const DEFAULT_ROLES_CLAIM = 'groups';
-
-const isLoopback = (host: string): boolean => /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 
 /** TLS, or this machine: codes and tokens must not travel in clear. */
 const isProtected = ({ protocol, hostname }: URL): boolean =>

@@ -1,4 +1,5 @@
 import type { buildConnector } from 'undici';
+import { portOf } from '../../../base/net/host.ts';
 import { type FindProxy, NO_PROXIES } from '../../../base/net/proxies.ts';
 import { createRedactor, type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
@@ -166,8 +167,8 @@ export async function probeConnection(url: URL, options: Omit<PostOptions, 'sign
   const { redact = createRedactor().redact } = options;
   const connect = await guardedConnector({ ...options, signal: new AbortController().signal }, () => {});
   await new Promise<void>((resolve, reject) => {
-    const { protocol, hostname, host, port } = url;
-    connect({ protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => {
+    const { protocol, hostname, host } = url;
+    connect({ protocol, hostname, host, port: `${portOf(url)}` }, (error, socket) => {
       if (error !== null) return reject(new Error(errorDetail(error, redact)));
       socket.destroy();
       resolve();
