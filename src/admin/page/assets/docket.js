@@ -71,15 +71,17 @@ async function ask(question) {
 
 /** The text of an answer; undefined, with the reason in `failure`, if the request failed. @param {string} url */
 async function request(url) {
-  let response;
-  let text;
   try {
-    response = await fetch(url, {
+    const response = await fetch(url, {
       headers: { accept: 'text/html' },
       redirect: 'manual',
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
-    text = await response.text();
+    const text = await response.text();
+    failure = failureOf(response, text);
+    if (failure !== '') return undefined;
+    answeredAt = Date.now();
+    return text;
   } catch (error) {
     const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
     failure = timedOut
@@ -89,10 +91,6 @@ async function request(url) {
         : 'This browser is offline.';
     return undefined;
   }
-  failure = failureOf(response, text);
-  if (failure !== '') return undefined;
-  answeredAt = Date.now();
-  return text;
 }
 
 /** What an answer says to be wrong; empty for one that is as it should be. @param {Response} response @param {string} html */
@@ -101,9 +99,8 @@ function failureOf(response, html) {
   if (response.ok) return '';
   const problem = new DOMParser().parseFromString(html, 'text/html').querySelector('[data-problem]');
   const code = problem?.getAttribute('data-problem') ?? '';
-  return code === 'redis.unreachable'
-    ? 'Docket cannot reach Redis.'
-    : `Docket answered ${response.status} ${code}`.trim().concat('.');
+  if (code === 'redis.unreachable') return 'Docket cannot reach Redis.';
+  return `Docket answered ${response.status} ${code}`.trim().concat('.');
 }
 
 /** `21 Nov, 14:12:05 CET`, in the zone of the page. @param {number} at by this browser's clock @param {string | undefined} timeZone */
@@ -200,10 +197,8 @@ function sampleBudgets() {
 function draw(chart, shape, points) {
   chart.setAttribute('viewBox', '0 0 100 36');
   chart.setAttribute('preserveAspectRatio', 'none');
-  const existing = chart.querySelector(shape);
-  const element = existing ?? document.createElementNS(SVG, shape);
+  const element = chart.querySelector(shape) ?? chart.appendChild(document.createElementNS(SVG, shape));
   element.setAttribute('points', points.join(' '));
-  if (existing === null) chart.append(element);
 }
 
 /** Updates relative times such as `in 3 min`. */
@@ -211,22 +206,16 @@ function updateRelativeTimes() {
   for (const element of document.querySelectorAll('.relative-time, .when > span')) {
     const at = Number(element.getAttribute('data-at') ?? Date.parse(element.closest('time')?.dateTime ?? ''));
     const now = Date.now() + CLOCK_OFFSET_MS;
-    const ms = Math.abs(at - now);
-    const minutes = Math.floor(ms / 60_000);
-    const parts = [
-      [Math.floor(minutes / 1440), 'd'],
-      [Math.floor(minutes / 60) % 24, 'h'],
-      [minutes % 60, 'min'],
-    ];
-    const first = parts.findIndex(([value]) => Number(value) > 0);
+    const minutes = Math.floor(Math.abs(at - now) / 60_000);
+    const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24];
+    const parts = [days && `${days} d`, hours && `${hours} h`, minutes % 60 && `${minutes % 60} min`];
+    const first = parts.findIndex((part) => part !== 0);
     const text = parts
       .slice(first, first + 2)
-      .filter(([value]) => Number(value) > 0)
-      .map((part) => part.join(' '))
+      .filter(Boolean)
       .join(' ');
-    const ahead = at > now;
-    element.textContent =
-      minutes === 0 ? (ahead ? 'in less than a minute' : 'just now') : ahead ? `in ${text}` : `${text} ago`;
+    if (minutes === 0) element.textContent = at > now ? 'in less than a minute' : 'just now';
+    else element.textContent = at > now ? `in ${text}` : `${text} ago`;
   }
 }
 
@@ -256,7 +245,9 @@ function followRun() {
     if (of > 0 && bar !== null) {
       bar.max = of;
       bar.value = done;
-      setText(part, 'calls', `${numbers.format(done)} of ${numbers.format(of)} calls`);
+      const text = `${numbers.format(done)} of ${numbers.format(of)} calls`;
+      const calls = part.querySelector('[data-part="calls"]');
+      if (calls !== null && calls.textContent !== text) calls.textContent = text;
     }
     updateWithin(progress.stage === stage ? 5_000 : 500);
     stage = progress.stage;
@@ -266,12 +257,6 @@ function followRun() {
     source.close();
     updateWithin(0);
   });
-}
-
-/** @param {HTMLElement} part @param {string} name @param {string} text */
-function setText(part, name, text) {
-  const element = part.querySelector(`[data-part="${name}"]`);
-  if (element !== null && element.textContent !== text) element.textContent = text;
 }
 
 let timer = 0;
@@ -288,10 +273,9 @@ function updateWithin(ms) {
 }
 
 /** Ms after which the page is fetched again: the shortest of its parts. */
-function renewalMs() {
-  const seconds = [...document.querySelectorAll('[data-renew]')].map((part) => Number(part.getAttribute('data-renew')));
-  return Math.min(...seconds) * 1_000;
-}
+const renewalMs = () =>
+  1_000 *
+  Math.min(...Array.from(document.querySelectorAll('[data-renew]'), (part) => Number(part.getAttribute('data-renew'))));
 
 if (isLive()) {
   sampleBudgets();
