@@ -1,6 +1,6 @@
 import type { MetricBase } from '../contract/bases.ts';
 import type { Granularity } from '../contract/report.ts';
-import type { CommentBlock } from '../definitions/commentary/comment-text.ts';
+import type { Approval, Comment } from '../definitions/commentary/printed-review.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
@@ -315,24 +315,6 @@ export interface Dataset {
   readonly approval?: Approval;
   /** The edition that this one replaces. Absent: a first edition. */
   readonly correction?: CorrectedEdition;
-}
-
-/** A comment as it is printed. */
-export interface Comment {
-  /** Id of the section; null: on the whole report. */
-  readonly section: string | null;
-  readonly blocks: readonly CommentBlock[];
-  /** The name of its author. */
-  readonly author: string;
-  /** ISO, UTC. */
-  readonly at: string;
-}
-
-export interface Approval {
-  /** In the order in which they approved. */
-  readonly by: readonly { readonly name: string /** ISO, UTC. */; readonly at: string }[];
-  /** SHA-256 (hex) of the approved content. */
-  readonly content: string;
 }
 
 /** What a corrected edition changes, for its first page. */

@@ -1,6 +1,7 @@
 import type { CommentBlock } from '../../src/definitions/commentary/comment-text.ts';
 import { parseComment } from '../../src/definitions/commentary/comment-text.ts';
-import type { Approval, Comment, CorrectedEdition, Dataset } from '../../src/fetch/dataset.ts';
+import type { Approval, Comment } from '../../src/definitions/commentary/printed-review.ts';
+import type { CorrectedEdition, Dataset } from '../../src/fetch/dataset.ts';
 
 // What people add to the figures of a dataset: comments, an approval, a correction.
 

@@ -6,15 +6,9 @@ import { allCallsOf, type Plan } from '../../plan/plan.ts';
 import type { RequestCalls } from '../../plan/requests/build-calls.ts';
 import { groupedRequests, isSliced, requestKey, type SplitPlan, splitPlan } from '../../plan/split/split-plan.ts';
 import { otherLabels } from '../answer-checks/column-checks.ts';
+import type { CallResult } from '../call-runner.ts';
 import type { CallRecord, Dataset } from '../dataset.ts';
-import {
-  buildDataset,
-  type CallResult,
-  type FetchInput,
-  fetchCalls,
-  type PreparedFetch,
-  prepareFetch,
-} from '../fetch-dataset.ts';
+import { buildDataset, type FetchInput, fetchCalls, type PreparedFetch, prepareFetch } from '../fetch-dataset.ts';
 import { withoutBaseRows } from '../internal/tables/cases.ts';
 import { tableResponse } from '../internal/tables/comparisons/partner-answers.ts';
 import { sliceResponse } from './slice-response.ts';

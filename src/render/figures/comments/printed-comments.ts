@@ -1,4 +1,5 @@
-import type { Comment, Dataset } from '../../../fetch/dataset.ts';
+import type { Comment } from '../../../definitions/commentary/printed-review.ts';
+import type { Dataset } from '../../../fetch/dataset.ts';
 import { figureReferences, resolveNote } from './references.ts';
 
 /** A comment as its author typed it. */

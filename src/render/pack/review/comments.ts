@@ -1,7 +1,7 @@
 import { isolateBidi, stripInvisible, toSingleLine } from '../../../base/text/bidi.ts';
 import { cutAtWord } from '../../../base/text/cut-text.ts';
 import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
-import type { Comment } from '../../../fetch/dataset.ts';
+import type { Comment } from '../../../definitions/commentary/printed-review.ts';
 import { formatDayOf } from '../../figures/format-date.ts';
 import type { PackContext } from '../pack-context.ts';
 import type { PackComment } from './review.ts';

@@ -1,0 +1,145 @@
+import { DocketError } from '../base/error.ts';
+import { done, fail, type Outcome } from '../base/outcome.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import { PATHS } from '../contract/organization.ts';
+import type { ReportResponse } from '../contract/report.ts';
+import { allCallsOf, type Call, type Plan, type ReportCall } from '../plan/plan.ts';
+import { otherLabels } from './answer-checks/column-checks.ts';
+import { storeUntilFull } from './cache/response-store.ts';
+import type { CallRecord } from './dataset.ts';
+import type { FetchContext } from './fetch-context.ts';
+import type { FetchEvent } from './fetch-events.ts';
+import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
+import { fetchReport } from './fetch-report.ts';
+import { createFinishEstimator } from './internal/finish-estimate.ts';
+import { withoutBaseRows } from './internal/tables/cases.ts';
+import type { Budget } from './rate-limit/budget.ts';
+import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
+
+/** Calls of one run that are in flight or queued at once. */
+export const MAX_CONCURRENT_CALLS = 4;
+
+export interface CallRunnerInput extends FetchContext {
+  readonly plan: Plan;
+  /** With the report's own names. */
+  readonly catalog: Catalog;
+  /** Without them. */
+  readonly published: Catalog;
+}
+
+/** A call with its response. */
+export type CallResult =
+  | {
+      readonly kind: 'report';
+      readonly call: ReportCall;
+      readonly response: ReportResponse;
+      readonly at: number;
+      readonly record: CallRecord;
+    }
+  | { readonly kind: 'list'; readonly list: FetchedList; readonly record: CallRecord };
+
+/** Answers a call from the response store, or makes it under the rate limit. */
+export function createCallRunner(
+  input: CallRunnerInput,
+): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
+  const { plan, catalog, published, signal, observe, client, budget, reads, clock, run, folder } = input;
+  const store = storeUntilFull(input);
+  const { responses } = store;
+  const progress = createFinishEstimator({
+    calls: plan.calls.length,
+    limits: budget.limits,
+    clock,
+    concurrency: MAX_CONCURRENT_CALLS,
+  });
+  const sectionsOf = (call: Call) =>
+    plan.sections.filter((section) => allCallsOf(section).includes(call.id)).map(({ section }) => section.id);
+  let organization: Promise<Outcome<number>> | undefined;
+
+  const callbacks = ({ id: call }: Call): Pick<RateLimitedCall<unknown>, 'onWait' | 'onGrant'> => ({
+    onWait: ({ at, ahead, tokens }) => {
+      progress.recordWait(at);
+      observe({ type: 'waiting', call, until: at, ahead, tokens });
+    },
+    onGrant: () => observe({ type: 'granted', call }),
+  });
+  const reportFetched = (
+    call: Call,
+    result: Pick<Extract<FetchEvent, { type: 'fetched' }>, 'saved' | 'tokens' | 'correlationId' | 'preparedAt'>,
+    ms: number | null,
+  ): void => {
+    const { done, finish } = progress.recordAnswer(result.tokens, ms);
+    observe({ type: 'fetched', call: call.id, ...result, of: plan.calls.length, done, finish });
+  };
+  /** `maxWaitMs` is read at each wait: it changes when the store is full. */
+  const contextOf = (limits: Budget): RateLimitContext => ({
+    ...rateLimitContext(plan.org, input, limits),
+    get maxWaitMs() {
+      return store.maxWaitMs;
+    },
+  });
+
+  return async (call, stop) => {
+    const options = { ...callbacks(call), signal, stop };
+    if (call.kind === 'report') {
+      const fetched = await fetchReport({ ...input, responses, rateLimit: contextOf(budget) }, call, options);
+      if (fetched.kind === 'fail') return fail(refusedError(fetched.error, call, sectionsOf(call)));
+      if (fetched.kind !== 'done') return fetched;
+      const { body, at, correlationId, askedBy, tokens, ms, preparedAt } = fetched.value;
+      const response = withoutBaseRows(call, body);
+      const early = preparedAt === undefined ? {} : { preparedAt };
+      reportFetched(call, { saved: tokens === null, tokens, correlationId, ...early }, ms);
+      const labels = otherLabels(response, published);
+      const record: CallRecord = {
+        id: call.id,
+        method: 'POST',
+        path: PATHS.report(call.org),
+        sections: sectionsOf(call),
+        asOf: response.meta.as_of,
+        cached: response.meta.cached,
+        correlationId,
+        rows: response.rows.length,
+        saved: tokens === null,
+        ...(labels === undefined ? {} : { labels }),
+        ...(askedBy === run ? {} : { shared: { run: askedBy, at: new Date(at).toISOString() } }),
+      };
+      return done({ kind: 'report', call, response, at, record });
+    }
+    const names = { catalog, labels: plan.definition.labels };
+    const context = { client, responses, run, folder, names, rateLimit: contextOf(reads) };
+    organization ??= resolveOrgId(context, call.org, options);
+    const org = await organization;
+    if (org.kind !== 'done') return org;
+    const fetched = await fetchList(context, call, org.value, options);
+    if (fetched.kind !== 'done') return fetched;
+    const { saved, rows } = fetched.value;
+    reportFetched(call, { saved, tokens: null }, null);
+    const record: CallRecord = {
+      id: call.id,
+      method: 'GET',
+      path: PATHS.list(org.value, call.list),
+      sections: sectionsOf(call),
+      asOf: null,
+      cached: null,
+      correlationId: null,
+      rows: rows.length,
+      saved,
+    };
+    return done({ kind: 'list', list: fetched.value, record });
+  };
+}
+
+/** Names the sections and metrics of a request that the service refused: its path alone does not say what to correct. */
+function refusedError(error: DocketError, { request }: ReportCall, sections: readonly string[]): DocketError {
+  if (error.code !== 'api.refused') return error;
+  const { message, where, got, next, correlationId, cause } = error;
+  const named = request.metrics.filter((metric) => message.includes(metric));
+  const metrics = (named.length === 0 ? request.metrics : named).join(', ');
+  const of = `section ${sections.join(', ')} (${metrics})`;
+  return new DocketError('api.refused', message.replace(/^The service refuses the request\b/, `$& of ${of}`), {
+    where: where === undefined ? of : `${of}, ${where}`,
+    ...(got === undefined ? {} : { got }),
+    ...(next === undefined ? {} : { next }),
+    ...(correlationId === undefined ? {} : { correlationId }),
+    cause,
+  });
+}
