@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { version } from '../base/context.ts';
 import { reflowHelp } from './help-text.ts';
 import type { CommandIo } from './io.ts';
+import { addArchiveCommands } from './program/archive.ts';
 import { DocketCommand } from './program/command.ts';
 import { addFirstSteps } from './program/first-steps.ts';
 import { addOperationCommands } from './program/operation.ts';
@@ -52,7 +53,14 @@ export function createProgram(io: CommandIo): DocketCommand {
     .addHelpText('after', HELP_FOOTER)
     .exitOverride();
   // In the order of the help and of docs/reference/cli.md.
-  for (const add of [addFirstSteps, addReportCommands, addRunCommands, addResultCommands, addOperationCommands])
+  for (const add of [
+    addFirstSteps,
+    addReportCommands,
+    addRunCommands,
+    addResultCommands,
+    addArchiveCommands,
+    addOperationCommands,
+  ])
     add(program, io);
   return program;
 }

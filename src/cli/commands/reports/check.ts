@@ -1,13 +1,11 @@
-import { dirname } from 'node:path';
 import type { AppContext } from '../../../base/context.ts';
 import { toDocketError } from '../../../base/error.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
-import { BUILT_IN_KINDS, FORMATS, loadDefinitions } from '../../../compose/built-in-kinds.ts';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { DEFINITION_THREAD } from '../../../compose/threads.ts';
-import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
-import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { comparePositions, type Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
 import { protectionDiagnostics, subjectAdvice } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { scheduleAdvice } from '../../../definitions/diagnostics/schedule-advice.ts';
@@ -15,35 +13,20 @@ import { sectionPeriodAdvice } from '../../../definitions/diagnostics/section-pe
 import { splitRecipientWarnings } from '../../../definitions/diagnostics/split-diagnostics.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
-import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import type { PartialValue } from '../../../definitions/yaml/check-schema.ts';
 import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
-import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
-import { checkBases } from '../../../plan/checks/check-bases.ts';
-import { checkOrgDisplay } from '../../../plan/checks/check-display.ts';
-import { provisionalWarnings } from '../../../plan/checks/check-provisional.ts';
-import { splitWarnings } from '../../../plan/checks/check-split.ts';
-import { checkTargets } from '../../../plan/checks/check-targets.ts';
-import { checkReadings } from '../../../plan/checks/reading-check.ts';
 import { formatPreparation } from '../../../plan/explain.ts';
 import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
-import { type FileDiagnostics, formatOf } from '../../../render/formats/format.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
-import { catalogDiagnostics, planDiagnostic } from '../../../services/definitions/catalog-diagnostics.ts';
 import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
 import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
-import {
-  dataReadyWarnings,
-  type PreparationView,
-  preparationWarnings,
-  viewPreparation,
-} from '../../../services/preparations/explain-preparation.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { readOptionalRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { type Catalogs, checkReports } from './check-reports.ts';
 import { printDiagnostics } from './print-diagnostics.ts';
 
 interface CheckFlags {
@@ -202,12 +185,6 @@ const readableReports = ({ reports, sources, partialReports }: Definitions): Par
   ...(partialReports?.values() ?? []),
 ];
 
-/** The catalog of an organization; undefined, with the reason reported, if there is no catalog. */
-interface Catalogs {
-  readonly catalogOf: (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog | undefined>;
-  close(): Promise<void>;
-}
-
 /** A catalog that cannot be fetched is reported to `unchecked`, not as an error. */
 async function openCatalogs(
   jobs: Definitions,
@@ -231,134 +208,4 @@ async function openCatalogs(
       }),
     close: () => opened.scope.close(),
   };
-}
-
-/** What will be prepared of the next slot of a report. */
-interface PreparedSlot {
-  /** `org/report`. */
-  readonly name: string;
-  readonly prepare: PreparationView;
-}
-
-/** Empty for reports with faults, and without `prepare`. */
-function preparedSlots(
-  { value, lost }: PartialValue<Definition>,
-  settings: OrgSettings,
-  catalog: Catalog,
-  now: number,
-): readonly PreparedSlot[] {
-  if (lost.length > 0) return [];
-  try {
-    const prepare = viewPreparation({ definition: value, settings }, catalog, now);
-    return prepare === undefined ? [] : [{ name: `${value.org}/${value.report}`, prepare }];
-  } catch (thrown) {
-    // Its errors are shown already.
-    if (toDocketError(thrown).code === 'plan.invalid') return [];
-    throw thrown;
-  }
-}
-
-interface ReportFindings {
-  /** In definitions. */
-  readonly errors: readonly Diagnostic[];
-  /** Of valid definitions, from the catalog. */
-  readonly warnings: readonly Diagnostic[];
-  /** About `prepare` and `data_ready`. */
-  readonly unprepared: readonly Diagnostic[];
-  /** Of reports with `prepare`: what will be prepared of the next slot. */
-  readonly prepared: readonly PreparedSlot[];
-  /** In the workbooks that they name. */
-  readonly workbooks: FileDiagnostics;
-}
-
-/** Checks reports against their organizations' catalogs, and their templates of workbooks with or without one. */
-async function checkReports(
-  reports: readonly PartialValue<Definition>[],
-  jobs: Definitions,
-  now: number,
-  catalogs: Catalogs | undefined,
-): Promise<Omit<ReportFindings, 'unprepared'>> {
-  const found: ReportFindings[] = [];
-  for (const org of new Set(reports.map(({ value }) => value.org))) {
-    const settings = jobs.orgs.get(org);
-    if (settings === undefined) continue;
-    const own = reports.filter(({ value }) => value.org === org);
-    const findingsBy = async (catalog: Catalog | undefined): Promise<ReportFindings> => ({
-      errors:
-        catalog === undefined
-          ? []
-          : [
-              ...settingsErrors(org, settings, jobs, catalog),
-              ...own.flatMap((report) => catalogDiagnostics(report, settings, catalog, now)),
-            ],
-      warnings:
-        catalog === undefined
-          ? []
-          : own.flatMap(({ value, source }) =>
-              [...provisionalWarnings(value, catalog), ...splitWarnings(value, catalog)].map(planDiagnostic(source)),
-            ),
-      unprepared: [
-        ...dataReadyWarnings(jobs.sources.get(org), settings),
-        ...own.flatMap((report) => preparationWarnings(report, settings, catalog, now)),
-      ],
-      prepared: catalog === undefined ? [] : own.flatMap((report) => preparedSlots(report, settings, catalog, now)),
-      workbooks: await workbookFindings(own, settings, catalog),
-    });
-    const cached = await catalogs?.catalogOf(settings);
-    const first = await findingsBy(cached);
-    const isClean = first.errors.length === 0 && first.workbooks.errors.length === 0;
-    // A cached catalog may lack metrics that were added since.
-    const recent =
-      cached === undefined || isClean ? undefined : await catalogs?.catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS);
-    found.push(recent === undefined ? first : await findingsBy(recent));
-  }
-  return {
-    errors: found.flatMap(({ errors }) => errors),
-    warnings: found.flatMap(({ warnings, unprepared }) => [...warnings, ...unprepared]),
-    prepared: found.flatMap(({ prepared }) => prepared),
-    workbooks: {
-      errors: distinct(found.flatMap(({ workbooks }) => workbooks.errors)),
-      warnings: distinct(found.flatMap(({ workbooks }) => workbooks.warnings)),
-    },
-  };
-}
-
-/** Two reports may fill one workbook. */
-const distinct = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => [
-  ...new Map(diagnostics.map((diagnostic) => [formatDiagnostic(diagnostic), diagnostic])).values(),
-];
-
-/** What is wrong with the workbooks of reports without faults: those of others may be right once these are. */
-async function workbookFindings(
-  reports: readonly PartialValue<Definition>[],
-  settings: OrgSettings,
-  catalog: Catalog | undefined,
-): Promise<FileDiagnostics> {
-  const named = reports.filter(({ value, lost }) => value.files !== undefined && lost.length === 0);
-  if (named.length === 0) return { errors: [], warnings: [] };
-  const found: FileDiagnostics[] = [];
-  for (const { value, source } of named) {
-    const report = { definition: value, settings, folder: dirname(source.file), catalog };
-    for (const output of value.outputs) {
-      const tools = await formatOf(output, FORMATS).format.fileTools?.();
-      if (tools !== undefined) found.push(await tools.check(output, report));
-    }
-  }
-  return { errors: found.flatMap(({ errors }) => errors), warnings: found.flatMap(({ warnings }) => warnings) };
-}
-
-/** What the catalog does not allow in `org.yaml` and `targets.yaml`. */
-function settingsErrors(org: string, settings: OrgSettings, jobs: Definitions, catalog: Catalog): Diagnostic[] {
-  const orgSource = jobs.sources.get(org);
-  const targetSource = jobs.targetSources.get(org);
-  return [
-    ...(orgSource === undefined || settings.readings === undefined
-      ? []
-      : checkReadings(settings.readings, catalog).map(planDiagnostic(orgSource))),
-    ...(orgSource === undefined ? [] : checkOrgDisplay(settings, catalog).map(planDiagnostic(orgSource))),
-    ...(orgSource === undefined ? [] : checkBases(settings.bases ?? {}, catalog).map(planDiagnostic(orgSource))),
-    ...(targetSource === undefined
-      ? []
-      : checkTargets(settings.targets ?? [], catalog).map(planDiagnostic(targetSource))),
-  ];
 }

@@ -1,0 +1,124 @@
+import type { CommandIo } from '../io.ts';
+import type { DocketCommand } from './command.ts';
+
+/** Commands on what the archive keeps: corrections, readings, runs. They belong to the results in the help. */
+export function addArchiveCommands(program: DocketCommand, io: CommandIo): void {
+  const corrections = program
+    .command('corrections')
+    .description('List figures that the service has changed since they were delivered; decide about them');
+  corrections
+    .command('list', { isDefault: true })
+    .description('List the corrections that wait for a decision, newest first')
+    .option('--org <org>', 'only of this organization')
+    .option('--all', 'also those that were decided, withdrawn or replaced')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Docket fetches the delivered figures of reports with \`corrections\` again, once a day, with calls that no run waits for.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
+Examples:
+  docket corrections
+  docket corrections --org acme --all`)
+    .action(async (flags) => (await import('../commands/corrections.ts')).list(flags, io));
+  corrections
+    .command('show')
+    .description('Show what has changed, and who would receive a corrected edition')
+    .argument('<id>', 'id of the correction: the first 8 digits of the run or more, and its number, e.g. 83b1c195-1')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, LOG_LEVEL
+
+Example:
+  docket corrections show 83b1c195-1`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).show(id, flags, io));
+  corrections
+    .command('send')
+    .description('Send a corrected edition to those who received the first one and are still allowed to')
+    .argument('<id>', 'id of the correction')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+A worker makes it with the definition and the period of the first edition, and the current figures. If the report has
+\`approval\`, the corrected edition waits for approval first.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket corrections send 83b1c195-1 --reason "the register was late"`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).send(id, flags, io));
+  corrections
+    .command('dismiss')
+    .description('Keep the delivered edition; the same changes are not reported again')
+    .argument('<id>', 'id of the correction')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket corrections dismiss 83b1c195-1 --reason "known: the board was told"`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).dismiss(id, flags, io));
+
+  program
+    .command('readings')
+    .description('List the daily readings of current counts, and the days that were missed')
+    .argument('[org]', 'only of this organization; default: all with readings in org.yaml')
+    .option('--from <date>', 'first day, YYYY-MM-DD; default: the first reading, at most 31 days ago')
+    .option('--to <date>', 'last day, YYYY-MM-DD; default: today')
+    .option('--require-complete', 'exit with 1 if a reading was missed')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reads the archive only. A missed reading stays a gap: the service has no history of current counts. With --from, days before
+the first reading are gaps as well.
+
+Environment: DOCKET_JOBS, DOCKET_ARCHIVE, LOG_LEVEL
+
+Exit codes: 0 listed; 1 a reading was missed (--require-complete); 2 usage or configuration
+
+Examples:
+  docket readings acme
+  docket readings acme --from 2026-10-01 --to 2026-10-31 --require-complete`)
+    .action(async (org, flags) => (await import('../commands/readings.ts')).listReadings(org, flags, io));
+
+  const archive = program.command('archive').description('Verify the archive of runs; print its checkpoints');
+  archive
+    .command('verify')
+    .description('Recompute every hash of every archived run, and report each difference')
+    .option('--org <org>', 'only of this organization')
+    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
+    .option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY')
+    .option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reads every byte of the archive: files, e-mails and sent messages; where the archive is signed, also the chain of each
+organization. Needs neither Redis nor the private key. Without a key from outside, the archive's own public keys are used,
+which prove nothing to somebody who does not trust the archive.
+
+Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or configuration
+
+Examples:
+  docket archive verify --org acme
+  docket archive verify --run 2f6c0e4d
+  docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`)
+    .action(async (flags) => (await import('../commands/archive.ts')).verify(flags, io));
+  archive
+    .command('checkpoint')
+    .description('Print the newest signed checkpoint of each organization, to be stored elsewhere')
+    .option('--org <org>', 'only of this organization')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+One line for each organization: the current end of its chain. Store it where users with write access to the archive cannot
+write; \`docket archive verify --checkpoint FILE\` then detects that the end of the chain was removed.
+
+Environment: DOCKET_ARCHIVE, LOG_LEVEL
+
+Example:
+  docket archive checkpoint --org acme`)
+    .action(async (flags) => (await import('../commands/archive.ts')).printNewestCheckpoints(flags, io));
+}
