@@ -11,7 +11,7 @@ const BUDGET = {
   'src/admin': 13_658,
   'src/base': 2740,
   'src/cli': 8740,
-  'src/compose': 3850,
+  'src/compose': 3845,
   'src/contract': 400,
   'src/definitions': 7320,
   'src/deliver': 10_862,
@@ -26,7 +26,7 @@ const BUDGET = {
   'src/render': 15_950,
   'src/run': 3098,
   'src/sandbox': 3000,
-  'src/services': 9151,
+  'src/services': 9110,
   templates: 1300,
   test: 110_894,
 };

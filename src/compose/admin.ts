@@ -133,7 +133,7 @@ function openAdminServices(
   scope: Scope,
 ): AdminServices {
   const { clock, log } = context;
-  const { redis, prefix, runs, ledger, definitions, secrets, storage, signing, reviews, orgs, identity } = store;
+  const { redis, prefix, definitions, secrets, storage, signing, orgs, identity } = store;
   const versions = redisActiveVersions(redis, { prefix });
   const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
   const budgetOf = sharedBudgets(redis, prefix, clock);
@@ -151,19 +151,15 @@ function openAdminServices(
     },
     decisions,
     selections: createSelectionService(store, decisions),
-    reviews: createReviewService(store, composeFindDelivered(context, store, scope)),
+    reviewService: createReviewService(store, composeFindDelivered(context, store, scope)),
     correctionIndex: redisWatchIndex(redis, { prefix }),
-    corrections: createCorrectionService(store),
+    correctionService: createCorrectionService(store),
     readings: redisReadingIndex(redis, { prefix }),
     deploymentProblems: problems,
     archivedFiles: createRunFileReader(storage, signing),
-    heldRun: (run) =>
-      loadReleasePreview(run, {
-        ...store,
-        settingsNow: (org) => orgs().get(org),
-      }),
-    runHistory: (record, rows) => loadRunHistory(record, rows, { storage, reviews, log }),
-    earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    heldRun: (run) => loadReleasePreview(run, store),
+    runHistory: (record, rows) => loadRunHistory(record, rows, store),
+    earlierDelivery: findDeliveredInRecords(store),
     countRuns: (which) => countRunsByState(redis, prefix, which),
     waitingByPriority: store.queue.waitingByPriority,
     processes: redisProcessReports(redis, { prefix }).list,

@@ -17,12 +17,12 @@ import { s3Storage } from '../deliver/archive/storage/s3-storage.ts';
 import { archiveClaims } from '../deliver/claims/archive-claims.ts';
 import type { PeriodClaims } from '../deliver/claims/claim.ts';
 import { redisClaims } from '../deliver/claims/redis-claims.ts';
-import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import type { Reviews } from '../run/review/load-review.ts';
 import { reviewEventSchema } from '../run/review/review-event.ts';
 import type { RunStore } from '../run/run-record.ts';
+import type { Deployment } from '../services/deployment/deployment.ts';
 import {
   archiveOnlyIdentity,
   type DeploymentIdentity,
@@ -143,12 +143,12 @@ export const withArchive = <T>(
  */
 export function composeFindDelivered(
   context: AppContext,
-  ports: { readonly runs: RunStore; readonly ledger: Ledger },
+  deployment: Deployment,
   scope: Scope,
 ): FindEarlierDelivery | undefined {
   if (context.config.DOCKET_REPEAT === 'allow') return undefined;
   return firstFound([
-    findDeliveredInRecords(ports),
+    findDeliveredInRecords(deployment),
     findDeliveredInArchive(openArchive(context, scope).storage, context.log),
   ]);
 }

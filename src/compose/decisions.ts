@@ -40,9 +40,8 @@ async function openDecisions(given: AppContext, { decides = false, orgs }: Decis
   if (decides || context.redis) await endAbandoned();
   return {
     ...deployment,
-    reviewArchive: deployment.reviews,
-    reviews: createReviewService(deployment, findDelivered),
+    reviewService: createReviewService(deployment, findDelivered),
     decisions: createDecisionService(deployment),
-    corrections: createCorrectionService(deployment),
+    correctionService: createCorrectionService(deployment),
   };
 }

@@ -74,46 +74,47 @@ const NO_CORRECTIONS: CorrectionService = {
 };
 
 /** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
-export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices => ({
-  jobs: () => loadedJobs(),
-  lastGood: async () => undefined,
-  trigger: () => Promise.reject(new Error('not here')),
-  runs: fake({
-    get: async () => undefined,
-    list: async () => [],
-    listAndCount: async () => ({ runs: [], total: 0 }),
-    findIdsByPrefix: async () => [],
-  }),
-  ledger: fake({ list: async () => [] }),
-  definitions: fake({ get: async () => undefined }),
-  searchIndex: NO_SEARCH_INDEX,
-  decisions: NO_DECISIONS,
-  selections: NO_SELECTIONS,
-  pauses: NO_PAUSES,
-  readings: fake({ list: async () => [] }),
-  deploymentProblems: async () => [],
-  archivedFiles: NO_PACKS,
-  heldRun: async () => undefined,
-  reviews: NO_REVIEWS,
-  corrections: NO_CORRECTIONS,
-  correctionIndex: fake({ summaries: async () => [] }),
-  runHistory: async () => NO_HISTORY,
-  earlierDelivery: async () => undefined,
-  countRuns: async () => NO_RUNS,
-  waitingByPriority: async () => ({ on_demand: 0, scheduled: 0, backfill: 0 }),
-  processes: async () => [],
-  processRoles: async () => new Map(),
-  countWorkers: async () => 1,
-  audit: NO_AUDIT,
-  live: fake({ get: async () => undefined }),
-  findSlots: reportSlotFinder(),
-  budgetsOf: async () => ({ budgets: [], unknown: [] }),
-  explainer: NO_PLANNING,
-  checkText: () => Promise.reject(new Error('not here')),
-  viewTemplate: async () => null,
-  clock: systemClock,
-  ...given,
-});
+export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =>
+  fake({
+    jobs: () => loadedJobs(),
+    lastGood: async () => undefined,
+    trigger: () => Promise.reject(new Error('not here')),
+    runs: fake({
+      get: async () => undefined,
+      list: async () => [],
+      listAndCount: async () => ({ runs: [], total: 0 }),
+      findIdsByPrefix: async () => [],
+    }),
+    ledger: fake({ list: async () => [] }),
+    definitions: fake({ get: async () => undefined }),
+    searchIndex: NO_SEARCH_INDEX,
+    decisions: NO_DECISIONS,
+    selections: NO_SELECTIONS,
+    pauses: NO_PAUSES,
+    readings: fake({ list: async () => [] }),
+    deploymentProblems: async () => [],
+    archivedFiles: NO_PACKS,
+    heldRun: async () => undefined,
+    reviewService: NO_REVIEWS,
+    correctionService: NO_CORRECTIONS,
+    correctionIndex: fake({ summaries: async () => [] }),
+    runHistory: async () => NO_HISTORY,
+    earlierDelivery: async () => undefined,
+    countRuns: async () => NO_RUNS,
+    waitingByPriority: async () => ({ on_demand: 0, scheduled: 0, backfill: 0 }),
+    processes: async () => [],
+    processRoles: async () => new Map(),
+    countWorkers: async () => 1,
+    audit: NO_AUDIT,
+    live: fake({ get: async () => undefined }),
+    findSlots: reportSlotFinder(),
+    budgetsOf: async () => ({ budgets: [], unknown: [] }),
+    explainer: NO_PLANNING,
+    checkText: () => Promise.reject(new Error('not here')),
+    viewTemplate: async () => null,
+    clock: systemClock,
+    ...given,
+  });
 
 /** The admin route for these tokens. */
 export function createTestAdmin(
@@ -121,7 +122,7 @@ export function createTestAdmin(
   given: Partial<AdminServices> = {},
   { log = silentLog, clock = systemClock, ...change }: Partial<AdminPorts> & { log?: Log; clock?: Clock } = {},
 ): AdminApp {
-  const ports = accessPorts({ clock, ...given });
+  const ports = accessPorts({ clock: { ...systemClock, ...clock }, ...given });
   return createAdminApp({
     auth: aDoor(entries, { clock, log }),
     access: (principal) => createAccess(ports, principal),

@@ -136,8 +136,8 @@ async function setUp(): Promise<void> {
       decisions: desk.decisions,
       ledger: desk.ledger,
       selections,
-      reviews: reviewed.reviewService,
-      corrections: reviewed.correctionService,
+      reviewService: reviewed.reviewService,
+      correctionService: reviewed.correctionService,
       pauses,
       archivedFiles: createRunFileReader(storage),
       budgetsOf: async (orgs) => ({

@@ -10,7 +10,7 @@ import type { AdminServices } from './services.ts';
 export function correctionsAccess(services: AdminServices, principal: Principal) {
   const correction = async (id: string): Promise<CorrectionView> => {
     try {
-      return await requireCorrection(id, principal.orgs, services.corrections);
+      return await requireCorrection(id, principal.orgs, services.correctionService);
     } catch (thrown) {
       if (thrown instanceof DocketError && thrown.code === 'correction.not_found') throw notFoundError();
       throw thrown;
@@ -29,7 +29,7 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
       readonly org?: string | undefined;
       readonly state?: Correction['state'] | undefined;
     } = {}): Promise<readonly Correction[]> => {
-      const found = await services.corrections.list(visibleOrgs(principal, org));
+      const found = await services.correctionService.list(visibleOrgs(principal, org));
       return state === undefined ? found : found.filter((one) => one.state === state);
     },
 
@@ -44,7 +44,7 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
       const found = await correction(id);
       assertOperator(principal);
       const actor = { ...auditActor(principal, reason), subject: principal.subject };
-      const sent = await services.corrections.send(found, actor);
+      const sent = await services.correctionService.send(found, actor);
       return { correction: sent.correction, run: sent.record.id };
     },
 
@@ -52,7 +52,7 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
     dismissCorrection: async (id: string, reason: string): Promise<Correction> => {
       const found = await correction(id);
       assertOperator(principal);
-      return services.corrections.dismiss(found, auditActor(principal, reason));
+      return services.correctionService.dismiss(found, auditActor(principal, reason));
     },
   };
 }

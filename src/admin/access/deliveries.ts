@@ -87,7 +87,7 @@ export const listingsAccess = (services: AdminServices, principal: Principal) =>
   /** Who got what: the deliveries to matching recipients, by run, newest first. */
   received: async ({ org, report, match, to, period, ...filter }: ReceivedFilter): Promise<ReceivedPage> => {
     const orgs = visibleOrgs(principal, org);
-    const { reports, begins } = await runPartsFilter({ match, period }, orgs, services);
+    const { reports, begins } = await runPartsFilter({ match, period }, orgs, services, services.jobs());
     return listReceived({ ...filter, orgs, to, begins, report, reports }, services);
   },
 

@@ -7,7 +7,7 @@ import { assertOperator, getVisibleRun, notFoundError } from './guards.ts';
 
 /** Reviews of runs. Who may approve is a matter of the definition, not of the role: see `ReviewService`. */
 export function reviewsAccess(
-  services: { readonly reviews: ReviewService; readonly runs: RunIdLookup },
+  services: { readonly reviewService: ReviewService; readonly runs: RunIdLookup },
   principal: Principal,
 ) {
   const idOf = async (text: string): Promise<string> => (await getVisibleRun(services, principal, text)).id;
@@ -16,18 +16,18 @@ export function reviewsAccess(
   return {
     /** The review of a run, as the principal may take part in it; null for a run without one. Throws `archive.*`. */
     review: async (id: string): Promise<ReviewView | null> =>
-      (await services.reviews.view(await idOf(id), author)) ?? null,
+      (await services.reviewService.view(await idOf(id), author)) ?? null,
 
     /** A file of what is reviewed. Throws `request.not_found`. */
     reviewFile: async (id: string, name: string): Promise<RunFile> => {
-      const file = await services.reviews.file(await idOf(id), name);
+      const file = await services.reviewService.file(await idOf(id), name);
       if (file === undefined) throw notFoundError();
       return file;
     },
 
     /** The e-mail of what is reviewed, as `preview`. Throws `request.not_found`. */
     reviewPreview: async (id: string, body?: string): Promise<string> => {
-      const html = await services.reviews.preview(await idOf(id), body);
+      const html = await services.reviewService.preview(await idOf(id), body);
       if (html === undefined) throw notFoundError();
       return html;
     },
@@ -46,7 +46,7 @@ export function reviewsAccess(
     ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
       const run = await idOf(id);
       assertOperator(principal);
-      return services.reviews.comment(run, section, text, author);
+      return services.reviewService.comment(run, section, text, author);
     },
 
     /**
@@ -57,12 +57,12 @@ export function reviewsAccess(
      * @param again approves also what was delivered for the period before
      */
     approve: async (id: string, content: string, reason: string, again = false): Promise<ReviewView> =>
-      services.reviews.approve(await idOf(id), content, reason, author, again),
+      services.reviewService.approve(await idOf(id), content, reason, author, again),
 
     reject: async (
       id: string,
       content: string,
       decision: { readonly reason: string; readonly refetch: boolean },
-    ): Promise<ReviewView> => services.reviews.reject(await idOf(id), content, decision, author),
+    ): Promise<ReviewView> => services.reviewService.reject(await idOf(id), content, decision, author),
   };
 }

@@ -126,7 +126,7 @@ export function runsAccess(services: AdminServices, principal: Principal) {
     runs: async ({ org, after, match, to, error, period, ...filter }: RunsFilter): Promise<RunPage> => {
       const orgs = visibleOrgs(principal, org);
       const cursor = after === undefined ? undefined : parseRunCursor(after);
-      const parts = await runPartsFilter({ match, to, error, period }, orgs, services);
+      const parts = await runPartsFilter({ match, to, error, period }, orgs, services, services.jobs());
       return listRunPage(restrictToOrgs(services.runs, orgs), { ...filter, ...parts, after: cursor });
     },
 

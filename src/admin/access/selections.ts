@@ -18,7 +18,7 @@ export const selectionsAccess = (services: AdminServices, principal: Principal) 
     if ('ids' in input) return services.selections.preview(input, principal.orgs);
     const { match, to, error, period, ...filter } = input.filter;
     const orgs = visibleOrgs(principal, filter.org);
-    const parts = await runPartsFilter({ match, to, error, period }, orgs, services);
+    const parts = await runPartsFilter({ match, to, error, period }, orgs, services, services.jobs());
     return services.selections.preview({ action: input.action, filter: { ...filter, ...parts } }, orgs);
   },
 

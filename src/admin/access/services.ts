@@ -1,16 +1,10 @@
-import type { Clock } from '../../base/clock.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import type { ProcessReport } from '../../queue/process-reports.ts';
 import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
 import type { CountedRuns, StateCounts } from '../../queue/runs/run-counts.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
-import type { SearchIndex } from '../../queue/runs/search-index.ts';
-import type { Pauses } from '../../queue/schedules/pauses.ts';
 import type { ReadingIndex } from '../../queue/schedules/reading-index.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { AuditLog } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { CorrectionService } from '../../services/corrections/correction-service.ts';
 import type { WatchIndex } from '../../services/corrections/watch-index.ts';
@@ -19,8 +13,8 @@ import type { ValidateText } from '../../services/definitions/definition-threads
 import type { PlanExplainer } from '../../services/definitions/explain-report.ts';
 import type { ViewTemplate } from '../../services/definitions/view-template.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
+import type { Deployment } from '../../services/deployment/deployment.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
-import type { ReceivedPorts } from '../../services/listings/received.ts';
 import type { ReviewService } from '../../services/reviews/create-review-service.ts';
 import type { FindEarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
@@ -31,20 +25,15 @@ import type { SelectionService } from '../../services/selections/selection-servi
 import type { FindReportSlots } from './report-slots.ts';
 
 /** The services behind `Access`, for all principals. */
-export interface AdminServices extends CurrentReportPorts {
+export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly trigger: TriggerRun;
-  readonly runs: RedisRunStore;
   readonly countRuns: (which: CountedRuns) => Promise<StateCounts>;
   readonly waitingByPriority: RunQueue['waitingByPriority'];
-  readonly ledger: ReceivedPorts['ledger'];
-  readonly definitions: DefinitionStore;
-  readonly searchIndex: SearchIndex;
   readonly decisions: DecisionService;
-  readonly reviews: ReviewService;
+  readonly reviewService: ReviewService;
   readonly selections: SelectionService;
-  readonly pauses: Pauses;
   readonly correctionIndex: WatchIndex;
-  readonly corrections: CorrectionService;
+  readonly correctionService: CorrectionService;
   readonly readings: ReadingIndex;
   readonly deploymentProblems: () => Promise<readonly DeploymentProblem[]>;
   readonly archivedFiles: RunFileReader;
@@ -59,7 +48,6 @@ export interface AdminServices extends CurrentReportPorts {
   readonly processRoles: () => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Number of worker processes. */
   readonly countWorkers: () => Promise<number>;
-  readonly audit: AuditLog;
   readonly live: LiveProgressStore;
   readonly findSlots: FindReportSlots;
   /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
@@ -67,5 +55,4 @@ export interface AdminServices extends CurrentReportPorts {
   readonly explainer: PlanExplainer;
   readonly checkText: ValidateText;
   readonly viewTemplate: ViewTemplate;
-  readonly clock: Clock;
 }

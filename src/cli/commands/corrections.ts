@@ -44,7 +44,7 @@ async function withCorrections<T>(
   options: { readonly decides?: boolean; readonly definitions?: boolean } = {},
 ): Promise<T> {
   const orgs = options.definitions ? (await loadDefinitions(context.config.DOCKET_JOBS)).orgs : new Map();
-  return withDecisions(context, (opened) => use(opened.corrections, opened), { ...options, orgs: () => orgs });
+  return withDecisions(context, (opened) => use(opened.correctionService, opened), { ...options, orgs: () => orgs });
 }
 
 export async function list(flags: ListFlags, io: CommandIo): Promise<void> {

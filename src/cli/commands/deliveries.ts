@@ -114,7 +114,7 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
   const context = await createContext(io);
   const orgs = org === undefined ? '*' : [org];
   const page = await withDecisions(context, async (opened) => {
-    const { reports, begins } = await readRunParts({ match, period }, orgs, opened, context);
+    const { reports, begins } = await readRunParts({ match, period }, orgs, opened);
     const state = unknown ? ('unknown' as const) : undefined;
     return listReceived({ orgs, to, report, reports, begins, state, after, limit }, opened);
   });

@@ -1,13 +1,11 @@
-import type { AppContext } from '../../base/context.ts';
 import { loadDefinitions } from '../../compose/built-in-kinds.ts';
-import type { DecisionContext } from '../../compose/decisions.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import type { Deployment } from '../../services/deployment/deployment.ts';
+import type { Titles } from '../../services/listings/match-reports.ts';
 import { type RunParts, runPartsFilter } from '../../services/listings/run-parts.ts';
 
 /** Options of listings that match parts. */
 export type RunPartsFlags = RunParts;
 
-type Titles = Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
 const NO_TITLES: Titles = { reports: new Map(), sources: new Map(), orgs: new Map() };
 
 /**
@@ -17,9 +15,9 @@ const NO_TITLES: Titles = { reports: new Map(), sources: new Map(), orgs: new Ma
 export async function readRunParts(
   { match, to, error, period }: RunPartsFlags,
   orgs: readonly string[] | '*',
-  { searchIndex }: Pick<DecisionContext, 'searchIndex'>,
-  { config, clock }: AppContext,
+  deployment: Deployment,
 ) {
+  const { config } = deployment;
   const titles = match === undefined ? NO_TITLES : await loadDefinitions(config.DOCKET_JOBS).catch(() => NO_TITLES);
-  return runPartsFilter({ match, to, error, period }, orgs, { searchIndex, jobs: () => titles, clock });
+  return runPartsFilter({ match, to, error, period }, orgs, deployment, titles);
 }

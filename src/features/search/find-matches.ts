@@ -32,7 +32,7 @@ export interface SearchResult {
   readonly recipients: SearchGroup<FoundRecipient>;
 }
 
-type Services = Pick<AdminServices, 'runs' | 'ledger' | 'definitions' | 'searchIndex' | 'jobs' | 'clock'>;
+type Services = AdminServices;
 
 /** @param orgs the organizations that the principal may see */
 export type FindMatches = (text: string, orgs: readonly string[] | '*') => Promise<SearchResult>;

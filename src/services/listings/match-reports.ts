@@ -1,6 +1,9 @@
 import { foldText } from '../../base/text/fold.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 
+/** The definitions that name reports and organizations. */
+export type Titles = Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
+
 /** A report that a search has found. */
 export interface FoundReport {
   readonly org: string;
@@ -17,7 +20,7 @@ export interface FoundReport {
  */
 export function matchReports(
   words: readonly string[],
-  jobs: Pick<Definitions, 'reports' | 'sources' | 'orgs'>,
+  jobs: Titles,
   recorded: Iterable<string>,
 ): readonly FoundReport[] {
   const { reports, sources, orgs } = jobs;

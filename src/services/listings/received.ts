@@ -2,14 +2,14 @@ import { DocketError, toDocketError } from '../../base/error.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import { addressKey, recipientSearchText } from '../../definitions/allow-lists/recipients.ts';
 import type { Period } from '../../definitions/periods/period.ts';
-import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import type { DeliveryRow, DeliveryState } from '../../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
 import type { DayRange, RunRecord } from '../../run/run-record.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import { restrictToOrgs } from '../deliveries/query-deliveries.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { type DeliveredContent, deliveredContent } from './delivered-content.ts';
 
 export interface ReceivedFilter {
@@ -44,13 +44,6 @@ export interface ReceivedPage {
   readonly next: string | null;
 }
 
-export interface ReceivedPorts {
-  readonly runs: RedisRunStore;
-  readonly ledger: Ledger;
-  readonly definitions: DefinitionStore;
-  readonly searchIndex: SearchIndex;
-}
-
 /** Recipients of a filter: the runs of each are one index. */
 const MAX_RECIPIENTS = 500;
 
@@ -58,7 +51,7 @@ const MAX_RECIPIENTS = 500;
  * Who got what: the deliveries to matching recipients by run, newest first, in all states. Throws `usage.invalid` for an
  * invalid cursor, and for a text that matches too many recipients.
  */
-export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts): Promise<ReceivedPage> {
+export async function listReceived(filter: ReceivedFilter, ports: Deployment): Promise<ReceivedPage> {
   const { orgs, to, begins, report, reports, state, limit } = filter;
   const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
   await ports.searchIndex.refresh();
@@ -106,7 +99,7 @@ export const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${rec
 /** The matching deliveries of runs, in the order of the runs. */
 export async function deliveriesOf(
   runs: readonly RunRecord[],
-  { ledger, definitions }: Pick<ReceivedPorts, 'ledger' | 'definitions'>,
+  { ledger, definitions }: Deployment,
   isMatch: (row: DeliveryRow) => boolean,
 ): Promise<readonly ReceivedDelivery[]> {
   const byVersion = new Map<string, ReturnType<typeof readableDefinition>>();

@@ -1,8 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import type { SearchIndex } from '../../queue/runs/search-index.ts';
 import type { RunFilter } from '../../run/run-record.ts';
-import { matchReports, wordsOf } from './match-reports.ts';
+import type { Deployment } from '../deployment/deployment.ts';
+import { matchReports, type Titles, wordsOf } from './match-reports.ts';
 import { parseDays } from './period-words.ts';
 import { findNames } from './received.ts';
 
@@ -18,17 +16,12 @@ export interface RunParts {
   readonly period?: string | undefined;
 }
 
-export interface RunPartsPorts {
-  readonly searchIndex: SearchIndex;
-  readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
-  readonly clock: Clock;
-}
-
 /** Throws `usage.invalid` for a text that is no period, and for one that matches too many recipients. */
 export async function runPartsFilter(
   { match, to, error, period }: RunParts,
   orgs: readonly string[] | '*',
-  { searchIndex, jobs, clock }: RunPartsPorts,
+  { searchIndex, clock }: Deployment,
+  jobs: Titles,
 ): Promise<Pick<RunFilter, 'reports' | 'recipients' | 'error' | 'begins'>> {
   const begins = period === undefined ? undefined : parseDays(period, clock.now());
   if (match !== undefined || to !== undefined || period !== undefined) await searchIndex.refresh();
@@ -39,7 +32,7 @@ export async function runPartsFilter(
   const reports =
     match === undefined
       ? undefined
-      : matchReports(wordsOf(match), jobs(), recorded)
+      : matchReports(wordsOf(match), jobs, recorded)
           .filter(({ org }) => orgs === '*' || orgs.includes(org))
           .map(({ org, report }) => `${org}/${report}`);
   return { reports, recipients, error, begins };

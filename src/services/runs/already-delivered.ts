@@ -13,7 +13,8 @@ import { findLedgerRuns } from '../../deliver/ledger/archived-ledger.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Target } from '../../deliver/targets/target.ts';
-import type { RunCursor, RunRecord, RunStore } from '../../run/run-record.ts';
+import type { RunCursor, RunRecord } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /** A report and a period. */
 export interface ReportPeriod {
@@ -102,13 +103,7 @@ const RECORDS_PAGE_SIZE = 200;
 const PERIOD_MARGIN_MS = 2 * DAY_MS;
 
 /** Searches the records of the report's runs, newest first, back to the first day of the period. */
-export function findDeliveredInRecords({
-  runs,
-  ledger,
-}: {
-  readonly runs: RunStore;
-  readonly ledger: Ledger;
-}): FindEarlierDelivery {
+export function findDeliveredInRecords({ runs, ledger }: Deployment): FindEarlierDelivery {
   return async ({ id, org, report, period }) => {
     const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
     for (let after: RunCursor | undefined; ; ) {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../base/clock.ts';
 import type { Pause, PauseTarget } from '../../queue/schedules/pauses.ts';
 import type { AuditActor } from '../audit-log.ts';
 import type { Deployment } from '../deployment/deployment.ts';
@@ -13,7 +12,7 @@ import type { Deployment } from '../deployment/deployment.ts';
 export async function pauseSchedules(
   { org, report }: PauseTarget,
   actor: AuditActor,
-  { pauses, audit, clock }: Pick<Deployment, 'pauses' | 'audit'> & { readonly clock: Clock },
+  { pauses, audit, clock }: Deployment,
   { recordUnchanged = false }: { readonly recordUnchanged?: boolean } = {},
 ): Promise<Pause> {
   const requested = { org, report, who: actor.by, why: actor.reason, since: clock.now(), key: null, run: null };
@@ -31,7 +30,7 @@ export async function pauseSchedules(
 export async function resumeSchedules(
   target: PauseTarget,
   actor: AuditActor,
-  { pauses, audit }: Pick<Deployment, 'pauses' | 'audit'>,
+  { pauses, audit }: Deployment,
 ): Promise<readonly Pause[]> {
   const removed = await pauses.lift(target, actor.by, actor.reason);
   if (removed.length > 0) await audit.record(pauseEntry('schedule.resumed', target, actor));

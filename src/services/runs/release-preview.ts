@@ -1,15 +1,12 @@
-import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
-import type { SecretSource } from '../../base/secrets/secret.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Archive, Manifest } from '../../deliver/archive/archive.ts';
+import type { Manifest } from '../../deliver/archive/archive.ts';
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
-import type { Ledger } from '../../deliver/ledger/ledger.ts';
 import { plannedDeliveries } from '../../deliver/planned-deliveries.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import { loadReview, type Reviews } from '../../run/review/load-review.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { reviewedFiles } from '../reviews/reviewed-files.ts';
 
 /** The missing figures of a run that waits for people, and the recipients of its files. */
@@ -40,30 +37,15 @@ export interface ReleasePreview {
     | null;
 }
 
-export interface LoadReleasePreviewPorts {
-  readonly definitions: DefinitionStore;
-  readonly archive: Archive;
-  /** Absent: only published runs are known. */
-  readonly reviews?: Reviews;
-  readonly ledger: Ledger;
-  readonly secrets: SecretSource;
-  readonly clock: Clock;
-  /** The current settings of an organization; undefined where they are unknown. */
-  readonly settingsNow: (org: string) => OrgSettings | undefined;
-  readonly workingDirectory?: string | undefined;
-}
-
 /**
  * The missing figures of a published or reviewed run, and the recipients of its files if it were released or approved now:
  * those of its frozen definition, checked against the current allow-list. Undefined where its files do not exist. Throws
  * `archive.*`, `redis.unreachable`.
  */
-export async function loadReleasePreview(
-  run: RunOrder,
-  { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: LoadReleasePreviewPorts,
-): Promise<ReleasePreview | undefined> {
-  const [published, frozen] = await Promise.all([ports.archive.peek(run), readableDefinition(run, definitions)]);
-  const manifest = published?.manifest ?? (ports.reviews && (await reviewedManifest(run, ports.reviews)));
+export async function loadReleasePreview(run: RunOrder, deployment: Deployment): Promise<ReleasePreview | undefined> {
+  const { archive, definitions, reviews, orgs, workingDirectory = process.cwd() } = deployment;
+  const [published, frozen] = await Promise.all([archive.peek(run), readableDefinition(run, definitions)]);
+  const manifest = published?.manifest ?? (await reviewedManifest(run, reviews));
   if (manifest === undefined) return undefined;
   const titleOf = (id: string) => frozen?.definition.sections.find((section) => section.id === id)?.title ?? null;
   const missing = manifest.incomplete.map(({ section, code, text }) => {
@@ -71,8 +53,11 @@ export async function loadReleasePreview(
   });
   if (frozen === undefined) return { missing, recipients: null };
   const { definition, settings: before } = frozen;
-  const settings = { ...before, recipients: settingsNow(run.org)?.recipients ?? before.recipients };
-  return { missing, recipients: plannedDeliveries(manifest, { ...ports, definition, settings, workingDirectory }) };
+  const settings = { ...before, recipients: orgs().get(run.org)?.recipients ?? before.recipients };
+  return {
+    missing,
+    recipients: plannedDeliveries(manifest, { ...deployment, definition, settings, workingDirectory }),
+  };
 }
 
 /** The manifest of what is reviewed; undefined while there is nothing to look at. */

@@ -1,12 +1,11 @@
 import { toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { readAttemptHistory } from '../../deliver/archive/attempt-log.ts';
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
-import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { DeliveryRow, DeliveryState } from '../../deliver/ledger/ledger.ts';
-import type { Reviews } from '../../run/review/load-review.ts';
 import type { ReviewEvent } from '../../run/review/review-event.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /** The result of an attempt at a delivery. */
 export interface DeliveryEvent {
@@ -34,13 +33,6 @@ export const NO_HISTORY: RunHistory = { madeAt: null, events: [], review: [] };
 /** Deliveries whose attempts are read: each is a few small files. */
 const MAX_DELIVERIES = 200;
 
-export interface RunHistoryPorts {
-  /** Absent: reviews are left out. */
-  readonly reviews?: Reviews;
-  readonly storage: ArchiveStorage;
-  readonly log: Log;
-}
-
 /** Whether the record says that the run waited for people: others have no review, or an empty one. */
 const hasReview = ({ state, review, reopened }: RunRecord): boolean =>
   review !== undefined || state === 'awaiting_approval' || reopened.some(({ what }) => what === 'review');
@@ -49,12 +41,12 @@ const hasReview = ({ state, review, reopened }: RunRecord): boolean =>
 export async function loadRunHistory(
   record: RunRecord,
   rows: readonly DeliveryRow[],
-  { storage, reviews, log }: RunHistoryPorts,
+  { storage, reviews, log }: Deployment,
 ): Promise<RunHistory> {
   const several = rows.filter(({ epoch, decisions }) => epoch > 1 || decisions.length > 0).slice(0, MAX_DELIVERIES);
   const isOld =
     record.stageEnds === undefined && TERMINAL_STATES.has(record.state) && record.timings.seal !== undefined;
-  const isReviewed = reviews !== undefined && hasReview(record);
+  const isReviewed = hasReview(record);
   if (several.length === 0 && !isOld && !isReviewed) return NO_HISTORY;
   const { id, org, report } = record;
   const run: RunRef = { id, org, report };

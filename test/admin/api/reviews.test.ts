@@ -34,7 +34,7 @@ beforeEach(async () => {
   content = await harness.reviewed(RUN);
   const { records, service } = harness;
   app = createTestAdmin(entries, {
-    reviews: service,
+    reviewService: service,
     runs: fake({
       get: async (id) => records.get(id),
       list: async () => [...records.values()],

@@ -9,6 +9,7 @@ import {
   summarizeDeliveries,
 } from '../../../src/services/runs/already-delivered.ts';
 import { type TriggerRequest, triggerRun } from '../../../src/services/runs/trigger-run.ts';
+import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -64,7 +65,7 @@ describe('a request for a period that was delivered', () => {
   };
   const ask = (request: TriggerRequest, find: FindEarlierDelivery | null = null) => {
     const { runs, queue } = bench;
-    const findDelivered = find ?? findDeliveredInRecords({ runs, ledger: ledger() });
+    const findDelivered = find ?? findDeliveredInRecords(fake({ runs, ledger: ledger() }));
     return triggerRun(request, { runs, queue, findDelivered, clock, log: silentLog });
   };
   const delivered = async ({ id, org, report }: RunRecord, state: DeliveryState, target = '0-email') => {

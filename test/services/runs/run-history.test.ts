@@ -6,8 +6,10 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { attemptFromDecision } from '../../../src/deliver/archive/archive.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { loadRunHistory, NO_HISTORY } from '../../../src/services/runs/run-history.ts';
 import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
+import { fake } from '../../support/fake.ts';
 import { runOf, unknown } from '../../support/page-data.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 
@@ -23,7 +25,7 @@ async function archived() {
   const manifest = { ...manifestOf(artifacts, id), org, report };
   const published = await archive.publish(staged, manifest, artifacts, { html: '', text: '', pictures: [] });
   const log = recordingLog();
-  return { root, record, manifest, published, archive, log, ports: { storage, log } };
+  return { root, record, manifest, published, archive, log, ports: fake<Deployment>({ storage, log }) };
 }
 
 const attempt = (epoch: number, state: 'sending' | 'sent' | 'unknown', at: number) =>

@@ -33,16 +33,16 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
   const { section = null } = flags;
   await withDecisions(
     context,
-    async ({ reviews, runs }) => {
+    async ({ reviewService, runs }) => {
       const id = await requireRunId(text, runs);
       const write = async (): ReturnType<ReviewService['comment']> => {
         if (principal === undefined) {
           const name = readActorName();
           const author = { name, kind: 'shell', subject: `shell:${name}` } as const;
-          return reviews.comment(id, section, note, author);
+          return reviewService.comment(id, section, note, author);
         }
         await assertSees(principal, id, runs);
-        return reviewsAccess({ reviews, runs }, principal).comment(id, section, note);
+        return reviewsAccess({ reviewService, runs }, principal).comment(id, section, note);
       };
       const { view, warnings } = await write();
       if (flags.json) return print.printJson({ review: reviewView(view), warnings });

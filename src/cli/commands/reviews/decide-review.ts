@@ -38,10 +38,10 @@ export async function decideReview(
   const principal = await signIn(context, io);
   await withDecisions(
     context,
-    async ({ reviews, runs }) => {
+    async ({ reviewService, runs }) => {
       const id = await requireRunId(text, runs);
       await assertSees(principal, id, runs);
-      const access = reviewsAccess({ reviews, runs }, principal);
+      const access = reviewsAccess({ reviewService, runs }, principal);
       const content =
         flags.content ?? (await confirmContent(what, id, await access.review(id), context.clock.now(), io, flags.json));
       const view =

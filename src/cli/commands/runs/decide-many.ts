@@ -56,7 +56,7 @@ export async function decideMany(
         if (ids.length > 0) throw bothError();
         const { org, report, state, since, until } = flags;
         const at = { now: context.clock.now(), zone: localZone(io.env) };
-        const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened, context);
+        const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened);
         const filter = {
           org,
           report,

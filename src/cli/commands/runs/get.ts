@@ -44,12 +44,12 @@ export async function get(
 
 /** Copies what is reviewed. Throws `run.not_found` without a record, `run.conflict` while there is nothing to look at. */
 const exportReview = (context: AppContext, id: string, folder: string) =>
-  withDecisions(context, async ({ runs, reviewArchive }) => {
+  withDecisions(context, async ({ runs, reviews }) => {
     const record = await runs.get(id);
     if (record === undefined) throw runNotFoundError(id);
     const run: RunRef = { id, org: record.org, report: record.report };
-    const { content } = (await loadReview(reviewArchive, run)).state;
-    const files = content === null ? undefined : reviewedFiles(reviewArchive, run, content);
+    const { content } = (await loadReview(reviews, run)).state;
+    const files = content === null ? undefined : reviewedFiles(reviews, run, content);
     if (files === undefined || (await files.get('manifest.json')) === undefined) {
       throw new DocketError('run.conflict', `Run ${id} has no files to review.`, {
         expected: 'a run that waits for comments or approval, whose files are made',

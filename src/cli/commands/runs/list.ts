@@ -41,7 +41,7 @@ export async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
     limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
   const { found: page, late } = await withDecisions(context, async (opened) => {
-    const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened, context);
+    const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened);
     const found = await listRunPage(opened.runs, { ...filter, ...parts });
     const pauses = found.runs.some(({ lateAfterMs }) => lateAfterMs !== undefined)
       ? await redisPauses(opened.redis, { prefix: DEFAULT_KEY_PREFIX }).list()

@@ -1,7 +1,6 @@
 import { type HeldRun, loadTimeline, type RunTimeline } from '../../../admin/access/runs.ts';
 import type { AppContext } from '../../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.ts';
-import { secretSource } from '../../../base/secrets/secret.ts';
 import { withArchive } from '../../../compose/archive.ts';
 import { loadDefinitions } from '../../../compose/built-in-kinds.ts';
 import { type DecisionContext, withDecisions } from '../../../compose/decisions.ts';
@@ -18,8 +17,6 @@ import { readManifest } from '../../../deliver/archive/run-folder/run-metadata.t
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
 import { redisProcessRegistry } from '../../../queue/process-registry.ts';
 import { redisLiveProgress } from '../../../queue/runs/live-progress.ts';
-import { redisPauses } from '../../../queue/schedules/pauses.ts';
-import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import { type RunRecord, WAITING_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
@@ -96,10 +93,10 @@ const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
   withDecisions(context, async (opened) => {
     const record = await opened.runs.get(id);
     const rows = await opened.decisions.list({ orgs: '*', run: id, limit: 1 });
-    const timeline = record === undefined ? undefined : await loadRunTimeline(record, opened, context);
-    const { value: held } = await withoutArchiveOutage(undefined, () => loadHeldRun(record, opened, context));
+    const timeline = record === undefined ? undefined : await loadRunTimeline(record, opened);
+    const { value: held } = await withoutArchiveOutage(undefined, () => loadHeldRun(record, opened));
     const { value: review } = await withoutArchiveOutage(undefined, async () =>
-      record?.deliver === true ? opened.reviews.view(id, undefined) : undefined,
+      record?.deliver === true ? opened.reviewService.view(id, undefined) : undefined,
     );
     return { record, rows, held, review, timeline };
   }).catch((thrown: unknown) => {
@@ -131,24 +128,18 @@ async function withoutArchiveOutage<Value>(
   }
 }
 
-function loadRunTimeline(
-  record: RunRecord,
-  { runs, decisions, ledger, storage, reviewArchive, redis }: DecisionContext,
-  { log }: AppContext,
-): Promise<RunTimeline> {
-  const prefix = DEFAULT_KEY_PREFIX;
+function loadRunTimeline(record: RunRecord, deployment: DecisionContext): Promise<RunTimeline> {
+  const { decisions, pauses, redis, prefix } = deployment;
   const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
   const ports = {
     decisions,
-    pauses: redisPauses(redis, { prefix }),
+    pauses,
     live: redisLiveProgress(redis, { prefix }),
     runHistory: async (run: RunRecord, rows: readonly DeliveryRow[]) => {
-      const { value } = await withoutArchiveOutage(NO_HISTORY, () =>
-        loadRunHistory(run, rows, { storage, reviews: reviewArchive, log }),
-      );
+      const { value } = await withoutArchiveOutage(NO_HISTORY, () => loadRunHistory(run, rows, deployment));
       return value;
     },
-    earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    earlierDelivery: findDeliveredInRecords(deployment),
     countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
   };
   return loadTimeline(ports, record);
@@ -157,25 +148,15 @@ function loadRunTimeline(
 /** Undefined if the run does not wait for people, or has no files to look at. */
 async function loadHeldRun(
   run: RunRecord | undefined,
-  { archive, reviewArchive, definitions, ledger }: DecisionContext,
-  context: AppContext,
+  deployment: DecisionContext,
 ): Promise<Omit<HeldRun, 'error'> | undefined> {
   if (run === undefined || !WAITING_STATES.has(run.state)) return undefined;
   // Without definitions on this machine, the settings stored with the run apply.
-  const settings = await loadDefinitions(context.config.DOCKET_JOBS).then(
-    (local) => local.orgs.get(run.org),
-    () => undefined,
+  const orgs = await loadDefinitions(deployment.config.DOCKET_JOBS).then(
+    ({ orgs }) => orgs,
+    () => new Map(),
   );
-  return loadReleasePreview(run, {
-    definitions,
-    archive,
-    reviews: reviewArchive,
-    ledger,
-    secrets: secretSource(context.env, context),
-    clock: context.clock,
-    settingsNow: () => settings,
-    workingDirectory: context.workingDirectory,
-  });
+  return loadReleasePreview(run, { ...deployment, orgs: () => orgs });
 }
 
 const loadArchivedRun = (context: AppContext, id: string): Promise<ArchivedRunDetails | undefined> =>
