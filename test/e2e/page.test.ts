@@ -354,6 +354,37 @@ describe('the page in a browser', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('run-period');
   });
 
+  test('goes through lists and to pages and actions by keys, which can be turned off', async () => {
+    const page = await visit();
+    const focused = () =>
+      page.evaluate('document.activeElement.className + document.activeElement.getAttribute("href")');
+    // The keys come after the page.
+    const open = (path: string) => page.goto(url + path, { waitUntil: 'networkidle' });
+    await open('/runs');
+    const ids = await page.locator('a.id').evaluateAll((all) => all.map((link) => `id${link.getAttribute('href')}`));
+    const seen = [];
+    for (const key of ['j', 'j', 'k']) {
+      await page.keyboard.press(key);
+      seen.push(await focused());
+    }
+    expect(seen).toEqual([ids[0], ids[1], ids[0]]);
+    await page.keyboard.press('?');
+    await page.keyboard.type('pauses page');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${url}/pauses`, { waitUntil: 'networkidle' });
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Go to a page' }).fill('pause acme');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('by keys alone');
+    expect(await page.getByLabel('Why is it paused?').first().inputValue()).toBe('by keys alone');
+    await open('/runs');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('single keys');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('j');
+    expect(await focused()).not.toMatch(/^id/);
+  });
+
   test('shows a viewer the same without actions', async () => {
     const page = await visit({}, tokens.viewer);
     for (const path of ['/', '/reports/acme/weekly-kpi', '/runs', '/deliveries', '/pauses']) {
@@ -401,7 +432,7 @@ describe('the page in a browser', () => {
         '/runs/none',
       ];
       const look = async (view: string) => {
-        for (const width of [320, 390, 1280]) {
+        for (const width of [320, 375, 1280]) {
           await page.setViewportSize({ width, height: 900 });
           expect([view, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
             view,
@@ -411,7 +442,7 @@ describe('the page in a browser', () => {
         }
         await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
         await page.evaluate(axe);
-        for (const width of [390, 1280]) {
+        for (const width of [375, 1280]) {
           await page.setViewportSize({ width, height: 900 });
           const found = violationsSchema.parse(await page.evaluate('axe.run().then(({ violations }) => violations)'));
           expect([

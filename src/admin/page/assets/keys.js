@@ -75,7 +75,7 @@ function commandsOfPage() {
     if (!(link instanceof HTMLAnchorElement)) continue;
     const { href } = link;
     const label = link.getAttribute('aria-label') ?? textOf(link);
-    const kind = link.closest('nav') === null ? 'link' : 'page';
+    const kind = link.closest('.site-header') === null ? 'link' : 'page';
     if (label !== '' && !found.has(href)) found.set(href, { label, kind, run: () => location.assign(href) });
   }
   const label = singleKeysAreOff() ? 'Turn the single keys on' : 'Turn the single keys off: / j k ?';
