@@ -15,7 +15,7 @@ const folder = resolve(process.argv[2] ?? PROJECT);
 const [source, target] = [join(folder, 'src'), join(folder, 'dist')];
 
 /** The program, and what its threads run. A thread is found in `dist/` where it is in `src/`. */
-const ENTRIES = ['main', 'compose/render-thread', 'compose/definition-thread'];
+const ENTRIES = ['main', 'compose/render-thread', 'compose/definition-thread', 'compose/forecast-thread'];
 
 /** The folder in `dist/` for the files that hold packages. */
 const PACKAGES = 'packages';

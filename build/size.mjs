@@ -8,10 +8,10 @@ import { parseSync } from 'vite';
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
   build: 660,
-  'src/admin': 13_658,
+  'src/admin': 13_985,
   'src/base': 2740,
   'src/cli': 8740,
-  'src/compose': 3845,
+  'src/compose': 3870,
   'src/contract': 400,
   'src/definitions': 7320,
   'src/deliver': 10_862,
@@ -26,9 +26,9 @@ const BUDGET = {
   'src/render': 15_950,
   'src/run': 3098,
   'src/sandbox': 3000,
-  'src/services': 9110,
+  'src/services': 9615,
   templates: 1300,
-  test: 110_894,
+  test: 111_080,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {

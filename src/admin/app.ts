@@ -8,6 +8,7 @@ import { addBudgetRoutes } from './api/budgets.ts';
 import { addDefinitionRoutes } from './api/definitions.ts';
 import { addDeliveryRoutes } from './api/deliveries.ts';
 import { addFileRoutes } from './api/files.ts';
+import { addForecastRoute } from './api/forecast.ts';
 import { addOpenApiDocument } from './api/openapi-document.ts';
 import { addPauseRoutes } from './api/pauses.ts';
 import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
@@ -72,6 +73,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addScheduleRoutes(app, ports.clock.now);
       addDefinitionRoutes(app);
       addBudgetRoutes(app, ports.clock.now);
+      addForecastRoute(app, ports.clock.now);
       addAuditRoutes(app);
     },
   });

@@ -245,18 +245,19 @@ const notReadyError = (): DocketError =>
   );
 
 /** The thread's side of `taskThread`: processes one task after the other. */
-export function serveTasks<Task, Answer>(answer: (task: Task) => Answer): void {
+export function serveTasks<Task, Answer>(answer: (task: Task) => Answer | Promise<Answer>): void {
   const port = parentPort;
   if (port === null) throw new Error('serveTasks runs in a worker thread only.');
   const post = (message: ThreadMessage) => port.postMessage(message);
-  port.on('message', (task: Task) => {
+  const work = async (task: Task): Promise<void> => {
     try {
-      post({ answer: answer(task) });
+      post({ answer: await answer(task) });
     } catch (thrown) {
       // A RangeError: the stack or an array exceeded the memory.
       const exhausted = thrown instanceof RangeError;
       post({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), exhausted });
     }
-  });
+  };
+  port.on('message', (task: Task) => void work(task));
   post('ready');
 }

@@ -24,6 +24,7 @@ import type { DefinitionSource } from '../definitions/load/definition-source.ts'
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
+import { cachedCatalog } from '../fetch/cache/catalog-cache.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
@@ -38,6 +39,8 @@ import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { createTemplateViewer } from '../services/definitions/view-template.ts';
 import { createDecisionService } from '../services/deliveries/decisions.ts';
+import { forecastService } from '../services/forecast/forecast-deployment.ts';
+import { startForecastThread } from '../services/forecast/forecast-thread.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
@@ -49,7 +52,7 @@ import { FORMATS } from './built-in-kinds.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import type { RunningDocket } from './docket.ts';
 import { type DocketContext, signInOf } from './feature.ts';
-import { DEFINITION_THREAD } from './threads.ts';
+import { DEFINITION_THREAD, FORECAST_THREAD } from './threads.ts';
 
 /**
  * The HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role `admin`.
@@ -142,6 +145,7 @@ function openAdminServices(
     startValidationThread({ clock, entry: DEFINITION_THREAD, catalogOf: explainer.getCachedCatalog }),
   );
   const decisions = createDecisionService(store);
+  const forecasts = scope.add(startForecastThread({ clock, entry: FORECAST_THREAD }));
   return {
     ...store,
     jobs: jobs.current,
@@ -168,6 +172,14 @@ function openAdminServices(
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
     budgetsOf: (named) => budgetOverview(named, { secrets, budgetOf, activeOrgs: orgs().values(), clock }),
+    forecast: forecastService({
+      ...store,
+      jobs: jobs.current,
+      processes: redisProcessReports(redis, { prefix }),
+      cachedCatalog: (key, settings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
+      unknownKey: ({ id }) => `The API key of ${id} is not known to this process.`,
+      compute: forecasts.compute,
+    }),
     explainer,
     checkText: validation.validate,
     viewTemplate: createTemplateViewer({

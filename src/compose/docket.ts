@@ -24,7 +24,7 @@ import { checkParts, findProblems, probesOf } from './probes/probes.ts';
 import { processState } from './process-state.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
-import { openWorker, type WorkerSettings } from './worker.ts';
+import { DEFAULT_CONCURRENCY, openWorker, type WorkerSettings } from './worker.ts';
 
 /** Roles of a process. Any number of processes may have each role. */
 export const ROLES = ['worker', 'scheduler', 'admin'] as const;
@@ -99,7 +99,7 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
     const writeFailure = trials().find(({ name, ok }) => name === 'redis_writes' && !ok)?.detail;
     return findProblems({ redis, prefix, clock, jobs: jobs.current(), started: true, writeFailure }, probes);
   };
-  const problemCodes = startHeartbeat(context, { roles, identity, health, problems, jobs }, store, scope);
+  const problemCodes = startHeartbeat(context, { ...settings, roles, identity, health, problems }, store, scope);
   return {
     store,
     identity,
@@ -145,9 +145,11 @@ function startHeartbeat(
     identity,
     problems,
     jobs,
+    concurrency = DEFAULT_CONCURRENCY,
   }: Pick<RunningDocket, 'health' | 'identity' | 'problems'> & {
     readonly roles: ReadonlySet<Role>;
     readonly jobs: DefinitionSource;
+    readonly concurrency?: number | undefined;
   },
   { redis, prefix }: Store,
   scope: Scope,
@@ -156,7 +158,10 @@ function startHeartbeat(
   const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   const registry = redisProcessRegistry(redis, { prefix, self });
   const reports = redisProcessReports(redis, { prefix });
-  const report = processState({ self, roles, jobs, started: clock.now() }, reports);
+  const report = processState(
+    { self, roles, jobs, started: clock.now(), ...(roles.has('worker') ? { concurrency } : {}) },
+    reports,
+  );
   // An outage is reported elsewhere, and a missing heartbeat is the correct result of it.
   const ignoreOutage = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;

@@ -30,7 +30,8 @@ export function processState(
     roles,
     jobs,
     started,
-  }: Pick<ProcessReport, 'self' | 'started'> & {
+    concurrency,
+  }: Pick<ProcessReport, 'self' | 'started' | 'concurrency'> & {
     readonly roles: Iterable<string>;
     readonly jobs: DefinitionSource;
   },
@@ -62,6 +63,7 @@ export function processState(
       self,
       host: hostname(),
       roles: [...roles],
+      ...(concurrency === undefined ? {} : { concurrency }),
       version: version(),
       started,
       at: now,

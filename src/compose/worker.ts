@@ -51,7 +51,7 @@ import type { TracedContext } from './tracing/tracing.ts';
 /** A run waits this long for a token in the worker; for a longer wait it is snoozed and frees the worker. */
 const MAX_TOKEN_WAIT_MS = 5 * SECOND_MS;
 const SHUTDOWN_GRACE_MS = 10 * SECOND_MS;
-const DEFAULT_CONCURRENCY = 4;
+export const DEFAULT_CONCURRENCY = 4;
 
 /** States in which an attempt of a run in review may end. */
 const REVIEW_STATES: ReadonlySet<string> = new Set(['held', 'awaiting_approval', 'cancelled']);

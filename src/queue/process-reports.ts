@@ -23,6 +23,8 @@ const reportSchema = z.object({
   self: z.string(),
   host: z.string(),
   roles: z.array(z.string()),
+  /** Runs that a worker works on at once; absent without that role, and from older versions. */
+  concurrency: z.int().min(1).optional(),
   version: z.string(),
   started: epochMsSchema,
   /** When it said so, by its own clock. */

@@ -420,6 +420,8 @@ describe('the page in a browser', () => {
         '/deliveries',
         delivery,
         '/slots',
+        '/forecast',
+        '/forecast?window=week',
         '/pauses',
         '/audit',
         '/processes',

@@ -12,6 +12,8 @@ import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
 import { RUN_STATES } from '../../src/run/run-record.ts';
 import type { CorrectionService } from '../../src/services/corrections/correction-service.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
+import type { DeploymentForecast } from '../../src/services/forecast/forecast-deployment.ts';
+import { DEFAULT_ASSUMPTIONS } from '../../src/services/forecast/forecast-run.ts';
 import type { ReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
@@ -64,6 +66,13 @@ const NO_SELECTIONS: SelectionService = {
   decide: () => Promise.reject(new Error('not here')),
 };
 
+/** A forecast of a deployment without reports. */
+const NO_FORECAST: Omit<DeploymentForecast, 'window'> = {
+  forecast: { runs: [], keys: [], lateSlots: [], unplanned: [], paused: [] },
+  assumptions: DEFAULT_ASSUMPTIONS,
+  actual: new Map(),
+};
+
 /** No corrections. */
 const NO_CORRECTIONS: CorrectionService = {
   list: async () => [],
@@ -109,6 +118,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
     live: fake({ get: async () => undefined }),
     findSlots: reportSlotFinder(),
     budgetsOf: async () => ({ budgets: [], unknown: [] }),
+    forecast: async (window) => ({ ...NO_FORECAST, window }),
     explainer: NO_PLANNING,
     checkText: () => Promise.reject(new Error('not here')),
     viewTemplate: async () => null,

@@ -11,9 +11,9 @@ const FOLDER = join(PROJECT, `node_modules/.cache/docket-threads-${process.pid}`
 
 /** Names the modules of threads. */
 const NAMES = join(SOURCE, 'compose/threads.ts');
-const THREADS = ['render-thread', 'definition-thread'];
+const THREADS = ['render-thread', 'definition-thread', 'forecast-thread'];
 
-/** Writes both threads in few files, of which a thread loads in a fifth of the time that their hundreds of modules take. */
+/** Writes the threads in few files, of which a thread loads in a fifth of the time that their hundreds of modules take. */
 async function bundle(): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));

@@ -14,6 +14,7 @@ import type { Correction } from '../../src/services/corrections/correction.ts';
 import type { CorrectionView } from '../../src/services/corrections/correction-service.ts';
 import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
+import type { ForecastDocument } from '../../src/services/forecast/forecast-document.ts';
 import type { ReceivedDelivery } from '../../src/services/listings/received.ts';
 import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
@@ -582,6 +583,42 @@ export const processReports: readonly ProcessReport[] = [
   },
 ];
 
+const at = (ms: number): string => new Date(NOW + ms).toISOString();
+const forecastRun: ForecastDocument['runs'][number] = {
+  ...{ report: 'acme/weekly-kpi', key: 'k_4f2a', slot: at(HOUR), calls: 14, prepared: 12, tokens: 3, begins: at(HOUR) },
+  ...{ ready: at(HOUR + 60_000), delivered: at(HOUR + 65_000), late_at: at(1.5 * HOUR), late: false, run: null },
+  actual: null,
+};
+/** One report that will be late, one that is on time, one that was delivered. */
+export const sampleForecast: ForecastDocument = {
+  ...{ from: at(0), to: at(24 * HOUR), paused: ['acme/rfi-ageing'] },
+  assumptions: {
+    ...{ processes: 2, concurrency: 4, call_seconds: 0.5, render_seconds: 3, delivery_seconds: 2, measured_reports: 1 },
+  },
+  runs: [
+    { ...forecastRun, run: done.id, actual: at(HOUR + 67_000) },
+    forecastRun,
+    { ...forecastRun, report: 'acme/board-pack', late: true, delivered: at(2 * HOUR) },
+  ],
+  keys: [
+    {
+      ...{ key: 'k_4f2a0c11', organizations: ['acme'], limit: 30, window_seconds: 60, tokens: 44, full_at: at(HOUR) },
+      other_organizations: { calls: 7 },
+      minutes: [
+        { at: at(HOUR), tokens: 30 },
+        { at: at(HOUR + 60_000), tokens: 14 },
+      ],
+    },
+  ],
+  late_slots: [
+    {
+      ...{ key: 'k_4f2a0c11', slot: at(HOUR), reports: 2, calls: 28, late: 1, last: at(2 * HOUR) },
+      advice: { prepare_minutes: 30, reports: ['acme/board-pack'] },
+    },
+  ],
+  unplanned: [{ report: 'acme/daily-queue', slots: 1, why: 'No metric catalog of acme is cached.' }],
+};
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
@@ -701,6 +738,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
       ],
       unknown: [],
     }),
+    forecast: async () => sampleForecast,
     ...change,
   };
 }

@@ -2,10 +2,12 @@ import type { ProcessReport } from '../../queue/process-reports.ts';
 import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
+import { type ForecastDocument, forecastDocument } from '../../services/forecast/forecast-document.ts';
+import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';
-import { notFoundError, visibleOrgs } from './guards.ts';
+import { assertVisible, notFoundError, visibleOrgs } from './guards.ts';
 import { reportsAccess } from './reports.ts';
 import { reviewsAccess } from './reviews.ts';
 import { runsAccess } from './runs.ts';
@@ -76,6 +78,19 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
     if (principal.role === 'operator') return found;
     // The reason names a variable or a path of this machine: only for operators.
     return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: KEY_UNKNOWN_MESSAGE })) };
+  },
+
+  /**
+   * What the runs of a window are expected to do. Of organizations that the principal may not see, it has the number of calls
+   * on shared keys only. Throws `definition.busy`.
+   */
+  forecast: async (window: ForecastWindow, org?: string): Promise<ForecastDocument> => {
+    if (org !== undefined) {
+      assertVisible(principal, org);
+      if (!services.jobs().orgs.has(org)) throw notFoundError();
+    }
+    const isShown = (of: string): boolean => canSee(principal, of) && (org ?? of) === of;
+    return forecastDocument(await services.forecast(window), isShown);
   },
 
   /**

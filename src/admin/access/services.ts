@@ -15,6 +15,8 @@ import type { ViewTemplate } from '../../services/definitions/view-template.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
 import type { Deployment } from '../../services/deployment/deployment.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
+import type { DeploymentForecast } from '../../services/forecast/forecast-deployment.ts';
+import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
 import type { ReviewService } from '../../services/reviews/create-review-service.ts';
 import type { FindEarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
@@ -52,6 +54,8 @@ export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly findSlots: FindReportSlots;
   /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
   readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
+  /** Throws `redis.unreachable`, `definition.busy`. */
+  readonly forecast: (window: ForecastWindow) => Promise<DeploymentForecast>;
   readonly explainer: PlanExplainer;
   readonly checkText: ValidateText;
   readonly viewTemplate: ViewTemplate;

@@ -42,6 +42,7 @@ const AUTHENTICATED_PATHS = [
   '/corrections/*',
   '/selections/*',
   '/slots',
+  '/forecast',
   '/pauses',
   '/organizations/*',
   '/audit',

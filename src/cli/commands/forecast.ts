@@ -1,14 +1,18 @@
+import { silentLog } from '../../base/log.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
-import { HOUR_MS, isoInstantOrNull, SECOND_MS } from '../../base/time.ts';
-import { loadDefinitions, requireReport } from '../../compose/built-in-kinds.ts';
+import { HOUR_MS, SECOND_MS } from '../../base/time.ts';
+import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { cachedCatalog } from '../../fetch/cache/catalog-cache.ts';
-import { redisProcessRegistry } from '../../queue/process-registry.ts';
+import { redisProcessReports } from '../../queue/process-reports.ts';
+import { redisRunStore } from '../../queue/runs/run-store.ts';
 import { redisPauses } from '../../queue/schedules/pauses.ts';
-import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
-import { DEFAULT_ASSUMPTIONS, type ForecastAssumptions } from '../../services/forecast/forecast-run.ts';
-import { type Forecast, makeForecast } from '../../services/forecast/make-forecast.ts';
-import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
-import type { SimulatedRun } from '../../services/forecast/simulate-runs.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../redis/keys.ts';
+import { describeLateSlot } from '../../services/forecast/describe-late-slot.ts';
+import { forecastDeployment, forecastName } from '../../services/forecast/forecast-deployment.ts';
+import { forecastDocument } from '../../services/forecast/forecast-document.ts';
+import type { ForecastAssumptions } from '../../services/forecast/forecast-run.ts';
+import { computeForecast } from '../../services/forecast/forecast-work.ts';
+import type { Forecast } from '../../services/forecast/make-forecast.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { parseInstant, parseNumber } from '../options/option-parsers.ts';
@@ -37,6 +41,7 @@ const COLUMNS: readonly (string | Column)[] = [
   { name: 'BEGINS', whenNarrow: 'drop', rank: 1 },
   { name: 'READY', whenNarrow: 'drop', rank: 2 },
   'DELIVERED',
+  { name: 'ACTUAL', whenNarrow: 'drop', rank: 3 },
   'LATE',
 ];
 
@@ -51,39 +56,35 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
   const window = { from, to: from + hours * HOUR_MS };
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   if (flags.org !== undefined) requireOrganization(jobs, flags.org);
-  const { forecast: all, assumptions } = await withRedis(context, async (redis) => {
+  const made = await withRedis(context, async (redis) => {
     const prefix = DEFAULT_KEY_PREFIX;
-    const workers = (await redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole()).get('worker') ?? 0;
-    const assumed = { ...DEFAULT_ASSUMPTIONS, processes: Math.max(1, workers) };
-    const pauses = await redisPauses(redis, { prefix }).list();
-    const input = {
-      reports: [...jobs.reports.keys()].map((name) => requireReport(jobs, name)),
-      orgs: [...jobs.orgs.values()],
-      window,
-      pauses: new Map(
-        pauses.map((pause) => [pause.report === null ? pause.org : `${pause.org}/${pause.report}`, pause]),
-      ),
-      assumptions: assumed,
-    };
-    const forecasted = await makeForecast(input, {
+    return forecastDeployment(window, {
+      jobs: () => jobs,
+      pauses: redisPauses(redis, { prefix }),
+      processes: redisProcessReports(redis, { prefix }),
+      runs: redisRunStore(redis, { prefix, keepDays: RETENTION_DAYS, log: silentLog }),
       secrets: secretSource(env, context),
       cachedCatalog: (key, settings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
+      compute: computeForecast,
+      clock,
     });
-    return { forecast: forecasted, assumptions: assumed };
   });
-  const shown = select(all, flags);
+  const { assumptions, actual } = made;
+  const shown = select(made.forecast, flags);
   for (const file of new Set(jobs.diagnostics.map((one) => one.file)))
     print.printStatus(`skipped: ${file} is invalid; see \`docket check\``);
   for (const { name, slots, why } of shown.unplanned)
     print.printStatus(`not planned: ${name}, ${slots === 1 ? '1 slot' : `${slots} slots`}. ${why}`);
   if (shown.paused.length > 0) print.printStatus(`paused, without runs: ${shown.paused.join(', ')}`);
   if (flags.requireComplete && shown.unplanned.length + jobs.diagnostics.length > 0) io.exitCode = 1;
-  if (flags.json) return print.printJson(documentOf(shown, window, assumptions));
+  const document = forecastDocument({ ...made, forecast: shown });
+  if (flags.json) return print.printJson(document);
   if (shown.runs.length === 0) {
     print.printLine('No slots to forecast.');
     return;
   }
   const times = timesFor(io, now, flags);
+  const actualCell = (at: number | null | undefined, slot: number) => (at == null ? '-' : cellOf(at, slot));
   const cellOf = (at: number, slot: number) => ({ exact: new Date(at).toISOString(), brief: formatDelay(at - slot) });
   print.printTable(
     COLUMNS,
@@ -94,6 +95,7 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
       cellOf(begun, run.slot),
       cellOf(ready, run.slot),
       cellOf(delivered, run.slot),
+      actualCell(actual.get(forecastName(run))?.finishedAt, run.slot),
       late ? 'late' : '-',
     ]),
     flags,
@@ -107,11 +109,15 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
     );
     for (const line of chartLines(key, zone)) print.printLine(line);
   }
+  for (const slot of document.late_slots) {
+    print.printText(`\n${describeLateSlot(slot, zone)}`);
+    if (slot.advice !== null) print.printText(slot.advice.reports.join(', '));
+  }
   print.printText(`\n${formatAssumptions(assumptions)}`);
 }
 
 /** What the flags ask for. Runs of other organizations on the same key are simulated, too. */
-function select({ runs, keys, unplanned, paused }: Forecast, { key, org }: ForecastFlags): Forecast {
+function select({ runs, keys, lateSlots, unplanned, paused }: Forecast, { key, org }: ForecastFlags): Forecast {
   const isShown = (one: { readonly org: string; readonly key?: string }): boolean =>
     (org === undefined || one.org === org) && (key === undefined || one.key === undefined || one.key.startsWith(key));
   return {
@@ -119,6 +125,10 @@ function select({ runs, keys, unplanned, paused }: Forecast, { key, org }: Forec
     keys: keys.filter(
       (one) => (key === undefined || one.key.startsWith(key)) && (org === undefined || one.organizations.includes(org)),
     ),
+    lateSlots: lateSlots.flatMap((slot) => {
+      const own = slot.runs.filter(({ run }) => isShown(run));
+      return own.length === 0 ? [] : { ...slot, runs: own };
+    }),
     unplanned: unplanned.filter(isShown),
     paused: paused.filter((name) => org === undefined || name.startsWith(`${org}/`)),
   };
@@ -132,48 +142,12 @@ function formatDelay(ms: number): string {
   return hours === 0 ? `+${minutes}:${padded(seconds)}` : `+${hours}:${padded(minutes)}:${padded(seconds)}`;
 }
 
-const formatAssumptions = ({ processes, concurrency, callMs, renderMs, deliverMs }: ForecastAssumptions): string =>
-  `Assumed: ${processes} × ${concurrency} runs at once; ${callMs / SECOND_MS} s a call, ${renderMs / SECOND_MS} s rendering, ${deliverMs / SECOND_MS} s delivery. Not counted: runs on demand, backfills, readings, corrections and failures.`;
-
-/** The JSON document. Snake case, as the API and the manifest. */
-const documentOf = (
-  { runs, keys, unplanned, paused }: Forecast,
-  { from, to }: ForecastWindow,
-  { processes, concurrency, callMs, renderMs, deliverMs }: ForecastAssumptions,
-) => ({
-  from: new Date(from).toISOString(),
-  to: new Date(to).toISOString(),
-  assumptions: {
-    processes,
-    concurrency,
-    call_seconds: callMs / SECOND_MS,
-    render_seconds: renderMs / SECOND_MS,
-    delivery_seconds: deliverMs / SECOND_MS,
-  },
-  runs: runs.map(runDocument),
-  keys: keys.map(({ key, organizations, limits, minutes, fullAt }) => ({
-    key,
-    organizations,
-    limit: limits.calls,
-    window_seconds: limits.windowMs / SECOND_MS,
-    tokens: minutes.reduce((sum, { tokens }) => sum + tokens, 0),
-    full_at: isoInstantOrNull(fullAt ?? null),
-    minutes: minutes.map(({ at, tokens }) => ({ at: new Date(at).toISOString(), tokens })),
-  })),
-  unplanned: unplanned.map(({ name, slots, why }) => ({ report: name, slots, why })),
-  paused,
-});
-
-const runDocument = ({ run, begun, ready, delivered, late, tokens }: SimulatedRun) => ({
-  report: run.name,
-  key: run.key,
-  slot: new Date(run.slot).toISOString(),
-  calls: run.calls.length,
-  prepared: run.calls.filter(({ preparedFrom }) => preparedFrom !== undefined).length,
-  tokens,
-  begins: new Date(begun).toISOString(),
-  ready: new Date(ready).toISOString(),
-  delivered: new Date(delivered).toISOString(),
-  late_at: isoInstantOrNull(run.lateAt ?? null),
-  late,
-});
+const formatAssumptions = ({
+  processes,
+  concurrency,
+  callMs,
+  renderMs,
+  deliverMs,
+  reports,
+}: ForecastAssumptions): string =>
+  `Assumed: ${processes} × ${concurrency} runs at once; ${callMs / SECOND_MS} s a call; rendering and delivery as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${renderMs / SECOND_MS} s and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, readings, corrections and failures.`;

@@ -34,6 +34,8 @@ export type DiagnosticCode =
   | 'prepare.nothing'
   /** Calls may be made before the service has complete figures. */
   | 'prepare.early'
+  /** Reports of a slot cannot all be delivered within their `late_after`. */
+  | 'schedule.late'
   /** Fewer people can approve than an approval needs. */
   | 'approval.unreachable'
   /** The organization's catalog does not have it. */

@@ -6,6 +6,8 @@ export interface ForecastCall {
   readonly kind: 'report' | 'list';
   /** Epoch ms from which it may be made before the run begins; undefined: it is made by the run. */
   readonly preparedFrom: number | undefined;
+  /** Epoch ms from which its days are complete, before the run begins; absent: it cannot be prepared. */
+  readonly completeFrom?: number | undefined;
 }
 
 /** A slot with the calls of its run. Instants are epoch ms. */
@@ -18,6 +20,8 @@ export interface ForecastRun {
   readonly slot: number;
   /** Later than the slot by its jitter. */
   readonly begins: number;
+  /** When the run of the slot before begins: this one is not prepared earlier. */
+  readonly before: number;
   /** Readers expect the report by then; undefined without `late_after`. */
   readonly lateAt: number | undefined;
   /** Runs of an organization are served in this order, then by name. */
@@ -27,6 +31,11 @@ export interface ForecastRun {
   /** Of its time zone from UTC at the slot: an answer is used on the day of its request only. */
   readonly offsetMs: number;
   readonly calls: readonly ForecastCall[];
+}
+
+export interface RunDurations {
+  readonly renderMs: number;
+  readonly deliverMs: number;
 }
 
 /** What a forecast cannot know. */
@@ -39,6 +48,8 @@ export interface ForecastAssumptions {
   readonly callMs: number;
   readonly renderMs: number;
   readonly deliverMs: number;
+  /** What the last runs of a report took, by `<org>/<report>`. */
+  readonly reports?: ReadonlyMap<string, RunDurations>;
   /** `cached`: runs find their catalogs. Default: the first run of an hour takes a token for it. */
   readonly catalogs?: 'cached';
 }

@@ -8,8 +8,10 @@ import { findPause } from '../../queue/schedules/pauses.ts';
 import { reportName } from '../../queue/schedules/report-schedules.ts';
 import { lowestLimits } from '../budgets/key-limits.ts';
 import type { ForecastAssumptions } from './forecast-run.ts';
-import { type ForecastWindow, type PlanningSource, planSlots, type UnplannedReport } from './plan-slots.ts';
-import { type SimulatedKey, type SimulatedRun, simulateRuns } from './simulate-runs.ts';
+import type { ForecastResult, ForecastWork } from './forecast-work.ts';
+import type { LateSlot } from './late-slots.ts';
+import type { ForecastWindow, PlanningSource, UnplannedReport } from './plan-slots.ts';
+import type { SimulatedKey, SimulatedRun } from './simulate-runs.ts';
 
 export interface ForecastInput {
   readonly reports: readonly FrozenDefinition[];
@@ -25,12 +27,17 @@ export interface ForecastPorts {
   readonly secrets: SecretSource;
   /** The catalog that the workers have cached, if any. */
   readonly cachedCatalog: (key: string, settings: OrgSettings) => Promise<Catalog | undefined>;
+  /** Replaces the error of a key that cannot be read, which names a variable or a path of this machine. */
+  readonly unknownKey?: (settings: OrgSettings) => string;
+  /** `computeForecast`, in this thread or in another one. */
+  readonly compute: (work: ForecastWork) => Promise<ForecastResult>;
 }
 
 export interface Forecast {
   readonly runs: readonly SimulatedRun[];
   readonly keys: readonly (SimulatedKey & { readonly organizations: readonly string[] })[];
   readonly unplanned: readonly UnplannedReport[];
+  readonly lateSlots: readonly LateSlot[];
   /** `<org>/<report>` of the reports that are left out. */
   readonly paused: readonly string[];
 }
@@ -38,14 +45,14 @@ export interface Forecast {
 /** Forecasts the runs of a window with cached catalogs: uses no call and no token. */
 export async function makeForecast(
   { reports, orgs, window, pauses, assumptions }: ForecastInput,
-  { secrets, cachedCatalog }: ForecastPorts,
+  { secrets, cachedCatalog, unknownKey, compute }: ForecastPorts,
 ): Promise<Forecast> {
   const sources = new Map<string, PlanningSource | string>();
   const sharing = new Map<string, [OrgSettings, ...OrgSettings[]]>();
   for (const settings of orgs) {
     const key = await secrets(settings.api_key).then((secret) => secret.fingerprint(), toDocketError);
     if (typeof key !== 'string') {
-      sources.set(settings.id, key.message);
+      sources.set(settings.id, unknownKey?.(settings) ?? key.message);
       continue;
     }
     sharing.set(key, [settings, ...(sharing.get(key) ?? [])]);
@@ -55,20 +62,17 @@ export async function makeForecast(
   }
   const isPaused = ({ definition }: FrozenDefinition): boolean =>
     findPause(pauses, definition.org, definition.report) !== undefined;
-  const { runs, unplanned } = planSlots(
-    reports.filter((report) => !isPaused(report)),
-    window,
-    sources,
-  );
   const limits = new Map([...sharing].map(([key, of]): [string, BudgetLimits] => [key, lowestLimits(of)]));
-  const simulated = await simulateRuns(runs, limits, assumptions);
+  const active = reports.filter((report) => !isPaused(report));
+  const simulated = await compute({ reports: active, window, sources, limits, assumptions });
   return {
     runs: simulated.runs,
     keys: simulated.keys.map((key) => ({
       ...key,
       organizations: (sharing.get(key.key) ?? []).map(({ id }) => id).sort(),
     })),
-    unplanned,
+    unplanned: simulated.unplanned,
+    lateSlots: simulated.lateSlots,
     paused: reports.filter(isPaused).map(reportName),
   };
 }

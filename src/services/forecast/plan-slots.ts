@@ -121,17 +121,15 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
   const { plan, split } = planOf(at);
   const calls = split?.plan.calls ?? plan.calls;
   // Reports with `split` are not prepared.
-  const prepared: PreparedCalls =
-    prepareMs === undefined || split !== undefined
-      ? { calls: [], others: [] }
-      : preparedCalls(plan, { from: Math.max(begins - prepareMs, before), begins, dataReadyMs: dataReadyMs(settings) });
-  const preparedFrom = new Map(prepared.calls.map(({ call, from }) => [call.id, from]));
+  const prepared: PreparedCalls['calls'] =
+    split === undefined ? preparedCalls(plan, { from: before, begins, dataReadyMs: dataReadyMs(settings) }).calls : [];
+  const completeFrom = new Map(prepared.map(({ call, completeSince }) => [call.id, completeSince]));
   const expected = expectedAt({
     slot: new Date(slot).toISOString(),
     ...(lateAfterMs === undefined ? {} : { lateAfterMs }),
   });
-  return {
-    ...{ org: definition.org, name, key: source.key, slot, begins, expected },
+  const run: ForecastRun = {
+    ...{ org: definition.org, name, key: source.key, slot, begins, before, expected },
     lateAt: lateAfterMs === undefined ? undefined : expected,
     maxAgeMs: definition.max_age * 1000,
     offsetMs: DateTime.fromMillis(slot, { zone: plan.period.timezone }).offset * MINUTE_MS,
@@ -139,7 +137,20 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
       // Its id is a hash of the request; runs use answers of their own organization only.
       request: `${definition.org} ${call.id}`,
       kind: call.kind,
-      preparedFrom: preparedFrom.get(call.id),
+      preparedFrom: undefined,
+      completeFrom: completeFrom.get(call.id),
     })),
   };
+  return prepareMs === undefined ? run : prepareRun(run, prepareMs);
+}
+
+/** The run with calls that are made up to `prepareMs` before it begins. */
+export function prepareRun(run: ForecastRun, prepareMs: number): ForecastRun {
+  const { begins, before } = run;
+  const calls = run.calls.map((call) => {
+    if (call.completeFrom === undefined) return call;
+    const from = Math.max(begins - prepareMs, before, call.completeFrom);
+    return { ...call, preparedFrom: Math.min(from, call.preparedFrom ?? from) };
+  });
+  return { ...run, calls };
 }

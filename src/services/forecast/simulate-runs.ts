@@ -23,8 +23,12 @@ export interface SimulatedRun {
 export interface SimulatedKey {
   readonly key: string;
   readonly limits: BudgetLimits;
-  /** Tokens taken, by the beginning of the minute, ascending. */
-  readonly minutes: readonly { readonly at: number; readonly tokens: number }[];
+  /** Tokens taken, by the beginning of the minute, ascending; those of each organization beside them. */
+  readonly minutes: readonly {
+    readonly at: number;
+    readonly tokens: number;
+    readonly byOrg: ReadonlyMap<string, number>;
+  }[];
   /** The first minute in which a call of a run finds no token; undefined if none has to wait. */
   readonly fullAt: number | undefined;
 }
@@ -61,7 +65,7 @@ interface Job extends WaitingRun {
 
 interface Key {
   readonly budget: Budget;
-  readonly tokens: Map<number, number>;
+  readonly tokens: Map<number, Map<string, number>>;
   fullAt: number | undefined;
   /** When runs on it begin, ascending. */
   readonly begins: number[];
@@ -78,7 +82,7 @@ export async function simulateRuns(
   limits: ReadonlyMap<string, BudgetLimits>,
   assumptions: ForecastAssumptions,
 ): Promise<Simulation> {
-  const { callMs, renderMs, deliverMs } = assumptions;
+  const { callMs } = assumptions;
   const preparedFrom = runs.flatMap(({ calls }) => calls.flatMap((call) => call.preparedFrom ?? []));
   const clock = virtualClock(runs.reduce((first, { begins }) => Math.min(first, begins), Math.min(...preparedFrom)));
   const shared = sharedAnswers(clock);
@@ -166,7 +170,8 @@ export async function simulateRuns(
       }
       const requestedAt = clock.now();
       const minute = startOfMinute(requestedAt);
-      key.tokens.set(minute, (key.tokens.get(minute) ?? 0) + 1);
+      const byOrg = key.tokens.get(minute) ?? new Map<string, number>();
+      key.tokens.set(minute, byOrg.set(run.org, (byOrg.get(run.org) ?? 0) + 1));
       job.tokens += 1;
       await clock.sleep(callMs);
       await budget.complete(run.key, result.token);
@@ -210,6 +215,7 @@ export async function simulateRuns(
     job.begun ??= clock.now();
     const snoozed = await fetchCalls(job);
     if (snoozed === undefined) {
+      const { renderMs, deliverMs } = assumptions.reports?.get(job.run.name) ?? assumptions;
       await clock.sleep(renderMs);
       const ready = clock.now();
       await clock.sleep(deliverMs);
@@ -314,7 +320,9 @@ export async function simulateRuns(
     keys: [...keys].map(([key, { budget, tokens, fullAt }]) => ({
       key,
       limits: { calls: budget.limits.calls, windowMs: budget.limits.windowMs },
-      minutes: [...tokens].map(([at, count]) => ({ at, tokens: count })).sort((a, b) => a.at - b.at),
+      minutes: [...tokens]
+        .map(([at, byOrg]) => ({ at, tokens: [...byOrg.values()].reduce((sum, count) => sum + count, 0), byOrg }))
+        .sort((a, b) => a.at - b.at),
       fullAt,
     })),
   };

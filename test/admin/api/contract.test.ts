@@ -17,7 +17,7 @@ import type { SelectionView } from '../../../src/services/selections/selection-s
 import { createTestAdmin, NO_SEARCH_INDEX } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
-import { filledWorkbook, outline, workbook } from '../../support/page-data.ts';
+import { filledWorkbook, outline, sampleForecast, workbook } from '../../support/page-data.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
 const { token, sha256 } = newToken();
@@ -199,6 +199,7 @@ const FULL: Partial<Access> = {
   ],
   explain: async () => ({ calls: [] }),
   validate: async () => ({ ok: false, faults: [{ line: 1, column: 1, text: 'expected a title' }], unchecked: null }),
+  forecast: async () => sampleForecast,
   budgets: async () => ({
     unknown: [{ org: 'rival', why: 'RIVAL_KEY is not set' }],
     budgets: [

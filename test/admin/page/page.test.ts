@@ -35,6 +35,7 @@ const PAGES = [
   '/deliveries',
   `/deliveries/${unknown.id}`,
   '/slots',
+  '/forecast',
   '/pauses',
   '/audit',
   '/processes',

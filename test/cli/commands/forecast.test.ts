@@ -1,55 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { Secret } from '../../../src/base/secrets/secret.ts';
 import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
+import { forecastSchema } from '../../../src/services/forecast/forecast-document.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 import { CATALOG } from '../../support/reports.ts';
 import { runCommand } from '../../support/run-command.ts';
-
-const instant = z.iso.datetime();
-const documentSchema = z.strictObject({
-  from: instant,
-  to: instant,
-  assumptions: z.strictObject({
-    processes: z.int(),
-    concurrency: z.int(),
-    call_seconds: z.number(),
-    render_seconds: z.number(),
-    delivery_seconds: z.number(),
-  }),
-  runs: z.array(
-    z.strictObject({
-      report: z.string(),
-      key: z.string(),
-      slot: instant,
-      calls: z.int(),
-      prepared: z.int(),
-      tokens: z.int(),
-      begins: instant,
-      ready: instant,
-      delivered: instant,
-      late_at: instant.nullable(),
-      late: z.boolean(),
-    }),
-  ),
-  keys: z.array(
-    z.strictObject({
-      key: z.string(),
-      organizations: z.array(z.string()),
-      limit: z.int(),
-      window_seconds: z.number(),
-      tokens: z.int(),
-      full_at: instant.nullable(),
-      minutes: z.array(z.strictObject({ at: instant, tokens: z.int() })),
-    }),
-  ),
-  unplanned: z.array(z.strictObject({ report: z.string(), slots: z.int(), why: z.string() })),
-  paused: z.array(z.string()),
-});
 
 let redis: LocalRedis;
 let client: Redis;
@@ -94,7 +53,7 @@ describe('docket forecast', () => {
     await cacheCatalog();
     const { code, stdout, stderr } = await run({ 'acme/org.yaml': ORG, ...four });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const { runs, keys, unplanned, assumptions } = documentSchema.parse(JSON.parse(stdout));
+    const { runs, keys, unplanned, assumptions } = forecastSchema.parse(JSON.parse(stdout));
     expect(unplanned).toEqual([]);
     expect(assumptions).toMatchObject({ processes: 1, concurrency: 4 });
     expect(runs.map(({ report, calls, slot }) => [report, calls, slot])).toEqual(
@@ -117,7 +76,7 @@ describe('docket forecast', () => {
     const files = { 'acme/org.yaml': ORG, 'acme/r1.yaml': reportText('prepare: 1h') };
     const first = await run(files);
     expect(first.code).toBe(0);
-    expect(documentSchema.parse(JSON.parse(first.stdout))).toMatchObject({
+    expect(forecastSchema.parse(JSON.parse(first.stdout))).toMatchObject({
       runs: [],
       unplanned: [{ report: 'acme/r1', slots: 1 }],
     });
@@ -135,7 +94,7 @@ describe('docket forecast', () => {
     };
     const pauses = redisPauses(client, { prefix: DEFAULT_KEY_PREFIX });
     await pauses.put({ org: 'acme', report: 'r2', who: 'mia', why: 'holiday', since: 0, key: null, run: null });
-    const { runs, keys, paused } = documentSchema.parse(JSON.parse((await run(files)).stdout));
+    const { runs, keys, paused } = forecastSchema.parse(JSON.parse((await run(files)).stdout));
     expect(paused).toEqual(['acme/r2']);
     expect(runs).toMatchObject([{ report: 'acme/r1', prepared: 10, delivered: '2026-11-30T08:00:05.000Z' }]);
     for (const { at } of keys[0]?.minutes ?? []) expect(at < '2026-11-30T07:58').toBe(true);
@@ -150,13 +109,37 @@ describe('docket forecast', () => {
       'acme/r1.yaml': reportText('late_after: 1m'),
       'branch/r1.yaml': reportText('late_after: 1m'),
     };
-    const { runs, keys } = documentSchema.parse(JSON.parse((await run(files, ['--org', 'branch', '--json'])).stdout));
+    const { runs, keys } = forecastSchema.parse(JSON.parse((await run(files, ['--org', 'branch', '--json'])).stdout));
     expect(runs.map(({ report }) => report)).toEqual(['branch/r1']);
     expect(keys).toMatchObject([{ organizations: ['acme', 'branch'], tokens: 22 }]);
     const none = await run(files, ['--key', 'ffffffffffffffff', '--json']);
-    expect(documentSchema.parse(JSON.parse(none.stdout))).toMatchObject({ runs: [], keys: [] });
+    expect(forecastSchema.parse(JSON.parse(none.stdout))).toMatchObject({ runs: [], keys: [] });
     expect((await run(files, ['--org', 'nobody'])).code).not.toBe(0);
     expect((await run(files, ['--hours', '0'])).code).toBe(2);
+  });
+
+  test('advises the fewest reports with `prepare` that leave none late, in words and as data', async () => {
+    await cacheCatalog();
+    const files = { 'acme/org.yaml': ORG, ...four };
+    const { late_slots, runs } = forecastSchema.parse(JSON.parse((await run(files)).stdout));
+    expect(late_slots).toMatchObject([
+      { reports: 4, calls: 40, late: runs.filter(({ late }) => late).length, advice: { prepare_minutes: 15 } },
+    ]);
+    const [{ advice }] = late_slots as [(typeof late_slots)[number]];
+    const prepared = Object.fromEntries(
+      Object.entries(four).map(([name, text]) => [
+        name,
+        advice?.reports.includes(name.replace('.yaml', ''))
+          ? text.replace('late_after', 'prepare: 15m, late_after')
+          : text,
+      ]),
+    );
+    const followed = await run({ 'acme/org.yaml': ORG, ...prepared });
+    expect(forecastSchema.parse(JSON.parse(followed.stdout)).late_slots).toEqual([]);
+    const { stdout } = await run(files, []);
+    expect(stripVTControlCharacters(stdout).replace(/\s+/g, ' ')).toMatch(
+      /4 reports, 40 calls on key \w+…; \d late, the last at 08:01\. `prepare: 15m` on 1 of them is enough\./,
+    );
   });
 
   test('draws a chart of at most 80 columns, a full bar for a full minute', async () => {

@@ -171,6 +171,7 @@ test(
               ...{ org, name, key: 'k', slot: begins, begins, lateAt: undefined, expected: begins },
               maxAgeMs: maxAge * 1000,
               offsetMs: 0,
+              before: Number.NEGATIVE_INFINITY,
               calls: calls.map(({ id }) => ({ request: `${org} ${id}`, kind: 'report', preparedFrom: undefined })),
             };
             return { run, calls };

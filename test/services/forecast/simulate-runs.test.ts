@@ -12,7 +12,7 @@ const HOUR = 3_600_000;
 /** A run at nine with so many calls of its own. */
 const runOf = (name: string, calls: number, more: Partial<ForecastRun> = {}): ForecastRun => ({
   ...{ org: 'acme', name: `acme/${name}`, key: 'k', slot: NINE, begins: NINE, lateAt: undefined },
-  ...{ expected: NINE + 24 * HOUR, maxAgeMs: 0, offsetMs: 0 },
+  ...{ expected: NINE + 24 * HOUR, maxAgeMs: 0, offsetMs: 0, before: Number.NEGATIVE_INFINITY },
   calls: Array.from({ length: calls }, (_, index) => ({
     request: `${name} ${index}`,
     kind: 'report',

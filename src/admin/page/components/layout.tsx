@@ -58,6 +58,7 @@ const NAVIGATION = [
   ['/deliveries', 'Deliveries'],
   ['/corrections', 'Corrections'],
   ['/slots', 'Slots'],
+  ['/forecast', 'Forecast'],
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
   ['/processes', 'Processes'],

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { DateTime } from 'luxon';
 import { z } from 'zod';
-import { DAY_MS } from '../../../base/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
 import { RUN_STATES } from '../../../run/run-record.ts';
 import { DELIVERY_STATES, type DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
@@ -17,6 +17,7 @@ import { CorrectionPage } from '../views/corrections/correction.tsx';
 import { Corrections } from '../views/corrections/corrections.tsx';
 import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
+import { FORECAST_WINDOWS, ForecastPage } from '../views/forecast.tsx';
 import { Overview } from '../views/overview.tsx';
 import { Pauses } from '../views/pauses.tsx';
 import { Processes } from '../views/processes.tsx';
@@ -79,6 +80,8 @@ const slotsQuerySchema = z.object({
     .catch(7),
 });
 
+const forecastQuerySchema = z.object({ org: textParameter, window: z.enum(['day', 'week', 'past']).catch('day') });
+
 /** Shows a page again with the rejected form on it. */
 export interface ViewOptions {
   readonly refused?: RejectedForm;
@@ -140,6 +143,22 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
           access.runs({ org, states: ['skipped'], since: from - SKIPPED_DAYS * DAY_MS, limit: MAX_SKIPPED }),
         ]);
         return <Slots layout={layout} data={{ organizations, slots, pauses, skipped: skipped.runs, org, days }} />;
+      },
+      filteredOrg(context),
+    ),
+  );
+  app.get('/forecast', (context) =>
+    show(
+      context,
+      async (access, layout) => {
+        const { org, window } = forecastQuerySchema.parse(context.req.query());
+        const { before, after } = FORECAST_WINDOWS[window];
+        const minute = Math.floor(now() / MINUTE_MS) * MINUTE_MS;
+        const [organizations, forecast] = await Promise.all([
+          access.organizations(),
+          access.forecast({ from: minute - before * HOUR_MS, to: minute + after * HOUR_MS }, org),
+        ]);
+        return <ForecastPage layout={layout} data={{ organizations, forecast, org, window }} />;
       },
       filteredOrg(context),
     ),

@@ -22,6 +22,7 @@ import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
 import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
+import { lateWarnings } from '../../../services/forecast/late-warnings.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { readOptionalRedis } from '../../redis.ts';
@@ -63,7 +64,11 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     flags.offline || readable.length === 0
       ? undefined
       : await openCatalogs(jobs, context, (why) => unchecked.push(why));
-  const reports = await checkReports(readable, jobs, context.clock.now(), catalogs).finally(() => catalogs?.close());
+  const { reports, late } = await (async () => ({
+    reports: await checkReports(readable, jobs, context.clock.now(), catalogs),
+    late: catalogs === undefined ? [] : await lateDiagnostics(jobs, context, catalogs),
+  }))().finally(() => catalogs?.close());
+  advice.push(...(await selectDiagnostics({ ...jobs, diagnostics: late }, paths)));
   errors.push(
     ...(await selectDiagnostics({ ...jobs, diagnostics: reports.errors }, paths)),
     ...reports.workbooks.errors,
@@ -168,6 +173,13 @@ async function budgetDiagnostics(jobs: Definitions, context: AppContext): Promis
     }),
   );
 }
+
+/** Reports that cannot be on time. A catalog that is missing was reported before. */
+const lateDiagnostics = (jobs: Definitions, context: AppContext, { catalogOf }: Catalogs): Promise<Diagnostic[]> =>
+  lateWarnings(jobs, context.clock.now(), {
+    secrets: secretSource(context.env, context),
+    cachedCatalog: (_key, settings) => catalogOf(settings),
+  });
 
 /** The definitions with what could be read of reports with faults. */
 const withPartialReports = ({ orgs, reports, sources, partialReports = new Map() }: Definitions) => ({

@@ -1,0 +1,48 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../../base/time.ts';
+import { forecastSchema } from '../../services/forecast/forecast-document.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  filterProblems,
+  instantOf,
+  instantText,
+  jsonResponse,
+  limitSchema,
+  orgSchema,
+  security,
+} from './openapi-helpers.ts';
+
+/** Hours of a forecast, at most: a week. */
+const MAX_HOURS = 168;
+
+const route = createRoute({
+  method: 'get',
+  path: '/api/forecast',
+  tags: ['Budgets'],
+  summary: 'Forecast when reports are delivered',
+  description:
+    'Simulates the slots of a window with cached catalogs, in a thread: no call is made and no token spent. The same answer is given for a minute.',
+  security,
+  request: {
+    query: z.strictObject({
+      org: orgSchema.optional(),
+      from: instantText.optional().meta({ description: 'Begin of the window; now when absent.' }),
+      hours: limitSchema(MAX_HOURS, 24).meta({ description: 'Length of the window.' }),
+    }),
+  },
+  responses: {
+    200: jsonResponse(forecastSchema, 'The document of `docket forecast --json`.'),
+    ...filterProblems,
+  },
+});
+
+/** `GET /api/forecast`. */
+export function addForecastRoute(app: AdminApp, now: () => number): void {
+  app.openapi(route, async (context) => {
+    const { org, from, hours } = context.req.valid('query');
+    const begin = instantOf(from, now()) ?? Math.floor(now() / MINUTE_MS) * MINUTE_MS;
+    const forecast = await context.get('access').forecast({ from: begin, to: begin + hours * HOUR_MS }, org);
+    return context.json(forecast, 200);
+  });
+}

@@ -1,0 +1,63 @@
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { ProcessReport } from '../../queue/process-reports.ts';
+import { reportName } from '../../queue/schedules/report-schedules.ts';
+import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import { DEFAULT_ASSUMPTIONS, type ForecastAssumptions, type RunDurations } from './forecast-run.ts';
+
+/** Runs of a report that are measured. */
+const MEASURED_RUNS = 10;
+const CONCURRENT_READS = 20;
+
+export interface AssumptionPorts {
+  readonly processes: { readonly list: () => Promise<readonly ProcessReport[]> };
+  readonly runs: Pick<RunStore, 'list'>;
+}
+
+/**
+ * What a forecast assumes of a deployment: its worker processes, and the rendering and delivery of each report as in its last
+ * ten runs. Throws `redis.unreachable`.
+ */
+export async function readAssumptions(
+  reports: readonly FrozenDefinition[],
+  { processes, runs }: AssumptionPorts,
+): Promise<ForecastAssumptions> {
+  const workers = (await processes.list()).filter(({ roles }) => roles.includes('worker'));
+  const { concurrency: normal } = DEFAULT_ASSUMPTIONS;
+  const slots = workers.reduce((sum, { concurrency = normal }) => sum + concurrency, 0);
+  const measured = new Map<string, RunDurations>();
+  await forEachWithConcurrency(reports, CONCURRENT_READS, async (report) => {
+    const { org, report: id } = report.definition;
+    const last = await runs.list({ org, report: id, states: ['done'], limit: MEASURED_RUNS });
+    const durations = durationsOf(last);
+    if (durations !== undefined) measured.set(reportName(report), durations);
+  });
+  return {
+    ...DEFAULT_ASSUMPTIONS,
+    processes: Math.max(1, workers.length),
+    concurrency: workers.length === 0 ? normal : Math.max(1, Math.round(slots / workers.length)),
+    reports: measured,
+  };
+}
+
+/** Undefined without a run that rendered and delivered. */
+export function durationsOf(
+  runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review'>[],
+): RunDurations | undefined {
+  // A review is no delivery: nobody measures how long people read.
+  const measured = runs.flatMap(({ timings, deliver, review }) => {
+    const { render, deliver: deliverMs } = timings;
+    if (!deliver || review !== undefined || render === undefined || deliverMs === undefined) return [];
+    return { renderMs: render, deliverMs };
+  });
+  if (measured.length === 0) return undefined;
+  return {
+    renderMs: median(measured.map(({ renderMs }) => renderMs)),
+    deliverMs: median(measured.map(({ deliverMs }) => deliverMs)),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? 0;
+}

@@ -1,0 +1,24 @@
+import { DateTime } from 'luxon';
+import type { ForecastDocument } from './forecast-document.ts';
+
+type LateSlotEntry = ForecastDocument['late_slots'][number];
+
+/**
+ * `Mon 30 Nov 09:00: 42 reports, 391 calls on key 3f2a0c11…; 17 late, the last at 09:13. prepare: 30m on 12 of them is enough.`
+ *
+ * @param when replaces the day and time of the slot
+ */
+export function describeLateSlot(entry: LateSlotEntry, zone: string, when?: string): string {
+  const { key, slot, reports, calls, late, last, advice } = entry;
+  const at = (iso: string) => DateTime.fromISO(iso, { zone, locale: 'en-GB' });
+  const day = at(last).hasSame(at(slot), 'day') ? 'HH:mm' : 'ccc HH:mm';
+  const count = (number: number, noun: string) => `${number} ${number === 1 ? noun : `${noun}s`}`;
+  const facts = `${when ?? at(slot).toFormat('ccc d LLL HH:mm')}: ${count(reports, 'report')}, ${count(calls, 'call')} on key ${key.slice(0, 8)}…; ${late} late, the last at ${at(last).toFormat(day)}.`;
+  if (advice === null)
+    return `${facts} \`prepare\` is not enough: move reports to other slots, or raise \`late_after\`.`;
+  const { prepare_minutes, reports: prepared } = advice;
+  return `${facts} \`prepare: ${prepareText(prepare_minutes)}\` on ${prepared.length} of them is enough.`;
+}
+
+/** As a definition has it: `45m`, `2h`. */
+export const prepareText = (minutes: number): string => (minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`);

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { isoInstant, isoInstantOrNull, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import { type DeploymentForecast, forecastName } from './forecast-deployment.ts';
+import type { SimulatedRun } from './simulate-runs.ts';
+
+const count = z.int().min(0);
+const seconds = z.number().min(0);
+const instant = z.iso.datetime();
+
+const runSchema = z
+  .strictObject({
+    report: z.string(),
+    key: z.string().describe('Fingerprint of the API key.'),
+    slot: instant,
+    calls: count.describe('Of its plan.'),
+    prepared: count.describe('Those of them that can be made before the slot.'),
+    tokens: count.describe('That it takes itself, its catalog included: shared answers take none.'),
+    begins: instant.describe('When a worker takes it.'),
+    ready: instant.describe('When its files are made.'),
+    delivered: instant,
+    late_at: instant.nullable().describe('Readers expect it by then; null without `late_after`.'),
+    late: z.boolean(),
+    run: z.string().nullable().describe('The run of the slot, if it was opened.'),
+    actual: instant.nullable().describe('When that run was delivered.'),
+  })
+  .meta({ id: 'ForecastRun' });
+
+const keySchema = z
+  .strictObject({
+    key: z.string().describe('Fingerprint of the API key.'),
+    organizations: z.array(z.string()).readonly().describe('Those that use the key and that the token may see.'),
+    limit: count.describe('Tokens in a window.'),
+    window_seconds: seconds,
+    tokens: count.describe('Tokens that these organizations take.'),
+    other_organizations: z
+      .strictObject({ calls: count })
+      .describe('Calls of organizations that the token may not see.'),
+    full_at: instant.nullable().describe('The first minute in which a call waits; null if none does.'),
+    minutes: z
+      .array(z.strictObject({ at: instant, tokens: count }))
+      .readonly()
+      .describe('Tokens that these organizations take, by minute; minutes without any are absent.'),
+  })
+  .meta({ id: 'ForecastKey' });
+
+const lateSlotSchema = z
+  .strictObject({
+    key: z.string(),
+    slot: instant,
+    reports: count,
+    calls: count,
+    late: count.describe('Reports that will be late.'),
+    last: instant.describe('When the last late one is delivered.'),
+    advice: z
+      .strictObject({ prepare_minutes: count, reports: z.array(z.string()).readonly() })
+      .nullable()
+      .describe('`prepare` that leaves none late, in the fewest reports; null: it is not enough, or not known.'),
+  })
+  .meta({ id: 'ForecastLateSlot' });
+
+/** The document of `docket forecast --json` and `GET /api/forecast`. Snake case, as the API and the manifest. */
+export const forecastSchema = z
+  .strictObject({
+    from: instant,
+    to: instant,
+    assumptions: z.strictObject({
+      processes: count,
+      concurrency: count.describe('Runs that a process works on at once.'),
+      call_seconds: seconds,
+      render_seconds: seconds.describe('Of reports without earlier runs.'),
+      delivery_seconds: seconds.describe('Of reports without earlier runs.'),
+      measured_reports: count.describe('Reports whose rendering and delivery take as long as in their last ten runs.'),
+    }),
+    runs: z.array(runSchema).readonly(),
+    keys: z.array(keySchema).readonly(),
+    late_slots: z.array(lateSlotSchema).readonly(),
+    unplanned: z
+      .array(z.strictObject({ report: z.string(), slots: count, why: z.string() }))
+      .readonly()
+      .describe('Reports that are not in the forecast.'),
+    paused: z.array(z.string()).readonly().describe('Reports without runs.'),
+  })
+  .meta({ id: 'Forecast' });
+export type ForecastDocument = z.infer<typeof forecastSchema>;
+
+/** @param canSee whose reports are shown; of others on a key only the number of their calls is */
+export function forecastDocument(
+  { forecast, window: { from, to }, assumptions, actual }: DeploymentForecast,
+  canSee: (org: string) => boolean = () => true,
+): ForecastDocument {
+  const { runs, keys, lateSlots, unplanned, paused } = forecast;
+  const { processes, concurrency, callMs, renderMs, deliverMs, reports } = assumptions;
+  const isVisible = ({ run }: SimulatedRun): boolean => canSee(run.org);
+  const nameIsVisible = (name: string): boolean => canSee(name.split('/')[0] ?? '');
+  return {
+    from: isoInstant(from),
+    to: isoInstant(to),
+    assumptions: {
+      processes,
+      concurrency,
+      call_seconds: callMs / SECOND_MS,
+      render_seconds: renderMs / SECOND_MS,
+      delivery_seconds: deliverMs / SECOND_MS,
+      measured_reports: [...(reports?.keys() ?? [])].filter(nameIsVisible).length,
+    },
+    runs: runs.filter(isVisible).map((one) => runDocument(one, actual.get(forecastName(one.run)))),
+    keys: keys
+      .filter(({ organizations }) => organizations.some(canSee))
+      .map(({ key, organizations, limits, minutes, fullAt }) => {
+        const visible = minutes.map(({ at, byOrg }) => ({
+          at: isoInstant(at),
+          tokens: sum([...byOrg].map(([org, tokens]) => (canSee(org) ? tokens : 0))),
+        }));
+        const tokens = sum(visible.map((minute) => minute.tokens));
+        return {
+          key,
+          organizations: organizations.filter(canSee),
+          limit: limits.calls,
+          window_seconds: limits.windowMs / SECOND_MS,
+          tokens,
+          other_organizations: { calls: sum(minutes.map((minute) => minute.tokens)) - tokens },
+          full_at: isoInstantOrNull(fullAt ?? null),
+          minutes: visible.filter((minute) => minute.tokens > 0),
+        };
+      }),
+    late_slots: lateSlots.flatMap(({ key, slot, runs: all, advice }) => {
+      const own = all.filter(isVisible);
+      const late = own.filter((run) => run.late);
+      if (late.length === 0) return [];
+      return {
+        ...{ key, slot: isoInstant(slot), reports: own.length, late: late.length },
+        calls: sum(own.map(({ run }) => run.calls.length)),
+        last: isoInstant(Math.max(...late.map(({ delivered }) => delivered))),
+        advice: advice?.reports.every(nameIsVisible)
+          ? { prepare_minutes: advice.prepareMs / MINUTE_MS, reports: advice.reports }
+          : null,
+      };
+    }),
+    unplanned: unplanned.filter(({ org }) => canSee(org)).map(({ name, slots, why }) => ({ report: name, slots, why })),
+    paused: paused.filter(nameIsVisible),
+  };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
+
+const runDocument = ({ run, begun, ready, delivered, late, tokens }: SimulatedRun, actual: RunRecord | undefined) => ({
+  report: run.name,
+  key: run.key,
+  slot: isoInstant(run.slot),
+  calls: run.calls.length,
+  prepared: run.calls.filter(({ preparedFrom }) => preparedFrom !== undefined).length,
+  tokens,
+  begins: isoInstant(begun),
+  ready: isoInstant(ready),
+  delivered: isoInstant(delivered),
+  late_at: isoInstantOrNull(run.lateAt ?? null),
+  late,
+  run: actual?.id ?? null,
+  actual: actual?.state === 'done' || actual?.state === 'partly_delivered' ? isoInstantOrNull(actual.finishedAt) : null,
+});

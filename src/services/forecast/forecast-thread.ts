@@ -1,0 +1,43 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import { taskThread } from '../../base/task-thread.ts';
+import { SECOND_MS } from '../../base/time.ts';
+import type { ForecastResult, ForecastWork } from './forecast-work.ts';
+
+/** 2,000 reports over a week need half of it. */
+const MEMORY_MB = 1_024;
+/** A forecast of 500 reports over a week takes some seconds. */
+const TIMEOUT_MS = 60 * SECOND_MS;
+/** The answer of one forecast serves all that ask for the same. */
+const MAX_WAITING = { owner: 4, all: 4 };
+
+/** Computes forecasts in a thread, so that the process stays responsive. Throws `definition.busy`. */
+export function startForecastThread({ clock, entry }: { readonly clock: Clock; readonly entry: URL }): {
+  readonly compute: (work: ForecastWork) => Promise<ForecastResult>;
+  close(): Promise<void>;
+} {
+  const thread = taskThread<ForecastWork, ForecastResult>({
+    entry,
+    memoryMb: MEMORY_MB,
+    clock,
+    maxWaiting: MAX_WAITING,
+  });
+  return {
+    compute: async (work) => {
+      const outcome = await thread.run('', work, TIMEOUT_MS);
+      if (outcome.kind === 'done') return outcome.answer;
+      const isQueueFull = outcome.kind === 'queue_full';
+      throw new DocketError(
+        'definition.busy',
+        isQueueFull ? 'Too many forecasts are being made.' : 'The forecast takes too long.',
+        {
+          expected: isQueueFull
+            ? `at most ${MAX_WAITING.all} forecasts that wait`
+            : `a forecast that takes ${TIMEOUT_MS / SECOND_MS} s and ${MEMORY_MB} MB at most`,
+          next: 'Ask for fewer hours, or try again in a minute.',
+        },
+      );
+    },
+    close: () => thread.close(),
+  };
+}

@@ -1,0 +1,90 @@
+import { MINUTE_MS } from '../../base/time.ts';
+import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
+import type { ForecastAssumptions, ForecastRun } from './forecast-run.ts';
+import { prepareRun } from './plan-slots.ts';
+import { type SimulatedRun, simulateRuns } from './simulate-runs.ts';
+
+/** The fewest reports that a forecast found which, with `prepare`, leave no run of a slot late. */
+export interface PrepareAdvice {
+  readonly prepareMs: number;
+  /** `<org>/<report>`. */
+  readonly reports: readonly string[];
+}
+
+/** The runs of a slot on a key of which some will be late. */
+export interface LateSlot {
+  readonly key: string;
+  /** Epoch ms. */
+  readonly slot: number;
+  readonly runs: readonly SimulatedRun[];
+  /** Undefined: `prepare` is not enough. */
+  readonly advice: PrepareAdvice | undefined;
+}
+
+/** `prepare` is advised in these steps, ms. */
+const STEP_MS = 15 * MINUTE_MS;
+const MAX_PREPARE_MS = 24 * 60 * MINUTE_MS;
+/** Runs that begin this long before or after a slot, ms, are simulated with it. */
+const AROUND_MS = 12 * 60 * MINUTE_MS;
+/** Slots that get advice: each takes several simulations. */
+const MAX_ADVISED = 10;
+
+/** The slots with runs that will be late, in their order. */
+export async function findLateSlots(
+  simulated: readonly SimulatedRun[],
+  limits: ReadonlyMap<string, BudgetLimits>,
+  assumptions: ForecastAssumptions,
+): Promise<readonly LateSlot[]> {
+  const slots = new Map<string, SimulatedRun[]>();
+  for (const one of simulated) {
+    const name = `${one.run.slot} ${one.run.key}`;
+    slots.set(name, [...(slots.get(name) ?? []), one]);
+  }
+  const found: LateSlot[] = [];
+  for (const runs of slots.values()) {
+    const [first] = runs;
+    if (first === undefined || !runs.some(({ late }) => late)) continue;
+    const { slot, key } = first.run;
+    const around = simulated.map(({ run }) => run).filter((run) => Math.abs(run.begins - slot) <= AROUND_MS);
+    const advice = found.length < MAX_ADVISED ? await advise(around, first.run, limits, assumptions) : undefined;
+    found.push({ key, slot, runs, advice });
+  }
+  return found;
+}
+
+/** Those with the most calls are prepared first, and half as many, or half as many more, are tried next. */
+async function advise(
+  runs: readonly ForecastRun[],
+  { slot, key }: ForecastRun,
+  limits: ReadonlyMap<string, BudgetLimits>,
+  assumptions: ForecastAssumptions,
+): Promise<PrepareAdvice | undefined> {
+  const callsOf = ({ calls }: ForecastRun): number =>
+    calls.filter(({ completeFrom, kind }) => completeFrom !== undefined && kind === 'report').length;
+  const candidates = runs
+    .filter((run) => run.slot === slot && run.key === key && callsOf(run) > 0)
+    .sort((a, b) => callsOf(b) - callsOf(a) || (a.name < b.name ? -1 : 1));
+  const isEnough = async (count: number, prepareMs: number): Promise<boolean> => {
+    const chosen = new Set(candidates.slice(0, count));
+    const changed = runs.map((run) => (chosen.has(run) ? prepareRun(run, prepareMs) : run));
+    const { runs: ended } = await simulateRuns(changed, limits, assumptions);
+    return !ended.some(({ run, late }) => late && run.slot === slot && run.key === key);
+  };
+  let [least, most] = [1, candidates.length];
+  if (most === 0 || !(await isEnough(most, MAX_PREPARE_MS))) return undefined;
+  while (least < most) {
+    const middle = (least + most) >> 1;
+    if (await isEnough(middle, MAX_PREPARE_MS)) most = middle;
+    else least = middle + 1;
+  }
+  let [shortest, longest] = [1, MAX_PREPARE_MS / STEP_MS];
+  while (shortest < longest) {
+    const middle = (shortest + longest) >> 1;
+    if (await isEnough(least, middle * STEP_MS)) longest = middle;
+    else shortest = middle + 1;
+  }
+  // More time is not always better: another slot may be before. What is printed was simulated.
+  const prepareMs = shortest * STEP_MS;
+  if (!(await isEnough(least, prepareMs))) return undefined;
+  return { prepareMs, reports: candidates.slice(0, least).map(({ name }) => name) };
+}

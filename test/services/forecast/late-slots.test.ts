@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_ASSUMPTIONS, type ForecastRun } from '../../../src/services/forecast/forecast-run.ts';
+import { findLateSlots } from '../../../src/services/forecast/late-slots.ts';
+import { prepareRun } from '../../../src/services/forecast/plan-slots.ts';
+import { simulateRuns } from '../../../src/services/forecast/simulate-runs.ts';
+
+const NINE = Date.parse('2026-11-30T09:00:00Z');
+const MINUTE = 60_000;
+const LIMITS = new Map([['k', { calls: 30, windowMs: MINUTE }]]);
+
+/** A run at nine with calls of its own whose days are complete since midnight. */
+const runOf = (name: string, calls: number, lateAfter: number, more: Partial<ForecastRun> = {}): ForecastRun => ({
+  ...{ org: 'acme', name: `acme/${name}`, key: 'k', slot: NINE, begins: NINE, before: NINE - 24 * 60 * MINUTE },
+  ...{ lateAt: NINE + lateAfter * MINUTE, expected: NINE + lateAfter * MINUTE, maxAgeMs: 0, offsetMs: 0 },
+  calls: Array.from({ length: calls }, (_, index) => ({
+    request: `${name} ${index}`,
+    kind: 'report',
+    preparedFrom: undefined,
+    completeFrom: NINE - 9 * 60 * MINUTE,
+  })),
+  ...more,
+});
+const lateSlots = async (runs: readonly ForecastRun[]) =>
+  findLateSlots((await simulateRuns(runs, LIMITS, DEFAULT_ASSUMPTIONS)).runs, LIMITS, DEFAULT_ASSUMPTIONS);
+
+describe('late slots', () => {
+  test('there is none while all runs are on time', async () => {
+    expect(await lateSlots([runOf('a', 10, 5), runOf('b', 10, 5)])).toEqual([]);
+  });
+
+  test('the advice leaves no run late when it is followed, and one report less does not', async () => {
+    const runs = Array.from({ length: 20 }, (_, index) => runOf(`r${String(index).padStart(2, '0')}`, 10, 4));
+    const [slot, ...others] = await lateSlots(runs);
+    expect(others).toEqual([]);
+    expect(slot).toMatchObject({ key: 'k', slot: NINE });
+    const { reports = [], prepareMs = 0 } = slot?.advice ?? {};
+    expect(prepareMs % (15 * MINUTE)).toBe(0);
+    const follow = (names: readonly string[]) =>
+      lateSlots(runs.map((run) => (names.includes(run.name) ? prepareRun(run, prepareMs) : run)));
+    expect(await follow(reports)).toEqual([]);
+    expect(await follow(reports.slice(1))).toHaveLength(1);
+  });
+
+  test('there is no advice where no figure is complete before the slot', async () => {
+    const running = Array.from({ length: 4 }, (_, index) => {
+      const run = runOf(`r${index}`, 20, 1);
+      return { ...run, calls: run.calls.map(({ completeFrom: _never, ...call }) => call) };
+    });
+    expect((await lateSlots(running)).map(({ advice }) => advice)).toEqual([undefined]);
+  });
+});
