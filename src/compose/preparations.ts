@@ -1,5 +1,3 @@
-import type { SteadyClock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
 import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
 import { SECOND_MS } from '../base/time.ts';
@@ -9,9 +7,11 @@ import type { ResponseCache } from '../fetch/cache/response-cache.ts';
 import { freezeReports } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import type { FrozenDefinition } from '../queue/definitions/definition-store.ts';
+import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { LuaScript } from '../redis/script.ts';
 import { currentSettings } from '../services/definitions/frozen-definition.ts';
+import type { Deployment } from '../services/deployment/deployment.ts';
 import { redisPreparationIndex } from '../services/preparations/preparation-index.ts';
 import { createPreparationRounds, type PreparationRounds } from '../services/preparations/preparation-rounds.ts';
 import type { PortsFactories } from './run-ports.ts';
@@ -19,16 +19,11 @@ import type { PortsFactories } from './run-ports.ts';
 /** Between two looks for tokens that may be taken for slots to come. */
 const ROUND_INTERVAL_MS = 10 * SECOND_MS;
 
-interface PreparationParts extends Pick<PortsFactories, 'askPortsOf'> {
-  readonly redis: RedisClient;
-  readonly prefix: string;
+interface PreparationParts extends Deployment, Pick<PortsFactories, 'askPortsOf'> {
   readonly jobs: DefinitionSource;
   readonly sharedAnswers: ResponseCache;
   readonly storeScript: LuaScript;
-  readonly paused: () => Promise<ReadonlyMap<string, unknown>>;
   readonly keyOf: (org: string) => Promise<string | undefined>;
-  readonly clock: SteadyClock;
-  readonly log: Log;
 }
 
 /** Makes calls of slots to come, until the scope closes. */
@@ -37,10 +32,11 @@ export function openPreparations(parts: PreparationParts, scope: Scope): Pick<Pr
   const stop = new AbortController();
   const rounds = createPreparationRounds({
     ...parts,
+    paused: () => activePauses(parts),
     index: redisPreparationIndex(redis, { prefix }),
     reports: loadedReports(jobs),
     activeDigests: readActiveDigests(redis, prefix),
-    settingsNow: (frozen) => currentSettings(frozen, jobs.current().orgs),
+    settingsNow: (frozen) => currentSettings(frozen, parts.orgs()),
     preparePortsOf: async (settings, ttlMs) => ({
       ...(await parts.askPortsOf(settings)),
       responses: redisResponseStore(redis, {

@@ -81,7 +81,7 @@ export async function openWorker(
   store: Store,
   scope: Scope,
 ): Promise<NonNullable<ProcessParts['worker']>> {
-  const { config, clock, log, trace } = context;
+  const { config, clock, log } = context;
   const { jobs } = settings;
   const { prefix, identity, orgs } = store;
   await assertMailSecrets(context);
@@ -128,7 +128,7 @@ export async function openWorker(
       ? []
       : [createEventCutOver(deployment, signing, redisProcessRegistry(redis, { prefix, self: 'reader' }))];
   const reviewTasks = scope.add(startPeriodicTasks({ steps: [...signEvents, sweepReviews], clock, log }));
-  const execute = createRunExecutor({ ...deployment, jobs, portsOf, notices, keyOf, trace });
+  const execute = createRunExecutor({ ...deployment, portsOf, notices, keyOf });
   const worker = scope.use(
     startWorker({
       connection: redis,
@@ -168,14 +168,13 @@ export async function openWorker(
       log,
     }),
   );
-  const readings = { archive: readingArchive(storage), index: redisReadingIndex(redis, { prefix }), clock, log };
+  const readings = { ...deployment, archive: readingArchive(storage), index: redisReadingIndex(redis, { prefix }) };
   const stopReadings = new AbortController();
   scope.use(
     startPeriodicTasks({
       steps: [
         createReadingRounds({
           ...readings,
-          orgs,
           askPortsOf,
           onWindowEnd: (settings) => updateSummary(settings, readings),
           signal: stopReadings.signal,
@@ -187,21 +186,7 @@ export async function openWorker(
     (opened) => opened.close(),
   );
   scope.use(stopReadings, (controller) => controller.abort());
-  const preparations = openPreparations(
-    {
-      redis,
-      prefix,
-      jobs,
-      askPortsOf,
-      sharedAnswers,
-      storeScript,
-      paused: () => activePauses({ pauses, keyOf, log }),
-      keyOf,
-      clock,
-      log,
-    },
-    scope,
-  );
+  const preparations = openPreparations({ ...deployment, jobs, askPortsOf, sharedAnswers, storeScript, keyOf }, scope);
   const stopCorrections = new AbortController();
   scope.use(
     startPeriodicTasks({

@@ -3,7 +3,7 @@ import { mastersOf } from '../../redis/client.ts';
 import { type ClockSteps, NO_STEPS, redisClock } from '../../redis/clock.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { type CheckResult, fail, ok, warn } from '../../services/deployment/probe.ts';
-import type { Deployment } from './probe-context.ts';
+import type { Probed } from './probe-context.ts';
 
 interface MeasuredClock {
   readonly whose: string;
@@ -45,7 +45,7 @@ export function evaluateClockSteps({ steps, last }: ClockSteps, now: number, oth
 }
 
 /** The clock of Redis: far from ours it opens slots at the wrong time. */
-export async function checkRedisClock({ redis, prefix, clock }: Deployment): Promise<CheckResult | undefined> {
+export async function checkRedisClock({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> {
   const [server] = mastersOf(redis);
   if (server === undefined) return undefined;
   const before = clock.now();

@@ -12,8 +12,8 @@ import type { StorageProbe } from '../../services/deployment/storage-health.ts';
 import type { OpenArchive } from '../archive.ts';
 import type { Store } from '../store.ts';
 
-/** What all processes share. */
-export interface Deployment {
+/** What a probe of the whole deployment looks at. */
+export interface Probed {
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export interface DiagnoseOptions {
 }
 
 /** What `docket doctor` looks at. */
-export interface Examination extends Omit<Deployment, 'redis'> {
+export interface Examination extends Omit<Probed, 'redis'> {
   readonly context: AppContext;
   /** How people sign in with accounts; absent where they cannot. */
   readonly signIn?: AccountSetup | undefined;
@@ -73,7 +73,7 @@ export interface Probe {
   /** Its line in `docket doctor`. Of several findings, each names itself. */
   readonly what: string;
   /** The cause and the remedy, for `docket doctor` and, if the result is a `problem`, for the page. */
-  readonly shared?: Look<Deployment, CheckResult | readonly Finding[]>;
+  readonly shared?: Look<Probed, CheckResult | readonly Finding[]>;
   /** For `docket doctor`, instead of `shared`. */
   readonly doctor?: Look<Examination, CheckResult | readonly Finding[]>;
   /** The line of `docket doctor` that must not have failed. */

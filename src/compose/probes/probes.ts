@@ -9,7 +9,7 @@ import {
 import { archiveProbe, redisProbe, stagingProbe } from '../../services/deployment/storage-health.ts';
 import type { Feature } from '../feature.ts';
 import { checkRedisClock } from './clock.ts';
-import type { Deployment, Examination, Probe, ProcessParts } from './probe-context.ts';
+import type { Examination, Probe, Probed, ProcessParts } from './probe-context.ts';
 import { checkCircuits, checkLoss, checkProcesses, checkRole, evaluateFaults } from './processes.ts';
 import { checkLatency, checkMemory, checkPersistence, checkServer } from './redis.ts';
 import { checkPauses, checkScheduler, checkSchedules, checkWorkers, MAX_SCAN_AGE_MS } from './schedules.ts';
@@ -170,7 +170,7 @@ export async function checkParts(parts: ProcessParts, probes = PROBES): Promise<
 }
 
 /** Why reports do not go out, or soon will not: for the page. Throws `redis.unreachable`. */
-export async function findProblems(at: Deployment, probes = PROBES): Promise<readonly DeploymentProblem[]> {
+export async function findProblems(at: Probed, probes = PROBES): Promise<readonly DeploymentProblem[]> {
   const failed = new Set<string>();
   const problems: DeploymentProblem[] = [];
   const look = async ({ what, after, shared }: Probe) => {

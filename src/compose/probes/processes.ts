@@ -11,12 +11,12 @@ import {
 import { type Identity, readIdentity } from '../../redis/identity.ts';
 import { findReplica } from '../../redis/server-info.ts';
 import { type CheckResult, type Finding, fail, formatSome, ok, warn } from '../../services/deployment/probe.ts';
-import type { Deployment } from './probe-context.ts';
+import type { Probed } from './probe-context.ts';
 
 /** Names of processes and servers are for those who see all organizations. */
 const FOR_ALL: readonly string[] = [];
 
-export const checkRole = async ({ redis }: Pick<Deployment, 'redis'>): Promise<CheckResult> => {
+export const checkRole = async ({ redis }: Pick<Probed, 'redis'>): Promise<CheckResult> => {
   const master = await findReplica(redis);
   if (master === undefined) return ok('accepts writes, as far as it says');
   return {
@@ -46,7 +46,7 @@ export function evaluateLoss(identity: Identity | undefined, now: number): Check
   };
 }
 
-export const checkLoss = async ({ redis, prefix, clock }: Deployment): Promise<CheckResult | undefined> =>
+export const checkLoss = async ({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> =>
   evaluateLoss(await readIdentity(redis, prefix), clock.now());
 
 /** Each failed check of the running processes, once for all that fail alike. */
@@ -218,7 +218,7 @@ export function evaluateFolders(reports: readonly ProcessReport[], peak: ReportP
   });
 }
 
-export async function checkProcesses({ redis, prefix, clock }: Deployment): Promise<readonly Finding[]> {
+export async function checkProcesses({ redis, prefix, clock }: Probed): Promise<readonly Finding[]> {
   const store = redisProcessReports(redis, { prefix });
   const [reports, peak] = await Promise.all([store.list(), store.peak()]);
   const found = [
@@ -267,7 +267,7 @@ export const evaluateCircuits = (circuits: readonly OpenCircuit[]): readonly Fin
     };
   });
 
-export const checkCircuits = async ({ redis, prefix }: Deployment): Promise<readonly Finding[] | CheckResult> => {
+export const checkCircuits = async ({ redis, prefix }: Probed): Promise<readonly Finding[] | CheckResult> => {
   const found = evaluateCircuits(await listOpenCircuits(redis, { prefix: `${prefix}:` }));
   return found.length > 0 ? found : ok('none is open');
 };

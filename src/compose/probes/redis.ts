@@ -3,7 +3,7 @@ import { mastersOf, redisName } from '../../redis/client.ts';
 import type { RedisServerInfo } from '../../redis/server-check.ts';
 import { parseInfo, type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
 import { type CheckResult, fail, formatByteSize, ok, resultOfError, warn } from '../../services/deployment/probe.ts';
-import type { Deployment, Examination } from './probe-context.ts';
+import type { Examination, Probed } from './probe-context.ts';
 
 export function checkServer({ redis, server }: Examination): CheckResult {
   if (redis === undefined || server instanceof DocketError) return resultOfError(server);
@@ -65,7 +65,7 @@ export function evaluateMemory(memory: RedisMemory | null, writeFailure?: string
   return { ...fail(cause, remedy), problem: 'redis.memory' };
 }
 
-export const checkMemory = async ({ redis, writeFailure }: Deployment): Promise<CheckResult | undefined> =>
+export const checkMemory = async ({ redis, writeFailure }: Probed): Promise<CheckResult | undefined> =>
   evaluateMemory(await readRedisMemory(redis), writeFailure);
 
 /** @param ms the median of some pings */

@@ -5,7 +5,7 @@ import { reportSchedules } from '../../queue/schedules/report-schedules.ts';
 import { redisScheduleCursors } from '../../queue/schedules/schedule-cursors.ts';
 import { redisSchedulerHeartbeats, type SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
 import { type CheckResult, formatSome, ok, warn } from '../../services/deployment/probe.ts';
-import type { Deployment } from './probe-context.ts';
+import type { Probed } from './probe-context.ts';
 
 /** Schedulers check every minute: a slot that is not open after this time, ms, is late. */
 const LATE_AFTER_MS = 5 * MINUTE_MS;
@@ -56,11 +56,11 @@ export function evaluateHeartbeat(heartbeat: SchedulerHeartbeat | null, now: num
   };
 }
 
-export const checkScheduler = async ({ redis, prefix, clock }: Deployment): Promise<CheckResult | undefined> =>
+export const checkScheduler = async ({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> =>
   evaluateHeartbeat(await redisSchedulerHeartbeats(redis, { prefix }).last(), clock.now());
 
 /** Late slots by report, and the scheduler. Reads a cursor for each schedule. */
-export async function checkSchedules(at: Deployment): Promise<CheckResult> {
+export async function checkSchedules(at: Probed): Promise<CheckResult> {
   const { jobs, redis, prefix, clock } = at;
   const scheduled = [...jobs.reports.values()].filter(({ schedule }) => schedule.length > 0);
   const paused = await redisPauses(redis, { prefix }).list();
@@ -80,7 +80,7 @@ export async function checkSchedules(at: Deployment): Promise<CheckResult> {
   return evaluateSlots(scheduled.length, [...new Set(late)]);
 }
 
-export const checkPauses = async ({ redis, prefix }: Pick<Deployment, 'redis' | 'prefix'>): Promise<CheckResult> =>
+export const checkPauses = async ({ redis, prefix }: Pick<Probed, 'redis' | 'prefix'>): Promise<CheckResult> =>
   evaluatePauses(await redisPauses(redis, { prefix }).list());
 
 /** @param expected whether a worker is needed */
@@ -91,7 +91,7 @@ export function evaluateWorkers(count: number, expected: boolean): CheckResult {
   return { ...warn('no worker is running: runs are queued, and none starts', remedy), problem: 'worker.none' };
 }
 
-export async function checkWorkers({ jobs, redis, prefix, started }: Deployment): Promise<CheckResult> {
+export async function checkWorkers({ jobs, redis, prefix, started }: Probed): Promise<CheckResult> {
   const roles = await redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole();
   // Before the first `docket start` no worker is expected.
   const hasStarted = async () =>

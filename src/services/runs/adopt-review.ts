@@ -1,8 +1,6 @@
-import type { Log } from '../../base/log.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import { openFigures } from '../../run/review/frozen-figures.ts';
-import type { Reviews } from '../../run/review/load-review.ts';
 import type { RunOrder } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 
 /**
  * The order that a run goes on with: that of its review, where it has one. After Redis was lost, a schedule may open a slot
@@ -11,18 +9,7 @@ import type { RunOrder } from '../../run/run-record.ts';
  *
  * Throws `archive.corrupt`, `archive.unreachable`.
  */
-export async function adoptReview(
-  order: RunOrder,
-  {
-    reviews,
-    definitions,
-    log,
-  }: {
-    readonly reviews: Reviews;
-    readonly definitions: DefinitionStore;
-    readonly log: Log;
-  },
-): Promise<RunOrder> {
+export async function adoptReview(order: RunOrder, { reviews, definitions, log }: Deployment): Promise<RunOrder> {
   const last = (await reviews.events(order)).findLast((event) => event.type === 'figures');
   if (last === undefined) return order;
   const { order: reviewed, definition, settings } = (await openFigures(reviews, order, last.figures)).inputs;

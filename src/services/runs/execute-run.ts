@@ -1,33 +1,26 @@
 import { type DocketError, isStorageOutage } from '../../base/error.ts';
 import type { Outcome } from '../../base/outcome.ts';
-import { noTrace, type SpanAttributes, type Trace } from '../../base/trace.ts';
-import type { DefinitionSource } from '../../definitions/load/definition-source.ts';
+import { noTrace, type SpanAttributes } from '../../base/trace.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import { activePauses, executeUnlessPaused, type PauseEnforcementPorts } from '../../queue/jobs/pause-enforcement.ts';
 import type { Execute } from '../../queue/jobs/process-job.ts';
-import type { Reviews } from '../../run/review/load-review.ts';
 import { run } from '../../run/run.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import { incompleteError, type RunResult, wrongFiguresError } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { OwnerNotices } from '../deliveries/owner-notices.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { adoptReview } from './adopt-review.ts';
 
 /** Binds the ports of a run to one organization: its API key, budget and mail server. */
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
-export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'paused' | 'frozenOf' | 'isPublished'> {
-  readonly jobs: DefinitionSource;
-  readonly definitions: DefinitionStore;
-  readonly archive: Archive;
-  /** Absent: no run waits for people. */
-  readonly reviews?: Reviews | undefined;
+interface Execution extends Deployment {
   readonly portsOf: RunPortsFactory;
   readonly notices: OwnerNotices;
-  readonly trace?: Trace | undefined;
+  /** Fingerprint of the organization's current API key; undefined while it cannot be resolved. */
+  readonly keyOf: (org: string) => Promise<string | undefined>;
 }
 
 /**
@@ -35,8 +28,8 @@ export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'paused' | 
  * pauses, runs the pipeline (`run/run.ts`) and notifies the owner of a bad outcome. The worker turns the outcome into a
  * BullMQ verb. Each attempt is a span in the trace of the trigger.
  */
-export function createRunExecutor(ports: ExecuteRunPorts): Execute {
-  const { jobs, definitions, archive, reviews, portsOf, notices, log, trace = noTrace } = ports;
+export function createRunExecutor(ports: Execution): Execute {
+  const { archive, reviews, orgs, portsOf, notices, trace = noTrace } = ports;
   const enforcement: Omit<PauseEnforcementPorts, 'paused' | 'frozenOf'> = {
     ...ports,
     // An archive that cannot be read counts as published: the attempt itself then reports the error.
@@ -44,7 +37,7 @@ export function createRunExecutor(ports: ExecuteRunPorts): Execute {
       try {
         if ((await archive.peek(order)) !== undefined) return true;
         // Its figures are stored; people have decided that it goes on.
-        return ((await reviews?.events(order)) ?? []).length > 0;
+        return (await reviews.events(order)).length > 0;
       } catch {
         return true;
       }
@@ -60,7 +53,7 @@ export function createRunExecutor(ports: ExecuteRunPorts): Execute {
       context,
       { ...enforcement, ...read },
       async ({ definition, settings: frozen }, observed) => {
-        const settings = currentSettings({ ...frozen, id: order.org }, jobs.current().orgs);
+        const settings = currentSettings({ ...frozen, id: order.org }, orgs());
         const runPorts = await portsOf(settings);
         return { outcome: await run(order, { definition, settings, ...observed }, runPorts), key: runPorts.key };
       },
@@ -72,7 +65,7 @@ export function createRunExecutor(ports: ExecuteRunPorts): Execute {
     return trace.span(
       { name: 'run', run: id, org, report, trigger, attempt: context.attempt },
       async (setAttributes) => {
-        const reviewed = reviews === undefined ? order : await adoptReview(order, { reviews, definitions, log });
+        const reviewed = await adoptReview(order, ports);
         const outcome = await attempt(reviewed, context, read);
         await notifyOwner(order, outcome, context, notices);
         setAttributes(spanAttributes(outcome));
@@ -85,7 +78,7 @@ export function createRunExecutor(ports: ExecuteRunPorts): Execute {
 /** Begins to read what an attempt needs from Redis: in one round trip with the record that is being marked. */
 function readTogether(
   order: RunOrder,
-  { definitions, ...ports }: ExecuteRunPorts,
+  { definitions, ...ports }: Execution,
 ): Pick<PauseEnforcementPorts, 'paused' | 'frozenOf'> {
   const load = (of: RunOrder) => loadFrozenDefinition(of, definitions);
   const [frozen, paused] = [load(order), activePauses(ports)];
@@ -103,7 +96,7 @@ async function notifyOwner(
   order: RunOrder,
   outcome: Outcome<RunResult>,
   { lastAttempt }: Pick<Parameters<Execute>[1], 'lastAttempt'>,
-  notices: ExecuteRunPorts['notices'],
+  notices: OwnerNotices,
 ): Promise<void> {
   if (outcome.kind === 'fail' && isFinal(outcome.error, lastAttempt)) {
     await notices.enqueue(order, outcome.error.toJSON());

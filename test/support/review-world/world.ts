@@ -137,7 +137,6 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
     });
     const execute = createRunExecutor({
       ...shared,
-      jobs: fake({ current: () => current }),
       portsOf,
       notices,
       keyOf: async () => 'key',
