@@ -47,7 +47,7 @@ export async function complete(
   const values =
     argument === undefined
       ? []
-      : argument.name() === 'id'
+      : ['id', 'ids'].includes(argument.name())
         ? await idsOf(command, current, sources)
         : valuesForPlaceholder(argument.name(), argument.argChoices, sources);
   return withPrefix(current, [...commands, ...values]);
