@@ -88,6 +88,8 @@ export const ERRORS = {
   'delivery.not_found': { exit: 2, retryable: false },
   'delivery.ambiguous': { exit: 2, retryable: false },
   'delivery.conflict': { exit: 2, retryable: false },
+  'delivery.stopped': { exit: 3, retryable: false },
+  'switch.unreadable': { exit: 1, retryable: true },
   'deliver.recipient_refused': { exit: 3, retryable: false },
   'deliver.target_refused': { exit: 3, retryable: false },
   'deliver.target_failed': { exit: 3, retryable: true },
@@ -220,6 +222,7 @@ const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
   'archive.marker_missing',
   'archive.marker_changed',
   'deployment.conflict',
+  'switch.unreadable',
 ]);
 
 /**

@@ -9,6 +9,7 @@ import { addOperationCommands } from './program/operation.ts';
 import { addReportCommands } from './program/reports.ts';
 import { addResultCommands } from './program/results.ts';
 import { addRunCommands } from './program/runs.ts';
+import { addSwitchCommands } from './program/switches.ts';
 import { hasColors, terminalWidth } from './terminal/style.ts';
 
 const HELP_FOOTER = `
@@ -57,6 +58,7 @@ export function createProgram(io: CommandIo): DocketCommand {
     addFirstSteps,
     addReportCommands,
     addRunCommands,
+    addSwitchCommands,
     addResultCommands,
     addArchiveCommands,
     addOperationCommands,

@@ -5,6 +5,8 @@ import { secretSource } from '../base/secrets/secret.ts';
 import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { archivedSwitches } from '../deliver/switches/archived-switches.ts';
+import { sharedSwitches } from '../deliver/switches/shared-switches.ts';
 import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
 import { definitionStore } from '../queue/definitions/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs/run-queue.ts';
@@ -69,6 +71,7 @@ export function openDeployment(context: AppContext, settings: DeploymentSettings
     archive,
     storage,
     signing,
+    switches: sharedSwitches(redis, archivedSwitches(storage), { prefix, clock }),
     reviews: openReviews(storage, signing),
     corrections: correctionArchive(storage, signing?.events),
     identity,

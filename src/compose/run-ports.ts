@@ -18,6 +18,7 @@ import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { PeriodClaims } from '../deliver/claims/claim.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
+import type { Switches } from '../deliver/switches/shared-switches.ts';
 import { createMailRoutes, type GetMailRoute } from '../deliver/targets/email/mail-routes.ts';
 import { type CatalogCache, memoryCatalogCache, redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
 import { memoryResponseCache } from '../fetch/cache/memory-response-cache.ts';
@@ -55,6 +56,8 @@ interface RunStores {
   readonly ledger?: Ledger;
   /** Absent: repeated deliveries are allowed. */
   readonly claims?: PeriodClaims | undefined;
+  /** Absent: deliveries are never stopped. */
+  readonly switches?: Pick<Switches, 'assertOpen'>;
   readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
   /** Absent: runs that wait for people fail. */
@@ -86,7 +89,10 @@ export interface InlineContext {
 }
 
 /** Where an inline run that delivers stores its files and deliveries. */
-export type DeliveryStores = Pick<RunStores, 'archive' | 'reviews' | 'editions' | 'ledger' | 'claims' | 'sentFigures'>;
+export type DeliveryStores = Pick<
+  RunStores,
+  'archive' | 'reviews' | 'editions' | 'ledger' | 'claims' | 'switches' | 'sentFigures'
+>;
 
 export interface InlineOptions {
   /** Ignores the catalogs that the workers have cached. */
@@ -264,6 +270,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       reviews: stores.reviews,
       ledger: stores.ledger,
       claims: stores.claims,
+      switches: stores.switches,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,
       maxWaitMs: stores.maxWaitMs,

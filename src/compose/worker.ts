@@ -39,6 +39,7 @@ import { createReviewSweep } from '../services/reviews/review-sweep.ts';
 import { createEventCutOver } from '../services/reviews/sign-events.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { createLateNotices, redisLateNoticeClaims } from '../services/runs/late-notices.ts';
+import { keepHeld } from '../services/switches/keep-held.ts';
 import { checkBucket } from './archive.ts';
 import { BUILT_IN_KINDS } from './built-in-kinds.ts';
 import { openDelivering, openDeployment } from './deployment.ts';
@@ -90,7 +91,7 @@ export async function openWorker(
   const redis = await store.blockingClient();
   const deployment = openDeployment(context, { redis, prefix, orgs, queue: store.queue, identity }, scope);
   const delivering = openDelivering(context, deployment, scope);
-  const { runs, ledger, archive, storage, signing, pauses } = deployment;
+  const { runs, ledger, archive, storage, signing, pauses, switches } = deployment;
   await signing?.ready();
   await checkBucket({ storage, signing }, log);
   const mailOf = createMailRoutes(context, scope);
@@ -138,6 +139,7 @@ export async function openWorker(
       telemetry: context.queueTelemetry,
       onTerminal: (order, error) => notices.send(order, error.toJSON()),
       continueReview: createReviewContinuer(deployment),
+      stoppedMs: switches.stoppedMs,
       clock,
       log,
       concurrency: settings.concurrency ?? DEFAULT_CONCURRENCY,
@@ -152,6 +154,8 @@ export async function openWorker(
   scope.add(
     startPeriodicTasks({
       steps: [
+        // Also for what reads only the copy in Redis: pages, and scripts that drop entries of indexes.
+        () => switches.read(),
         delivering.endAbandoned,
         () => notices.retryPending(),
         // A scheduler may not have the API keys: only a worker notices that a rejected key was replaced.
@@ -211,6 +215,7 @@ export async function openWorker(
   scope.add(
     startPeriodicTasks({
       steps: [
+        () => keepHeld(deployment),
         () => touchUndecided(deployment),
         () => recoverExpiredRows(deployment),
         () => rebuildSummaries(orgs(), readings),
@@ -221,6 +226,7 @@ export async function openWorker(
             storage,
             signing,
             daysOf: (org) => orgs().get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
+            isHeld: switches.isHeld,
             ledger,
             isOpen: createNeededCheck(runs),
             clock,
@@ -236,7 +242,7 @@ export async function openWorker(
   );
   scope.use(retention, (controller) => controller.abort());
   await worker.ready();
-  return { isAccepting: worker.isAccepting, active: worker.active, opened: { archive, storage } };
+  return { isAccepting: worker.isAccepting, active: worker.active, opened: { archive, storage, switches } };
 }
 
 const logCircuitEvents =

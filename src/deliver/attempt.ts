@@ -64,7 +64,7 @@ export async function reconcileRun(
   return ledger.list(run);
 }
 
-export interface AttemptPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock'> {
+export interface AttemptPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock' | 'confirmOpen'> {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -20,7 +20,7 @@ export interface DeliveredEvent {
 }
 
 /** What sending needs of a run and its stores. */
-export interface SendPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock'> {
+export interface SendPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock' | 'confirmOpen'> {
   readonly published: PublishedRun;
   readonly ledger: Ledger;
   readonly archive: Archive;
@@ -125,6 +125,8 @@ export async function sendPending(
           observe({ state: 'pending', detail: outage.why });
           continue;
         }
+        // Before the row is begun: a stop is to leave no attempts behind.
+        await ports.confirmOpen?.();
         anyAttempted = true;
         const startedAt = clock.now();
         const ended = await attemptInSpan(delivery, messages.take(id), row, ports, {
@@ -154,7 +156,7 @@ function attemptInSpan(
   { row: { target }, prepare }: Delivery,
   prepared: Promise<SendFn> | undefined,
   row: DeliveryRow,
-  { ledger, archive, clock, signal, published, monotonic, trace = noTrace }: SendPorts,
+  { ledger, archive, clock, signal, published, monotonic, confirmOpen, trace = noTrace }: SendPorts,
   ports: Pick<AttemptPorts, 'confirmLock' | 'previous' | 'onBegun'>,
 ): Promise<EndedAttempt | undefined> {
   return trace.span({ name: 'delivery', kind: 'client', target, delivery: row.id }, async (setAttributes) => {
@@ -164,6 +166,7 @@ function attemptInSpan(
       signal,
       recordAttempt: (record) => archive.putAttempt(published, record),
       monotonic,
+      confirmOpen,
       ...ports,
     });
     if (ended !== undefined) setAttributes({ state: ended.result.state });

@@ -97,6 +97,12 @@ export function redisKeys(prefix: string) {
     pauses: `${prefix}:pauses`,
     /** List: the last pauses and resumptions. */
     pauseHistory: `${prefix}:pauses:history`,
+    /** Stops and legal holds as the archive has them: JSON with a version. */
+    switches: `${prefix}:switches`,
+    /** Exists while `switches` need not be compared with the archive. */
+    switchesFresh: `${prefix}:switches:fresh`,
+    /** Exists while no legal hold is known to be in force: without it no index drops entries. */
+    unheld: `${prefix}:switches:unheld`,
     /** Probe: written to check that Redis accepts writes. */
     writable: `${prefix}:writable`,
     /** A session of the admin page, by the hash of its id. Beside it `:account` (encrypted) and `:refresh` (in progress). */

@@ -9,6 +9,7 @@ import type { PeriodClaims } from '../deliver/claims/claim.ts';
 import type { DestinationPolicy } from '../deliver/destination-guard.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
+import type { Switches } from '../deliver/switches/shared-switches.ts';
 import type { MailRoute, Target } from '../deliver/targets/target.ts';
 import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
 import type { Dataset } from '../fetch/dataset.ts';
@@ -43,6 +44,8 @@ export interface RunPorts
   readonly ledger?: Ledger | undefined;
   /** Of several runs of a report and period one delivers; undefined: all do. */
   readonly claims?: PeriodClaims | undefined;
+  /** Undefined: deliveries are never stopped. */
+  readonly switches?: Pick<Switches, 'assertOpen'> | undefined;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;
   /** Shared by all workers; absent for inline runs. */

@@ -1,5 +1,6 @@
-import { toDocketError } from '../base/error.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
+import { MINUTE_MS } from '../base/time.ts';
 import { assertBegun } from '../definitions/periods/assert-period.ts';
 import { inStagedFolder, type PublishedRun } from '../deliver/archive/archive.ts';
 import type { DeliverInput } from '../deliver/deliver.ts';
@@ -72,8 +73,27 @@ async function deliverPublished(
   }
 }
 
-/** Holds or delivers a published run; the outcome may be a retry. */
+/** So long a run waits before it looks whether deliveries are still stopped. A release on the same Redis wakes it at once. */
+const STOP_SNOOZE_MS = 5 * MINUTE_MS;
+
+/** Holds or delivers a published run; the outcome may be a retry. While deliveries are stopped, a worker's run waits. */
 async function finalize(
+  order: RunOrder,
+  published: PublishedRun,
+  context: RunContext,
+  ports: RunPorts,
+): Promise<Outcome<RunResult>> {
+  try {
+    return await holdOrDeliver(order, published, context, ports);
+  } catch (thrown) {
+    const isStopped = thrown instanceof DocketError && thrown.code === 'delivery.stopped';
+    // The run of a command cannot wait: it fails, and can be retried after the release.
+    if (!isStopped || ports.circuit === undefined) throw thrown;
+    return snooze(ports.clock.now() + STOP_SNOOZE_MS, thrown.message);
+  }
+}
+
+async function holdOrDeliver(
   order: RunOrder,
   published: PublishedRun,
   context: RunContext,
@@ -87,10 +107,12 @@ async function finalize(
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
   const { settings, signal, observe, lastAttempt, confirmLock, askedAt } = context;
-  const { ledger } = ports;
+  const { ledger, switches } = ports;
   if (ledger === undefined) throw new Error('A run that delivers has no ledger.');
-  const stores = { ...ports, ledger };
+  const confirmOpen = switches && (() => switches.assertOpen(order.org));
+  const stores = { ...ports, ledger, confirmOpen };
   const claim = claimFor(order, ports);
+  await confirmOpen?.();
   const { receipts, retryable, outage } = await timedStage(
     'deliver',
     { observe, clock: ports.clock, trace: ports.trace },
@@ -114,6 +136,8 @@ async function finalize(
   );
   const undelivered = undeliveredError(receipts, order.id, retryable && !lastAttempt);
   if (undelivered === undefined) return done(toRunResult('done', published, receipts));
+  // A stop in the middle of a message left it pending: that is no failure of its target.
+  if (retryable) await confirmOpen?.();
   // An aborted delivery says nothing about the targets.
   signal.throwIfAborted();
   // An outage of a target is not the run's failure: a worker snoozes it without using an attempt. Inline it ends.

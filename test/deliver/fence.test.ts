@@ -59,6 +59,7 @@ interface Over {
   readonly monotonic?: () => number;
   readonly confirmLock?: () => Promise<number>;
   readonly claim?: () => Promise<void>;
+  readonly confirmOpen?: () => Promise<void>;
 }
 
 async function caseOf(
@@ -382,4 +383,34 @@ test.each(Object.keys(TARGETS))('a %s delivery that was resent just before sends
   await again();
   expect(await rows()).toMatchObject([{ state: 'sent' }]);
   expect(await has(root)).toEqual(['queue.csv']);
+});
+
+test('completes no message after a stop during its body, and counts that as no failure of the server', async () => {
+  const ledger = memoryLedger();
+  let asked = 0;
+  // Before the row is begun, before the body and during it deliveries are not stopped; before the dot they are.
+  const confirmOpen = async () => {
+    asked += 1;
+    if (asked > 2) throw new DocketError('delivery.stopped', 'Deliveries are stopped.');
+  };
+  const { server, once, again, rows, taken } = await mailCase(ledger, {}, { confirmOpen });
+  expect(await once()).toMatchObject({ retryable: true, outage: undefined });
+  expect(await rows()).toMatchObject([{ state: 'pending' }]);
+  await server.left();
+  expect(server.conversations[0]?.ended).toBe(false);
+  await again();
+  expect(taken()).toBe(1);
+});
+
+test('begins no delivery while deliveries are stopped, to no kind of target', async () => {
+  const ledger = memoryLedger();
+  const stopped = new DocketError('delivery.stopped', 'Deliveries are stopped.');
+  const { root, once, again, rows } = await caseOf({ directory: { path: 'out' } }, ledger, {
+    confirmOpen: () => Promise.reject(stopped),
+  });
+  await expect(once()).rejects.toBe(stopped);
+  expect(await rows()).toMatchObject([{ state: 'pending', epoch: 0 }]);
+  expect(await readdir(root)).not.toContain('out');
+  await again();
+  expect(await rows()).toMatchObject([{ state: 'sent' }]);
 });

@@ -5,6 +5,7 @@ import type { Archive, PublishedRun } from '../../src/deliver/archive/archive.ts
 import type { ArchiveStorage, RunRef } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import type { Switches } from '../../src/deliver/switches/shared-switches.ts';
 import { type NoticeOutbox, redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
 import type { Pauses } from '../../src/queue/schedules/pauses.ts';
 import type { Reviews } from '../../src/run/review/load-review.ts';
@@ -39,6 +40,13 @@ export const NO_PAUSES: Pauses = {
 
 /** An audit log that is not kept. */
 export const NO_AUDIT: AuditLog = { record: async () => {}, list: async () => ({ entries: [], next: null }) };
+
+/** Deliveries that are never stopped, of organizations without a legal hold. */
+export const NEVER_STOPPED = fake<Switches>({
+  stoppedMs: async () => 0,
+  assertOpen: async () => {},
+  isHeld: async () => false,
+});
 
 /** An archive in which no run waits for people, and none is. */
 const NO_EVENTS = fake<Reviews>({ events: async () => [] });

@@ -9,6 +9,7 @@ import type { RedisServerInfo } from '../../redis/server-check.ts';
 import type { DeploymentIdentity } from '../../services/deployment/deployment-identity.ts';
 import type { CheckResult, Finding, HealthCheck } from '../../services/deployment/probe.ts';
 import type { StorageProbe } from '../../services/deployment/storage-health.ts';
+import type { Switches } from '../../services/switches/switch-service.ts';
 import type { OpenArchive } from '../archive.ts';
 import type { Store } from '../store.ts';
 
@@ -60,7 +61,7 @@ export interface ProcessParts {
   readonly worker?: {
     readonly isAccepting: () => boolean;
     readonly active: () => number;
-    readonly opened: Pick<OpenArchive, 'archive' | 'storage'>;
+    readonly opened: Pick<OpenArchive, 'archive' | 'storage'> & { readonly switches: Pick<Switches, 'read'> };
   };
   /** When it last scanned for due slots, epoch ms; undefined before the first scan. */
   readonly scheduler?: () => number | undefined;

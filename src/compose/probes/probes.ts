@@ -13,6 +13,7 @@ import type { Examination, Probe, Probed, ProcessParts } from './probe-context.t
 import { checkCircuits, checkLoss, checkProcesses, checkRole, evaluateFaults } from './processes.ts';
 import { checkLatency, checkMemory, checkPersistence, checkServer } from './redis.ts';
 import { checkPauses, checkScheduler, checkSchedules, checkWorkers, MAX_SCAN_AGE_MS } from './schedules.ts';
+import { checkReadable } from './switches-ready.ts';
 
 /** In the order of `docket doctor`, of `/readyz` and of the page. What only `docket doctor` needs is loaded on use. */
 export const PROBES: readonly Probe[] = [
@@ -101,6 +102,12 @@ export const PROBES: readonly Probe[] = [
     doctor: async (at) => (await import('./archive.ts')).checkArchive(at),
     trials: ({ worker, clock }) =>
       worker === undefined ? [] : [archiveProbe(worker.opened.storage, clock), stagingProbe(worker.opened.archive)],
+  },
+  {
+    what: 'Stops and legal holds',
+    after: 'Archive',
+    doctor: async (at) => (await import('./switches.ts')).checkSwitches(at),
+    ready: { switches: ({ worker }) => worker && checkReadable(worker.opened.switches) },
   },
   {
     what: 'Readings',

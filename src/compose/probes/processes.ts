@@ -94,6 +94,11 @@ const PARTS: Readonly<Record<string, FailingPart>> = {
     affects: STORAGE,
     remedy: 'Free the disk of the staging folder; `docket doctor` on that machine shows the folder.',
   },
+  switches: {
+    problem: 'switch.unreadable',
+    affects: 'Nothing is sent or deleted; runs wait, and spend no attempt.',
+    remedy: 'Mount the archive or start its store. Restore a damaged file of `.switches/` in it from a backup.',
+  },
   identity: {
     problem: 'deployment.conflict',
     affects: 'The process writes nothing to the archive.',

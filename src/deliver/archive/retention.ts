@@ -9,6 +9,7 @@ import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { RunChain } from './chain/run-chain.ts';
 import { deleteExpiredCorrections } from './corrections/correction-retention.ts';
+import { heldStorage, type IsHeld, type RetainedSince } from './held-storage.ts';
 import { deleteExpiredReadings } from './readings/reading-archive.ts';
 import { deleteExpiredReviews } from './reviews/review-retention.ts';
 import { readManifest } from './run-folder/run-metadata.ts';
@@ -24,6 +25,8 @@ export interface RetentionPorts {
   readonly signing?: RunChain | undefined;
   /** Retention of an organization in days; undefined: no limit. */
   readonly daysOf: (org: string) => number | undefined;
+  /** Absent: there are no legal holds. */
+  readonly isHeld?: IsHeld | undefined;
   readonly ledger: Ledger;
   /** Whether a run has not ended or waits for a decision. */
   readonly isOpen: (run: string) => Promise<boolean>;
@@ -36,10 +39,12 @@ export interface RetentionPorts {
 /**
  * Deletes runs that are older than the retention of their organization, at most once a day. Keeps a run that has not ended
  * or has an `unknown` delivery: the decision needs its files. Restores such a delivery to a ledger that has lost it. Safe to
- * interrupt and to run twice at once.
+ * interrupt and to run twice at once. Deletes nothing of an organization under a legal hold.
  * @returns the number of deleted runs; undefined when retention has already run today
  */
-export async function applyRetention(ports: RetentionPorts): Promise<number | undefined> {
+export async function applyRetention(given: RetentionPorts): Promise<number | undefined> {
+  const { isHeld = async () => false } = given;
+  const ports = { ...given, storage: heldStorage(given.storage, isHeld) };
   const { storage, signing, clock, log, signal } = ports;
   const last = Number((await storage.metadata.get(LAST_SWEEP_FILE)) ?? 0);
   const now = clock.now();
@@ -51,7 +56,8 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
     const fields = { run: run.id, org: run.org, report: run.report };
     try {
       if (run.unpublishedAt !== undefined) {
-        if (now - run.unpublishedAt > ABANDONED_AFTER_MS && !(await ports.isOpen(run.id))) await storage.delete(run);
+        const isAbandoned = now - run.unpublishedAt > ABANDONED_AFTER_MS && !(await ports.isOpen(run.id));
+        if (isAbandoned && !(await isHeld(run.org))) await storage.delete(run);
         continue;
       }
       await completeRecent(run, ports, now);
@@ -60,6 +66,7 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
       const isRecent = days !== undefined && run.publishedAt !== undefined && now - run.publishedAt <= days * DAY_MS;
       const madeAt = days === undefined || isRecent ? undefined : await creationTime(run);
       if (days === undefined || madeAt === undefined || now - madeAt <= days * DAY_MS) continue;
+      if (await isHeld(run.org)) continue;
       if (await needsDecision(run, ports)) {
         log.warn('Expired run kept in the archive: it waits for a decision', fields);
         continue;
@@ -76,9 +83,9 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
       log.error('Archived run could not be deleted', { ...fields, error: toDocketError(thrown).toJSON() });
     }
   }
-  const retainedSince = (org: string): number | undefined => {
+  const retainedSince: RetainedSince = async (org) => {
     const days = ports.daysOf(org);
-    return days === undefined ? undefined : now - days * DAY_MS;
+    return days === undefined || (await isHeld(org)) ? undefined : now - days * DAY_MS;
   };
   const logFailure = (message: string) => (path: string, thrown: unknown) => {
     log.error(message, { path, error: toDocketError(thrown).toJSON() });

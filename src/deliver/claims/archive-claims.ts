@@ -1,4 +1,5 @@
 import { sha256 } from '../../base/sha256.ts';
+import type { RetainedSince } from '../archive/held-storage.ts';
 import { requirePathName } from '../archive/path-names.ts';
 import type { ArchiveStorage } from '../archive/storage/archive-storage.ts';
 import { honoursConditions } from '../archive/storage/conditional-writes.ts';
@@ -44,7 +45,7 @@ export function archiveClaims({ metadata }: ArchiveStorage): ClaimStore {
  */
 export async function deleteExpiredClaims(
   { metadata }: ArchiveStorage,
-  retainedSince: (org: string) => number | undefined,
+  retainedSince: RetainedSince,
   onFailure: (name: string, error: unknown) => void,
 ): Promise<void> {
   const newest = new Map<string, { readonly org: string; readonly name: string }>();
@@ -53,7 +54,7 @@ export async function deleteExpiredClaims(
     if (org !== undefined && period !== undefined) newest.set(`${org}/${period}`, { org, name });
   }
   for (const [folder, { org, name }] of newest) {
-    const since = retainedSince(org);
+    const since = await retainedSince(org);
     if (since === undefined) continue;
     try {
       const bytes = await metadata.get(`${CLAIMS_FOLDER}/${name}`);

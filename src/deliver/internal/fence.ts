@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 /** Validity of a confirmation, counted from its request. Shorter than any lock of a run. */
 const CONFIRMATION_TTL_MS = 10_000;
 
-/** A delivery must not be sent: another process holds its row or run, or the confirmation timed out. */
+/** A delivery must not be sent: another process holds its row or run, deliveries are stopped, or the confirmation timed out. */
 export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmed';
 }
@@ -56,6 +56,8 @@ export interface FenceInput {
   readonly monotonic?: (() => number) | undefined;
   /** Renews the run's lock. Resolves with its duration in ms from the call on, 0 when it is lost. Absent for runs without a lock. */
   readonly confirmLock?: (() => Promise<number>) | undefined;
+  /** Rejects while deliveries are stopped, and where that cannot be read. Absent: they are never stopped, as notices. */
+  readonly confirmOpen?: (() => Promise<void>) | undefined;
   /** Ms; for tests. */
   readonly timeoutMs?: number;
 }
@@ -101,7 +103,15 @@ export function attemptFence(input: FenceInput): Fence {
     // One that has expired meanwhile is requested again.
     if (first === undefined || !isValid()) await confirmNow();
   };
-  return { confirm, confirmIfStale: async () => (isValid() ? undefined : confirm()) };
+  // Asked each time, whatever was confirmed before: after a stop nothing more leaves.
+  const whileOpen = async (confirmed: Promise<void>): Promise<void> => {
+    const open = input.confirmOpen && confirmWithTimeout(input.confirmOpen(), timeoutMs);
+    await Promise.all([confirmed, open]);
+  };
+  return {
+    confirm: () => whileOpen(confirm()),
+    confirmIfStale: () => whileOpen(isValid() ? Promise.resolve() : confirm()),
+  };
 }
 
 /** Bounds the wait: a client that waits for Redis must not hold a connection to a mail server for as long. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { epochMsSchema } from '../../base/time.ts';
 import type { Archive } from '../archive/archive.ts';
 import { type FindArchivedRuns, ifReadable, isSamePeriodDays } from '../archive/archived-runs.ts';
+import type { RetainedSince } from '../archive/held-storage.ts';
 import { requirePathName } from '../archive/path-names.ts';
 import { parseMetadata } from '../archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';
@@ -149,12 +150,12 @@ export function findLedgerRuns(
  */
 export async function deleteExpiredLedgers(
   { metadata, location }: ArchiveStorage,
-  retainedSince: (org: string) => number | undefined,
+  retainedSince: RetainedSince,
   onUnreadable: (name: string, error: unknown) => void,
 ): Promise<number> {
   const isExpired = async (name: string, folder: string): Promise<boolean> => {
     const run = await readLedgerFile(metadata, location, `${LEDGER_FOLDER}/${name}`, runSchema);
-    const since = run === undefined ? undefined : retainedSince(run.org);
+    const since = run === undefined ? undefined : await retainedSince(run.org);
     if (run === undefined || since === undefined || run.at >= since) return false;
     const rows = await readRows(metadata, location, folder);
     return !rows.some(({ row: { state } }) => state === 'unknown' || state === 'sending');

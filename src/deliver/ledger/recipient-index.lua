@@ -1,3 +1,4 @@
+-- @include ../../redis/may-forget.lua
 -- @include ../../redis/server-time.lua
 -- The index of recipients: for each recipient of an organization the runs with a delivery to it, by creation time. The state
 -- of a delivery is read from its row. `prefix` begins every key, with its separator; a Cluster permits names that are made
@@ -44,13 +45,14 @@ end
 -- without entries. Call it after `enterRecipient`.
 local function trimRecipients(prefix, name, ttl)
   local key, recipients, now = prefix .. 'to:' .. name, prefix .. 'recipients', serverTimeMs()
+  redis.call('PEXPIRE', recipients, string.format('%.0f', 2 * ttl))
+  if not mayForget(prefix) then return end
   local runs = redis.call('ZRANGEBYSCORE', key, '-inf', string.format('(%.0f', now - ttl), 'LIMIT', 0, INDEX_TRIM_BATCH)
   for _, run in ipairs(runs) do
     if redis.call('EXISTS', prefix .. 'deliveries:{' .. string.sub(run, 1, 16) .. '}') == 0 then
       redis.call('ZREM', key, run)
     end
   end
-  redis.call('PEXPIRE', recipients, string.format('%.0f', 2 * ttl))
   local before = string.format('(%.0f', now - 2 * ttl)
   for _, other in ipairs(redis.call('ZRANGEBYSCORE', recipients, '-inf', before, 'LIMIT', 0, INDEX_TRIM_BATCH)) do
     if redis.call('EXISTS', prefix .. 'to:' .. other) == 0 then redis.call('ZREM', recipients, other) end

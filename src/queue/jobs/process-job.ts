@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { DocketError, isRedisOutage, isStorageOutage, toDocketError } from '../../base/error.ts';
 import { childLog, type Log, type LogFields } from '../../base/log.ts';
 import { fail, type Outcome } from '../../base/outcome.ts';
+import { MINUTE_MS } from '../../base/time.ts';
 import { logRunEvents } from '../../run/log-events.ts';
 import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
 import {
@@ -65,6 +66,8 @@ export interface ProcessJobPorts {
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
   readonly continueReview?: ((order: RunOrder, review: ReviewProgress) => Promise<boolean>) | undefined;
+  /** Ms since then in which deliveries of the organization were stopped: `deadline` stands still. Absent: they never are. */
+  readonly stoppedMs?: ((org: string, from: number) => Promise<number>) | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly maxCrashes: number;
@@ -169,7 +172,14 @@ export async function processRun(
   if (activeRun.stopReason === 'stopping') return requeue({});
   const startedAt = record.startedAt ?? clock.now();
   const deadlineMs = deadlineMsOf(record);
-  const deadline = startedAt + deadlineMs;
+  /** Asks only once it is over without stops. Where stops cannot be read, it is not over yet. */
+  const deadlineNow = async (): Promise<number> => {
+    const due = startedAt + deadlineMs;
+    if (clock.now() < due) return due;
+    const stopped = ports.stoppedMs?.(org, startedAt).catch(() => clock.now() - due + MINUTE_MS);
+    return due + ((await stopped) ?? 0);
+  };
+  let deadline = await deadlineNow();
   const losses = countCrashes(record, job.stalledCounter);
   if (isPoisoned(losses, ports.maxCrashes)) return failPermanently(id, record, poisonError(losses), {}, ports);
   if (clock.now() > deadline)
@@ -191,10 +201,14 @@ export async function processRun(
     failed: (error) => log.warn('Run progress could not be written', { error: error.toJSON() }),
   });
   const finished = new AbortController();
-  clock.sleep(Math.max(0, deadline - clock.now()), finished.signal).then(
-    () => requestStop(activeRun, 'deadline', 'The run exceeded its deadline.'),
-    () => {},
-  );
+  const stopAtDeadline = async (): Promise<void> => {
+    do {
+      await clock.sleep(Math.max(0, deadline - clock.now()), finished.signal);
+      deadline = await deadlineNow();
+    } while (clock.now() < deadline);
+    if (!finished.signal.aborted) requestStop(activeRun, 'deadline', 'The run exceeded its deadline.');
+  };
+  stopAtDeadline().catch(() => {});
   const context: Parameters<Execute>[1] = {
     signal: activeRun.controller.signal,
     observe: (event) => {

@@ -40,6 +40,7 @@ export interface WorkerOptions {
    * Called after its record is written.
    */
   readonly continueReview?: ProcessJobPorts['continueReview'];
+  readonly stoppedMs?: ProcessJobPorts['stoppedMs'];
   readonly clock: Clock;
   readonly log: Log;
   /** Runs executed at the same time in this process. */

@@ -7,6 +7,7 @@ import type { CorrectionArchive } from '../../deliver/archive/corrections/correc
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
 import type { Ledger } from '../../deliver/ledger/ledger.ts';
+import type { Switches } from '../../deliver/switches/shared-switches.ts';
 import type { GetMailRoute } from '../../deliver/targets/email/mail-routes.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
@@ -44,6 +45,8 @@ export interface Deployment extends Omit<AppContext, 'redis'> {
   readonly storage: ArchiveStorage;
   /** Undefined without a signing key: nothing is signed or verified. */
   readonly signing: RunChain | undefined;
+  /** The stop and the legal hold. */
+  readonly switches: Switches;
   readonly reviews: Reviews;
   readonly corrections: CorrectionArchive;
 }

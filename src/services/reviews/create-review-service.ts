@@ -101,6 +101,8 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   async function viewOf(review: OpenReview, reviewer: Reviewer | undefined): Promise<ReviewView> {
     const { state, events, inputs, record } = review;
     const figures = await figuresOf(review);
+    // Unreadable switches must not hide the review: only its deadline depends on them.
+    const stoppedMs = await deployment.switches.stoppedMs(record.org, state.since ?? clock.now()).catch(() => 0);
     const by = reviewer && actor(review, reviewer);
     const files = state.content === null ? [] : ((await reader(state.content).files(refOf(record))) ?? []);
     // An older version has stored comments as they were typed.
@@ -112,7 +114,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       sections: commentableSections(figures, inputs),
       drafts: await carriedComments(record, figures, state.comments, deployment),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
-      due: reviewDeadline(state, inputs.approval, figures.settings, clock.now())?.due ?? null,
+      due: reviewDeadline(state, inputs.approval, figures.settings, clock.now(), stoppedMs)?.due ?? null,
       reviewers: reviewersOf(review, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
       canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),

@@ -22,15 +22,17 @@ export interface ReviewDeadline {
  * again, but gives no more time. It does not run in other phases. Undefined without `within`.
  *
  * @param now epoch ms
+ * @param stoppedMs ms since `since` in which deliveries were stopped: the deadline stands still meanwhile
  */
 export function reviewDeadline(
   { phase, since }: Pick<ReviewState, 'phase' | 'since'>,
   approval: ApprovalSpec | undefined,
   settings: Pick<OrgSettings, 'calendar' | 'timezone'>,
   now: number,
+  stoppedMs = 0,
 ): ReviewDeadline | undefined {
   if (approval?.within === undefined || phase !== 'approval' || since === null) return undefined;
-  const due = businessDeadline(since, approval.within, settings);
+  const due = businessDeadline(since + stoppedMs, approval.within, settings);
   if (now < due) return { due, reminders: 0, remindedAt: due, cancels: false };
   if (approval.otherwise === 'cancel') return { due, reminders: 0, remindedAt: due, cancels: true };
   let [reminders, remindedAt] = [1, due];

@@ -72,7 +72,7 @@ const CONCURRENCY = 8;
 
 /** Returns whether its approval is overdue. */
 async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts): Promise<boolean> {
-  const { reviews, runs, definitions, archive, notices, clock } = ports;
+  const { reviews, runs, definitions, archive, notices, switches, clock } = ports;
   const { order, definition, settings } = parseOpenReview(stored);
   if ((await definitions.get(order.digest)) === undefined) await definitions.put({ definition, settings });
   const record = await runs.get(run.id);
@@ -82,7 +82,9 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts)
   }
   const review = await loadReview(reviews, run);
   const { approval } = definition;
-  const deadline = reviewDeadline(review.state, approval, settings, clock.now());
+  const { since } = review.state;
+  const stoppedMs = since === null ? 0 : await switches.stoppedMs(run.org, since);
+  const deadline = reviewDeadline(review.state, approval, settings, clock.now(), stoppedMs);
   if (deadline?.cancels === true) {
     await cancel(run, review, DOCKET, lateReason(approval?.within ?? 0), ports);
     return sweepOne({ run, order: stored }, ports);

@@ -356,6 +356,28 @@ describe('the worker', () => {
     expect(tries).toBe(0);
   });
 
+  it('gives a run whose deliveries were stopped as much more time, and no less where that cannot be read', async () => {
+    const order = anOrder({ deadlineMs: 300 });
+    let [asked, stops] = [0, 0];
+    start(
+      async () => {
+        stops += 1;
+        return stops < 4 ? snooze(Date.now() + 400, 'stopped') : done(aResult());
+      },
+      {
+        stoppedMs: async () => {
+          asked += 1;
+          if (asked === 2) throw new DocketError('switch.unreadable', 'Unreadable.');
+          return 3_600_000;
+        },
+      },
+    );
+    await bench.runs.open(order);
+    await bench.queue.enqueue(order);
+    expect(await reached(order.id, 'done', 'failed')).toMatchObject({ state: 'done', starts: 4 });
+    expect(asked).toBeGreaterThan(1);
+  });
+
   it('gives up a run that sleeps past its deadline', async () => {
     const order = anOrder({ deadlineMs: 300 });
     await bench.runs.open(order);

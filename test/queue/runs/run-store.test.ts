@@ -177,10 +177,18 @@ describe('the record of runs', () => {
 
   it('forgets runs after their time, also in its listings', async () => {
     const own = await openQueueHarness();
+    const { unheld } = redisKeys(own.prefix);
     const days = (n: number) => Date.now() - n * 86_400_000;
+    const listed = async () => (await own.runs.list({ limit: 10 })).map((record) => record.slot);
     await own.runs.open(anOrder({ createdAt: days(42), slot: 'trigger:old' }));
+    await own.runs.open(anOrder({ createdAt: days(2), slot: 'trigger:held' }));
+    expect(await listed(), 'kept: nobody has said that no legal hold is in force').toEqual([
+      'trigger:held',
+      'trigger:old',
+    ]);
+    await own.producer.set(unheld, '1');
     await own.runs.open(anOrder({ createdAt: days(1), slot: 'trigger:new' }));
-    expect((await own.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['trigger:new']);
+    expect(await listed()).toEqual(['trigger:new', 'trigger:held']);
     await own.close();
   });
 

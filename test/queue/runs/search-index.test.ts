@@ -260,6 +260,9 @@ describe('the indexes for searches', () => {
     // The rows of a run that was decided late live longer than the run's age allows.
     await own.redis.del(`${own.prefix}:deliveries:{${first.slice(0, 16)}}`);
     await own.redis.zadd(own.keys.recipients, now - 200 * DAY_MS, 'acme/left@acme.example');
+    await open(kept);
+    expect(await own.redis.zrange(own.keys.deliveredTo(name), 0, '-1'), 'under a legal hold').toEqual([first, second]);
+    await own.redis.set(own.keys.unheld, '1');
     const third = await open(fresh);
     expect(await own.redis.zrange(own.keys.deliveredTo(name), 0, '-1')).toEqual([second, third]);
     expect(await own.redis.zrange(own.keys.recipients, 0, '-1')).toEqual([name]);

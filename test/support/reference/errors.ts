@@ -200,6 +200,14 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'delivery.not_found': ['There is no such delivery.', 'List them with `docket deliveries`.'],
   'delivery.ambiguous': ['Several deliveries begin with this id.', 'Write more digits.'],
   'delivery.conflict': ['The delivery needs no decision, or has changed.', 'Look at it again.'],
+  'delivery.stopped': [
+    'Deliveries are stopped, and a command cannot wait for the release.',
+    'Use `--no-deliver`, or retry the run after the release (`docket stop`).',
+  ],
+  'switch.unreadable': [
+    'Nobody can say whether deliveries are stopped or a legal hold is in force.',
+    'Mount the archive or start its store; restore a damaged file of `.switches/` from a backup.',
+  ],
   'deliver.recipient_refused': [
     'A server refused a recipient, or `org.yaml` does not allow it.',
     'Correct the address or `recipients` in the definition, then run the period again.',

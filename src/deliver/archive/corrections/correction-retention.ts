@@ -1,4 +1,5 @@
 import type { EventSigning } from '../events/event-signing.ts';
+import type { RetainedSince } from '../held-storage.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { CORRECTIONS_FOLDER, correctionArchive, correctionFolder } from './correction-archive.ts';
 
@@ -13,7 +14,7 @@ import { CORRECTIONS_FOLDER, correctionArchive, correctionFolder } from './corre
  */
 export async function deleteExpiredCorrections(
   storage: ArchiveStorage,
-  retainedSince: (org: string) => number | undefined,
+  retainedSince: RetainedSince,
   isOpen: (run: string) => Promise<boolean>,
   onFailure: (folder: string, error: unknown) => void,
   signing?: Pick<EventSigning, 'recordDeletion'>,
@@ -21,7 +22,7 @@ export async function deleteExpiredCorrections(
   const corrections = correctionArchive(storage);
   let deleted = 0;
   for (const { run } of await corrections.list()) {
-    if (retainedSince(run.org) === undefined) continue;
+    if ((await retainedSince(run.org)) === undefined) continue;
     try {
       // Before the manifest is read: a run that is published in between was open.
       if ((await isOpen(run.id)) || (await storage.runFiles(run).get('manifest.json')) !== undefined) continue;

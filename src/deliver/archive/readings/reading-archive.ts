@@ -4,6 +4,7 @@ import { sha256 } from '../../../base/sha256.ts';
 import { DAY_MS, HOUR_MS, isoInstant } from '../../../base/time.ts';
 import { type Reading, readingSchema } from '../../../plan/reading.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
+import type { RetainedSince } from '../held-storage.ts';
 import { requirePathName } from '../path-names.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
@@ -190,13 +191,13 @@ const endOfDayEverywhere = (day: string): number => Date.parse(day) + DAY_MS + 1
  */
 export async function deleteExpiredReadings(
   { metadata }: ArchiveStorage,
-  retainedSince: (org: string) => number | undefined,
+  retainedSince: RetainedSince,
   onFailure: (folder: string, error: unknown) => void,
 ): Promise<number> {
   const days = new Set<string>();
   for (const name of await metadata.list(READINGS_FOLDER)) {
     const ref = parseReadingName(name);
-    const since = ref === undefined ? undefined : retainedSince(ref.org);
+    const since = ref === undefined ? undefined : await retainedSince(ref.org);
     if (ref !== undefined && since !== undefined && endOfDayEverywhere(ref.day) < since)
       days.add(folderOf(ref.org, ref.day));
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EventSigning } from '../events/event-signing.ts';
+import type { RetainedSince } from '../held-storage.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { OPEN_FOLDER, reviewFolder } from './create-review-archive.ts';
@@ -25,7 +26,7 @@ interface FoundReview {
  */
 export async function deleteExpiredReviews(
   storage: ArchiveStorage,
-  retainedSince: (org: string) => number | undefined,
+  retainedSince: RetainedSince,
   onFailure: (folder: string, error: unknown) => void,
   signing?: Pick<EventSigning, 'recordDeletion'>,
 ): Promise<number> {
@@ -35,7 +36,7 @@ export async function deleteExpiredReviews(
   const open = new Set((await metadata.list(OPEN_FOLDER)).map((name) => name.slice(0, name.indexOf('/'))));
   let deleted = 0;
   for (const { run, lastEvent } of reviewsIn(names)) {
-    const since = retainedSince(run.org);
+    const since = await retainedSince(run.org);
     if (since === undefined || open.has(run.id)) continue;
     const folder = reviewFolder(run);
     try {

@@ -41,7 +41,8 @@ local oldest = math.min(tonumber(ARGV[2]), serverTimeMs()) - ARGV[3]
 -- The index of ids exists only while it is in use. It drops the same entries as the index by time, in the same step:
 -- `run-ids.ts` compares their sizes.
 if redis.call('EXISTS', KEYS[2]) == 1 then
-  local expired = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. string.format('%.0f', oldest))
+  local expired = mayForget(KEYS[5])
+    and redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. string.format('%.0f', oldest)) or {}
   for _, id in ipairs(expired) do redis.call('ZREM', KEYS[2], id) end
   redis.call('ZADD', KEYS[2], 0, ARGV[1])
 end

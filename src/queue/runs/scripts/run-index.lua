@@ -1,7 +1,8 @@
 -- @include ../../../redis/server-time.lua
--- Drops what is older than `before` (epoch ms) from an index, and renews its expiry.
+-- @include ../../../redis/may-forget.lua
+-- Drops what is older than `before` (epoch ms) from an index, and renews its expiry. Drops nothing under a legal hold.
 local function trim(key, before, ttl)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', '(' .. string.format('%.0f', before))
+  if mayForget(key) then redis.call('ZREMRANGEBYSCORE', key, '-inf', '(' .. string.format('%.0f', before)) end
   redis.call('PEXPIRE', key, ttl)
 end
 
