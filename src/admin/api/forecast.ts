@@ -19,6 +19,7 @@ const MAX_HOURS = 168;
 const route = createRoute({
   method: 'get',
   path: '/api/forecast',
+  operationId: 'getForecast',
   tags: ['Budgets'],
   summary: 'Forecast when reports are delivered',
   description:
