@@ -8,7 +8,7 @@ import { parseSync } from 'vite';
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
   build: 660,
-  'src/admin': 14_001,
+  'src/admin': 14_015,
   'src/base': 2748,
   'src/cli': 8939,
   'src/compose': 3922,
