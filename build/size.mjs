@@ -8,9 +8,9 @@ import { parseSync } from 'vite';
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
   build: 660,
-  'src/admin': 14_015,
+  'src/admin': 14_048,
   'src/base': 2748,
-  'src/cli': 8939,
+  'src/cli': 8950,
   'src/compose': 3922,
   'src/contract': 400,
   'src/definitions': 7320,
@@ -26,9 +26,9 @@ const BUDGET = {
   'src/render': 15_950,
   'src/run': 3123,
   'src/sandbox': 3000,
-  'src/services': 9811,
+  'src/services': 9966,
   templates: 1300,
-  test: 111_023,
+  test: 111_174,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {

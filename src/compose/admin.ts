@@ -41,6 +41,7 @@ import { createTemplateViewer } from '../services/definitions/view-template.ts';
 import { createDecisionService } from '../services/deliveries/decisions.ts';
 import { forecastService } from '../services/forecast/forecast-deployment.ts';
 import { startForecastThread } from '../services/forecast/forecast-thread.ts';
+import { createArchivedDeliveries } from '../services/listings/archived-deliveries.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
@@ -153,6 +154,7 @@ function openAdminServices(
       const version = (await versions.read()).get(name);
       return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, targets: TARGETS, log });
     },
+    archivedDeliveries: createArchivedDeliveries(store),
     decisions,
     selections: createSelectionService(store, decisions),
     reviewService: createReviewService(store, composeFindDelivered(context, store, scope)),

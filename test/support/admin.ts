@@ -14,6 +14,7 @@ import type { CorrectionService } from '../../src/services/corrections/correctio
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
 import type { DeploymentForecast } from '../../src/services/forecast/forecast-deployment.ts';
 import { DEFAULT_ASSUMPTIONS } from '../../src/services/forecast/forecast-run.ts';
+import type { ArchivedDeliveries } from '../../src/services/listings/received.ts';
 import type { ReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
@@ -59,6 +60,9 @@ export const NO_REVIEWS: ReviewService = {
   reject: () => Promise.reject(new Error('not here')),
 };
 
+/** The archive has nothing that Redis does not have. */
+export const NO_ARCHIVED: ArchivedDeliveries = { list: async () => ({ deliveries: [], next: null, error: undefined }) };
+
 /** Nothing is selected. */
 const NO_SELECTIONS: SelectionService = {
   preview: () => Promise.reject(new Error('not here')),
@@ -97,6 +101,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
     ledger: fake({ list: async () => [] }),
     definitions: fake({ get: async () => undefined }),
     searchIndex: NO_SEARCH_INDEX,
+    archivedDeliveries: NO_ARCHIVED,
     decisions: NO_DECISIONS,
     selections: NO_SELECTIONS,
     pauses: NO_PAUSES,

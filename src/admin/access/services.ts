@@ -17,6 +17,7 @@ import type { Deployment } from '../../services/deployment/deployment.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import type { DeploymentForecast } from '../../services/forecast/forecast-deployment.ts';
 import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
+import type { ArchivedDeliveries } from '../../services/listings/received.ts';
 import type { ReviewService } from '../../services/reviews/create-review-service.ts';
 import type { FindEarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
@@ -31,6 +32,7 @@ export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly trigger: TriggerRun;
   readonly countRuns: (which: CountedRuns) => Promise<StateCounts>;
   readonly waitingByPriority: RunQueue['waitingByPriority'];
+  readonly archivedDeliveries: ArchivedDeliveries;
   readonly decisions: DecisionService;
   readonly reviewService: ReviewService;
   readonly selections: SelectionService;

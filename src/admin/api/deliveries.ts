@@ -38,7 +38,7 @@ const listRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Deliveries, of the newest runs first',
   description:
-    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run. With `to`, `match` or `period` it tells who got what: each delivery has the period and the title of its report, and what it brings. `run` is not allowed beside these.',
+    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run. With `to`, `match` or `period` it tells who got what: each delivery has the period and the title of its report, and what it brings; those whose run Redis no longer has come last, from the archive, with `archived`. `run` is not allowed beside these.',
   security,
   request: {
     query: z.strictObject({
@@ -52,7 +52,10 @@ const listRoute = createRoute({
     }),
   },
   responses: {
-    200: pageResponse({ deliveries: z.array(receivedSchema).readonly() }),
+    200: pageResponse({
+      deliveries: z.array(receivedSchema).readonly(),
+      error: z.string().nullable().describe('Why deliveries that only the archive has are missing; null: none are.'),
+    }),
     ...lookupProblems,
   },
 });
@@ -129,11 +132,19 @@ export function addDeliveryRoutes(app: AdminApp): void {
       const { run, ...runs } = filter;
       if (run !== undefined) throw runWithPartsError();
       const page = await access.received({ ...runs, to, match, period });
-      const received = { deliveries: page.deliveries.map(receivedView), next: page.next };
+      const received = {
+        deliveries: page.deliveries.map(receivedView),
+        next: page.next,
+        error: page.error?.message ?? null,
+      };
       return context.json(received, 200, nextLink(context.req.url, page.next));
     }
     const { deliveries, next } = await access.deliveries(filter);
-    return context.json({ deliveries: deliveries.map(deliveryView), next }, 200, nextLink(context.req.url, next));
+    return context.json(
+      { deliveries: deliveries.map(deliveryView), next, error: null },
+      200,
+      nextLink(context.req.url, next),
+    );
   });
 
   app.openapi(oneRoute, async (context) => {

@@ -144,7 +144,7 @@ export const limitSchema = (most: number, normal: number) =>
 /** `next` of the page before. */
 export const cursorSchema = z
   .string()
-  .regex(/^\d{1,16}-[0-9a-f]{32}$/, 'the `next` of the page before')
+  .regex(/^a?\d{1,16}-[0-9a-f]{32}$/, 'the `next` of the page before')
   .meta({ description: '`next` of the page before.' });
 
 /** Of an answer in pages. */

@@ -231,14 +231,22 @@ export const receivedSchema = deliverySchema
       ])
       .optional()
       .describe('What the recipient gets; null once the definition that its run used has expired.'),
+    archived: z.literal(true).optional().describe('Only the archive has it: the record of its run has expired.'),
   })
   .meta({ id: 'ReceivedDelivery' });
 
-export const receivedView = ({ row, period, title, content }: ReceivedDelivery): z.infer<typeof receivedSchema> => ({
+export const receivedView = ({
+  row,
+  period,
+  title,
+  content,
+  archived,
+}: ReceivedDelivery): z.infer<typeof receivedSchema> => ({
   ...deliveryView(row),
   period,
   title,
   content,
+  ...(archived && { archived }),
 });
 
 /** A pause as the admin route shows it. */

@@ -1,6 +1,7 @@
 import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
+import { createArchivedDeliveries } from '../../services/listings/archived-deliveries.ts';
 import type { DeliveredContent } from '../../services/listings/delivered-content.ts';
 import { listReceived } from '../../services/listings/received.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
@@ -116,9 +117,11 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
   const page = await withDecisions(context, async (opened) => {
     const { reports, begins } = await readRunParts({ match, period }, orgs, opened);
     const state = unknown ? ('unknown' as const) : undefined;
-    return listReceived({ orgs, to, report, reports, begins, state, after, limit }, opened);
+    const ports = { ...opened, archivedDeliveries: createArchivedDeliveries(opened) };
+    return listReceived({ orgs, to, report, reports, begins, state, after, limit }, ports);
   });
-  if (flags.json) return print.printJson({ deliveries: page.deliveries.map(receivedView), next: page.next });
+  if (flags.json)
+    return print.printJson({ deliveries: page.deliveries.map(receivedView), next: page.next, error: page.error });
   if (page.deliveries.length === 0) print.printLine('No deliveries match.');
   else {
     const rows = page.deliveries.map(({ row }) => row);
@@ -126,20 +129,22 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
     const idCell = deliveryIdCells(rows.map(({ id }) => id));
     print.printTable(
       receivedColumns(new Set(rows.map(({ recipient }) => recipient)).size === 1),
-      page.deliveries.map(({ row, period: covered, content }) => [
+      page.deliveries.map(({ row, period: covered, content, archived }) => [
         instantCell(row.at, times),
         stateCell(row.state),
         `${row.org}/${row.report}`,
         covered.label,
         row.recipient,
-        contentText(content),
+        archived ? 'archived' : contentText(content),
         idCell(row.id),
         row.detail ?? '',
       ]),
       { wide },
     );
-    print.printNext(deliveryCommands(rows, (id) => idCell(id).brief));
+    const recorded = page.deliveries.flatMap(({ row, archived }) => (archived ? [] : [row]));
+    print.printNext(deliveryCommands(recorded, (id) => idCell(id).brief));
   }
+  if (page.error !== undefined) print.printStatus(`The archive was not read completely: ${page.error.message}`);
   if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
 }
 

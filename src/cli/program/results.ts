@@ -220,9 +220,10 @@ Examples:
     .option('--json', 'one JSON document on stdout')
     .details(`
 With --to, --match or --period it answers who got what: deliveries in all states, with the period of the report, what they
-contain, when, and the answer of the server. A complete address means that one alone.
+contain, when, and the answer of the server. A complete address means that one alone. Runs whose records have expired, or were
+lost with Redis, follow from the archive, for as long as it has them.
 
-Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
+Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket deliveries --to board@acme.example --period 2026-10

@@ -45,7 +45,7 @@ const MAX_TARGETS = 100;
  * The deliveries that the archive names: those in the receipts, the notices to the owner and, because receipts are written
  * last, each mailbox of the manifest with an archived state.
  */
-function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunState): readonly NewDelivery[] {
+export function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunState): readonly NewDelivery[] {
   const { run, org, report, owner, recipients, packs = [] } = manifest;
   const found = new Map<string, NewDelivery>();
   const add = (id: string, target: string, recipient: string): void => {

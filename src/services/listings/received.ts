@@ -1,4 +1,4 @@
-import { DocketError, toDocketError } from '../../base/error.ts';
+import { DocketError, type ErrorJson, isStorageOutage, toDocketError } from '../../base/error.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import { addressKey, recipientSearchText } from '../../definitions/allow-lists/recipients.ts';
 import type { Period } from '../../definitions/periods/period.ts';
@@ -6,7 +6,7 @@ import type { DeliveryRow, DeliveryState } from '../../deliver/ledger/ledger.ts'
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
-import type { DayRange, RunRecord } from '../../run/run-record.ts';
+import type { DayRange, RunCursor, RunRecord } from '../../run/run-record.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import { restrictToOrgs } from '../deliveries/query-deliveries.ts';
 import type { Deployment } from '../deployment/deployment.ts';
@@ -36,24 +36,50 @@ export interface ReceivedDelivery {
   /** Of the definition that the run used; null, as `content`, where that has expired or cannot be read. */
   readonly title: string | null;
   readonly content: DeliveredContent | null;
+  /** Present where only the archive has the run: there is no page of it, and nothing to decide. */
+  readonly archived?: true;
 }
 
 /** `next` is null on the last page; an empty page need not be the last. */
 export interface ReceivedPage {
   readonly deliveries: readonly ReceivedDelivery[];
   readonly next: string | null;
+  /** Why older deliveries in the archive are missing; undefined where none are. */
+  readonly error?: ErrorJson | undefined;
+}
+
+/** Deliveries of runs that Redis no longer has. Nothing is indexed: an answer ends when its run leaves the archive. */
+export interface ArchivedDeliveries {
+  /** Newest first. @param after `createdAt` is when the files were made. Throws `archive.unreachable`. */
+  list(filter: Omit<ReceivedFilter, 'after'> & { readonly after?: RunCursor | undefined }): Promise<ArchivedPage>;
+}
+
+export interface ArchivedPage {
+  readonly deliveries: readonly ReceivedDelivery[];
+  /** Null on the last page. */
+  readonly next: RunCursor | null;
+  /** Why a run could not be read; undefined where all could. */
+  readonly error: ErrorJson | undefined;
+}
+
+export interface ReceivedPorts extends Deployment {
+  readonly archivedDeliveries: ArchivedDeliveries;
 }
 
 /** Recipients of a filter: the runs of each are one index. */
 const MAX_RECIPIENTS = 500;
 
 /**
- * Who got what: the deliveries to matching recipients by run, newest first, in all states. Throws `usage.invalid` for an
+ * Who got what: the deliveries to matching recipients by run, newest first, in all states; those of runs that Redis has first,
+ * then those that the archive alone has. Throws `usage.invalid` for an
  * invalid cursor, and for a text that matches too many recipients.
  */
-export async function listReceived(filter: ReceivedFilter, ports: Deployment): Promise<ReceivedPage> {
+export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts): Promise<ReceivedPage> {
   const { orgs, to, begins, report, reports, state, limit } = filter;
-  const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
+  const inArchive = filter.after?.startsWith(ARCHIVED) === true;
+  const cursor = inArchive ? filter.after?.slice(ARCHIVED.length) : filter.after;
+  const after = cursor === undefined ? undefined : parseRunCursor(cursor);
+  if (inArchive) return withArchived([], { ...filter, after }, ports);
   await ports.searchIndex.refresh();
   const recipients = to === undefined ? undefined : await findNames(to, orgs, ports.searchIndex);
   const page = await listRunPage(restrictToOrgs(ports.runs, orgs), {
@@ -67,7 +93,29 @@ export async function listReceived(filter: ReceivedFilter, ports: Deployment): P
   const deliveries = await deliveriesOf(page.runs, ports, (row) => {
     return (state === undefined || row.state === state) && (recipients?.includes(nameOf(row)) ?? true);
   });
-  return { deliveries, next: page.next };
+  if (page.next !== null) return { deliveries, next: page.next };
+  const left = Math.max(1, limit - page.runs.length);
+  return withArchived(deliveries, { ...filter, after: undefined, limit: left }, ports);
+}
+
+/** Begins the cursor of a page that the archive continues. */
+const ARCHIVED = 'a';
+
+/** These deliveries, and those that only the archive has. An archive that cannot be read hides none of the others. */
+async function withArchived(
+  deliveries: readonly ReceivedDelivery[],
+  filter: Parameters<ArchivedDeliveries['list']>[0],
+  { archivedDeliveries }: Pick<ReceivedPorts, 'archivedDeliveries'>,
+): Promise<ReceivedPage> {
+  try {
+    const found = await archivedDeliveries.list(filter);
+    const next = found.next === null ? null : `${ARCHIVED}${found.next.createdAt}-${found.next.id}`;
+    return { deliveries: [...deliveries, ...found.deliveries], next, error: found.error };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!isStorageOutage(error) && !error.code.startsWith('archive.')) throw thrown;
+    return { deliveries, next: null, error: error.toJSON() };
+  }
 }
 
 /** The names of `RunFilter.recipients` for a text. Throws `usage.invalid` for too many. */

@@ -10,6 +10,7 @@ import { redisKeys } from '../../../src/redis/keys.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
 import type { Deployment as Services } from '../../../src/services/deployment/deployment.ts';
 import { listReceived, recipientTerm } from '../../../src/services/listings/received.ts';
+import { NO_ARCHIVED } from '../../support/admin.ts';
 import { fake } from '../../support/fake.ts';
 import { cases } from '../../support/fuzz.ts';
 import { openRowAsBefore, openRunAsBefore } from '../../support/older-writers.ts';
@@ -29,7 +30,8 @@ async function deployment(prefix = randomPrefix()) {
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
   const index = () => redisSearchIndex(redis, { prefix, keepDays: KEEP_DAYS, log: silentLog });
   const definitions = fake<DefinitionStore>({ get: async () => undefined });
-  const ports = fake<Services>({ runs: harness.runs, ledger, definitions, searchIndex: index() });
+  const stores = fake<Services>({ runs: harness.runs, ledger, definitions, searchIndex: index() });
+  const ports = { ...stores, archivedDeliveries: NO_ARCHIVED };
   const received = async (to: string, orgs: readonly string[] | '*' = '*') =>
     (await listReceived({ orgs, to, limit: 500 }, ports)).deliveries.map(({ row }) => row.id).sort();
   return { ...harness, prefix, redis, keys: redisKeys(prefix), ledger, index, received };

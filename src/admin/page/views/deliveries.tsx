@@ -2,6 +2,7 @@ import { DELIVERY_STATES } from '../../../services/deliveries/decisions.ts';
 import type { OrganizationEntry } from '../../access/reports.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ReceivedTable } from '../components/deliveries/received-table.tsx';
+import { ErrorDetails } from '../components/error-details.tsx';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter } from '../components/filter-fields.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 import {
@@ -83,12 +84,15 @@ const DeliveriesFilter = ({ organizations, query }: FilterProps) => (
 
 /** Who got what: the deliveries that match the filters. */
 export const ReceivedDeliveries = ({ layout, data }: ViewProps<Awaited<ReturnType<typeof loadReceived>>>) => {
-  const { organizations, query, deliveries, next, rejected } = data;
+  const { organizations, query, deliveries, next, error, rejected } = data;
   return (
     <PageLayout layout={layout} title="Deliveries" current="/deliveries">
       <h1>Deliveries</h1>
       <DeliveriesFilter organizations={organizations} query={query} />
       {rejected === null ? null : <RejectedFilter error={rejected} />}
+      {error === undefined ? null : (
+        <ErrorDetails error={error} id="archive-error" heading="Older deliveries in the archive are missing" />
+      )}
       {deliveries.length > 0 ? (
         <SelectForm
           layout={layout}

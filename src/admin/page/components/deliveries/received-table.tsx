@@ -33,11 +33,11 @@ export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = 
       'Answer',
     ]}
   >
-    {deliveries.map(({ row, period, content }) => (
+    {deliveries.map(({ row, period, title, content, archived }) => (
       <tr>
         {pick ? (
           <td class="col-pick">
-            {row.state === 'refused' || row.state === 'unknown' ? (
+            {!archived && (row.state === 'refused' || row.state === 'unknown') ? (
               <input
                 type="checkbox"
                 name="delivery"
@@ -56,13 +56,21 @@ export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = 
           </td>
         ) : null}
         <td data-name="Report">
-          <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
+          {archived ? (
+            <>
+              {title} <small>{`${row.org}/${row.report}`}</small> <code>{row.run.slice(0, 8)}</code>
+            </>
+          ) : (
+            <>
+              <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
+            </>
+          )}
         </td>
         <td data-name="Period">
           <span title={formatPeriod(period)}>{period.label}</span>
         </td>
         <td data-name="Contents">
-          <a href={`/deliveries/${row.id}`}>{contentText(content)}</a>
+          {archived ? 'In the archive' : <a href={`/deliveries/${row.id}`}>{contentText(content)}</a>}
           {row.epoch > 1 ? <span class="muted"> {formatCounted(row.epoch, 'attempt')}</span> : null}
         </td>
         <td data-name="When">
