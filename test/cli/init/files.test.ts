@@ -59,11 +59,11 @@ const addresses = fc
   )
   .map(([local, domain]) => canonicalAddress(`${local}@${domain}`))
   .filter((address) => address !== undefined);
+const OPTIONS = { report: 'x', owner: 'a@acme.example', to: ['a@acme.example'] };
 const sectionsOf = (name: RecipeName, catalog: Catalog | undefined) => {
-  const { text } = reportYaml(name, { report: 'x', owner: 'a@acme.example', to: ['a@acme.example'] }, catalog);
+  const { text } = reportYaml(name, OPTIONS, catalog);
   return z.object({ sections: z.array(z.looseObject({ id: z.string() })) }).parse(parse(text)).sections;
 };
-
 const line = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });
 const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone').filter(isZone), 'UTC');
 
@@ -253,12 +253,9 @@ describe('the files of a first organization', () => {
   });
 
   test('fetch completed periods ahead, but not where there is nothing to fetch ahead', () => {
-    const current = catalogs
-      .slice(0, 1)
-      .map((catalog) => ({ ...catalog, metrics: catalog.metrics.filter(isCurrentCount) }));
-    const options = { report: 'x', owner: 'a@acme.example', to: ['a@acme.example'] };
+    const current = catalogs.map((catalog) => ({ ...catalog, metrics: catalog.metrics.filter(isCurrentCount) }));
     const prepared = (name: RecipeName, catalog?: Catalog, dataReady?: number) =>
-      /^schedule:.*prepare: 1h.*fetched from/m.test(reportYaml(name, { ...options, dataReady }, catalog).text);
+      /^schedule:.*prepare: 1h.*fetched from/m.test(reportYaml(name, { ...OPTIONS, dataReady }, catalog).text);
     expect(RECIPE_NAMES.filter((name) => prepared(name))).toEqual(['weekly-kpi', 'board-pack', 'approved-pack']);
     expect(prepared('weekly-kpi', catalogs[0])).toBe(true);
     expect(prepared('weekly-kpi', current[0])).toBe(false);
