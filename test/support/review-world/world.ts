@@ -4,6 +4,7 @@ import { readConfig } from '../../../src/base/config/config.ts';
 import { toDocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
+import { noTrace } from '../../../src/base/trace.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
@@ -112,6 +113,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       audit: NO_AUDIT,
       orgs: () => current.orgs,
       config: readConfig({}),
+      trace: noTrace,
       clock,
       log: silentLog,
     });
@@ -148,7 +150,8 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       decisions: createDecisionService(shared),
       sweep: createReviewSweep(shared, sending),
       retryNotices: () => notices.retryPending(),
-      trigger: (request: Parameters<typeof triggerRun>[0]) => triggerRun(request, shared),
+      trigger: (request: Parameters<typeof triggerRun>[0]) =>
+        triggerRun(request, { ...shared, findDelivered: undefined }),
       execute,
       onTerminal: (order: RunRecord, error: Parameters<NonNullable<ProcessJobPorts['onTerminal']>>[1]) =>
         notices.send(order, error.toJSON()),
