@@ -9,22 +9,34 @@ export function isErrno(thrown: unknown, ...codes: readonly string[]): boolean {
   return code !== undefined && codes.includes(code);
 }
 
+/** A failure of a disk, with what ends it. */
+export interface DiskFailure {
+  readonly code: string;
+  /** E.g. `the disk is full`. */
+  readonly description: string;
+  /** An imperative sentence. */
+  readonly remedy: string;
+}
+
+const OPEN_FILES = 'Raise the limit of open files.';
 /** Failures of a disk that may pass without a change to Docket, by errno code. */
-const DISK_FAILURES: ReadonlyMap<string, string> = new Map([
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the quota on the disk is used up'],
-  ['EROFS', 'the disk is read-only'],
-  ['EIO', 'the disk reports an input/output error'],
-  ['ESTALE', 'the network share is stale'],
-  ['ENODEV', 'the disk was removed'],
-  ['EMFILE', 'the process has too many open files'],
-  ['ENFILE', 'the machine has too many open files'],
+const DISK_FAILURES: ReadonlyMap<string, readonly [description: string, remedy: string]> = new Map([
+  ['ENOSPC', ['the disk is full', 'Free space on the disk.']],
+  ['EDQUOT', ['the quota on the disk is used up', 'Free space on the disk, or raise the quota.']],
+  ['EROFS', ['the disk is read-only', 'Remount the disk for writing.']],
+  ['EIO', ['the disk reports an input/output error', 'Check the disk, and replace it if it fails.']],
+  ['ESTALE', ['the network share is stale', 'Mount the network share again.']],
+  ['ENODEV', ['the disk was removed', 'Mount the disk again.']],
+  ['EMFILE', ['the process has too many open files', OPEN_FILES]],
+  ['ENFILE', ['the machine has too many open files', OPEN_FILES]],
 ]);
 
 /** The disk failure that was thrown, or that caused what was thrown; undefined for other errors. */
-export function findDiskFailure(thrown: unknown): { readonly code: string; readonly description: string } | undefined {
+export function findDiskFailure(thrown: unknown): DiskFailure | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const code = errnoOf(thrown) ?? '';
-  const description = DISK_FAILURES.get(code);
-  return description === undefined ? findDiskFailure(thrown.cause) : { code, description };
+  const failure = DISK_FAILURES.get(code);
+  if (failure === undefined) return findDiskFailure(thrown.cause);
+  const [description, remedy] = failure;
+  return { code, description, remedy };
 }

@@ -195,7 +195,7 @@ export function toDocketError(thrown: unknown): DocketError {
   if (failure !== undefined) {
     return new DocketError('disk.unavailable', `File access failed: ${failure.description}.`, {
       got: message,
-      next: 'Free disk space, remount the disk for writing, or raise the limit of open files.',
+      next: failure.remedy,
       cause: thrown,
     });
   }

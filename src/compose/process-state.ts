@@ -45,7 +45,7 @@ export function processState(
     const failures = [
       ...checks
         .filter(({ name, ok }) => !ok && !OWN_PROBES.has(name))
-        .map(({ name, detail = '' }) => ({ name, detail })),
+        .map(({ name, detail = '', remedy }) => ({ name, detail, ...(remedy === undefined ? {} : { remedy }) })),
       ...findings
         .filter(({ state, problem }) => state === 'fail' || problem !== undefined)
         .map(({ what, detail, remedy, problem, affects }) => ({

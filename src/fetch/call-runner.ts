@@ -3,7 +3,7 @@ import { done, fail, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
-import { allCallsOf, type Call, type Plan, type ReportCall } from '../plan/plan.ts';
+import { allCallsOf, type Call, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { otherLabels } from './answer-checks/column-checks.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord } from './dataset.ts';
@@ -51,8 +51,9 @@ export function createCallRunner(
     clock,
     concurrency: MAX_CONCURRENT_CALLS,
   });
-  const sectionsOf = (call: Call) =>
-    plan.sections.filter((section) => allCallsOf(section).includes(call.id)).map(({ section }) => section.id);
+  const sectionsFor = (call: Call): readonly Section[] =>
+    plan.sections.filter((section) => allCallsOf(section).includes(call.id)).map(({ section }) => section);
+  const sectionsOf = (call: Call): string[] => sectionsFor(call).map(({ id }) => id);
   let organization: Promise<Outcome<number>> | undefined;
 
   const callbacks = ({ id: call }: Call): Pick<RateLimitedCall<unknown>, 'onWait' | 'onGrant'> => ({
@@ -82,7 +83,7 @@ export function createCallRunner(
     const options = { ...callbacks(call), signal, stop };
     if (call.kind === 'report') {
       const fetched = await fetchReport({ ...input, responses, rateLimit: contextOf(budget) }, call, options);
-      if (fetched.kind === 'fail') return fail(refusedError(fetched.error, call, sectionsOf(call)));
+      if (fetched.kind === 'fail') return fail(refusedError(fetched.error, call, sectionsFor(call)));
       if (fetched.kind !== 'done') return fetched;
       const { body, at, correlationId, askedBy, tokens, ms, preparedAt } = fetched.value;
       const response = withoutBaseRows(call, body);
@@ -128,13 +129,20 @@ export function createCallRunner(
   };
 }
 
+type Section = SectionPlan['section'];
+
 /** Names the sections and metrics of a request that the service refused: its path alone does not say what to correct. */
-function refusedError(error: DocketError, { request }: ReportCall, sections: readonly string[]): DocketError {
+function refusedError(error: DocketError, { request }: ReportCall, sections: readonly Section[]): DocketError {
   if (error.code !== 'api.refused') return error;
   const { message, where, got, next, correlationId, cause } = error;
-  const named = request.metrics.filter((metric) => message.includes(metric));
+  // The service names a metric, or its place in the request.
+  const named = request.metrics.filter(
+    (metric, index) => message.includes(metric) || new RegExp(`/metrics/${index}\\b`).test(message),
+  );
+  const isNamed = ({ metrics = [] }: Section) => metrics.some((metric) => named.includes(metric));
+  const refused = sections.some(isNamed) ? sections.filter(isNamed) : sections;
   const metrics = (named.length === 0 ? request.metrics : named).join(', ');
-  const of = `section ${sections.join(', ')} (${metrics})`;
+  const of = `section ${refused.map(({ id }) => id).join(', ')} (${metrics})`;
   return new DocketError('api.refused', message.replace(/^The service refuses the request\b/, `$& of ${of}`), {
     where: where === undefined ? of : `${of}, ${where}`,
     ...(got === undefined ? {} : { got }),

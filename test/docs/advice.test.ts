@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { parseInstant, parseRunStates } from '../../src/cli/options/option-parsers.ts';
 import { parsePeriod } from '../../src/definitions/periods/period.ts';
+import { ALERT_COMMANDS, commandShape, SOURCE_COMMANDS } from '../support/advice/printed-commands.ts';
+import { NOT_TYPED, SITUATIONS } from '../support/advice/situations.ts';
 import { createTestProgram } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
@@ -70,37 +70,18 @@ const faultsOf = (commands: readonly { readonly where: string; readonly command:
     return why === undefined ? [] : [{ where, command, why }];
   });
 
-/** Names of keys and sessions there begin with our name. */
-const OTHERS = ['sandbox/api-keys.ts', 'features/accounts/account-sessions.ts'];
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
-  (path) => /\.tsx?$/.test(path) && !OTHERS.includes(path),
-);
-
-/** The commands of e-mails: `command('runs retry …')`. */
-const noticeCommands = (text: string) =>
-  [...text.matchAll(/(?<![.\w])command\(\s*[`']((?:\$\{[^}]*\}|[^`'])*)[`']/g)].map(([, command = '']) => [
-    '',
-    `docket ${command}`,
-  ]);
-
-/** Commands in the texts that Docket prints: between backticks, in `<code>`, and next commands. */
-const printed = sources.flatMap((path) => {
-  const text = readFileSync(join('src', path), 'utf8').replaceAll(/^\s*(?:\*|\/\/|\/\*\*).*$/gm, '');
-  const found = [
-    ...text.matchAll(/\\?`((?:[A-Z_]+=\S+ )*docket [a-z](?:\$\{[^}]*\}|[^`\\])*)\\?`/g),
-    ...text.matchAll(/<code>(docket [^<]*)<\/code>/g),
-    ...text.matchAll(/command: '(docket [^']*)'/g),
-    ...noticeCommands(text),
-  ];
-  return found.map(([, command = '']) => ({
-    where: path,
-    command: command
-      .replaceAll(/\$\{REASON\}/g, '--reason "…"')
-      .replaceAll(/\$\{content\}/g, '')
-      .replaceAll(/\$?\{[^}]*\}/g, PLACEHOLDER)
-      .replaceAll(/<[a-z|/ -]+>/g, PLACEHOLDER),
-  }));
-});
+const printed = SOURCE_COMMANDS.map(({ where, text }) => ({
+  where,
+  command: text
+    .replaceAll(/\$\{REASON\}/g, '--reason "…"')
+    .replaceAll(/\$\{content\}/g, '')
+    .replaceAll(/\$?\{[^}]*\}/g, PLACEHOLDER)
+    .replaceAll(/<[a-z|/ -]+>/g, PLACEHOLDER),
+}));
+const remedies = ALERT_COMMANDS.map(({ where, text }) => ({
+  where,
+  command: text.replaceAll(/\{\{[^}]*\}\}/g, PLACEHOLDER).replace('FROM..TO', '2026-10-01..2026-10-31'),
+}));
 
 test('each command that Docket prints is one that it accepts', () => {
   expect(printed.length).toBeGreaterThan(80);
@@ -108,26 +89,37 @@ test('each command that Docket prints is one that it accepts', () => {
 });
 
 test('each remedy of an alert is a command that Docket accepts', () => {
-  const schema = z.object({
-    groups: z.array(
-      z.object({
-        rules: z.array(z.object({ alert: z.string(), annotations: z.record(z.string(), z.string()) })),
-      }),
-    ),
-  });
-  const { groups } = schema.parse(parse(readFileSync('docs/observability/alerts.yaml', 'utf8')));
-  const remedies = groups.flatMap(({ rules }) =>
-    rules.flatMap(({ alert, annotations }) =>
-      Object.values(annotations).flatMap((text) =>
-        [...text.matchAll(/`(docket [^`]+)`/g)].map(([, command = '']) => ({
-          where: alert,
-          command: command.replaceAll(/\{\{[^}]*\}\}/g, PLACEHOLDER).replace('FROM..TO', '2026-10-01..2026-10-31'),
-        })),
-      ),
-    ),
-  );
   expect(remedies.length).toBeGreaterThan(30);
   expect(faultsOf(remedies)).toEqual([]);
+});
+
+/** The commands of the incidents' operators, as the documentation has them. */
+const incidents = [...readFileSync('docs/internals/incidents.md', 'utf8').matchAll(/`(docket [^`]+)`/g)].map(
+  ([, text = '']) => commandShape(text.replaceAll('{why}', '…')),
+);
+const typed = new Set<string>([...Object.values(SITUATIONS).flat(), ...incidents]);
+
+test('each printed command is typed in a situation, or says why not', () => {
+  const shapes = new Map<string, Set<string>>();
+  for (const [index, { where, text }] of [...SOURCE_COMMANDS, ...ALERT_COMMANDS].entries()) {
+    const command = [...printed, ...remedies][index]?.command ?? '';
+    // Names of a command and its flags, without what it needs: a text about it.
+    if (isMention(command) && refusal(command) !== undefined) continue;
+    const shape = commandShape(text);
+    shapes.set(shape, (shapes.get(shape) ?? new Set()).add(where));
+  }
+  const missing = [...shapes].filter(([shape]) => !typed.has(shape) && !Object.hasOwn(NOT_TYPED, shape));
+  expect(missing.map(([shape, where]) => `${shape}: ${[...where].join(', ')}`)).toEqual([]);
+  expect(Object.keys(NOT_TYPED).filter((shape) => typed.has(shape) || !shapes.has(shape))).toEqual([]);
+});
+
+test('a test is named for each command that no situation types and that needs nobody outside', () => {
+  for (const [shape, { test: file }] of Object.entries(NOT_TYPED)) {
+    if (file === undefined) continue;
+    const [, ...words] = shape.split(' ').filter((word) => /^[a-z]/.test(word));
+    const text = readFileSync(file, 'utf8');
+    expect({ shape, words: words.filter((word) => !text.includes(word)) }).toEqual({ shape, words: [] });
+  }
 });
 
 test('an invalid remedy is found', () => {

@@ -12,6 +12,8 @@ export interface ReportBody {
 /** What the proxy does to answers; what is absent passes as it came. */
 export interface Tampering {
   readonly report?: ((body: ReportBody, request: ReportRequest) => void) | undefined;
+  /** Refuses a request for a report with 422 and this error; undefined: passes it on. */
+  readonly refuse?: ((request: ReportRequest) => Record<string, unknown> | undefined) | undefined;
   readonly catalog?: (body: { metrics: Record<string, unknown>[] }) => void;
   /** @param url of the request, as the service's own */
   readonly list?: (body: { next: string | null; results: Record<string, unknown>[] }, url: URL) => void;
@@ -22,11 +24,17 @@ export interface TamperingService extends Pick<HostileServer, 'url' | 'requests'
 }
 
 /** A proxy before a service that answers 200, over real HTTP. It tells the truth until it is told to lie. */
-export async function tamperingService(service: string): Promise<TamperingService> {
+export async function tamperingService(service: string | (() => string)): Promise<TamperingService> {
   const server = await hostileServer();
   let lies: Tampering = {};
   server.behave(async (request, response, text) => {
-    const asked = await fetch(`${service}${request.url}`, {
+    const refused = request.url?.includes('/analytics/report/') ? lies.refuse?.(JSON.parse(text)) : undefined;
+    if (refused !== undefined) {
+      response.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify(refused));
+      return;
+    }
+    const base = typeof service === 'string' ? service : service();
+    const asked = await fetch(`${base}${request.url}`, {
       method: request.method ?? 'GET',
       headers: {
         authorization: request.headers.authorization ?? '',
@@ -40,7 +48,7 @@ export async function tamperingService(service: string): Promise<TamperingServic
     if (asked.status === 200) {
       if (path.includes('/analytics/report/')) lies.report?.(body, JSON.parse(text));
       else if (path.includes('/analytics/metrics/')) lies.catalog?.(body);
-      else if (path.includes('/profiles/')) lies.list?.(body, new URL(path, service));
+      else if (path.includes('/profiles/')) lies.list?.(body, new URL(path, base));
     }
     response.writeHead(asked.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });

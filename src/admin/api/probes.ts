@@ -81,7 +81,8 @@ export function addHealthRoutes(
 ): void {
   app.openapi(liveRoute, (context) => context.json({ status: 'ok' as const }, 200));
   app.openapi(readyRoute, async (context) => {
-    const found = { checks: await health(), problems: problemCodes() };
+    const checks = (await health()).map(({ remedy: _, ...check }) => check);
+    const found = { checks, problems: problemCodes() };
     return found.checks.every((check) => check.ok)
       ? context.json({ status: 'ready' as const, ...found }, 200)
       : context.json({ status: 'not ready' as const, ...found }, 503);

@@ -37,12 +37,16 @@ export async function toDiskError(thrown: unknown, folder: string): Promise<unkn
     where: folder,
     expected: 'a writable folder with enough free space',
     got: await describeDiskFailure(failure.code, folder),
-    next: 'Free space on the disk of the folder, or remount it for writing.',
+    next: failure.remedy,
     cause: thrown,
   });
 }
 
 async function findMissingFolder(thrown: unknown, folder: string) {
   if (!isErrno(thrown, 'ENOENT') || (await stat(folder).catch(() => undefined)) !== undefined) return undefined;
-  return { code: 'ENOENT', description: 'the folder does not exist' };
+  return {
+    code: 'ENOENT',
+    description: 'the folder does not exist',
+    remedy: 'Mount the disk of the folder, or create the folder.',
+  };
 }

@@ -28,3 +28,21 @@ export function certificateFault(code: string): CertificateFault | undefined {
     next: 'For a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file. Otherwise its operator has to install the intermediate certificates.',
   };
 }
+
+/** What libraries say of a certificate when they keep no code, by the code of Node.js. */
+const SENTENCES: readonly (readonly [RegExp, code: string])[] = [
+  [/certificate has expired/i, 'CERT_HAS_EXPIRED'],
+  [/certificate is not yet valid/i, 'CERT_NOT_YET_VALID'],
+  [/does not match certificate's altnames/i, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  [
+    /self-signed certificate|unable to (get (local )?issuer certificate|verify the first certificate)/i,
+    'CERT_UNTRUSTED',
+  ],
+];
+
+/** The reason why a server was not used, with what to do where it is about its certificate. */
+export function withCertificateAdvice(reason: string): string {
+  const [, code] = SENTENCES.find(([sentence]) => sentence.test(reason)) ?? [];
+  const fault = code === undefined ? undefined : certificateFault(code);
+  return fault === undefined ? reason : `${reason.replace(/\.$/, '')}. ${fault.next}`;
+}

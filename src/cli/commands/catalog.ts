@@ -44,7 +44,7 @@ export async function catalog(words: readonly string[], flags: CatalogFlags, io:
       3,
     );
     print.printStatus(
-      `Nothing in the catalog of ${settings.id} matches.${similar.length === 0 ? ' `docket catalog` lists all of it.' : ` Did you mean ${similar.join(' or ')}?`}`,
+      `Nothing in the catalog of ${settings.id} matches.${similar.length === 0 ? ` \`docket catalog --org ${settings.id}\` lists all of it.` : ` Did you mean ${similar.join(' or ')}?`}`,
     );
   }
   if (found.metrics.length + found.dimensions.length + found.lists.length === 0) io.exitCode = 1;

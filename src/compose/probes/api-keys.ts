@@ -1,6 +1,7 @@
 import type { AppContext } from '../../base/context.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
+import { SECOND_MS } from '../../base/time.ts';
 import { type Catalog, isWronglyAdditive } from '../../contract/catalog.ts';
 import type { Organization } from '../../contract/organization.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
@@ -84,6 +85,10 @@ export function evaluateBudget({ metrics, limits }: Pick<KeyBudgets, 'metrics' |
   return ok(detail);
 }
 
+/** A check must answer while all tokens of a key are held. */
+const MAX_KEY_WAIT_MS = 20 * SECOND_MS;
+const WAITING = Symbol('waiting');
+
 /** Checks every organization's key, catalog and budget. */
 export async function checkApiKeys(
   jobs: Definitions,
@@ -106,10 +111,19 @@ export async function checkApiKeys(
       }
       const shared = (owners.get(ports.key) ?? []).filter((other) => other !== id);
       const key = await runCheck(`API key of ${id}`, async () => {
-        const organizations = await listOrganizations(ports, settings, signal).catch((thrown: unknown) => {
+        const limit = AbortSignal.timeout(MAX_KEY_WAIT_MS);
+        const calling = AbortSignal.any([signal, limit]);
+        const organizations = await listOrganizations(ports, settings, calling).catch((thrown: unknown) => {
+          if (limit.aborted && !signal.aborted) return WAITING;
           if (toDocketError(thrown).code === 'api.forbidden') return undefined;
           throw thrown;
         });
+        if (organizations === WAITING) {
+          return warn(
+            'not tried: its calls wait for tokens',
+            '`docket budget` shows who uses them. After Redis has lost data they are held for a few minutes.',
+          );
+        }
         return evaluateKey(settings, organizations, shared);
       });
       findings.push(key);

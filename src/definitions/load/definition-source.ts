@@ -130,6 +130,8 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
       const seen = await fingerprintDirectory(folder);
       tookMs = clock.now() - began;
       if (!forced && seen.text === fingerprint?.text) {
+        // A folder that was not mounted is back as it was.
+        unreadable = undefined;
         onCheck?.();
         return true;
       }

@@ -280,3 +280,7 @@ function formatLocalized(from: DateTime, to: DateTime, whole: keyof typeof DATE_
   // ICU's versions differ in the thin spaces around the dash.
   return format.formatRange(from.toJSDate(), to.toJSDate()).replace(/\p{Zs}+/gu, ' ');
 }
+
+/** A period as `--period` takes it: a range of days has another label. */
+export const formatPeriodArgument = ({ label, from, to }: Period): string =>
+  /^\d{4}(-(W\d\d|Q\d|\d\d))?$/.test(label) ? label : `${from}..${to}`;

@@ -31,10 +31,7 @@ export const throwMissingFile =
     throw new DocketError('archive.unreachable', `${name} of an archived run cannot be read: ${why}.`, {
       where: location,
       got: failure?.code ?? 'ENOENT',
-      next:
-        failure === undefined
-          ? 'Check that the archive is mounted.'
-          : 'Check the disk of the archive and the limit of open files.',
+      next: failure?.remedy ?? 'Check that the archive is mounted.',
       cause,
     });
   };
@@ -55,7 +52,7 @@ export async function withWriteErrors<T>(folder: string, work: () => Promise<T>)
       {
         where: dirname(folder),
         ...(failure === undefined ? {} : { got: await describeDiskFailure(failure.code, dirname(folder)) }),
-        next: 'Check the folder, its permissions and the free space of its disk.',
+        next: failure?.remedy ?? 'Check the folder and its permissions.',
         cause,
       },
     );

@@ -43,7 +43,7 @@ export function* findCatalogDiagnostics(
 ): Generator<PlanDiagnostic> {
   const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
-  const known = { catalog, metrics, dimensions, readings };
+  const known = { org: definition.org, catalog, metrics, dimensions, readings };
   for (const [index, section] of definition.sections.entries()) {
     const requested = section.metrics;
     if (requested !== undefined) yield* checkSection({ ...section, metrics: requested }, ['sections', index], known);
@@ -51,6 +51,7 @@ export function* findCatalogDiagnostics(
 }
 
 interface CatalogIndex {
+  readonly org: string;
   readonly catalog: Catalog;
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly dimensions: ReadonlyMap<string, Dimension>;
@@ -70,7 +71,7 @@ function* checkSection(section: MetricsSection, at: ValuePath, known: CatalogInd
 function* checkMetrics(
   section: MetricsSection,
   at: ValuePath,
-  { metrics, catalog }: CatalogIndex,
+  { org, metrics, catalog }: CatalogIndex,
 ): Generator<PlanDiagnostic> {
   for (const [index, id] of section.metrics.entries()) {
     if (metrics.has(id)) continue;
@@ -79,7 +80,9 @@ function* checkMetrics(
       code: 'catalog.unknown',
       expected: "a metric of the organization's catalog",
       got: `"${id}"`,
-      next: unreadableHint(id, catalog) ?? suggestion(id, [...metrics.keys()], '`docket catalog` lists them.'),
+      next:
+        unreadableHint(id, catalog) ??
+        suggestion(id, [...metrics.keys()], `\`docket catalog --org ${org}\` lists them.`),
     };
   }
 }

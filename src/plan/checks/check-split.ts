@@ -47,7 +47,7 @@ export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSett
         code: 'catalog.unknown',
         expected: "a dimension of the organization's catalog",
         got: `"${split.by}"`,
-        next: suggestion(split.by, ids, '`docket catalog` lists them.'),
+        next: suggestion(split.by, ids, `\`docket catalog --org ${definition.org}\` lists them.`),
       },
     ];
   }

@@ -149,7 +149,7 @@ function oneDefinition(definition: Definition, split: SplitSettings, catalog: Ca
   throw new DocketError('plan.invalid', `${definition.org}/${definition.report} cannot be split by ${split.by}.`, {
     expected: 'a dimension with values in the catalog',
     got: `"${split.by}"`,
-    next: 'Correct "split.by"; `docket catalog` lists the dimensions.',
+    next: `Correct "split.by"; \`docket catalog --org ${definition.org}\` lists the dimensions.`,
   });
 }
 
@@ -201,7 +201,7 @@ function chosenPacks(packs: readonly PlannedPack[], only: string | undefined): r
   throw new DocketError('usage.invalid', `The report has no pack for "${only}".`, {
     expected: known.length > 20 ? `one of ${known.length} values` : known.join(', '),
     got: `"${only}"`,
-    next: 'Name a value of the dimension of "split.by"; `docket catalog` lists them.',
+    next: 'Name a value of "split.by" that has a pack.',
   });
 }
 

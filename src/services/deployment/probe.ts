@@ -35,6 +35,8 @@ export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly detail?: string;
+  /** What to do; absent where the name of the check decides. */
+  readonly remedy?: string | undefined;
 }
 
 export const ok = (detail: string): CheckResult => ({ state: 'ok', detail });

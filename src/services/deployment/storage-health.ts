@@ -53,6 +53,7 @@ const ERROR_MESSAGES: Partial<Record<ErrorCode, string>> = {
 interface ProbeResult {
   readonly usable: boolean;
   readonly detail: string;
+  readonly remedy?: string | undefined;
   /** Epoch ms. */
   readonly since: number;
 }
@@ -75,8 +76,8 @@ export async function monitorStorage(
   scope.use(startPeriodicTasks({ steps, clock, log, everyMs: RETRY_INTERVAL_MS }), (opened) => opened.close());
   return () =>
     probes.map(({ part }) => {
-      const { usable = false, detail = '' } = results.get(part) ?? {};
-      return { name: part, ok: usable, detail };
+      const { usable = false, detail = '', remedy } = results.get(part) ?? {};
+      return { name: part, ok: usable, detail, remedy };
     });
 }
 
@@ -95,7 +96,8 @@ function periodicProbe(
     const usable = error === undefined;
     const changed = before?.usable !== usable;
     const detail = usable ? 'can be written' : `${PART_NAMES[part]} ${describeError(error)}.`;
-    results.set(part, { usable, detail, since: changed ? clock.now() : (before?.since ?? clock.now()) });
+    const remedy = findDiskFailure(error)?.remedy;
+    results.set(part, { usable, detail, remedy, since: changed ? clock.now() : (before?.since ?? clock.now()) });
     observe(part, usable);
     if (!usable && changed) log.error(`${detail} Runs wait until it can be written again.`, { error: error.toJSON() });
     if (usable && before?.usable === false) {

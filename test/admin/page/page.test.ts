@@ -287,6 +287,19 @@ describe('the page', () => {
     expect(asked).toEqual([]);
   });
 
+  it('triggers a new run for each report that failed, once however often the form is sent', async () => {
+    asked = [];
+    const { post } = await house.visit(anna.token);
+    const form = { run: failed.id };
+    expect((await post('/runs/again', form)).headers.get('location')).toBe('/?did=opened-many');
+    await post('/runs/again', form);
+    expect(asked).toMatchObject([
+      { deliver: failed.deliver, again: false, priority: 'on_demand', idempotencyKey: expect.any(String) },
+      { idempotencyKey: asked[0]?.idempotencyKey },
+    ]);
+    expect((await post('/runs/again', { run: 'none' })).status).toBe(422);
+  });
+
   it('passes on that unfinished days are meant, and keeps the box when the form is rejected', async () => {
     asked = [];
     const { post } = await house.visit(anna.token);

@@ -215,6 +215,16 @@ describe('definitions in force', () => {
     expect(log.lines.at(-1)).toMatchObject({ level: 'error', path: folder });
   });
 
+  it('are readable again when the folder that was not mounted is back as it was', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder, { pollIntervalMs: 10 });
+    await rename(join(folder, 'acme'), `${folder}-away`);
+    await expect.poll(() => inForce.unreadable?.()?.why).toContain('no organization any more');
+    await rename(`${folder}-away`, join(folder, 'acme'));
+    await expect.poll(() => inForce.unreadable?.()).toBeUndefined();
+    expect(inForce.current().reports.size).toBe(1);
+  });
+
   it('are read again when the folder changed while it was read', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('Second') });
     let written = false;

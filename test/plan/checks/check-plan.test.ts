@@ -57,7 +57,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     {
       expected: "a metric of the organization's catalog",
       got: '"revenue"',
-      next: '`docket catalog` lists them.',
+      next: '`docket catalog --org acme` lists them.',
     },
   ],
   [

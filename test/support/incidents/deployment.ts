@@ -6,12 +6,14 @@ import type { Browser } from 'playwright-core';
 import { z } from 'zod';
 import { silentLog } from '../../../src/base/log.ts';
 import { RUN_QUEUE_NAME } from '../../../src/queue/bullmq.ts';
+import { type ProcessReport, redisProcessReports } from '../../../src/queue/process-reports.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX, redisKeys } from '../../../src/redis/keys.ts';
 import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { openChromium, visitor } from '../browser.ts';
+import { type CliResult, docket } from '../docket.ts';
 import { freePort } from '../free-port.ts';
 import { libfaketime } from '../libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from '../restartable-redis.ts';
@@ -38,8 +40,8 @@ export interface IncidentDeployment {
   readonly folder: string;
   readonly redis: RestartableRedis;
   readonly sandbox: Sandbox;
-  /** `docket start` with these roles. */
-  start(roles?: string): Promise<RunningProcess & { readonly url: string }>;
+  /** `docket start` with these roles. @param env of this process alone */
+  start(roles?: string, env?: Env): Promise<RunningProcess & { readonly url: string }>;
   /** Steps the clocks of all processes and commands, e.g. `-25h`, `+90`. */
   setClock(offset: string): Promise<void>;
   /** Adds an organization with one report, `weekly`. */
@@ -49,15 +51,23 @@ export interface IncidentDeployment {
   write(path: string, content: string): Promise<void>;
   /** Replaces the definition of `<org>/weekly`, and waits until the running processes have read it. */
   define(org: string, report: Parameters<typeof reportYaml>[1]): Promise<void>;
-  /** Asks for a run of `<org>/weekly`, as a person did before the incident. */
-  trigger(org: string): Promise<string>;
+  /** The same for any `<org>/<report>`, with this text. */
+  replace(report: string, content: string): Promise<void>;
+  /** Asks for a run of `<org>/<report>`, by default `weekly`, as a person did before the incident. */
+  trigger(org: string, report?: string): Promise<string>;
   /** What a minute does to runs whose worker was killed: the next worker that starts takes them over. */
   expireLocks(runs: readonly string[]): Promise<void>;
-  /** Until the newest run of `<org>/weekly` is in one of these states. */
+  /** Until the newest run of `<org>/weekly`, or of this `<org>/<report>`, is in one of these states. */
   runIn(org: string, ...states: RunState[]): Promise<RunRecord>;
+  /** Until what the running processes say of themselves is so. */
+  processes(what: string, wanted: (reports: readonly ProcessReport[]) => boolean): Promise<void>;
+  /** A command on the machine that Docket runs on, without a terminal. */
+  command(args: readonly string[], env?: Env): Promise<CliResult>;
   /** An operator at the terminal of the machine that Docket runs on. */
-  terminal(): TerminalOperator;
-  /** An operator before the page, with a token for this organization alone, signed in. */
+  terminal(env?: Env): TerminalOperator;
+  /** The token of an operator for this organization alone, for `*` of one for all. */
+  token(org: string): string;
+  /** An operator before the page, signed in with this token. */
   page(org: string): Promise<PageOperator>;
   close(): Promise<void>;
 }
@@ -86,6 +96,7 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
   const url = `http://127.0.0.1:${port}`;
   const client = await openRedis(redis.url, 'worker', silentLog);
   const store = redisRunStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
+  const reports = redisProcessReports(client, { prefix: DEFAULT_KEY_PREFIX });
   const processes: RunningProcess[] = [];
   const servers: ScriptedSmtp[] = [];
   let browser: Promise<Browser> | undefined;
@@ -122,9 +133,23 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
     return ended.stdout.trim();
   };
   const testToken = await createToken('test');
+  tokens.set('*', testToken);
   const ask = async (path: string, options: RequestInit = {}): Promise<Response> => {
     const headers = { authorization: `Bearer ${testToken}`, 'content-type': 'application/json' };
     return fetch(url + path, { ...options, headers });
+  };
+
+  const replace: IncidentDeployment['replace'] = async (report, content) => {
+    await write(`jobs/${report}.yaml`, content);
+    for (const process of processes) process.reload();
+    await waitFor(
+      `the definition of ${report}`,
+      async () => {
+        const answer = await ask(`/api/reports/${report}`);
+        return z.looseObject({ text: z.string().nullable() }).parse(await answer.json()).text === content;
+      },
+      POLL,
+    );
   };
 
   return {
@@ -134,9 +159,12 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
     write,
     setKey,
     setClock: (offset) => writeFile(clock, offset),
-    start: async (roles = 'all') => {
+    start: async (roles = 'all', more = {}) => {
       const own = roles.includes('admin') || roles === 'all' ? port : await freePort();
-      const started = startDocket(['--role', roles], { env: { ...all, DOCKET_ADMIN_PORT: String(own) }, cwd: folder });
+      const started = startDocket(['--role', roles], {
+        env: { ...all, DOCKET_ADMIN_PORT: String(own), ...more },
+        cwd: folder,
+      });
       processes.push(started);
       await started.logged(({ msg }) => msg === 'Docket runs');
       return { ...started, url };
@@ -154,21 +182,10 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
       await write(`jobs/${id}/weekly.yaml`, reportYaml(id, report));
       return Object.assign(state, server);
     },
-    define: async (org, report) => {
-      const content = reportYaml(org, report);
-      await write(`jobs/${org}/weekly.yaml`, content);
-      for (const process of processes) process.reload();
-      await waitFor(
-        `the definition of ${org}`,
-        async () => {
-          const answer = await ask(`/api/reports/${org}/weekly`);
-          return z.looseObject({ text: z.string().nullable() }).parse(await answer.json()).text === content;
-        },
-        POLL,
-      );
-    },
-    trigger: async (org) => {
-      const response = await ask(`/api/reports/${org}/weekly/runs`, { method: 'POST', body: '{"again":true}' });
+    define: (org, report) => replace(`${org}/weekly`, reportYaml(org, report)),
+    replace,
+    trigger: async (org, report = 'weekly') => {
+      const response = await ask(`/api/reports/${org}/${report}/runs`, { method: 'POST', body: '{"again":true}' });
       if (response.status !== 202) throw new Error(`${response.status}: ${await response.text()}`);
       return z.object({ id: z.string() }).parse(await response.json()).id;
     },
@@ -184,12 +201,17 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
       waitFor(
         `the run of ${org} to be ${states.join(' or ')}`,
         async () => {
-          const [run] = await store.list({ org, report: 'weekly', limit: 1 });
+          const [whose = '', report = 'weekly'] = org.split('/');
+          const [run] = await store.list({ org: whose, report, limit: 1 });
           return run !== undefined && states.includes(run.state) ? run : undefined;
         },
         POLL,
       ),
-    terminal: () => terminalOperator({ env: () => all, cwd: folder }),
+    processes: async (what, wanted) =>
+      void (await waitFor(what, async () => wanted(await reports.list()) || undefined, POLL)),
+    command: (args, more = {}) => docket(args, { env: { PATH: process.env.PATH ?? '', ...all, ...more }, cwd: folder }),
+    terminal: (more = {}) => terminalOperator({ env: () => ({ ...all, ...more }), cwd: folder }),
+    token: (org) => tokens.get(org) ?? '',
     page: async (org) => {
       browser ??= openChromium();
       const { page } = await visitor(await browser, { viewport: { width: 1280, height: 900 } });

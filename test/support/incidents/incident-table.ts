@@ -18,6 +18,18 @@ export const INCIDENTS = {
   'Clock wrong': 'DocketSchedulerStopped',
   'Archive bucket gone': 'DocketStorageUnusable',
   'Stuck schedule': 'DocketSchedulerStopped',
+  'Two processes have different definitions': 'DocketProblem',
+  'Archive read-only': 'DocketStorageUnusable',
+  'Jobs folder empty while running': 'DocketProblem',
+  'Jobs folder empty before a start': 'DocketNoReports',
+  'Redis is a read-only replica': 'DocketProblem',
+  'Redis emptied': 'DocketProblem',
+  'Metric dropped by five reports': 'DocketRunFailed',
+  'One section refused (422)': 'DocketRunFailed',
+  'Permission lost': 'DocketOrganizationPaused',
+  'Mail server’s certificate expired': 'DocketRunsWaiting',
+  'Approver away': 'DocketApprovalsOverdue',
+  'Greylisted for an hour': 'DocketRunsWaiting',
 } as const;
 export type Incident = keyof typeof INCIDENTS;
 

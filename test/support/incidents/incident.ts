@@ -14,18 +14,20 @@ interface Scripts {
   readonly strike?: () => Promise<unknown>;
   readonly page: (operator: PageOperator) => Promise<void>;
   readonly terminal: (operator: TerminalOperator) => Promise<void>;
+  /** Added to the environment of the operator at the terminal. */
+  readonly env?: () => Readonly<Record<string, string>>;
 }
 
 /** Tests that both operators resolve an incident, and that the documentation counts their steps. */
 export function incident(
   name: Incident,
   deployment: () => IncidentDeployment,
-  { orgs, raise, strike, page: onPage, terminal: inTerminal }: Scripts,
+  { orgs, raise, strike, page: onPage, terminal: inTerminal, env }: Scripts,
   options: TestOptions = {},
 ): void {
   test(name, options, async () => {
     await raise?.();
-    const terminal = deployment().terminal();
+    const terminal = deployment().terminal(env?.());
     terminal.receives(await alarmText(INCIDENTS[name], { org: orgs.terminal }));
     const page = await deployment().page(orgs.page);
     await strike?.();

@@ -16,9 +16,15 @@ export interface TerminalOperator {
    * @param command e.g. `docket runs retry {run} --reason {why}`
    * @param values by the names in braces
    * @param answer pressed when it asks yes or no
+   * @param expected its exit code, where it reports a problem
    * @returns what it printed
    */
-  types(command: string, values?: Readonly<Record<string, string>>, answer?: 'y' | 'n'): Promise<Printed>;
+  types(
+    command: string,
+    values?: Readonly<Record<string, string>>,
+    answer?: 'y' | 'n',
+    expected?: number,
+  ): Promise<Printed>;
   /** Does something to what is not Docket's; what the operator has read must name it. */
   repairs(what: string, named: RegExp, repair: () => unknown): Promise<void>;
 }
@@ -62,7 +68,7 @@ export function terminalOperator(options: {
     receives: (text) => {
       seen += `${text}\n`;
     },
-    types: async (command, values = {}, answer) => {
+    types: async (command, values = {}, answer, expected = 0) => {
       assertNamed(command, values);
       log.add('command', command);
       const [program, ...args] = command
@@ -85,7 +91,7 @@ export function terminalOperator(options: {
       const text = stripVTControlCharacters(screen).replaceAll('\r', '');
       seen += `${text}\n`;
       // What `docket doctor` finds is no failure of its own.
-      if (code !== 0 && args[0] !== 'doctor') throw new Error(`\`${command}\` ended with ${code}:\n${text}`);
+      if (code !== expected && args[0] !== 'doctor') throw new Error(`\`${command}\` ended with ${code}:\n${text}`);
       return {
         text,
         code,

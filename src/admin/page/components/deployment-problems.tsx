@@ -5,7 +5,7 @@ import type { DeploymentProblem } from '../../../services/deployment/probe.ts';
 import { groupFailures } from '../../../services/runs/failure-groups.ts';
 import { ReasonForm } from '../forms/reason-form.tsx';
 import { formatInteger } from './format-numbers.ts';
-import { canAct, type LayoutData } from './layout.tsx';
+import { Csrf, canAct, type LayoutData } from './layout.tsx';
 import { ReportLink, RunLink } from './run-table.tsx';
 import { When } from './time.tsx';
 
@@ -92,6 +92,7 @@ export const FailureGroups = ({ runs, more, verb, action, layout, zone }: Failur
               '.'
             )}
           </p>
+          {canAct(layout) && NEEDS_NEW_RUN.has(error.code) ? <RunAgain layout={layout} runs={members} /> : null}
           {canAct(layout) && retryable.length > 0 ? (
             <ReasonForm
               layout={layout}
@@ -111,6 +112,25 @@ export const FailureGroups = ({ runs, more, verb, action, layout, zone }: Failur
     })}
   </>
 );
+
+/** A new run for each report and period, with the definitions as they are now. */
+const RunAgain = ({ layout, runs }: { readonly layout: LayoutData; readonly runs: readonly RunRecord[] }) => {
+  // One report may have failed several times. The newest run is first.
+  const needed = new Map(runs.toReversed().map((run) => [`${run.org}/${run.report} ${run.period.label}`, run.id]));
+  return (
+    <details class="action">
+      <summary class="button">{needed.size === 1 ? 'Run it again…' : `Run all ${needed.size} again…`}</summary>
+      <form method="post" action="/runs/again">
+        <Csrf layout={layout} />
+        <input type="hidden" name="run" value={[...needed.values()].join(',')} />
+        <p>With the definitions as they are now: correct them first. What was delivered is not repeated.</p>
+        <button type="submit" class="primary">
+          Run again
+        </button>
+      </form>
+    </details>
+  );
+};
 
 /** A retry has the same definition, and would fail again. */
 const NEEDS_NEW_RUN: ReadonlySet<string> = new Set(['plan.invalid', 'definition.invalid', 'api.refused']);

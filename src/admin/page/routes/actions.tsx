@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { DocketError, toDocketError } from '../../../base/error.ts';
-import { parsePeriod } from '../../../definitions/periods/period.ts';
+import { formatPeriodArgument, parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { Access } from '../../access/access.ts';
@@ -108,13 +108,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     () => showOverview,
     async (access, fields) => {
       const reason = parseReason(fields.reason);
-      const runs = z
-        .array(z.string().regex(/^[0-9a-f]{32}$/))
-        .min(1)
-        .max(MAX_RETRIED)
-        .safeParse(fields.run?.split(','));
-      if (!runs.success) throw incompleteForm('Choose the runs to retry.', `1 to ${MAX_RETRIED} runs`);
-      const results = await Promise.allSettled(runs.data.map((id) => access.decide(id, 'retry', reason)));
+      const results = await Promise.allSettled(selectedRuns(fields).map((id) => access.decide(id, 'retry', reason)));
       // Those that have changed meanwhile need no retry, or another decision.
       const failed = results.flatMap((each) => (each.status === 'rejected' ? [toDocketError(each.reason)] : []));
       const [serious = failed.length === results.length ? failed[0] : undefined] = failed.filter(
@@ -130,6 +124,26 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     '/selections/:digest/decide',
     () => showSelection,
     (access, fields, { digest = '' }) => decideSelected(access, fields, digest),
+  );
+
+  action(
+    '/runs/again',
+    () => showOverview,
+    async (access, fields) => {
+      const results = await Promise.allSettled(
+        selectedRuns(fields).map(async (id) => {
+          const { org, report, period, deliver } = await access.run(id);
+          const of = { period: parsePeriod(formatPeriodArgument(period)), deliver };
+          const idempotencyKey = idempotencyKeyOf({ trigger: id }, of);
+          await access.trigger(org, report, { ...of, priority: 'on_demand', again: false, idempotencyKey });
+        }),
+      );
+      const failed = results.flatMap((each) => (each.status === 'rejected' ? [toDocketError(each.reason)] : []));
+      // Those that were delivered meanwhile need no run.
+      const serious = failed.find(({ code }) => code !== 'already_delivered');
+      if (serious !== undefined) throw serious;
+      return '/?did=opened-many';
+    },
   );
 
   for (const [what, perform] of Object.entries(REVIEW_ACTIONS)) {
@@ -218,6 +232,16 @@ function parsePeriodFields({ period = '', from = '', to = '' }: FormFields): Per
 }
 
 /** The same form with the same choices gives the same key, with other choices another one. */
+function selectedRuns(fields: FormFields): readonly string[] {
+  const runs = z
+    .array(z.string().regex(/^[0-9a-f]{32}$/))
+    .min(1)
+    .max(MAX_RETRIED)
+    .safeParse(fields.run?.split(','));
+  if (!runs.success) throw incompleteForm('Choose the runs.', `1 to ${MAX_RETRIED} runs`);
+  return runs.data;
+}
+
 const idempotencyKeyOf = ({ trigger = '' }: FormFields, request: unknown): string =>
   `page-${createHash('sha256')
     .update(JSON.stringify([trigger, request]))

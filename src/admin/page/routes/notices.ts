@@ -6,6 +6,7 @@ import type { Access } from '../../access/access.ts';
 /** The results of actions, by the value of `did` in the address. */
 const NOTICES: Readonly<Record<string, string>> = {
   opened: 'The run is queued.',
+  'opened-many': 'New runs are queued for these reports.',
   repeated: 'This form was sent before; this is the run that it triggered.',
   paused: 'Paused: scheduled runs wait.',
   resumed: 'Resumed: scheduled runs continue.',

@@ -90,6 +90,8 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     const summary = [`${files} files`, formatCount(errors.length, 'error')];
     if (warnings.length > 0) summary.push(formatCount(warnings.length, 'warning') + refusalNote(refusedLater, advice));
     print.printStatus(summary.join(', '));
+    if (files === 0)
+      print.printStatus(`There are no definitions in ${jobs.folder}. Check DOCKET_JOBS and the mount of this folder.`);
   }
   io.exitCode = errors.length === 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-import type { Period } from '../../../definitions/periods/period.ts';
+import { formatPeriodArgument } from '../../../definitions/periods/period.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { heldPacks, isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
@@ -143,8 +143,4 @@ const again = (record: RunRecord): string => `${runAgainCommand(record)} --queue
 
 /** A new run of the same report for the same period. */
 export const runAgainCommand = ({ org, report, period }: Pick<RunRecord, 'org' | 'report' | 'period'>): string =>
-  `docket run ${org}/${report} --period ${periodWord(period)}`;
-
-/** A period as `--period` takes it: a range of days has another label. */
-const periodWord = ({ label, from, to }: Period): string =>
-  /^\d{4}(-(W\d\d|Q\d|\d\d))?$/.test(label) ? label : `${from}..${to}`;
+  `docket run ${org}/${report} --period ${formatPeriodArgument(period)}`;

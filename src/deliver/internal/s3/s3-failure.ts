@@ -1,4 +1,5 @@
 import { DocketError, errorMessage } from '../../../base/error.ts';
+import { withCertificateAdvice } from '../../../base/net/certificate-error.ts';
 import { type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import { ForbiddenAddress } from '../address-guard.ts';
@@ -67,7 +68,7 @@ export function classifyS3Error(error: unknown, redact: Redact): S3Failure {
   // The local file is the problem, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, detail: error.message };
   if (error instanceof ForbiddenAddress) return { kind: 'refused', status, code, detail: oneLine(error.message) };
-  const message = redactUntrusted(errorMessage(error), redact);
+  const message = redactUntrusted(withCertificateAdvice(errorMessage(error)), redact);
   const detail = [
     status === undefined ? '' : `HTTP ${status}`,
     code === 'UnknownError' ? '' : code,

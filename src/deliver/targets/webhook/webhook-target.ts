@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import { DocketError, errorMessage, errorSentence } from '../../../base/error.ts';
+import { withCertificateAdvice } from '../../../base/net/certificate-error.ts';
 import { parseRetryAfter } from '../../../base/net/retry-after.ts';
 import type { Redact } from '../../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
@@ -199,7 +200,7 @@ function preparationResult(error: unknown): AttemptResult {
 function toAttemptResult(posted: PostResult, idempotent: boolean, now: number): AttemptResult {
   if (posted.kind === 'unsent') {
     if (posted.forbidden) return { state: 'refused', detail: posted.reason };
-    return { state: 'pending', detail: `Not connected: ${posted.reason}`, targetDown: true };
+    return { state: 'pending', detail: `Not connected: ${withCertificateAdvice(posted.reason)}`, targetDown: true };
   }
   if (posted.kind === 'withheld') return { state: 'pending', detail: posted.reason };
   if (posted.kind === 'lost') {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withCertificateAdvice } from '../../../../base/net/certificate-error.ts';
 import type { Redact } from '../../../../base/secrets/redactor.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
 
@@ -61,7 +62,7 @@ export function classifyFailure(
   redact: Redact,
 ): Exclude<SendResult, { kind: 'accepted' }> {
   const { command = '', responseCode = 0 } = failure;
-  const response = oneLine(redact(failure.response ?? failure.message));
+  const response = oneLine(redact(failure.response ?? withCertificateAdvice(failure.message)));
   const permanent = responseCode >= 500 && responseCode <= 599;
   const temporary = responseCode >= 400 && responseCode <= 499;
   if (consumed) {

@@ -1,0 +1,102 @@
+/** The commands that are typed in each situation of `test/e2e/advice-typed.test.ts`, by their shapes. */
+export const SITUATIONS = {
+  'a run waits for a mail server': [
+    'docket runs --state waiting',
+    'docket runs --state running waiting',
+    'docket runs --state queued running',
+    'docket runs --state queued',
+    'docket runs --limit 50',
+    'docket runs show _',
+    'docket runs retry _ --reason …',
+    'docket runs cancel _ --reason …',
+    'docket budget',
+  ],
+  'a run waits and continues': ['docket runs show _', 'docket runs retry _ --reason …', 'docket runs watch _'],
+  'a run has failed': [
+    'docket runs --org _',
+    'docket runs --org _ --state failed',
+    'docket runs --org _ --state partly_delivered failed',
+    'docket runs --org _ --state skipped',
+    'docket runs --state failed partly_delivered held',
+    'docket runs show _',
+    'docket catalog --org _',
+    'docket check',
+    'docket explain _',
+    'docket run _ --period _ --queue',
+    'docket runs retry _ --reason …',
+  ],
+  'a pack is held': [
+    'docket runs --state held',
+    'docket runs show _',
+    'docket runs get _',
+    'docket runs release _ --reason …',
+  ],
+  'deliveries are uncertain': [
+    'docket deliveries --unknown',
+    'docket deliveries --run _',
+    'docket deliveries resolve --run _ --resend --reason …',
+    'docket deliveries resolve _ --sent --reason …',
+    'docket deliveries resolve _ --resend --reason …',
+  ],
+  'an id is not known': [
+    'docket runs',
+    'docket deliveries',
+    'docket deliveries --help',
+    'docket deliveries resolve --help',
+    'docket init --help',
+  ],
+  'a report is new': ['docket check _', 'docket preview _ --sample', 'docket catalog --org _'],
+  'a report waits for its approval': [
+    'docket runs --state awaiting_approval',
+    'docket runs show _',
+    'docket comment _ --section _ --file _',
+    'docket runs get _ --review',
+    'docket runs approve _ --reason …',
+    'docket runs reject _ --reason …',
+  ],
+  'a key was refused': [
+    'docket pause',
+    'docket runs show _',
+    'docket resume _ --reason …',
+    'docket resume _',
+    'docket readings _',
+    'docket schedule',
+    'docket doctor',
+  ],
+  'a token is needed': [
+    'docket tokens create --name prometheus --role viewer',
+    'docket tokens create --name admin --role operator',
+    'docket tokens list',
+    'docket tokens create --name _ --role operator',
+    'docket tokens revoke _',
+  ],
+  'nothing runs': ['docket runs show _', 'docket start --role worker', 'docket start --role scheduler'],
+} as const satisfies Record<string, readonly string[]>;
+
+const ARCHIVE = 'test/cli/commands/archive.test.ts';
+const SERVERS = 'a server of its own, which a test of its command starts';
+
+/** Commands that no situation types, each with the reason; `test` types it elsewhere. */
+export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly test?: string }>> = {
+  'docket archive verify': { why: 'needs a signed archive', test: ARCHIVE },
+  'docket archive verify --checkpoint _': { why: 'needs a signed archive', test: ARCHIVE },
+  'docket archive checkpoint': { why: 'needs a signed archive', test: ARCHIVE },
+  'docket init --signing-key _': { why: 'needs a signed archive', test: ARCHIVE },
+  'docket corrections': { why: 'needs figures that the service changes after a day' },
+  'docket corrections --org _': { why: 'needs figures that the service changes after a day' },
+  'docket corrections show _': { why: 'needs figures that the service changes after a day' },
+  'docket corrections send _ --reason …': { why: 'needs figures that the service changes after a day' },
+  'docket corrections dismiss _ --reason …': { why: 'needs figures that the service changes after a day' },
+  'docket runs _ --help': { why: 'a help text, which `docket deliveries --help` stands for' },
+  'docket readings': { why: 'the same as `docket readings ORG`, for all organizations' },
+  'docket runs --state _': { why: 'the states that need a person, which other situations list one by one' },
+  'docket run _': {
+    why: 'the first report, after the questions of `docket init`',
+    test: 'test/cli/commands/init.test.ts',
+  },
+  'docket run _ --period _': { why: 'the same with --queue', test: 'test/cli/commands/runs/run.integration.test.ts' },
+  'docket init': { why: 'asks a person', test: 'test/cli/commands/init.test.ts' },
+  'docket start': { why: SERVERS, test: 'test/cli/commands/start.integration.test.ts' },
+  'docket start --require-durable': { why: SERVERS },
+  'docket sandbox': { why: SERVERS },
+};
