@@ -8,10 +8,10 @@ import { parseSync } from 'vite';
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
   build: 660,
-  'src/admin': 14_048,
-  'src/base': 2748,
+  'src/admin': 14_086,
+  'src/base': 2777,
   'src/cli': 8950,
-  'src/compose': 3922,
+  'src/compose': 3939,
   'src/contract': 400,
   'src/definitions': 7320,
   'src/deliver': 11_135,
@@ -28,7 +28,7 @@ const BUDGET = {
   'src/sandbox': 3000,
   'src/services': 9966,
   templates: 1300,
-  test: 111_174,
+  test: 112_169,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DocketError, toDocketError } from '../../base/error.ts';
+import { cancel } from '../../base/outcome.ts';
 import type { Secret, SecretSource } from '../../base/secrets/secret.ts';
 import { SECOND_MS } from '../../base/time.ts';
 import type { Catalog } from '../../contract/catalog.ts';
@@ -61,7 +62,8 @@ export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
       }
       const fingerprint = key.fingerprint();
       const [first = settings, ...others] = await orgsSharingKey(fingerprint, orgs().values(), secrets);
-      const outcome = await catalogs.get(
+      const limit = AbortSignal.timeout(CATALOG_TIMEOUT_MS);
+      const asked = catalogs.get(
         {
           client: clientOf(key),
           budget: budgetOf('metrics', lowestLimits([first, ...others])),
@@ -73,9 +75,13 @@ export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
           maxWaitMs: MAX_TOKEN_WAIT_MS,
           maxAgeMs,
         },
-        AbortSignal.timeout(CATALOG_TIMEOUT_MS),
+        limit,
         () => {},
       );
+      const outcome = await asked.catch((thrown: unknown) => {
+        if (!limit.aborted) throw thrown;
+        return cancel(`none within ${CATALOG_TIMEOUT_MS} ms`);
+      });
       if (outcome.kind === 'done') return outcome.value;
       if (outcome.kind === 'fail') throw outcome.error;
       throw new DocketError(

@@ -99,4 +99,8 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket start': { why: SERVERS, test: 'test/cli/commands/start.integration.test.ts' },
   'docket start --require-durable': { why: SERVERS },
   'docket sandbox': { why: SERVERS },
+  'docket forecast': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
+  'docket forecast --json': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
+  'docket stop': { why: 'stops the deliveries of all other situations' },
+  'docket hold': { why: 'stops the retention of all other situations' },
 };
