@@ -55,7 +55,7 @@ test('stopped deliveries wait through a kill of the worker, and leave once when 
   expect(await command('stop')).toBe('Deliveries are not stopped.\n');
 });
 
-test('nothing leaves while nobody can read whether it may, and the page says why', async () => {
+test('nothing leaves while nobody can read whether it may, and docket doctor says why', async () => {
   const [url = ''] = urls;
   await command('hold', '--all', '--reason', 'case 7');
   const folder = join(deployment.folder, 'archive', '.switches');
