@@ -133,11 +133,7 @@ situation('a run has failed', async (someone) => {
   await someone.types('docket runs retry _ --reason …', { ID });
   await deployment.runIn('fail', 'failed');
   await someone.types('docket run _ --period _ --queue');
-  const { period } = await deployment.runIn('fail', 'done');
-  const days = ['--from', period.from, '--to', period.to];
-  const backfill = await deployment.command(['backfill', 'fail/weekly', ...days, '--again', '--reason', 'asked']);
-  someone.reads(backfill.stdout + backfill.stderr);
-  expect(await someone.types('docket runs --org _')).toContain('fail/weekly');
+  await deployment.runIn('fail', 'done');
 });
 
 situation('a pack is held', async (someone) => {

@@ -13,7 +13,6 @@ export const SITUATIONS = {
   ],
   'a run waits and continues': ['docket runs show _', 'docket runs retry _ --reason …', 'docket runs watch _'],
   'a run has failed': [
-    'docket runs --org _',
     'docket runs --org _ --state failed',
     'docket runs --org _ --state partly_delivered failed',
     'docket runs --org _ --state skipped',
@@ -99,6 +98,7 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket start': { why: SERVERS, test: 'test/cli/commands/start.integration.test.ts' },
   'docket start --require-durable': { why: SERVERS },
   'docket sandbox': { why: SERVERS },
+  'docket runs --org _': { why: 'printed after a backfill of many runs; with --state it is typed' },
   'docket forecast': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
   'docket forecast --json': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
   'docket stop': { why: 'stops the deliveries of all other situations' },
