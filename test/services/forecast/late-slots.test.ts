@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_ASSUMPTIONS, type ForecastRun } from '../../../src/services/forecast/forecast-run.ts';
 import { findLateSlots } from '../../../src/services/forecast/late-slots.ts';
 import { prepareRun } from '../../../src/services/forecast/plan-slots.ts';
 import { simulateRuns } from '../../../src/services/forecast/simulate-runs.ts';
+import { cases, least } from '../../support/fuzz.ts';
 
 const NINE = Date.parse('2026-11-30T09:00:00Z');
 const MINUTE = 60_000;
@@ -48,4 +50,31 @@ describe('late slots', () => {
     });
     expect((await lateSlots(running)).map(({ advice }) => advice)).toEqual([undefined]);
   });
+});
+
+test('an unprepared run of the slot is ready no later because others are prepared', async () => {
+  let earlier = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ calls: fc.integer({ min: 1, max: 12 }), prepared: fc.boolean() }), {
+        minLength: 2,
+        maxLength: 20,
+      }),
+      async (drawn) => {
+        const runs = drawn.map(({ calls }, index) => runOf(`r${String(index).padStart(2, '0')}`, calls, 60));
+        const prepared = runs.map((run, index) => (drawn[index]?.prepared ? prepareRun(run, 120 * MINUTE) : run));
+        // A worker for each run: who waits for a worker waits for its runs, prepared or not.
+        const assumed = { ...DEFAULT_ASSUMPTIONS, concurrency: runs.length };
+        const readyOf = async (all: readonly ForecastRun[]) =>
+          (await simulateRuns(all, LIMITS, assumed)).runs.map(({ ready }) => ready);
+        const [without, beside] = [await readyOf(runs), await readyOf(prepared)];
+        for (const [index, ready] of beside.entries()) {
+          expect(ready).toBeLessThanOrEqual(without[index] ?? 0);
+          if (ready < (without[index] ?? 0)) earlier += 1;
+        }
+      },
+    ),
+    cases(100),
+  );
+  expect(earlier).toBeGreaterThan(least(100));
 });
