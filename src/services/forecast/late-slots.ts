@@ -17,7 +17,7 @@ export interface LateSlot {
   /** Epoch ms. */
   readonly slot: number;
   readonly runs: readonly SimulatedRun[];
-  /** Undefined: `prepare` is not enough. */
+  /** Undefined: `prepare` is not enough, or trying would take too long. */
   readonly advice: PrepareAdvice | undefined;
 }
 
@@ -26,8 +26,10 @@ const STEP_MS = 15 * MINUTE_MS;
 const MAX_PREPARE_MS = 24 * 60 * MINUTE_MS;
 /** Runs that begin this long before or after a slot, ms, are simulated with it. */
 const AROUND_MS = 12 * 60 * MINUTE_MS;
-/** Slots that get advice: each takes several simulations. */
+/** Slots that get advice: each takes up to twenty simulations. */
 const MAX_ADVISED = 10;
+/** Calls that the slots with advice simulate, at most: a thousand take a tenth of a second. */
+const MAX_ADVISED_CALLS = 1_500;
 
 /** The slots with runs that will be late, in their order. */
 export async function findLateSlots(
@@ -41,12 +43,15 @@ export async function findLateSlots(
     slots.set(name, [...(slots.get(name) ?? []), one]);
   }
   const found: LateSlot[] = [];
+  let calls = 0;
   for (const runs of slots.values()) {
     const [first] = runs;
     if (first === undefined || !runs.some(({ late }) => late)) continue;
     const { slot, key } = first.run;
     const around = simulated.map(({ run }) => run).filter((run) => Math.abs(run.begins - slot) <= AROUND_MS);
-    const advice = found.length < MAX_ADVISED ? await advise(around, first.run, limits, assumptions) : undefined;
+    calls += around.reduce((sum, run) => sum + run.calls.length, 0);
+    const isAdvised = found.length < MAX_ADVISED && calls <= MAX_ADVISED_CALLS;
+    const advice = isAdvised ? await advise(around, first.run, limits, assumptions) : undefined;
     found.push({ key, slot, runs, advice });
   }
   return found;
