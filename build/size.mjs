@@ -26,7 +26,7 @@ const BUDGET = {
   'src/render': 15_950,
   'src/run': 3123,
   'src/sandbox': 3000,
-  'src/services': 9966,
+  'src/services': 9975,
   templates: 1300,
   test: 112_189,
 };
