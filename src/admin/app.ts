@@ -12,6 +12,7 @@ import { addForecastRoute } from './api/forecast.ts';
 import { addOpenApiDocument } from './api/openapi-document.ts';
 import { addPauseRoutes } from './api/pauses.ts';
 import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
+import { addRecipientRoutes } from './api/recipients.ts';
 import { addReportRoutes } from './api/reports.ts';
 import { addCorrectionRoutes } from './api/runs/corrections.ts';
 import { addReviewRoutes } from './api/runs/reviews.ts';
@@ -67,6 +68,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
       addSelectionRoutes(app, ports.clock.now);
+      addRecipientRoutes(app);
       for (const { addApi } of ports.parts ?? []) addApi?.(app);
       addPauseRoutes(app);
       addCorrectionRoutes(app);

@@ -39,6 +39,7 @@ import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { createTemplateViewer } from '../services/definitions/view-template.ts';
 import { createDecisionService } from '../services/deliveries/decisions.ts';
+import { createRecipientService } from '../services/deliveries/recipients.ts';
 import { forecastService } from '../services/forecast/forecast-deployment.ts';
 import { startForecastThread } from '../services/forecast/forecast-thread.ts';
 import { createArchivedDeliveries } from '../services/listings/archived-deliveries.ts';
@@ -157,6 +158,7 @@ function openAdminServices(
     archivedDeliveries: createArchivedDeliveries(store),
     decisions,
     selections: createSelectionService(store, decisions),
+    recipients: createRecipientService(store),
     reviewService: createReviewService(store, composeFindDelivered(context, store, scope)),
     correctionIndex: redisWatchIndex(redis, { prefix }),
     correctionService: createCorrectionService(store),

@@ -4,6 +4,7 @@ import { MINUTE_MS } from '../base/time.ts';
 import { openRedis, redisAddress } from '../redis/connection.ts';
 import { createCorrectionService } from '../services/corrections/correction-service.ts';
 import { createDecisionService } from '../services/deliveries/decisions.ts';
+import { createRecipientService } from '../services/deliveries/recipients.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { commandAuditLog, type DeploymentSettings, openDelivering, openDeployment } from './deployment.ts';
 import { withPrivateRedis } from './redis.ts';
@@ -42,6 +43,7 @@ async function openDecisions(given: AppContext, { decides = false, orgs }: Decis
     ...deployment,
     reviewService: createReviewService(deployment, findDelivered),
     decisions: createDecisionService(deployment),
+    recipients: createRecipientService(deployment),
     correctionService: createCorrectionService(deployment),
   };
 }

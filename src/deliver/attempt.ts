@@ -4,8 +4,8 @@ import type { AttemptRecord } from './archive/attempt-log.ts';
 import { attemptFence, confirmationOf, type Fence, type FenceInput } from './internal/fence.ts';
 import {
   type ArchivedState,
+  type AttemptState,
   type DeliveryRow,
-  type DeliveryState,
   INTERRUPTED,
   type Ledger,
   NOTICE_TARGET,
@@ -13,7 +13,7 @@ import {
 
 /** The result of an attempt. `pending`: certainly not delivered, may be tried again. */
 export interface AttemptResult {
-  readonly state: Exclude<DeliveryState, 'sending'>;
+  readonly state: AttemptState;
   readonly detail: string;
   /** The target itself is down: skip other deliveries to it. */
   readonly targetDown?: boolean;

@@ -9,11 +9,11 @@ import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
 import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
 import { hasBegun, isBegun, needsClaim } from './claims/claim.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
-import type { ArchivedState, DeliveryRow, Receipt } from './ledger/ledger.ts';
-import { sendDecisionFor } from './send-decision.ts';
+import type { ArchivedState, DeliveryRow, NewDelivery, Receipt } from './ledger/ledger.ts';
+import { type SendDecision, sendDecisionFor } from './send-decision.ts';
 import { type SendPorts, sendPending } from './send-pending.ts';
 import { listDeliveries } from './targets/registry.ts';
-import type { Delivery, MailRoute, Target } from './targets/target.ts';
+import type { AddedRecipient, Delivery, MailRoute, Target } from './targets/target.ts';
 
 export interface DeliverInput extends SendPorts {
   readonly order: { readonly id: string; readonly org: string; readonly report: string };
@@ -38,6 +38,8 @@ export interface DeliverInput extends SendPorts {
    * @param hasBegun whether this run has delivered something, or may have
    */
   readonly claim?: ((hasBegun: () => Promise<boolean>) => Promise<void>) | undefined;
+  /** The ids of the deliveries whose recipient enough people have approved. Absent: nobody can be added. */
+  readonly admitted?: (() => Promise<ReadonlySet<string>>) | undefined;
   /** What other calls for the same run have found to be down. Absent: nothing. */
   readonly outages?: OutageTracker | undefined;
   /** The built-in ones by default. */
@@ -70,11 +72,12 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   assertSameRun(input);
   const { published, ledger, archive, clock, circuit } = input;
   const { manifest } = published;
-  const all = listDeliveries({ workingDirectory: process.cwd(), ...input }, input.targets);
-  const isSkipped = ({ row }: Delivery) => sendDecisionFor(manifest, row)?.send === false;
+  const archivedStates = await archive.getArchivedStates(published);
+  const additions = await admittedRecipients(archivedStates, input);
+  const all = listDeliveries({ workingDirectory: process.cwd(), ...input, additions }, input.targets);
+  const isSkipped = ({ row }: Delivery) => decisionOn(manifest, row)?.send === false;
   const deliveries = all.filter((delivery) => !isSkipped(delivery));
   if (deliveries.length > 0) assertApproved(input.definition, manifest);
-  const archivedStates = await archive.getArchivedStates(published);
   if (deliveries.some(({ row: { target } }) => needsClaim(target, input.targets))) {
     await input.claim?.(async () => {
       const archived = [...archivedStates.values()].some(({ state }) => isBegun(state));
@@ -99,7 +102,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     const opened = await openRows(deliveries, archivedStates, input);
     for (const { row } of all.filter(isSkipped)) {
       const { target, recipient } = row;
-      const detail = sendDecisionFor(manifest, row)?.reason ?? null;
+      const detail = decisionOn(manifest, row)?.reason ?? null;
       input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
     }
     const willResend = input.settings.on_unknown === 'resend' && !input.lastAttempt;
@@ -128,6 +131,21 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   );
   const services = deliveries.filter(({ row }) => open.has(row.id)).map(({ service }) => service);
   return { receipts, retryable: open.size > 0, outage: outages.earliestOf(services) };
+}
+
+/** Nobody is skipped whom a person added. */
+const decisionOn = (manifest: Manifest, row: NewDelivery): SendDecision | undefined =>
+  row.added ? undefined : sendDecisionFor(manifest, row);
+
+/** The recipients that people added to the run. In a report with `approval` enough people have approved each of them. */
+async function admittedRecipients(
+  archivedStates: ReadonlyMap<string, ArchivedState>,
+  { definition, admitted }: Pick<DeliverInput, 'definition' | 'admitted'>,
+): Promise<readonly AddedRecipient[]> {
+  const all = [...archivedStates].flatMap(([id, { added }]) => (added === undefined ? [] : [{ id, ...added }]));
+  if (all.length === 0 || definition.approval === undefined) return all;
+  const approved = (await admitted?.()) ?? new Set();
+  return all.filter(({ id }) => approved.has(id));
 }
 
 /**
@@ -214,8 +232,9 @@ function toReceipts(
   notTried: ReadonlyMap<string, string>,
 ): Receipt[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return deliveries.map(({ row: { id: delivery, target, recipient }, messageId }): Receipt => {
-    const decision = sendDecisionFor(manifest, { target, recipient });
+  return deliveries.map(({ row, messageId }): Receipt => {
+    const { id: delivery, target, recipient } = row;
+    const decision = decisionOn(manifest, row);
     if (decision?.send === false) {
       return { delivery, target, recipient, state: 'skipped', detail: decision.reason, messageId: null };
     }

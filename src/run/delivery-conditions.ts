@@ -250,7 +250,8 @@ function correctionDecisions(
       return { target, recipient, send_if: CORRECTION, send, reason };
     };
     if (mailboxes === undefined) return [decision(null)];
-    return [...new Set(mailboxes.map(({ address }) => recipientKey(address)))].map(decision);
+    // Also those whom a person added to the edition.
+    return [...new Set([...mailboxes.map(({ address }) => recipientKey(address)), ...before])].map(decision);
   });
 }
 

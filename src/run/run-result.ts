@@ -3,7 +3,7 @@ import { isHeldPack } from '../definitions/split.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import type { Manifest, ReadingRecord } from '../deliver/archive/manifest.ts';
 import { isReportFile } from '../deliver/archive/run-folder/pack-files.ts';
-import type { Receipt } from '../deliver/ledger/ledger.ts';
+import { isClosed, type Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Judgement, TargetRecord } from '../fetch/dataset.ts';
 import type { Note } from '../fetch/notes.ts';
 import type { Artifact } from '../render/artifact.ts';
@@ -108,7 +108,7 @@ export function undeliveredError(
   run: string,
   willRetry = false,
 ): DocketError | undefined {
-  const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
+  const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped' && !isClosed(state));
   if (missing.length === 0) return undefined;
   const states = new Set(missing.map(({ state }) => state));
   const code =

@@ -16,6 +16,8 @@ import { makePlan } from './make-plan.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import { isRequestedAgain } from './request-fingerprint.ts';
+import { admittedDeliveries } from './review/added-recipients.ts';
+import { loadReview } from './review/load-review.ts';
 import { isReviewed } from './review/review-inputs.ts';
 import { type Reviewed, reviewRun } from './review/review-run.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -130,6 +132,8 @@ async function holdOrDeliver(
           confirmLock,
           claim,
           askedAt,
+          admitted: async () =>
+            ports.reviews === undefined ? new Set() : admittedDeliveries(await loadReview(ports.reviews, order)),
         },
         (manifest, work) => deliverAndRecordFigures(manifest, stores, work),
       ),

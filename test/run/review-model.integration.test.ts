@@ -275,6 +275,7 @@ test(
               } catch (violation) {
                 violations.push(violation);
               }
+              return undefined;
             },
           ),
         };
@@ -318,7 +319,10 @@ async function waiting() {
   const world = reviewWorld(
     folder,
     answering(() => false),
-    ({ raw }) => void subjects.push(/^Subject: ([^:\r\n]*)/m.exec(raw)?.[1] ?? ''),
+    ({ raw }) => {
+      subjects.push(/^Subject: ([^:\r\n]*)/m.exec(raw)?.[1] ?? '');
+      return undefined;
+    },
   );
   const { trigger, reviews } = world.process();
   const { frozen } = VERSIONS.find(({ frozen: { definition } }) => definition.approval?.otherwise === 'cancel')!;

@@ -77,6 +77,13 @@ const NO_FORECAST: Omit<DeploymentForecast, 'window'> = {
   actual: new Map(),
 };
 
+/** Nobody may be added to a run. */
+const NO_RECIPIENTS: AdminServices['recipients'] = {
+  send: () => Promise.reject(new Error('not here')),
+  proposals: async () => [],
+  decide: () => Promise.reject(new Error('not here')),
+};
+
 /** No corrections. */
 const NO_CORRECTIONS: CorrectionService = {
   list: async () => [],
@@ -104,6 +111,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
     archivedDeliveries: NO_ARCHIVED,
     decisions: NO_DECISIONS,
     selections: NO_SELECTIONS,
+    recipients: NO_RECIPIENTS,
     pauses: NO_PAUSES,
     readings: fake({ list: async () => [] }),
     deploymentProblems: async () => [],

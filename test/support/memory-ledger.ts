@@ -1,7 +1,8 @@
 import {
   type ArchivedState,
+  type AttemptState,
+  additionText,
   type DeliveryRow,
-  type DeliveryState,
   isAfter,
   isSupersededBy,
   type Ledger,
@@ -14,15 +15,30 @@ import {
 
 function openRow(
   row: DeliveryRow | undefined,
-  { id, run, org, report, target, recipient }: NewDelivery,
+  { id, run, org, report, target, recipient, added }: NewDelivery,
   at: number,
   archived: ArchivedState | undefined,
 ): DeliveryRow {
   if (row !== undefined)
-    return archived !== undefined && isSupersededBy(row, archived) ? { ...row, ...archived, at } : row;
+    return archived !== undefined && isSupersededBy(row, archived) ? { ...row, ...stateOf(archived), at } : row;
   const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
-  return { id, run, org, report, target, recipient, state, epoch, detail, at, decisions: [] };
+  return {
+    id,
+    run,
+    org,
+    report,
+    target,
+    recipient,
+    ...(added && { added }),
+    state,
+    epoch,
+    detail,
+    at,
+    decisions: [],
+  };
 }
+
+const stateOf = ({ state, epoch, detail }: ArchivedState) => ({ state, epoch, detail });
 
 const beginRow = (row: DeliveryRow | undefined, at: number): DeliveryRow | undefined =>
   row?.state === 'pending' ? { ...row, state: 'sending', epoch: row.epoch + 1, detail: null, at } : undefined;
@@ -30,7 +46,7 @@ const beginRow = (row: DeliveryRow | undefined, at: number): DeliveryRow | undef
 function settleRow(
   row: DeliveryRow | undefined,
   epoch: number,
-  to: Exclude<DeliveryState, 'sending'>,
+  to: AttemptState,
   detail: string | null,
   at: number,
 ): DeliveryRow | undefined {
@@ -70,6 +86,26 @@ export function memoryLedger(): Ledger {
     begin: async (id, at) => put(beginRow(rows.get(id), at))?.epoch,
     settle: async (id, epoch, to, detail, at) => put(settleRow(rows.get(id), epoch, to, detail, at)) !== undefined,
     resolve: async (id, epoch, decision) => put(resolveRow(rows.get(id), epoch, decision)),
+    add: async (delivery, decision, replaced) => {
+      const existing = rows.get(delivery.id);
+      if (existing !== undefined) return { added: false, row: existing };
+      const old = replaced && rows.get(replaced.id);
+      if (replaced !== undefined) {
+        const isOpen = (old?.state === 'pending' || old?.state === 'refused') && old.epoch === replaced.epoch;
+        if (old === undefined || !isOpen) return undefined;
+        const to = 'replaced' as const;
+        const detail = `${resolutionText({ to, ...decision })} (now ${delivery.recipient})`;
+        const decisions = [...old.decisions, { to, ...decision }];
+        put({ ...old, state: to, epoch: old.epoch + 1, detail, at: decision.at, decisions });
+      }
+      const row: DeliveryRow = {
+        ...openRow(undefined, delivery, decision.at, undefined),
+        detail: additionText(decision),
+        decisions: [{ to: 'pending', ...decision }],
+      };
+      put(row);
+      return { added: true, row };
+    },
     find: async (id) => rows.get(id),
     listUnknown: async (limit, after) =>
       [...rows.values()]

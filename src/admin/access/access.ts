@@ -8,6 +8,7 @@ import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';
 import { assertVisible, notFoundError, visibleOrgs } from './guards.ts';
+import { recipientsAccess } from './recipients.ts';
 import { reportsAccess } from './reports.ts';
 import { reviewsAccess } from './reviews.ts';
 import { runsAccess } from './runs.ts';
@@ -40,6 +41,7 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   ...runsAccess(services, principal),
   ...reviewsAccess(services, principal),
   ...deliveriesAccess(services, principal),
+  ...recipientsAccess(services, principal),
   ...correctionsAccess(services, principal),
   ...listingsAccess(services, principal),
   ...selectionsAccess(services, principal),

@@ -13,6 +13,7 @@ import type { ValidateText } from '../../services/definitions/definition-threads
 import type { PlanExplainer } from '../../services/definitions/explain-report.ts';
 import type { ViewTemplate } from '../../services/definitions/view-template.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
+import type { RecipientService } from '../../services/deliveries/recipients.ts';
 import type { Deployment } from '../../services/deployment/deployment.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import type { DeploymentForecast } from '../../services/forecast/forecast-deployment.ts';
@@ -34,6 +35,7 @@ export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly waitingByPriority: RunQueue['waitingByPriority'];
   readonly archivedDeliveries: ArchivedDeliveries;
   readonly decisions: DecisionService;
+  readonly recipients: RecipientService;
   readonly reviewService: ReviewService;
   readonly selections: SelectionService;
   readonly correctionIndex: WatchIndex;

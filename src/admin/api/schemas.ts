@@ -200,12 +200,22 @@ export const deliverySchema = z
     recipient: z.string().describe('An address, or where the files go.').meta({ example: 'lead@acme.example' }),
     state: z
       .enum(DELIVERY_STATES)
-      .describe('unknown: it may have arrived and needs a decision; it is not sent again automatically.'),
+      .describe(
+        'unknown: it may have arrived and needs a decision; it is not sent again automatically. replaced: another address gets the files in its place. withdrawn: a corrected edition goes out in its place.',
+      ),
+    added: z.literal(true).optional().describe('A person added the recipient to the run.'),
     epoch: count.describe('Grows with each attempt.'),
     detail: z.string().nullable().describe('What the server said, or why it is unknown.'),
     changed_at: instantSchema,
     decisions: z
-      .array(z.object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: instantSchema }))
+      .array(
+        z.object({
+          to: z.enum(['sent', 'pending', 'replaced', 'withdrawn']),
+          by: z.string(),
+          reason: z.string(),
+          at: instantSchema,
+        }),
+      )
       .readonly(),
   })
   .meta({ id: 'Delivery' });

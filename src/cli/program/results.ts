@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { CommandIo } from '../io.ts';
 import type { DocketCommand } from './command.ts';
+import { addRecipientCommands } from './recipients.ts';
 
 export function addResultCommands(program: DocketCommand, io: CommandIo): void {
   program.commandsGroup('Results:');
@@ -252,4 +253,5 @@ Examples:
   docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"
   docket deliveries resolve --org acme --to @acme.example --resend --reason "mailboxes exist now"`)
     .action(async (ids, flags) => (await import('../commands/deliveries.ts')).resolve(ids, flags, io));
+  addRecipientCommands(deliveries, io);
 }

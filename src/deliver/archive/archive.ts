@@ -25,6 +25,7 @@ export const attemptFromDecision = (row: DeliveryRow, decision: Resolution): Att
   detail: row.detail,
   at: decision.at,
   decision,
+  ...(row.added && row.epoch === 0 && { recipient: row.recipient }),
 });
 
 /** The part of a published run that the archive needs for its metadata files. */

@@ -31,6 +31,8 @@ const attemptSchema = z.object({
     .optional(),
   /** Present where a person's decision changed the row, not an attempt. */
   decision: resolutionSchema.optional(),
+  /** With the decision that added a recipient: its address. The definition does not name it for this target. */
+  recipient: z.string().exactOptional(),
 });
 /** One attempt at a delivery. Written before anything is sent, and again with its result. */
 export type AttemptRecord = Readonly<z.infer<typeof attemptSchema>>;
@@ -58,6 +60,9 @@ interface AttemptFile {
   readonly epoch: number;
   readonly rank: number;
 }
+
+/** Whether the record may be the decision that added the recipient: no attempt has the epoch 0. */
+const isAddition = ({ epoch, rank }: AttemptFile): boolean => epoch === 0 && rank === RANK.decision;
 
 /** Sorted by epoch, and within an epoch from the first record to the last. */
 const attemptFiles = (names: readonly string[]): readonly AttemptFile[] =>
@@ -165,10 +170,15 @@ export async function readArchivedStates(files: RunFiles): Promise<ReadonlyMap<s
     if (state !== 'skipped') states.set(delivery, { state, epoch: 0, detail });
   }
   const latest = new Map(attempts.map((one) => [one.delivery, one] as const));
-  for (const attempt of await readAttemptFiles(files, [...latest.values()])) {
+  const added = attempts.filter((one) => isAddition(one) && latest.get(one.delivery) !== one);
+  const recipients = new Map<string, ArchivedState['added']>();
+  // In this order: the last state of a delivery is the one that counts.
+  for (const attempt of await readAttemptFiles(files, [...added, ...latest.values()])) {
     if (attempt === undefined) continue;
-    const { delivery, epoch, state, detail } = attempt;
-    states.set(delivery, { state, epoch, detail });
+    const { delivery, epoch, state, detail, target, recipient } = attempt;
+    if (target !== undefined && recipient !== undefined) recipients.set(delivery, { target, recipient });
+    const of = recipients.get(delivery);
+    states.set(delivery, { state, epoch, detail, ...(of && { added: of }) });
   }
   return states;
 }

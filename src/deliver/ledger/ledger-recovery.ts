@@ -51,6 +51,9 @@ export function namedDeliveries({ manifest, archivedStates, receipts }: Archived
   const add = (id: string, target: string, recipient: string): void => {
     if (archivedStates.has(id) && !found.has(id)) found.set(id, { id, run, org, report, target, recipient });
   };
+  for (const [id, { added }] of archivedStates) {
+    if (added !== undefined) found.set(id, { id, run, org, report, ...added, added: true });
+  }
   for (const { delivery, target, recipient } of receipts) add(delivery, target, recipient);
   const mailbox = canonicalAddress(owner) ?? owner;
   for (const held of [false, true]) add(noticeId(run, mailbox, held), NOTICE_TARGET, mailbox);

@@ -9,23 +9,32 @@ import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
  *     pending ─begin─▶ sending ─settle─▶ sent | refused | unknown
  *        ▲                └──settle(pending): a definite failure before the message was consumed
  *        └──resolve(pending): a decision to send a refused or unknown delivery again
+ *     pending | refused ─add─▶ replaced: a person corrected its address; the new row is added in the same step
+ *     pending | refused ─withdraw─▶ withdrawn: a corrected edition goes out instead
  *
  * A restart that finds `sending` sets `unknown`: the message may have been accepted. `unknown` is never sent again
  * automatically, unless the organization has `on_unknown: resend`; it waits for a person's decision.
  */
-export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
+export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown', 'replaced', 'withdrawn'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+/** The states that an attempt leaves a row in. */
+export type AttemptState = Exclude<DeliveryState, 'sending' | ClosedState>;
+
+/** Final states: nothing is sent, and nobody has to decide. 0.2.0 does not know them, and refuses the run. */
+const CLOSED_STATES = ['replaced', 'withdrawn'] as const;
+export type ClosedState = (typeof CLOSED_STATES)[number];
+export const isClosed = (state: string): boolean => CLOSED_STATES.some((closed) => closed === state);
 
 /** As it is stored in the ledger and the archive. */
 export const resolutionSchema = z.object({
-  /** `sent`: it has arrived. `pending`: send it again. */
-  to: z.enum(['sent', 'pending']),
+  /** `sent`: it has arrived. `pending`: send it, or send it again. */
+  to: z.enum(['sent', 'pending', ...CLOSED_STATES]),
   /** A person, the name of a token, or `docket` for `on_unknown: resend`. */
   by: z.string(),
   reason: z.string(),
   at: epochMsSchema,
 });
-/** A decision about a delivery that is `unknown` or `refused`. */
+/** A person's decision about a delivery. */
 export type Resolution = Readonly<z.infer<typeof resolutionSchema>>;
 
 /** The fields of a row that never change. */
@@ -39,6 +48,8 @@ export const newDeliverySchema = z.object({
   target: z.string(),
   /** An address, or the location of the files. */
   recipient: z.string(),
+  /** A person added the recipient; the definition does not name it for this target. Absent in older rows. */
+  added: z.literal(true).exactOptional(),
 });
 export type NewDelivery = Readonly<z.infer<typeof newDeliverySchema>>;
 
@@ -60,6 +71,8 @@ export interface ArchivedState {
   readonly state: DeliveryState;
   readonly epoch: number;
   readonly detail: string | null;
+  /** Of a recipient that a person added: the archive alone says who it is. */
+  readonly added?: Pick<NewDelivery, 'target' | 'recipient'>;
 }
 
 /** Compare-and-set over delivery rows. Every method is one atomic step, durable once its promise has resolved. */
@@ -76,19 +89,27 @@ export interface Ledger {
    * `refused` with its own epoch. Idempotent, so that a write with a lost reply can be repeated.
    * @returns false when refused: another epoch holds the row, or it is settled
    */
-  settle(
-    id: string,
-    epoch: number,
-    to: Exclude<DeliveryState, 'sending'>,
-    detail: string | null,
-    at: number,
-  ): Promise<boolean>;
+  settle(id: string, epoch: number, to: AttemptState, detail: string | null, at: number): Promise<boolean>;
   /**
    * Carries out a decision about the row with this epoch: `unknown` → `sent`, or `unknown` and `refused` → `pending` with a
    * new epoch, so that a running attempt can no longer settle it. Idempotent.
    * @returns the new row; undefined when the row is in another state or epoch
    */
-  resolve(id: string, epoch: number, decision: Resolution): Promise<DeliveryRow | undefined>;
+  resolve(
+    id: string,
+    epoch: number,
+    decision: Resolution & { readonly to: 'sent' | 'pending' },
+  ): Promise<DeliveryRow | undefined>;
+  /**
+   * Adds a recipient to a run: opens its row as `pending`, and sets the row that it replaces, `pending` or `refused`, to
+   * `replaced` with a new epoch. Both or neither. Idempotent. Changes nothing where the new row exists.
+   * @returns the new row, or the existing one; undefined where the replaced row is in another state or epoch
+   */
+  add(
+    delivery: NewDelivery,
+    decision: Omit<Resolution, 'to'>,
+    replaced?: Pick<DeliveryRow, 'id' | 'epoch'>,
+  ): Promise<{ readonly added: boolean; readonly row: DeliveryRow } | undefined>;
   find(id: string): Promise<DeliveryRow | undefined>;
   /** All rows of a run, in the order they were opened. */
   list(run: string): Promise<DeliveryRow[]>;
@@ -109,7 +130,7 @@ export const isAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<Deliver
  * that knew more. Within one epoch, a result replaces `sending` and `unknown`.
  */
 export function isSupersededBy(row: Pick<DeliveryRow, 'state' | 'epoch'>, archived: ArchivedState): boolean {
-  if (row.state === 'sent') return false;
+  if (row.state === 'sent' || isClosed(row.state)) return false;
   if (archived.epoch !== row.epoch) return archived.epoch > row.epoch;
   const { state } = archived;
   const isFinal = state === 'sent' || state === 'refused';
@@ -127,7 +148,15 @@ export const NOTICE_TARGET = 'notice';
 
 /** Detail of a row after a decision. */
 export const resolutionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
-  `${to === 'sent' ? 'Declared sent' : 'To be sent again, decided'} by ${by}: ${reason}`;
+  `${RESOLUTION_TEXTS[to]} by ${by}: ${reason}`;
+const RESOLUTION_TEXTS = {
+  sent: 'Declared sent',
+  pending: 'To be sent again, decided',
+  replaced: 'Replaced',
+  withdrawn: 'Withdrawn',
+} as const;
+/** Detail of a row that a person added. */
+export const additionText = ({ by, reason }: Pick<Resolution, 'by' | 'reason'>): string => `Added by ${by}: ${reason}`;
 
 const ID_HALF_LENGTH = 16;
 

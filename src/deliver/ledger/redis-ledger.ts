@@ -6,12 +6,14 @@ import type { RedisClient } from '../../redis/client.ts';
 import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
 import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
+  additionText,
   DELIVERY_STATES,
   type DeliveryRow,
   hashTagOfDelivery,
   hashTagOfRun,
   isAfter,
   type Ledger,
+  type NewDelivery,
   newDeliverySchema,
   resolutionSchema,
   resolutionText,
@@ -78,6 +80,10 @@ function parseStored<T>(parse: () => T): T {
   }
 }
 
+/** Without what a caller's object has besides. */
+const constantOf = ({ id, run, org, report, target, recipient, added }: NewDelivery): string =>
+  JSON.stringify({ id, run, org, report, target, recipient, ...(added && { added }) });
+
 const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
 
 /** The commands that the ledger uses. */
@@ -101,6 +107,7 @@ export function redisLedger(
     begin: loadScript('./ledger-begin-1.lua'),
     settle: loadScript('./ledger-settle-2.lua'),
     resolve: loadScript('./ledger-resolve-2.lua'),
+    add: loadScript('./ledger-add-3.lua'),
   };
   const unknownKey = unknownKeyOf(prefix);
   const rowsKey = (id: string): string => rowsKeyOf(prefix, hashTagOfDelivery(id));
@@ -116,8 +123,9 @@ export function redisLedger(
   };
 
   return {
-    open: async ({ id, run, org, report, target, recipient }, at, archived) => {
-      const constant = JSON.stringify({ id, run, org, report, target, recipient });
+    open: async (delivery, at, archived) => {
+      const { id, run, org, recipient } = delivery;
+      const constant = constantOf(delivery);
       const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
       const args = [id, constant, at, ttlDays, state, epoch, detail ?? '', prefix, org, recipient, run];
       const keys = [...keysFor(id), `${prefix}record:${run}`];
@@ -138,6 +146,34 @@ export function redisLedger(
       const args = [id, epoch, to, resolutionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
       const reply = await withContext('resolve', () => runLuaScript(redis, scripts.resolve, keysFor(id), args));
       return reply === 1 ? find(id) : undefined;
+    },
+    add: async (delivery, decision, replaced) => {
+      const { id, run, org, recipient } = delivery;
+      const line = (to: 'pending' | 'replaced') => JSON.stringify({ to, ...decision });
+      const old =
+        replaced === undefined
+          ? ['', '', '', '']
+          : [
+              replaced.id,
+              replaced.epoch,
+              `${resolutionText({ to: 'replaced', ...decision })} (now ${recipient})`,
+              line('replaced'),
+            ];
+      const args = [
+        id,
+        constantOf(delivery),
+        decision.at,
+        ttlDays,
+        additionText(decision),
+        line('pending'),
+        randomUUID(),
+      ];
+      const keys = [...keysFor(id), `${prefix}record:${run}`];
+      const all = [...args, prefix, org, recipient, run, ...old];
+      const reply = await withContext('add', () => runLuaScript(redis, scripts.add, keys, all));
+      if (reply === -1) return undefined;
+      const row = await find(id);
+      return row && { added: reply === 1, row };
     },
     find,
     listUnknown: async (limit, after) => {

@@ -22,6 +22,8 @@ export type ReviewNews =
   | { readonly kind: 'approval'; readonly need: number; readonly due: number | null }
   /** To an approver, after `due`. */
   | { readonly kind: 'reminder'; readonly need: number; readonly due: number }
+  /** To an approver: somebody wants to send what was approved to one more address. */
+  | { readonly kind: 'recipient'; readonly recipient: string; readonly by: string; readonly reason: string }
   /** To the owner and to who triggered the run. */
   | { readonly kind: 'rejected'; readonly by: string; readonly reason: string; readonly refetch: boolean }
   /** To the owner: Docket has cancelled the run. `days`: business days within which it was not approved. */
@@ -44,7 +46,7 @@ export function buildReviewNotice(content: ReviewNoticeContent, news: ReviewNews
   const { order, definition, locale, organization = order.org, pageUrl } = content;
   const { notice } = messagesFor(locale);
   const { lead, groups } = textOf(news, content, notice);
-  const isForApprover = news.kind === 'approval' || news.kind === 'reminder';
+  const isForApprover = news.kind === 'approval' || news.kind === 'reminder' || news.kind === 'recipient';
   return {
     locale,
     subject: `${notice.subjects[news.kind]}: ${definition.title} ${order.period.label}`,
@@ -97,6 +99,11 @@ function textOf(news: ReviewNews, content: ReviewNoticeContent, notice: Words['n
       return {
         lead: notice.stillWaits(news.need),
         groups: [{ heading: notice.deadlineWas, lines: [instant(news.due)] }, review],
+      };
+    case 'recipient':
+      return {
+        lead: notice.recipientAdded(toSingleLine(news.by), toSingleLine(news.recipient)),
+        groups: [{ heading: notice.reason, lines: [sentence(cleanLines(news.reason))] }, review],
       };
     case 'rejected':
       return {

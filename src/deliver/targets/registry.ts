@@ -1,13 +1,22 @@
 import { type DeliverySpec, targetName, targetOf } from '../../definitions/schema/kinds.ts';
 import type { Artifact } from '../../render/artifact.ts';
 import { artifactBytes } from '../archive/run-folder/artifact-bytes.ts';
+import { recipientKey } from '../send-decision.ts';
 import { directoryTarget } from './directory/directory-target.ts';
 import { encodeBase64 } from './email/email-message.ts';
 import { emailTarget } from './email/email-target.ts';
 import type { AnnouncedSize, Mailer } from './email/smtp/smtp-mailer.ts';
 import { s3Target } from './s3/s3-target.ts';
 import { sftpTarget } from './sftp/sftp-target.ts';
-import type { Delivery, DeliveryContext, ProbeContext, SharedFiles, Target, TargetProbe } from './target.ts';
+import type {
+  Delivery,
+  DeliveryContext,
+  ListedDelivery,
+  ProbeContext,
+  SharedFiles,
+  Target,
+  TargetProbe,
+} from './target.ts';
 import { webhookTarget } from './webhook/webhook-target.ts';
 
 /** The built-in targets, in the order in which schema, documentation and messages name them. */
@@ -32,13 +41,43 @@ export function listDeliveries(context: DeliveryContext, targets: readonly Targe
   for (const [index, entry] of context.definition.deliveries.entries()) {
     const { target, spec } = targetOf(entry, targets);
     const name = targetName(index, target.kind, context.definition.desk);
-    for (const listed of target.list(name, spec, context)) {
-      const prepare = (previousEpoch: number) =>
-        target.send(listed, spec, { ...context, deliveries: all, files }, previousEpoch);
-      all.push({ ...listed, prepare });
-    }
+    const add = (listed: readonly ListedDelivery[], of: typeof spec): void => {
+      for (const each of listed) {
+        const prepare = (previousEpoch: number) =>
+          target.send(each, of, { ...context, deliveries: all, files }, previousEpoch);
+        all.push({ ...each, prepare });
+      }
+    };
+    const named = target.list(name, spec, context);
+    const { chosen, corrected } = otherRecipients(name, named, context);
+    const other = (recipients: readonly string[]) => target.addressedTo?.(spec, recipients) as typeof spec;
+    const listOthers = (recipients: readonly string[]): readonly ListedDelivery[] =>
+      recipients.length === 0 || target.addressedTo === undefined ? [] : target.list(name, other(recipients), context);
+    const others = listOthers(chosen).map((each) => ({ ...each, row: { ...each.row, added: true as const } }));
+    const isNew = ({ row }: ListedDelivery) => others.every(({ row: { id } }) => id !== row.id);
+    add(named.filter(isNew), spec);
+    for (const each of [...others, ...listOthers(corrected).filter(isNew)]) add([each], other([each.row.recipient]));
   }
   return all;
+}
+
+/**
+ * The recipients of a target besides those that the definition names. `chosen`: a person added them to the run, whatever its
+ * conditions say. `corrected`: they were added to the edition that this run corrects.
+ */
+function otherRecipients(
+  name: string,
+  named: readonly ListedDelivery[],
+  { additions = [], published: { manifest } }: Pick<DeliveryContext, 'additions' | 'published'>,
+) {
+  const known = new Set(named.map(({ row }) => recipientKey(row.recipient)));
+  const { conditions = [], corrects } = manifest;
+  return {
+    chosen: additions.flatMap(({ target, recipient }) => (target === name ? recipient : [])),
+    corrected: conditions.flatMap(({ target, recipient, send }) =>
+      corrects !== undefined && send && target === name && recipient !== null && !known.has(recipient) ? recipient : [],
+    ),
+  };
 }
 
 /** Undefined for a target that `docket doctor` checks in another way. */

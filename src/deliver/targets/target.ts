@@ -33,6 +33,8 @@ export interface Target<Spec = never> extends TargetSchema<Spec> {
   readonly usesMailServer?: true;
   /** The deliveries of one entry of `deliveries`. Sends nothing, and never throws for a template that cannot be filled. */
   list(target: string, spec: Spec, context: DeliveryContext): readonly ListedDelivery[];
+  /** The same delivery for other recipients, one message each. Absent where a delivery has no recipients to choose. */
+  addressedTo?(spec: Spec, recipients: readonly string[]): unknown;
   /**
    * Archives the message, if there is one, and returns the function that sends. Throws `deliver.*` for a delivery that
    * is refused permanently.
@@ -100,7 +102,12 @@ export interface DeliveryContext {
   readonly mail: MailRoute | undefined;
   /** Deployment-wide rules for destinations; the organization's own rules apply in any case. */
   readonly destinations?: DestinationPolicy | undefined;
+  /** Recipients that people added to the run. Absent: none. */
+  readonly additions?: readonly AddedRecipient[] | undefined;
 }
+
+/** A recipient that a person added to a target of the definition. */
+export type AddedRecipient = Pick<NewDelivery, 'target' | 'recipient'>;
 
 export interface SendContext extends DeliveryContext {
   /** All deliveries of the definition. */

@@ -15,6 +15,7 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
       incomplete: 'Angehalten',
       approval: 'Freigabe nötig',
       reminder: 'Erinnerung, Freigabe nötig',
+      recipient: 'Freigabe eines Empfängers nötig',
       rejected: 'Zurückgewiesen',
       cancelled: 'Abgebrochen',
       correction: 'Zahlen geändert',
@@ -33,6 +34,8 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
     },
     waits: (need) => `wartet auf ${approvals(need)}. Es wurde nichts versendet.`,
     stillWaits: (need) => `wartet noch auf ${approvals(need)}. Es wurde nichts versendet.`,
+    recipientAdded: (name, address) =>
+      `wurde zugestellt. ${name} möchte den Bericht auch an ${address} senden, was eine Freigabe braucht. Dorthin wurde nichts versendet.`,
     rejectedBy: (name) => `wurde von ${name} zurückgewiesen. Es wurde nichts versendet.`,
     changed: (figures, report, recipients) =>
       `Der Dienst hat ${figures === 1 ? '1 Wert' : `${to.number(figures)} Werte`} von ${report} geändert, seit der Bericht ${recipients === 1 ? '1 Person' : `${to.number(recipients)} Personen`} zugestellt wurde.`,

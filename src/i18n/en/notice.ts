@@ -16,6 +16,7 @@ export const notice = (to: LocaleFormatters) => {
       incomplete: 'Held',
       approval: 'Approval needed',
       reminder: 'Reminder, approval needed',
+      recipient: 'Approval of a recipient needed',
       rejected: 'Rejected',
       cancelled: 'Cancelled',
       correction: 'Figures changed',
@@ -35,6 +36,8 @@ export const notice = (to: LocaleFormatters) => {
     },
     waits: (need: number) => `waits for ${approvals(need)}. Nothing was sent.`,
     stillWaits: (need: number) => `still waits for ${approvals(need)}. Nothing was sent.`,
+    recipientAdded: (name: string, address: string) =>
+      `was delivered. ${name} wants to send it to ${address} as well, which needs approval. Nothing was sent there.`,
     rejectedBy: (name: string) => `was rejected by ${name}. Nothing was sent.`,
     /** @param report from `report` */
     changed: (figures: number, report: string, recipients: number) =>

@@ -78,6 +78,10 @@ function follow(progress: Progress, event: ReviewEvent, inputs: ReviewInputs | u
   // A seal whose content was never published gives way to new figures; the other ends stay.
   if (ended !== null && !(ended === 'sealed' && event.type === 'figures')) return progress;
   switch (event.type) {
+    // What they mean is a matter of `added-recipients.ts`: they follow the seal.
+    case 'recipient':
+    case 'admit':
+      return progress;
     case 'figures':
       return { ...progress, figures: event.figures, ...undecided };
     case 'comment':

@@ -47,6 +47,25 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
   z.object({ ...base, type: z.literal('cancel'), reason: z.string() }),
   /** The worker publishes exactly this content: nothing may be added afterwards. */
   z.object({ ...base, type: z.literal('seal'), content: sha256Schema }),
+  /** After the seal: somebody wants to send what was approved to one more address. `delivery`: id of its ledger row. */
+  z.object({
+    ...base,
+    type: z.literal('recipient'),
+    delivery: z.string(),
+    target: z.string(),
+    recipient: z.string(),
+    /** Id of the delivery whose address it corrects. */
+    replaces: z.string().nullable(),
+    reason: z.string(),
+  }),
+  /** An approver's decision on the `recipient` event with the number `recipient`. */
+  z.object({
+    ...base,
+    type: z.literal('admit'),
+    recipient: z.int().positive(),
+    admitted: z.boolean(),
+    reason: z.string(),
+  }),
 ]);
 export type ReviewEvent = Readonly<z.infer<typeof reviewEventSchema>>;
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;

@@ -50,7 +50,7 @@ export const nothingToDecideError = (run: string): DocketError =>
     next: `\`docket deliveries --run ${run}\` lists its deliveries.`,
   });
 
-export const deliveryChangedError = ({ id }: DeliveryRow): DocketError =>
+export const deliveryChangedError = ({ id }: Pick<DeliveryRow, 'id'>): DocketError =>
   new DocketError('delivery.conflict', `Delivery ${id} has changed in the meantime.`, {
     next: 'Check it with `docket deliveries`, then decide again.',
   });
@@ -70,6 +70,8 @@ export function noDecisionNeededError(
       sent: 'It has arrived; trigger the report again to send new files.',
       refused: 'The target refused it. Correct the reason it gives, then use --resend.',
       unknown: 'Check it again.',
+      replaced: 'Another address gets the files in its place: it is never sent.',
+      withdrawn: 'A corrected edition goes out in its place: it is never sent.',
     }[row.state],
   });
 }

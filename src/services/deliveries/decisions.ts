@@ -4,10 +4,10 @@ import {
   type DeliveryRow,
   type DeliveryState,
   INTERRUPTED,
+  isClosed,
   MAX_ATTEMPT_MS,
   NOTICE_TARGET,
   noticeId,
-  type Resolution,
 } from '../../deliver/ledger/ledger.ts';
 import { cancelRun } from '../../queue/runs/cancel-run.ts';
 import {
@@ -40,7 +40,7 @@ import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query
 import { createReviewDecisions } from './review-decisions.ts';
 import { recoverRowsOf } from './undecided-deliveries.ts';
 
-export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
+export { DELIVERY_STATES, type DeliveryRow, type DeliveryState, isClosed } from '../../deliver/ledger/ledger.ts';
 export type { DeliveryPage };
 
 export type DecisionService = ReturnType<typeof createDecisionService>;
@@ -70,7 +70,7 @@ export function createDecisionService(deployment: Deployment) {
   /** Returns the rows as decided, without those that have changed meanwhile. */
   const recordDecisions = async (
     rows: readonly DeliveryRow[],
-    to: Resolution['to'],
+    to: 'sent' | 'pending',
     { by, reason }: DecisionAuthor,
   ): Promise<readonly DeliveryRow[]> => {
     const decision = { to, by, reason, at: clock.now() };
@@ -88,7 +88,7 @@ export function createDecisionService(deployment: Deployment) {
     }
     return resolved;
   };
-  const recordDecision = async (row: DeliveryRow, to: Resolution['to'], author: DecisionAuthor) => {
+  const recordDecision = async (row: DeliveryRow, to: 'sent' | 'pending', author: DecisionAuthor) => {
     const [resolved] = await recordDecisions([row], to, author);
     if (resolved === undefined) throw deliveryChangedError(row);
     return resolved;
@@ -342,7 +342,7 @@ export function createDecisionService(deployment: Deployment) {
     const rows = await deliveriesOf(id);
     const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
     if (rows.length > 0) await runs.update(id, { deliveries });
-    if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
+    if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent' && !isClosed(state))) return;
     if (await archive.isPublished(record).catch(() => false))
       await reopenOnce(record, ['partly_delivered'], 'settle', author);
   }

@@ -18,8 +18,9 @@ export async function touchUndecided({ runs, definitions, ledger, log }: Deploym
   let last: DeliveryRow | undefined;
   for (let more = true; more; ) {
     const rows = await ledger.listUnknown(BATCH_SIZE, last);
-    for (const { id, run, org, report, target, recipient, state, epoch, detail, at } of rows) {
-      await ledger.open({ id, run, org, report, target, recipient }, at, { state, epoch, detail });
+    for (const row of rows) {
+      const { run, state, epoch, detail, at } = row;
+      await ledger.open(row, at, { state, epoch, detail });
       if (seen.has(run)) continue;
       seen.add(run);
       try {

@@ -127,6 +127,7 @@ async function archivedRows({ files }: StoredRun, madeAt: number): Promise<reado
     const decisions = mine.flatMap(({ decision }) => decision ?? []);
     // An attempt without a result has been interrupted.
     const state = archived.state === 'sending' ? 'unknown' : archived.state;
-    return [{ ...row, ...archived, state, at: mine.at(-1)?.at ?? madeAt, decisions }];
+    const { epoch, detail } = archived;
+    return [{ ...row, epoch, detail, state, at: mine.at(-1)?.at ?? madeAt, decisions }];
   });
 }

@@ -276,6 +276,10 @@ function describe(event: NewReviewEvent): string {
       return `Released: ${event.reason}`;
     case 'cancel':
       return `Cancelled: ${event.reason}`;
+    case 'recipient':
+      return `Recipient added: ${event.reason}`;
+    case 'admit':
+      return `Recipient ${event.admitted ? 'approved' : 'rejected'}: ${event.reason}`;
     case 'figures':
     case 'seal':
       return event.type;

@@ -4,7 +4,9 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { ReviewNews } from '../../deliver/notices/review-notice.ts';
 import { messagesFor } from '../../i18n/messages.ts';
+import { possibleAdmitters, proposedRecipients } from '../../run/review/added-recipients.ts';
 import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
+import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import type { ReviewDeadline } from './review-deadlines.ts';
@@ -33,6 +35,7 @@ export interface NoticeScope {
   readonly definition: Pick<Definition, 'owner' | 'approval'>;
   readonly settings: Pick<OrgSettings, 'people'>;
   readonly events: readonly ReviewEvent[];
+  readonly inputs: ReviewInputs | undefined;
   readonly state: ReviewState;
   /** Undefined without `within`. */
   readonly deadline: ReviewDeadline | undefined;
@@ -66,6 +69,7 @@ export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
   if (phase === 'incomplete')
     found.push({ key: `incomplete ${figures}`, recipient: owner, at, news: { kind: 'incomplete' } });
   if (phase === 'approval') found.push(...toApprovers(scope, at, content?.seq ?? 0));
+  found.push(...aboutRecipients(scope));
   const last = events.at(-1);
   const within = definition.approval?.within;
   if (phase === 'cancelled' && last?.type === 'cancel' && last.by.principal === DOCKET.principal)
@@ -114,6 +118,18 @@ function toApprovers(
     return [{ key, recipient, at: deadline.remindedAt, news: { kind: 'reminder', need, due: deadline.due } }];
   });
 }
+
+/** To those who may still approve a recipient that was added to the delivered run. */
+const aboutRecipients = ({ events, inputs, state }: NoticeScope): readonly DueNotice[] =>
+  proposedRecipients({ events, inputs, state }).flatMap((proposal) => {
+    const { seq, at, by, recipient: added, reason } = proposal;
+    const asked = proposal.state === 'waiting' ? possibleAdmitters(proposal, { inputs, state }) : [];
+    return asked.flatMap(({ email }) => {
+      const recipient = email === undefined ? undefined : canonicalAddress(email);
+      const news = { kind: 'recipient', recipient: added, by: by.name, reason } as const;
+      return recipient === undefined ? [] : [{ key: `recipient ${seq}`, recipient, at, news }];
+    });
+  });
 
 /** The owner, and who triggered the run where an address of theirs is known. */
 function authors({ order, settings }: NoticeScope, owner: string): readonly string[] {

@@ -108,6 +108,7 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts)
     definition,
     settings,
     events: review.events,
+    inputs: review.inputs,
     state: review.state,
     deadline,
   });

@@ -20,7 +20,9 @@ function stateWith({ events, inputs, state }: LoadedReview, event: NewReviewEven
  */
 export function stateOfEnded({ events, inputs, state }: LoadedReview, record: Pick<RunRecord, 'state'>): ReviewState {
   const isDelivered = record.state === 'done' || record.state === 'partly_delivered';
-  if (!isDelivered || state.phase !== 'approval' || events.at(-1)?.type !== 'seal' || inputs?.approval === undefined)
+  // Recipients are added after the seal.
+  const last = events.findLast(({ type }) => type !== 'recipient' && type !== 'admit');
+  if (!isDelivered || state.phase !== 'approval' || last?.type !== 'seal' || inputs?.approval === undefined)
     return state;
   return reviewState(events, { ...inputs, approval: { ...inputs.approval, four_eyes: false } });
 }

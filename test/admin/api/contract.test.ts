@@ -127,6 +127,15 @@ const correction: Correction = {
   decision: { at: 2, by: 'ops', reason: 'material', run: ID },
 };
 
+const proposal = {
+  ...{ seq: 4, at: 1, by: author, delivery: ID, target: '0-email', recipient: 'b@acme.example', replaces: ID },
+  ...{ reason: 'typing error', approvals: [author], state: 'waiting' as const },
+};
+const addedDelivery = {
+  ...{ record, waits: proposal, need: 2 },
+  delivery: { id: ID, run: ID, org: 'acme', report: 'weekly', target: '0-email', recipient: 'b@acme.example' },
+};
+
 /** Something of everything, so that every member of every answer is met. */
 const FULL: Partial<Access> = {
   organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
@@ -185,6 +194,9 @@ const FULL: Partial<Access> = {
   received: async () => ({ deliveries: [received], next: null }),
   resolve: async () => delivery,
   resolveMany: async () => [delivery],
+  sendTo: async () => ({ ...addedDelivery, line: { at: 'acme/weekly.yaml:12', text: 'to: [a@acme.example]' } }),
+  addedRecipients: async () => [proposal],
+  decideRecipient: async () => addedDelivery,
   previewSelection: async () => selection,
   selection: async () => selection,
   decideSelection: async () => selection,
@@ -275,6 +287,7 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{name}', 'a.csv')
     .replace('{digest}', HASH)
     .replace('{section}', 'onboarding')
+    .replace('{delivery}', ID)
     .replace(/\/search$/, '/search?q=board');
   const isText = path.endsWith('/validate');
   const type = isText ? 'application/yaml' : 'application/json';
@@ -284,11 +297,15 @@ function asked({ method, path }: DeclaredOperation): {
     ? { as: 'sent', reason: 'she has it', ...(path.endsWith('/deliveries/resolve') ? { deliveries: [ID] } : {}) }
     : path.endsWith('/runs')
       ? { period: '2026-10', deliver: false, priority: 'backfill' }
-      : path.endsWith('/selections')
-        ? { action: 'cancel', ids: [ID] }
-        : path.endsWith('/comments/{section}')
-          ? { text: 'As planned.' }
-          : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
+      : path.endsWith('/recipients')
+        ? { to: 'b@acme.example', replaces: 'a@acme.example', target: '0-email', reason: 'typing error' }
+        : path.endsWith('/decide') && path.includes('/recipients/')
+          ? { as: 'approved', reason: 'checked' }
+          : path.endsWith('/selections')
+            ? { action: 'cancel', ids: [ID] }
+            : path.endsWith('/comments/{section}')
+              ? { text: 'As planned.' }
+              : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }

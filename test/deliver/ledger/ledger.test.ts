@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import {
+  type AttemptState,
   DELIVERY_STATES,
   type DeliveryState,
   deliveryId,
@@ -222,6 +223,43 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.resolve('0'.repeat(32), 0, { to: 'pending', by: 'ops', reason: '', at: 5 })).toBeUndefined();
   });
 
+  test('adds a recipient once, and closes the refused row that it replaces in the same step', async () => {
+    const ledger = make();
+    const run = newRun();
+    const old = delivery(run, 'ana@acmee.example');
+    const added = { ...delivery(run, 'ana@acme.example'), added: true } as const;
+    await ledger.open(old, 1, { state: 'refused', epoch: 1, detail: '550' });
+    const decision = { by: 'ops', reason: 'typing error', at: 5 };
+    // Of another epoch: somebody has decided meanwhile.
+    expect(await ledger.add(added, decision, { id: old.id, epoch: 2 })).toBeUndefined();
+    expect(await ledger.find(added.id)).toBeUndefined();
+    const first = await ledger.add(added, decision, { id: old.id, epoch: 1 });
+    expect(first).toMatchObject({ added: true, row: { ...added, state: 'pending', epoch: 0 } });
+    expect(first?.row.decisions).toEqual([{ to: 'pending', ...decision }]);
+    const closed = await ledger.find(old.id);
+    expect(closed).toMatchObject({ state: 'replaced', epoch: 2, decisions: [{ to: 'replaced', ...decision }] });
+    expect(await ledger.add(added, { ...decision, at: 9 }, { id: old.id, epoch: 2 })).toEqual({
+      ...first,
+      added: false,
+    });
+    expect((await ledger.list(run)).map(({ recipient, state }) => [recipient, state])).toEqual([
+      ['ana@acmee.example', 'replaced'],
+      ['ana@acme.example', 'pending'],
+    ]);
+    // Final: no attempt, no decision and no older record of the archive opens it.
+    expect(await ledger.begin(old.id, 6)).toBeUndefined();
+    expect(await ledger.settle(old.id, 2, 'pending', null, 6)).toBe(false);
+    expect(await ledger.resolve(old.id, 2, { to: 'pending', by: 'ops', reason: 'r', at: 6 })).toBeUndefined();
+    expect(await ledger.open(old, 6, { state: 'pending', epoch: 9, detail: null })).toEqual(closed);
+    expect(await ledger.begin(added.id, 6)).toBe(1);
+    for (const state of ['sent', 'unknown', 'sending'] as const) {
+      const row = delivery(run, `${state}@acme.example`);
+      await ledger.open(row, 1, { state, epoch: 1, detail: null });
+      const next = { ...delivery(run, `x-${state}@acme.example`), added: true } as const;
+      expect(await ledger.add(next, decision, { id: row.id, epoch: 1 }), state).toBeUndefined();
+    }
+  });
+
   test("accepts a late result from the row's own attempt only", async () => {
     const ledger = make();
     for (const to of ['sent', 'refused'] as const) {
@@ -307,13 +345,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
   });
 
   test('never lets two attempts send without a deferral between them', async () => {
-    const outcome = fc.constantFrom<Exclude<DeliveryState, 'sending'> | 'crash'>(
-      'sent',
-      'refused',
-      'unknown',
-      'pending',
-      'crash',
-    );
+    const outcome = fc.constantFrom<AttemptState | 'crash'>('sent', 'refused', 'unknown', 'pending', 'crash');
     await fc.assert(
       fc.asyncProperty(
         fc.array(outcome, { minLength: 1, maxLength: 6 }),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { silentLog } from '../../../src/base/log.ts';
-import type { DeliveryState } from '../../../src/deliver/ledger/ledger.ts';
+import type { AttemptState } from '../../../src/deliver/ledger/ledger.ts';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { redisSearchIndex } from '../../../src/queue/runs/search-index.ts';
 import { createTestAdmin } from '../../support/admin.ts';
@@ -84,13 +84,7 @@ describe('searches over the API', () => {
       await bench.runs.open(order);
       runs[name] = order.id;
     };
-    const deliver = async (
-      run: string,
-      target: string,
-      recipient: string,
-      to: Exclude<DeliveryState, 'sending'>,
-      org = 'acme',
-    ) => {
+    const deliver = async (run: string, target: string, recipient: string, to: AttemptState, org = 'acme') => {
       const id = deliveryId(run, target, recipient.toLowerCase());
       await desk.ledger.open({ id, run, org, report: 'board-pack', target, recipient }, clock.now());
       if (to === 'pending') return;

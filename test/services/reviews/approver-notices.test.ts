@@ -61,7 +61,15 @@ async function reviewOf(
     const state = reviewState(events, events.length === 0 ? undefined : inputs);
     const own = { ...settings, people: PEOPLE };
     const deadline = reviewDeadline(state, spec, own, now);
-    return { order, definition: { ...definition, approval: spec, locale }, settings: own, events, state, deadline };
+    return {
+      order,
+      definition: { ...definition, approval: spec, locale },
+      settings: own,
+      events,
+      inputs,
+      state,
+      deadline,
+    };
   };
   const stores = {
     reviews,

@@ -10,6 +10,7 @@ import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
 import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
 import type { Mailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-replies.ts';
 import { FORMATS } from '../../../src/features/formats.ts';
 import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
 import { memoryResponseCache } from '../../../src/fetch/cache/memory-response-cache.ts';
@@ -25,6 +26,7 @@ import type { RunPorts } from '../../../src/run/run-context.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../src/run/run-record.ts';
 import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
+import { createRecipientService } from '../../../src/services/deliveries/recipients.ts';
 import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
@@ -44,11 +46,14 @@ export interface SentMail {
   readonly raw: string;
 }
 
+/** The answer of the mail server; by default it accepts. */
+export type OnMail = (mail: SentMail) => SendResult | undefined;
+
 /** Sleeps of a request are over at once, those of a deadline never. */
 const MAX_SLEEP_MS = 200;
 
 /** An archive and a mail server that outlive everything, a Redis that can be lost, and processes that come and go. */
-export function reviewWorld(folder: string, service: AnsweringService, onMail: (mail: SentMail) => void) {
+export function reviewWorld(folder: string, service: AnsweringService, onMail: OnMail) {
   let now = Date.parse('2026-11-23T09:00:00Z');
   const clock: SteadyClock = {
     now: () => now,
@@ -75,11 +80,11 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
   const settings = VERSIONS[0]?.frozen.settings;
   if (settings === undefined) throw new Error('no version');
   // Nothing else of them is read.
-  const current = { orgs: new Map([['acme', settings]]) } as unknown as Definitions;
+  const orgs = new Map([['acme', settings]]);
+  const current = { orgs } as unknown as Definitions;
   const mailer: Mailer = {
     send: async ({ to }, raw) => {
-      onMail({ to, raw: Buffer.from(raw).toString('latin1') });
-      return { kind: 'accepted', response: '250 Ok' };
+      return onMail({ to, raw: Buffer.from(raw).toString('latin1') }) ?? { kind: 'accepted', response: '250 Ok' };
     },
     close: async () => {},
   };
@@ -148,6 +153,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       ...shared,
       service: createReviewService(shared, undefined),
       decisions: createDecisionService(shared),
+      recipients: createRecipientService(shared, async () => false),
       sweep: createReviewSweep(shared, sending),
       retryNotices: () => notices.retryPending(),
       trigger: (request: Parameters<typeof triggerRun>[0]) =>
@@ -212,6 +218,8 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
     files,
     records,
     jobs,
+    /** The settings of the organization, as they are now. */
+    orgs,
     process,
     work,
     requeueOrphans,

@@ -46,6 +46,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
   const withoutForm =
     refused !== undefined &&
     !isReviewAction(refused.action, path, review) &&
+    !refused.action.startsWith(`${path}/recipients`) &&
     ![...offered].some((what) => refused.action === `${path}/${what}`);
   const isOperator = canAct(layout);
   return (

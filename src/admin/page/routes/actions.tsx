@@ -167,6 +167,32 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
   );
 
   action(
+    '/runs/:id/recipients',
+    () => showRun,
+    async (access, fields, { id = '' }) => {
+      const to = fields.to?.trim() ?? '';
+      if (to === '') throw incompleteForm('The address is missing.', 'an e-mail address');
+      // The choice names the target and the address: the same person may get several e-mails of a run.
+      const [named, replaces] = (fields.replaces ?? '').split(' ');
+      const target = replaces === undefined ? fields.target : named;
+      const { waits, line } = await access.sendTo(id, { to, replaces, target }, parseReason(fields.reason));
+      const fix = line === null ? '' : `&line=${line.at.slice(line.at.lastIndexOf(':') + 1)}`;
+      return `/runs/${id}?did=${waits === null ? 'recipient' : 'recipient-waits'}${fix}`;
+    },
+  );
+  for (const as of ['approved', 'rejected'] as const) {
+    action(
+      `/runs/:id/recipients/:delivery/${as}`,
+      () => showRun,
+      async (access, fields, { id = '', delivery = '' }) => {
+        const { waits } = await access.decideRecipient(id, delivery, as === 'approved', parseReason(fields.reason));
+        const did = waits === null ? 'recipient' : `recipient-${waits.state === 'rejected' ? 'rejected' : 'waits'}`;
+        return `/runs/${id}?did=${did}`;
+      },
+    );
+  }
+
+  action(
     '/corrections/:id/send',
     () => showCorrection,
     async (access, fields, { id = '' }) => {

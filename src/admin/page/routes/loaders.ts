@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ErrorJson, toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
+import type { ProposedRecipient } from '../../../run/review/added-recipients.ts';
 import { type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../../run/run-record.ts';
 import type { Correction } from '../../../services/corrections/correction.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
@@ -164,11 +165,27 @@ export async function loadRun(access: Access, id: string) {
     access.timeline(record.id),
   ]);
   const corrections = await loadOpenCorrections(access, record);
+  const added = await loadAddedRecipients(access, record);
   const waiting = WAITING_STATES.has(record.state) ? await access.heldRun(record.id) : null;
   // Of a run in review it is part of what is reviewed, beside its comments and files.
   const reviewed = review === null ? null : waiting;
   const held = review === null && record.state === 'held' ? waiting : null;
-  return { snapshot, deliveries, files, held, review, reviewed, corrections, timeline };
+  return { snapshot, deliveries, files, held, review, reviewed, corrections, timeline, added };
+}
+
+/** The recipients that wait for approval. Only a run that was reviewed has any. */
+async function loadAddedRecipients(
+  access: Access,
+  { id, review, state }: RunRecord,
+): Promise<readonly ProposedRecipient[] | { readonly error: ErrorJson }> {
+  if (review === undefined || !TERMINAL_STATES.has(state)) return [];
+  try {
+    return (await access.addedRecipients(id)).filter((each) => each.state === 'waiting');
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!error.code.startsWith('archive.')) throw thrown;
+    return { error: error.toJSON() };
+  }
 }
 
 /** The corrections of a delivered run that wait for a decision. The archive is read only where some of its organization do. */

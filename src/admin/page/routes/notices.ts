@@ -20,6 +20,9 @@ const NOTICES: Readonly<Record<string, string>> = {
   approved: 'Approved. The run goes on when enough people have approved this content.',
   rejected: 'Rejected. The run ends, and nothing is sent.',
   refetch: 'Rejected. The figures are fetched again and need approval again.',
+  recipient: 'The delivery to the address is queued.',
+  'recipient-waits': 'The address waits for approval. Nothing is sent there before.',
+  'recipient-rejected': 'Rejected. Nothing is sent to the address.',
   correction: 'The run of the corrected edition is queued.',
   dismissed: 'The correction is dismissed. The delivered edition remains valid.',
   sent: 'The delivery is marked as sent.',
@@ -35,6 +38,8 @@ const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
   sent: 'The delivery was sent again and accepted.',
   refused: 'The delivery was sent again and refused.',
   unknown: 'The delivery was sent again, and its result is unknown again.',
+  replaced: 'Another address gets the files in its place.',
+  withdrawn: 'A corrected edition goes out in its place.',
 };
 
 /** Undefined for other values. @param row the delivery, if known */
@@ -47,13 +52,17 @@ export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 's
 
 /**
  * The notice on the page of a run: what the action has led to by now.
- * @param doubts numbers of a comment that contradict the figures of its section
+ * @param of.doubts numbers of a comment that contradict the figures of its section
+ * @param of.line of the definition, which names the recipients
  */
 export function runNotice(
   did: string | undefined,
-  { state }: Pick<RunRecord, 'state'>,
-  doubts: readonly string[] = [],
+  { state, org, report }: Pick<RunRecord, 'state' | 'org' | 'report'>,
+  { doubts = [], line }: { readonly doubts?: readonly string[]; readonly line?: string | undefined } = {},
 ): string | undefined {
+  if ((did === 'recipient' || did === 'recipient-waits') && line !== undefined && /^\d{1,6}$/.test(line)) {
+    return `${NOTICES[did] ?? ''} Later runs use the definition: fix ${org}/${report}.yaml, line ${line}.`;
+  }
   if (did === 'commented' && doubts.length > 0) {
     return `The comment is stored. Check ${doubts.join(', ')}: no figure of the section prints ${doubts.length === 1 ? 'this number' : 'these numbers'}.`;
   }

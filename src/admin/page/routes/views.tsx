@@ -231,7 +231,10 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   const comments = review !== null && 'view' in review ? review.view.state.comments : [];
   const data = { ...loaded, refused: options.refused, draft: textParameter.parse(context.req.query('draft')) };
   const doubts = doubtsOf(context.req.queries('doubt') ?? [], comments);
-  const notice = runNotice(context.req.query('did'), loaded.snapshot.record, doubts);
+  const notice = runNotice(context.req.query('did'), loaded.snapshot.record, {
+    doubts,
+    line: context.req.query('line'),
+  });
   return respond(context, <Run layout={layout} data={data} notice={notice} />, options);
 };
 

@@ -2,7 +2,7 @@ import { formatPeriod } from '../../../definitions/periods/period.ts';
 import { isLate, lateAt } from '../../../run/lateness.ts';
 import { type RunRecord, type RunStatus, runStatus, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { type DeliveryRow, isClosed } from '../../../services/deliveries/decisions.ts';
 import type { WaitReason } from '../../../services/runs/timeline/wait-reason.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
@@ -14,6 +14,7 @@ import { elapsedText, RunProgressBar, reportPath, runZone, triggerText } from '.
 import { RunTimeline } from '../components/run-timeline.tsx';
 import { LateBadge, RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
+import { Recipients } from '../forms/recipient-forms.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun, RunReview } from '../routes/loaders.ts';
 import { correctionPath } from './corrections/corrections.tsx';
@@ -106,6 +107,13 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
         earlier={earlier}
         refused={data.refused}
       />
+      <Recipients
+        layout={layout}
+        record={record}
+        deliveries={data.deliveries}
+        added={data.added}
+        refused={data.refused}
+      />
       <div class="split">
         <div>
           <Section id="timeline" heading="Timeline" live="steps">
@@ -143,7 +151,7 @@ const isSaidByReview = ({ error }: RunRecord, review: RunReview): boolean =>
 const MAX_FULL_TABLE = 10;
 /** More are counted: the page stays small. */
 const MAX_DELIVERIES = 50;
-const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown'] as const;
+const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown', 'replaced', 'withdrawn'] as const;
 
 /** The deliveries and notices. Many that need a decision are above, with the form. */
 const RunDeliveries = ({
@@ -231,7 +239,7 @@ function statusDescription(
   const known = rows.length === 0 ? deliveries : rows;
   const count = (state: string): number => known.filter((row) => row.state === state).length;
   const sent = count('sent');
-  const all = known.filter(({ state }) => state !== 'skipped').length;
+  const all = known.filter(({ state }) => state !== 'skipped' && !isClosed(state)).length;
   const archived = 'files' in view && view.files.some(({ kind }) => kind === 'file');
   const delivered = `${formatInteger(sent)} of ${formatCounted(all, 'delivery', 'deliveries')} arrived`;
   switch (status) {

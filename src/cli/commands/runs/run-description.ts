@@ -1,6 +1,7 @@
 import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { runStatus } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { isClosed } from '../../../services/deliveries/decisions.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 import type { LoadedRun } from './load-run.ts';
 
@@ -11,7 +12,9 @@ export function describeRun(
 ): string {
   if (record === undefined) return 'Redis has no record of this run; this is what the archive has.';
   const reports = rows.filter(isReportDelivery);
-  const known = (reports.length === 0 ? record.deliveries : reports).filter(({ state }) => state !== 'skipped');
+  const known = (reports.length === 0 ? record.deliveries : reports).filter(
+    ({ state }) => state !== 'skipped' && !isClosed(state),
+  );
   const count = (state: string): number => known.filter((row) => row.state === state).length;
   const sent = count('sent');
   const others = (['refused', 'unknown', 'pending', 'sending'] as const).flatMap((state) =>

@@ -113,6 +113,7 @@ export const emailTarget = defineTarget({
       ],
     },
   }),
+  addressedTo: ({ together: _, ...spec }, to) => ({ ...spec, to: [...to] }),
   list: (target, spec, context) => {
     const { published, mail, settings } = context;
     const byMailbox = new Map(addressesOf(spec).map((recipient) => [recipientKey(recipient), recipient] as const));

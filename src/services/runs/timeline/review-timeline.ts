@@ -39,6 +39,12 @@ function stepsOf(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
       const text = event.refetch ? 'Rejected, to be fetched again' : 'Rejected';
       return [{ text, detail: event.reason, by, at, outcome: 'failed' }];
     }
+    case 'recipient':
+      return [{ text: `${event.recipient} added, to be approved`, detail: event.reason, by, at, outcome: 'ok' }];
+    case 'admit': {
+      const text = event.admitted ? 'Added recipient approved' : 'Added recipient rejected';
+      return [{ text, detail: event.reason, by, at, outcome: event.admitted ? 'ok' : 'failed' }];
+    }
     case 'release':
     case 'cancel':
     case 'seal':

@@ -181,7 +181,15 @@ const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | '
   sent: { text: 'Sent', outcome: 'ok' },
   refused: { text: 'Refused', outcome: 'failed' },
   unknown: { text: 'Result unknown', outcome: 'uncertain' },
+  replaced: { text: 'Replaced by another address', outcome: 'ok' },
+  withdrawn: { text: 'Withdrawn for a corrected edition', outcome: 'ok' },
 };
+const RESOLUTION_STEPS = {
+  sent: 'Declared sent',
+  pending: 'To be sent again',
+  replaced: 'Replaced by another address',
+  withdrawn: 'Withdrawn for a corrected edition',
+} as const;
 
 /** Of a run that is reviewed, approvers and authors get notices as well. */
 const noticeName = ({ review }: RunRecord): string => (review === undefined ? 'Notice to the owner' : 'Notice');
@@ -211,8 +219,8 @@ function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], not
       const entry = attempted(state, at, detail);
       return times === 1 ? entry : { ...entry, text: `${entry.text}, ${count(times, 'attempt')}` };
     }),
-    ...decisions.map(({ to, by, reason, at }) => {
-      const text = to === 'sent' ? 'Declared sent' : 'To be sent again';
+    ...decisions.map(({ to, by, reason, at }, index) => {
+      const text = row.added && index === 0 ? 'Recipient added' : RESOLUTION_STEPS[to];
       return step('delivery_decision', text, { at, by, detail: reason, ...of });
     }),
     ...(isNewer && !isPlanned ? [attempted(row.state, row.at, row.detail)] : []),
