@@ -102,5 +102,8 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket forecast': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
   'docket forecast --json': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
   'docket stop': { why: 'stops the deliveries of all other situations' },
+  'docket deliveries approve _ --reason …': {
+    why: 'needs an approved report that was delivered, and a token of an approver',
+  },
   'docket hold': { why: 'stops the retention of all other situations' },
 };
