@@ -7,6 +7,7 @@ import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import { NO_SWITCHES } from '../../src/deliver/switches/switches.ts';
 import type { StateCounts } from '../../src/queue/runs/run-counts.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
 import { RUN_STATES } from '../../src/run/run-record.ts';
@@ -120,6 +121,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
     reviewService: NO_REVIEWS,
     correctionService: NO_CORRECTIONS,
     correctionIndex: fake({ summaries: async () => [] }),
+    switches: fake({ known: async () => NO_SWITCHES }),
     runHistory: async () => NO_HISTORY,
     earlierDelivery: async () => undefined,
     countRuns: async () => NO_RUNS,

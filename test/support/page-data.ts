@@ -712,6 +712,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     addedRecipients: async () => [],
     decideRecipient: none,
     correctionSummaries: async () => [],
+    switches: async () => [],
     corrections: async () => [],
     correction: none,
     sendCorrection: none,

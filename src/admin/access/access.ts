@@ -4,6 +4,7 @@ import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import { type ForecastDocument, forecastDocument } from '../../services/forecast/forecast-document.ts';
 import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
+import type { Switch } from '../../services/switches/switch-service.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';
@@ -94,6 +95,10 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
     const isShown = (of: string): boolean => canSee(principal, of) && (org ?? of) === of;
     return forecastDocument(await services.forecast(window), isShown);
   },
+
+  /** The stops and legal holds of the visible organizations; none where neither Redis nor the archive says it. */
+  switches: async (): Promise<readonly Switch[]> =>
+    ((await services.switches.known())?.switches ?? []).filter(({ org }) => org === null || canSee(principal, org)),
 
   /**
    * Why reports do not go out, or soon will not. Those that name servers or processes are for principals of all organizations;

@@ -60,10 +60,11 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const page: PageContext = {
     access: (context) => ports.access(context.get('principal')),
     layout: async (context, access, subject = {}) => {
-      const [undecided, organizations, corrections] = await Promise.all([
+      const [undecided, organizations, corrections, switches] = await Promise.all([
         loadUndecided(access),
         access.organizations(),
         access.correctionSummaries(),
+        access.switches(),
       ]);
       return {
         principal: context.get('principal'),
@@ -71,6 +72,7 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
         assets: assets.urls,
         undecided: undecided.length,
         corrections: corrections.some(({ watched, open }) => watched + open > 0),
+        switches,
         now: clock.now(),
         zone: pageZone(context, organizations, subject),
         self: selfPath(context),

@@ -1,5 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
+import type { Switch } from '../../../services/switches/switch-service.ts';
 import type { OrganizationEntry, ReportDetail } from '../../access/reports.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
@@ -18,6 +19,8 @@ export interface LayoutData {
   readonly undecided: number;
   /** Whether delivered figures are watched: the navigation links to their corrections. */
   readonly corrections: boolean;
+  /** Stops and legal holds, which every page shows. */
+  readonly switches: readonly Switch[];
   /** Epoch ms. */
   readonly now: number;
   /** The zone of all times on the page, and whose it is. */
@@ -166,10 +169,24 @@ export const PageLayout = ({
         </p>
       )}
       <SettingsProvider value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf }}>
+        {layout.switches.map((each) => (
+          <SwitchBanner {...each} zone={layout.zone.name} />
+        ))}
         {children}
       </SettingsProvider>
     </main>
   </Document>
+);
+
+const SwitchBanner = ({ kind, org, by, reason, since, zone }: Switch & { readonly zone: string }) => (
+  <p class="attention">
+    <strong>
+      {kind === 'stop' ? 'Deliveries are stopped' : 'Legal hold'} for {org ?? 'everything'}
+    </strong>{' '}
+    since <Timestamp at={since} zone={zone} /> by {by}: {reason}.{' '}
+    {kind === 'stop' ? 'Runs are made and wait.' : 'Nothing is deleted and nothing expires.'}{' '}
+    <code>{`docket ${kind} ${org ?? '--all'} --release --reason "…"`}</code> ends it.
+  </p>
 );
 
 /** Whether there is anything to see for this person. */
