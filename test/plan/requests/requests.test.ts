@@ -258,7 +258,7 @@ describe('a definition that cannot be asked', () => {
     throw new Error('it was planned');
   };
   const fault = (index: number, name: string) =>
-    `\n  sections[0].metrics[${index}]: expected a metric of the organization's catalog; got "${name}". \`docket catalog\` lists them.`;
+    `\n  sections[0].metrics[${index}]: expected a metric of the organization's catalog; got "${name}". \`docket catalog --org acme\` lists them.`;
 
   test('is rejected with the path, the expected value and the fix of each error', () => {
     const error = refusal('revenue', 'turnover');
