@@ -20,6 +20,7 @@ export function memoryLedger() {
       return row !== undefined;
     },
     resolve: async () => undefined,
+    add: async () => undefined,
     find: async (id) => rows.get(id),
     list: async (run) => [...rows.values()].filter((row) => row.run === run),
     listUnknown: async () => [],
