@@ -22,6 +22,7 @@ import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
 import type { StreamLimiter } from './api/stream-limiter.ts';
+import { addSwitchRoutes } from './api/switches.ts';
 import { type PageAuth, requireToken } from './auth/authenticate.ts';
 import { limitFormSize, resolveClient } from './auth/client.ts';
 import { securityHeaders } from './auth/headers.ts';
@@ -71,6 +72,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addRecipientRoutes(app);
       for (const { addApi } of ports.parts ?? []) addApi?.(app);
       addPauseRoutes(app);
+      addSwitchRoutes(app);
       addCorrectionRoutes(app);
       addScheduleRoutes(app, ports.clock.now);
       addDefinitionRoutes(app);

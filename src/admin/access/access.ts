@@ -4,7 +4,6 @@ import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import { type ForecastDocument, forecastDocument } from '../../services/forecast/forecast-document.ts';
 import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
-import type { Switch } from '../../services/switches/switch-service.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';
@@ -15,6 +14,7 @@ import { reviewsAccess } from './reviews.ts';
 import { runsAccess } from './runs.ts';
 import { selectionsAccess } from './selections.ts';
 import type { AdminServices } from './services.ts';
+import { switchesAccess } from './switches.ts';
 
 /**
  * What a principal may see and do. All requests of the API and the page go through it.
@@ -46,6 +46,7 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   ...correctionsAccess(services, principal),
   ...listingsAccess(services, principal),
   ...selectionsAccess(services, principal),
+  ...switchesAccess(services, principal),
 
   /**
    * Entries of the audit log, newest first. Those without an organization are only for an operator of all organizations.
@@ -95,10 +96,6 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
     const isShown = (of: string): boolean => canSee(principal, of) && (org ?? of) === of;
     return forecastDocument(await services.forecast(window), isShown);
   },
-
-  /** The stops and legal holds of the visible organizations; none where neither Redis nor the archive says it. */
-  switches: async (): Promise<readonly Switch[]> =>
-    ((await services.switches.known())?.switches ?? []).filter(({ org }) => org === null || canSee(principal, org)),
 
   /**
    * Why reports do not go out, or soon will not. Those that name servers or processes are for principals of all organizations;

@@ -1,6 +1,17 @@
+import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { isoInstant } from '../../base/time.ts';
 import { type StoppedRun, SWITCH_KINDS, type Switch } from '../../services/switches/switch-service.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  jsonRequestBody,
+  jsonResponse,
+  mutationProblems,
+  orgSchema,
+  queryProblems,
+  reasonSchema,
+  security,
+} from './openapi-helpers.ts';
 import { idSchema } from './schemas.ts';
 
 export const switchSchema = z
@@ -43,3 +54,103 @@ export const stoppedRunView = ({ record, replacedBy }: StoppedRun): z.infer<type
   created_at: isoInstant(record.createdAt),
   replaced_by: replacedBy,
 });
+
+const targetFields = {
+  organization: orgSchema.nullable().describe('Null: everything, for operators of all organizations.'),
+  reason: reasonSchema,
+};
+const chosen = z.array(idSchema).max(5_000).default([]);
+const shared = { tags: ['Stop and legal hold'], security };
+const kindParams = z.object({ kind: z.enum(SWITCH_KINDS) });
+
+const listRoute = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/api/switches',
+  operationId: 'listSwitches',
+  summary: 'What is stopped and held',
+  responses: {
+    200: jsonResponse(
+      z.object({
+        switches: z.array(switchSchema).readonly(),
+        waiting: z
+          .array(stoppedRunSchema)
+          .readonly()
+          .describe('Runs whose deliveries wait for a release, newest first.'),
+      }),
+      'The stops and legal holds in force.',
+    ),
+    ...queryProblems,
+  },
+});
+const setRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: '/api/switches/{kind}',
+  operationId: 'setSwitch',
+  summary: 'Stop deliveries, or set a legal hold',
+  description: 'Holds until it is released. One that is in force stays as it is, with the reason that was given first.',
+  request: {
+    params: kindParams,
+    body: jsonRequestBody(z.strictObject(targetFields).meta({ id: 'SetSwitch' })),
+  },
+  responses: { 200: jsonResponse(switchSchema, 'The one in force.'), ...mutationProblems },
+});
+const releaseRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: '/api/switches/{kind}/release',
+  operationId: 'releaseSwitch',
+  summary: 'Release a stop or a legal hold',
+  description: 'Runs that waited go on. Those that a newer run replaces are cancelled, unless `also` names them.',
+  request: {
+    params: kindParams,
+    body: jsonRequestBody(
+      z
+        .strictObject({
+          ...targetFields,
+          also: chosen.describe('Replaced runs that are delivered all the same.'),
+          except: chosen.describe('Other runs that are not delivered.'),
+        })
+        .meta({ id: 'ReleaseSwitch' }),
+    ),
+  },
+  responses: {
+    200: jsonResponse(
+      z.object({
+        released: switchSchema.nullable().describe('Null where it was not in force.'),
+        continued: z.array(idSchema).readonly(),
+        cancelled: z.array(idSchema).readonly(),
+      }),
+      'What it led to.',
+    ),
+    ...mutationProblems,
+  },
+});
+
+export function addSwitchRoutes(app: AdminApp): void {
+  app.openapi(listRoute, async (context) => {
+    const access = context.get('access');
+    const [switches, waiting] = await Promise.all([access.switches(), access.stoppedRuns()]);
+    return context.json({ switches: switches.map(switchView), waiting: waiting.map(stoppedRunView) }, 200);
+  });
+  app.openapi(setRoute, async (context) => {
+    const { kind } = context.req.valid('param');
+    const { organization: org, reason } = context.req.valid('json');
+    return context.json(switchView(await context.get('access').setSwitch({ kind, org }, reason)), 200);
+  });
+  app.openapi(releaseRoute, async (context) => {
+    const { kind } = context.req.valid('param');
+    const { organization: org, reason, also, except } = context.req.valid('json');
+    const result = await context.get('access').releaseSwitch({ kind, org }, reason, { also, except });
+    const ids = (runs: readonly { readonly id: string }[]) => runs.map(({ id }) => id);
+    return context.json(
+      {
+        released: result.released === null ? null : switchView(result.released),
+        continued: ids(result.continued),
+        cancelled: ids(result.cancelled),
+      },
+      200,
+    );
+  });
+}

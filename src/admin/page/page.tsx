@@ -43,7 +43,7 @@ const AUTHENTICATED_PATHS = [
   '/selections/*',
   '/slots',
   '/forecast',
-  '/pauses',
+  '/pauses/*',
   '/organizations/*',
   '/audit',
   '/processes',

@@ -30,6 +30,7 @@ const authorization = `Bearer ${token}`;
 const ID = '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e';
 const HASH = 'ab'.repeat(32);
 
+const stop = { kind: 'stop', org: 'acme', by: 'ops', reason: 'wrong figures', since: 1 } as const;
 const pause = { org: 'acme', report: null, who: 'ops', why: 'audit', since: 1, key: null, run: null };
 const record: RunRecord = {
   ...anOrder({ id: ID, by: 'ops' }),
@@ -203,6 +204,10 @@ const FULL: Partial<Access> = {
   pauses: async () => [pause],
   pause: async () => pause,
   resume: async () => [pause],
+  switches: async () => [stop],
+  stoppedRuns: async () => [{ record, replacedBy: { run: record.id, why: 'superseded' } }],
+  setSwitch: async () => stop,
+  releaseSwitch: async () => ({ released: stop, continued: [record], cancelled: [record] }),
   watch: async function* () {
     yield { record, live: null };
   },
@@ -288,6 +293,7 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{digest}', HASH)
     .replace('{section}', 'onboarding')
     .replace('{delivery}', ID)
+    .replace('{kind}', 'stop')
     .replace(/\/search$/, '/search?q=board');
   const isText = path.endsWith('/validate');
   const type = isText ? 'application/yaml' : 'application/json';
@@ -305,7 +311,9 @@ function asked({ method, path }: DeclaredOperation): {
             ? { action: 'cancel', ids: [ID] }
             : path.endsWith('/comments/{section}')
               ? { text: 'As planned.' }
-              : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
+              : path.includes('/switches/')
+                ? { organization: 'acme', reason: 'wrong figures' }
+                : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }

@@ -5,6 +5,7 @@ import { DocketError, toDocketError } from '../../../base/error.ts';
 import { formatPeriodArgument, parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { SWITCH_KINDS } from '../../../services/switches/switch-service.ts';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
@@ -90,6 +91,29 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         return `/pauses?did=${what}d`;
       },
     );
+  }
+
+  for (const kind of SWITCH_KINDS) {
+    for (const path of ['/organizations/:org', '/pauses']) {
+      const targetOf = ({ org = null }: { readonly org?: string | null }) => ({ kind, org });
+      action(
+        `${path}/${kind}`,
+        () => showPauses,
+        async (access, fields, parameters) => {
+          await access.setSwitch(targetOf(parameters), parseReason(fields.reason));
+          return `/pauses?did=${kind === 'stop' ? 'stopped' : 'held'}`;
+        },
+      );
+      action(
+        `${path}/release-${kind}`,
+        () => showPauses,
+        async (access, fields, parameters) => {
+          const [also, except] = [idsOf(fields.also), idsOf(fields.except)];
+          await access.releaseSwitch(targetOf(parameters), parseReason(fields.reason), { also, except });
+          return `/pauses?did=${kind}-released`;
+        },
+      );
+    }
   }
 
   for (const what of ['cancel', 'retry', 'release'] as const) {
@@ -267,6 +291,10 @@ function selectedRuns(fields: FormFields): readonly string[] {
   if (!runs.success) throw incompleteForm('Choose the runs.', `1 to ${MAX_RETRIED} runs`);
   return runs.data;
 }
+
+/** The ids of the boxes that were ticked; none where there are none. */
+const idsOf = (text: string | undefined): readonly string[] =>
+  text === undefined || text === '' ? [] : text.split(',');
 
 const idempotencyKeyOf = ({ trigger = '' }: FormFields, request: unknown): string =>
   `page-${createHash('sha256')

@@ -266,6 +266,11 @@ export async function rejectedFilter<Found extends object>(
 }
 
 export async function loadPauses(access: Access) {
-  const [organizations, pauses] = await Promise.all([access.organizations(), access.pauses()]);
-  return { organizations, pauses };
+  const [organizations, pauses, switches, waiting] = await Promise.all([
+    access.organizations(),
+    access.pauses(),
+    access.switches(),
+    access.stoppedRuns(),
+  ]);
+  return { organizations, pauses, switches, waiting };
 }

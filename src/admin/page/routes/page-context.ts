@@ -22,7 +22,7 @@ export interface PageContext {
 export const renderDocument = async (element: unknown): Promise<string> => `<!DOCTYPE html>${String(await element)}`;
 
 /** The fields of a form that may have several values, e.g. checkboxes. */
-const LIST_FIELDS: ReadonlySet<string> = new Set(['delivery', 'run']);
+const LIST_FIELDS: ReadonlySet<string> = new Set(['delivery', 'run', 'also', 'except']);
 
 /** Fields with lines of text. A longer one than any that is accepted stays too long: it is refused, not cut. */
 const LONG_FIELDS: ReadonlySet<string> = new Set(['text']);
