@@ -8,7 +8,7 @@ import { parseSync } from 'vite';
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
   build: 660,
-  'src/admin': 14_560,
+  'src/admin': 14_745,
   'src/base': 2777,
   'src/cli': 9091,
   'src/compose': 3939,
@@ -28,7 +28,7 @@ const BUDGET = {
   'src/sandbox': 3000,
   'src/services': 10_402,
   templates: 1300,
-  test: 112_900,
+  test: 112_915,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {

@@ -4,7 +4,7 @@ import type { ForecastAssumptions, ForecastRun } from './forecast-run.ts';
 import { prepareRun } from './plan-slots.ts';
 import { type SimulatedRun, simulateRuns } from './simulate-runs.ts';
 
-/** The fewest reports that a forecast found which, with `prepare`, leave no run of a slot late. */
+/** As few reports as a forecast found which, with `prepare`, leave no run of a slot late. */
 export interface PrepareAdvice {
   readonly prepareMs: number;
   /** `<org>/<report>`. */
