@@ -185,7 +185,7 @@ const SwitchBanner = ({ kind, org, by, reason, since, zone }: Switch & { readonl
     </strong>{' '}
     since <Timestamp at={since} zone={zone} /> by {by}: {reason}.{' '}
     {kind === 'stop' ? 'Runs are made and wait.' : 'Nothing is deleted and nothing expires.'}{' '}
-    <code>{`docket ${kind} ${org ?? '--all'} --release --reason "…"`}</code> ends it.
+    <a href="/pauses">Pauses</a> or <code>{`docket ${kind} ${org ?? '--all'} --release --reason "…"`}</code> ends it.
   </p>
 );
 
