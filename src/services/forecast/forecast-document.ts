@@ -55,7 +55,9 @@ const lateSlotSchema = z
     advice: z
       .strictObject({ prepare_minutes: count, reports: z.array(z.string()).readonly() })
       .nullable()
-      .describe('`prepare` that leaves none late, in as few reports as were found; null: it is not enough, or not known.'),
+      .describe(
+        '`prepare` that leaves none late, in as few reports as were found; null: it is not enough, or not known.',
+      ),
   })
   .meta({ id: 'ForecastLateSlot' });
 
