@@ -62,11 +62,15 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     return opened;
   };
   // BullMQ connects once. A queue opened while Redis was unreachable, or while this process was too busy to read the reply,
-  // would report that error forever; whether it still holds, another one tells. While Redis is away it would wait instead.
+  // would report that error forever; whether it still holds, another one tells.
+  let connected: Queue | undefined;
   const readyQueue = async (again = true): Promise<Queue> => {
     const current = queueNow();
+    // BullMQ would wait for a server that is away; this fails at once.
+    if (connected !== current) await redis.ping();
     try {
       await current.waitUntilReady();
+      connected = current;
       return current;
     } catch (error) {
       if (opened === current) opened = open();
