@@ -9,13 +9,17 @@ import { definitionParser } from '../../src/compose/built-in-kinds.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
+import { archivedSwitches } from '../../src/deliver/switches/archived-switches.ts';
+import { sharedSwitches } from '../../src/deliver/switches/shared-switches.ts';
 import { redisLiveProgress } from '../../src/queue/runs/live-progress.ts';
 import { SELECTION_ACTIONS } from '../../src/queue/runs/selections.ts';
 import { redisPauses } from '../../src/queue/schedules/pauses.ts';
 import { RUN_STATES, type RunState } from '../../src/run/run-record.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
+import type { AddedDelivery } from '../../src/services/deliveries/recipients.ts';
 import { createRunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { createSelectionService } from '../../src/services/selections/create-selection-service.ts';
+import { SWITCH_KINDS } from '../../src/services/switches/switch-service.ts';
 import { createTestAdmin } from './admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from './api-contract.ts';
 import { type DecisionHarness, decisionHarness } from './decision-harness.ts';
@@ -126,10 +130,25 @@ async function setUp(): Promise<void> {
     const { digest } = await selections.preview({ action: 'cancel', filter: { org } }, '*');
     ids.selection.push(digest);
   }
+  // Guarded as the real one; what it sends, and to whom, has a model test.
+  const added = async (run: string, recipient: string): Promise<AddedDelivery> => {
+    const record = await bench.runs.get(run);
+    if (record === undefined) throw new Error(`no run ${run}`);
+    const { org, report } = record;
+    const of = { id: deliveryId(run, '1-email', recipient), run, org, report, target: '1-email', recipient };
+    return { record, delivery: { ...of, added: true }, waits: null, need: 0 };
+  };
   app = createTestAdmin(
     entries,
     {
       jobs: () => jobs,
+      recipients: {
+        send: (run, { to }) => added(run, to),
+        proposals: async () => [],
+        decide: (run) => added(run, 'approved@acme.example'),
+      },
+      queue: bench.queue,
+      switches: sharedSwitches(bench.producer, archivedSwitches(storage), { prefix: bench.prefix, clock }),
       trigger: bench.trigger,
       runs: bench.runs,
       live: redisLiveProgress(bench.producer, bench),
@@ -197,6 +216,8 @@ const valuesOf = (): Readonly<Record<string, fc.Arbitrary<string>>> => ({
   period: mostly(fc.constantFrom('2026-10', 'previous_week')),
   to: mostly(fc.constantFrom('acme.example', '1-email')),
   match: mostly(fc.constantFrom('week')),
+  delivery: mostly(fc.constantFrom(...ids.delivery)),
+  kind: mostly(fc.constantFrom(...SWITCH_KINDS)),
   digest: mostly(fc.constantFrom(...ids.selection)),
   limit: mostly(fc.integer({ min: -1, max: 20 }).map(String)),
 });
@@ -231,6 +252,12 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
     const some = mostly(fc.uniqueArray(fc.constantFrom(...ids.run, ...ids.delivery), { minLength: 1 }));
     const filter = mostly(fc.constantFrom({ org: 'acme' }, { states: ['failed'] }, {}));
     return fc.oneof(fc.record({ action, ids: some }), fc.record({ action, filter }));
+  }
+  if (path.endsWith('/recipients')) return fc.record({ to: mostly(fc.constant('new@acme.example')), reason });
+  if (path.includes('/recipients/')) return fc.record({ as: mostly(fc.constantFrom('approved', 'rejected')), reason });
+  if (path.includes('/switches/')) {
+    const organization = mostly(fc.constantFrom('acme', 'rival', null));
+    return fc.record({ organization, reason });
   }
   if (path.endsWith('/validate')) return fc.constantFrom('version: 1', 'a: [', 'title: &a [*a]');
   if (path.includes('/comments/')) {
