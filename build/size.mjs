@@ -28,7 +28,7 @@ const BUDGET = {
   'src/sandbox': 3000,
   'src/services': 10_402,
   templates: 1300,
-  test: 112_915,
+  test: 112_940,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {
