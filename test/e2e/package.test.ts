@@ -75,7 +75,8 @@ describe('the package', () => {
     );
     expect(
       paths.filter(
-        (path) => !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(path),
+        (path) =>
+          !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(path),
       ),
     ).toEqual([]);
     // A page that the command names is at hand for who has only the package.
