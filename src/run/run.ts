@@ -75,8 +75,11 @@ async function deliverPublished(
   }
 }
 
-/** So long a run waits before it looks whether deliveries are still stopped. A release on the same Redis wakes it at once. */
-const STOP_SNOOZE_MS = 5 * MINUTE_MS;
+/**
+ * So long a run waits before it looks whether deliveries are still stopped. A release on the same Redis wakes it at once,
+ * unless its attempt was just finding that they are stopped.
+ */
+const STOP_SNOOZE_MS = MINUTE_MS;
 
 /** Holds or delivers a published run; the outcome may be a retry. While deliveries are stopped, a worker's run waits. */
 async function finalize(

@@ -45,7 +45,11 @@ test('stopped deliveries wait through a kill of the worker, and leave once when 
   await killed.kill();
   urls.push((await deployment.start()).url);
   expect(await command('runs', 'retry', second, '--reason', 'now')).toContain('continues now');
-  expect(await deployment.runIn('acme', 'waiting')).toMatchObject({ id: second, attempts: 1 });
+  const tried = async () => {
+    const run = await deployment.runIn('acme', 'waiting');
+    return run.starts === 2 && run;
+  };
+  expect(await waitFor('the retry to find the stop', tried)).toMatchObject({ id: second, attempts: 1 });
   expect([accepted('acme'), accepted('beta')]).toEqual([0, 1]);
   expect(await command('stop')).toContain(`superseded by ${second.slice(0, 8)}`);
   const released = await command('stop', 'acme', '--release', '--reason', 'corrected');
