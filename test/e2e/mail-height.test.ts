@@ -7,7 +7,7 @@ import { MADE_AT } from '../support/dataset.ts';
 import { samplePacks } from '../support/pack-datasets.ts';
 
 /** CSS pixels that readers scroll through. */
-const MAX_HEIGHT = 2_800;
+const MAX_HEIGHT = 2_500;
 const GENERATED = 12;
 const OPTIONS = { run: 'r'.repeat(32), madeAt: MADE_AT, schedules: [], onDemand: true, logo: 'jobs/demo/logo.png' };
 
