@@ -44,8 +44,8 @@ export async function makePlan(
   definitionOf: (catalog: Catalog) => Definition = () => definition,
 ): Promise<Outcome<PlannedRun>> {
   const planWith = async (maxAgeMs?: number): Promise<Outcome<PlannedRun>> => {
-    const { id: run, priority, org: tenant } = order;
-    const request = { ...ports, run, priority, org: settings.org, tenant, maxAgeMs };
+    const { priority, org: tenant } = order;
+    const request = { ...ports, priority, org: settings.org, tenant, maxAgeMs };
     const catalog = await ports.catalogs.get(request, signal, observe);
     if (catalog.kind !== 'done') return catalog;
     const { period, sectionPeriods } = order;

@@ -22,8 +22,6 @@ export interface CatalogRequest {
   /** The organization's id in Docket, for the round-robin of the budget. */
   readonly tenant: string;
   readonly priority: CallClass;
-  /** Id of the run: identifies the waiter. */
-  readonly run: string;
   readonly maxWaitMs: number;
   /** A cached catalog that is older is fetched again; absent: any cached one is used. */
   readonly maxAgeMs?: number | undefined;
@@ -185,8 +183,12 @@ function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCac
       // Another run may have stored it between our lookup and our claim.
       const found = await cached(name, request.maxAgeMs);
       if (found !== undefined) return done(found);
-      const result = await rateLimitedCall(rateLimitContext(request.tenant, { ...request, clock }, request.budget), {
-        id: `${request.run}:catalog`,
+      const { tenant, org, priority, budget } = request;
+      // Runs that have waited in the queue for longer than a catalog lives would wait behind each other for a new one.
+      const context = { ...rateLimitContext(tenant, { ...request, clock }, budget), turn: `${tenant}:catalog` };
+      const result = await rateLimitedCall(context, {
+        // Whichever run asks, it has the place of the one before.
+        id: `catalog:${org}:${priority}`,
         attempt: () => request.client.catalog(request.org, signal),
         onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
         onGrant: () => observe({ type: 'granted', call: 'catalog' }),

@@ -25,6 +25,8 @@ export interface AcquireRequest {
   readonly id: string;
   /** Organizations that share a key are served round-robin. */
   readonly org: string;
+  /** Takes turns by this name instead, as an organization of its own. */
+  readonly turn?: string | undefined;
   readonly priority: CallClass;
   /** Longest time (ms) the call may stay unanswered. Without a reply its token returns after this plus one window. */
   readonly holdMs: number;

@@ -33,7 +33,6 @@ interface HeldToken {
 
 interface Waiter {
   readonly id: string;
-  readonly org: string;
   /** Index into PRIORITIES: smaller goes first. */
   readonly rank: number;
   /** Round of the round-robin in which its organization is served. */
@@ -65,7 +64,11 @@ interface KeyState {
   /** Tokens that preparations took past waiting backfills since one of these got its own. */
   overtaken: number;
   held: HeldToken[];
+  /** In the order in which they are served. */
   waiters: Waiter[];
+  byId: Map<string, Waiter>;
+  /** No waiter expires before, ms. */
+  noneExpiresBefore: number;
   /** By rank: the round being served; by rank and organization: the round it joined last. */
   rounds: Map<string, number>;
 }
@@ -84,13 +87,33 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
   const limits = currentLimits(options);
   const states = new Map<string, KeyState>();
 
+  /** How late (ms) a waiter expires. */
+  const expiresLateMs = (): number => {
+    const { overtakenAfterMs, expiresAfterMs } = waiterTimeouts(limits);
+    return overtakenAfterMs + expiresAfterMs;
+  };
+
   /** Held tokens and waiters that have not expired at `now`. */
   const unexpired = ({ held, waiters }: KeyState, now: number): Pick<KeyState, 'held' | 'waiters'> => {
-    const { overtakenAfterMs, expiresAfterMs } = waiterTimeouts(limits);
+    const oldest = now - expiresLateMs();
     return {
       held: held.filter(({ release }) => release > now),
-      waiters: waiters.filter(({ notBefore }) => notBefore + overtakenAfterMs + expiresAfterMs >= now),
+      waiters: waiters.filter(({ notBefore }) => notBefore >= oldest),
     };
+  };
+
+  const dropExpired = (state: KeyState, now: number): void => {
+    state.held = state.held.filter(({ release }) => release > now);
+    if (now <= state.noneExpiresBefore) return;
+    Object.assign(state, unexpired(state, now));
+    state.byId = new Map(state.waiters.map((waiter) => [waiter.id, waiter]));
+    const first = state.waiters.reduce((least, { notBefore }) => Math.min(least, notBefore), Infinity);
+    state.noneExpiresBefore = first + expiresLateMs();
+  };
+
+  const expectAt = (state: KeyState, waiter: Waiter, at: number): void => {
+    waiter.notBefore = at;
+    state.noneExpiresBefore = Math.min(state.noneExpiresBefore, at + expiresLateMs());
   };
 
   /** The key's state as of now, without expired tokens and waiters. If the window has changed, held tokens return by the new one. */
@@ -102,8 +125,9 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
       const later = limits.windowMs - state.windowMs;
       state.held = state.held.map((held) => ({ ...held, release: held.release + later }));
       state.windowMs = limits.windowMs;
+      state.noneExpiresBefore = Number.NEGATIVE_INFINITY;
     }
-    Object.assign(state, unexpired(state, now));
+    dropExpired(state, now);
     if (state.waiters.length === 0) {
       state.rounds.clear();
       state.passes = 0;
@@ -125,33 +149,42 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
         Math.max(0, Math.ceil((limits.calls - state.cutTo) / tokensRecoveredPerWindow(limits))) * limits.windowMs
       : Number.NEGATIVE_INFINITY;
 
-  const enqueue = (state: KeyState, { id, org, priority }: QueuedRequest, now: number): Waiter => {
+  const enqueue = (state: KeyState, { id, org, turn = org, priority }: QueuedRequest, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
-    const existing = state.waiters.find((waiter) => waiter.id === id);
+    const existing = state.byId.get(id);
     if (existing?.rank === rank) return existing;
-    const orgKey = `${rank}:${org}`;
+    if (existing !== undefined) dequeue(state, existing);
+    const orgKey = `${rank}:${turn}`;
     const round = Math.max(state.rounds.get(`${rank}`) ?? 0, (state.rounds.get(orgKey) ?? -1) + 1);
     state.rounds.set(orgKey, round);
     state.arrivals += 1;
-    const waiter = { id, org, rank, round, arrival: state.arrivals, notBefore: now };
-    state.waiters = [...state.waiters.filter((other) => other !== existing), waiter].sort(
-      (a, b) => a.rank - b.rank || a.round - b.round || a.arrival - b.arrival,
-    );
+    const waiter = { id, rank, round, arrival: state.arrivals, notBefore: now };
+    // Most come last: nobody arrived later.
+    const before = state.waiters.findLastIndex((other) => (other.rank - rank || other.round - round) <= 0);
+    state.waiters.splice(before + 1, 0, waiter);
+    state.byId.set(id, waiter);
     return waiter;
   };
 
-  const isOverdue = ({ notBefore }: Waiter, now: number): boolean =>
-    notBefore + waiterTimeouts(limits).overtakenAfterMs < now;
+  const dequeue = (state: KeyState, waiter: Waiter): void => {
+    state.waiters.splice(state.waiters.indexOf(waiter), 1);
+    state.byId.delete(waiter.id);
+  };
+
+  /** A waiter that was expected before then has not come. */
+  const overdueBefore = (now: number): number => now - waiterTimeouts(limits).overtakenAfterMs;
 
   /** Waiters in front of this one, without overdue ones. */
   const waitersAhead = (state: KeyState, waiter: Waiter, now: number): number => {
+    const overdue = overdueBefore(now);
     const index = state.waiters.indexOf(waiter);
-    const present = state.waiters.slice(0, index).filter((other) => !isOverdue(other, now)).length;
+    let present = 0;
+    for (let at = 0; at < index; at += 1) if ((state.waiters[at]?.notBefore ?? 0) >= overdue) present += 1;
     const top = state.waiters[0];
     if (state.passes < STARVATION_LIMIT || top === undefined) return present;
     const starvingIndex = state.waiters.findIndex(({ rank }) => rank > top.rank);
     const starving = state.waiters[starvingIndex];
-    if (starving === undefined || isOverdue(starving, now)) return present;
+    if (starving === undefined || starving.notBefore < overdue) return present;
     if (starving === waiter) return 0;
     return index < starvingIndex ? present + 1 : present;
   };
@@ -169,19 +202,23 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
   };
 
   /** Ids of the first waiters that can take one of `tokens` each, without overdue ones. */
-  const firstWaiters = ({ waiters }: KeyState, tokens: number, now: number): string[] =>
-    waiters
-      .filter((waiter) => !isOverdue(waiter, now))
-      .slice(0, Math.min(tokens, MAX_NEXT))
-      .map(({ id }) => id);
+  const firstWaiters = ({ waiters }: KeyState, tokens: number, now: number): string[] => {
+    const overdue = overdueBefore(now);
+    const first: string[] = [];
+    for (const { id, notBefore } of waiters) {
+      if (first.length >= Math.min(tokens, MAX_NEXT)) break;
+      if (notBefore >= overdue) first.push(id);
+    }
+    return first;
+  };
 
   const grant = (state: KeyState, waiter: Waiter, holdMs: number, now: number): AcquireResult => {
     const token = `${waiter.id}#${randomUUID()}`;
-    state.waiters = state.waiters.filter((other) => other !== waiter);
+    dequeue(state, waiter);
     state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true });
     state.rounds.set(`${waiter.rank}`, Math.max(state.rounds.get(`${waiter.rank}`) ?? 0, waiter.round));
-    const passesOthers = state.waiters.some(({ rank }) => rank > waiter.rank);
-    const wasPassed = state.waiters.some(({ rank }) => rank < waiter.rank);
+    const passesOthers = (state.waiters.at(-1)?.rank ?? 0) > waiter.rank;
+    const wasPassed = (state.waiters[0]?.rank ?? waiter.rank) < waiter.rank;
     state.passes = passesOthers && !wasPassed ? state.passes + 1 : 0;
     if (waiter.rank === BACKFILL) state.overtaken = 0;
     const tokens = currentLimit(state, now) - state.held.length;
@@ -190,7 +227,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
 
   /** Waiters that a preparation may not pass: none while only backfills wait, nine times in a row. */
   const waitersBeforePreparations = ({ waiters, overtaken }: KeyState): number =>
-    waiters.every(({ rank }) => rank === BACKFILL) && overtaken < STARVATION_LIMIT ? 0 : waiters.length;
+    (waiters[0]?.rank ?? BACKFILL) === BACKFILL && overtaken < STARVATION_LIMIT ? 0 : waiters.length;
 
   /** A token for a spare call, where nobody waits that it may not pass. */
   const acquireSpare = (
@@ -228,11 +265,11 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
       }
       if (isSpareClass(priority)) return acquireSpare(state, request, priority, now);
       const waiter = enqueue(state, { ...request, priority }, now);
-      waiter.notBefore = now;
+      expectAt(state, waiter, now);
       const ahead = waitersAhead(state, waiter, now);
       const tokens = Math.max(0, currentLimit(state, now) - state.held.length);
       if (ahead < tokens && now >= state.blockedUntil) return grant(state, waiter, request.holdMs, now);
-      waiter.notBefore = estimateGrant(state, ahead, now);
+      expectAt(state, waiter, estimateGrant(state, ahead, now));
       return { granted: false, at: clock.now() + waiter.notBefore - now, ahead, tokens };
     },
     complete: async (key, token) => {
@@ -250,7 +287,8 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     },
     cancel: async (key, id) => {
       const { state } = open(key);
-      state.waiters = state.waiters.filter((waiter) => waiter.id !== id);
+      const waiter = state.byId.get(id);
+      if (waiter !== undefined) dequeue(state, waiter);
     },
     penalize: async (key, until, org) => {
       const { state, now } = open(key);
@@ -304,5 +342,7 @@ const newKeyState = (windowMs: number): KeyState => ({
   overtaken: 0,
   held: [],
   waiters: [],
+  byId: new Map(),
+  noneExpiresBefore: Number.POSITIVE_INFINITY,
   rounds: new Map(),
 });

@@ -12,6 +12,8 @@ export interface RateLimitContext {
   readonly key: string;
   /** Organizations that share the key are served round-robin. */
   readonly org: string;
+  /** As in `AcquireRequest`. */
+  readonly turn?: string;
   readonly priority: CallClass;
   /** A longer wait (ms) snoozes the run, which keeps its queue position. Read at each wait: it may change. */
   readonly maxWaitMs: number;
@@ -190,7 +192,7 @@ async function acquireToken<Value>(
   { id, onWait, onGrant, signal, stop }: RateLimitedCall<Value>,
   coalescer: RequestCoalescer<Value> | undefined,
 ): Promise<Outcome<Acquired<Value>>> {
-  const { budget, clock, key, org, priority, requestTimeoutMs } = context;
+  const { budget, clock, key, org, turn, priority, requestTimeoutMs } = context;
   const wakeUp = stop === undefined ? signal : AbortSignal.any([signal, stop]);
   const sleep = async (ms: number): Promise<void> => {
     try {
@@ -232,7 +234,7 @@ async function acquireToken<Value>(
       continue;
     }
     coalesceWait.reset();
-    const result = await budget.acquire({ key, id, org, priority, holdMs }).catch(async (error: unknown) => {
+    const result = await budget.acquire({ key, id, org, turn, priority, holdMs }).catch(async (error: unknown) => {
       if (claimedFirst) await releaseClaim(coalescer);
       throw error;
     });

@@ -134,13 +134,13 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
   return {
     limits,
     waiters: localWaiters(),
-    acquire: async ({ key, id, org, priority, holdMs }) => {
+    acquire: async ({ key, id, org, turn = org, priority, holdMs }) => {
       const spare = isSpareClass(priority) ? SPARE[priority] : undefined;
       const token = `${spare?.prefix ?? ''}${id}#${randomUUID()}`;
       const name = spare?.operation ?? 'acquire';
       const rank = isSpareClass(priority) ? PRIORITIES.length : PRIORITIES.indexOf(priority);
       memory.recordHold(key, Math.ceil(holdMs));
-      const args = [id, token, org, rank, Math.ceil(holdMs)];
+      const args = [id, token, turn, rank, Math.ceil(holdMs)];
       const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(await run(key, { name, args, creates: org }));
       if (recoveredAfterMs >= 0) onEvent?.({ kind: 'recovered', key, org, afterMs: recoveredAfterMs });
       return reply[0] === 1

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { cancel } from '../../base/outcome.ts';
 import type { Secret, SecretSource } from '../../base/secrets/secret.ts';
@@ -71,7 +70,6 @@ export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
           org: settings.org,
           tenant: settings.id,
           priority: 'on_demand',
-          run: randomUUID(),
           maxWaitMs: MAX_TOKEN_WAIT_MS,
           maxAgeMs,
         },

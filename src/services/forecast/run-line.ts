@@ -11,6 +11,16 @@ export interface WaitingRun {
   hasBegun: boolean;
 }
 
+type Place = Pick<WaitingRun, 'round' | 'arrival'>;
+
+/** The runs of an organization that have not begun. */
+interface Turns<Run> {
+  /** In the order in which they are expected; the first has the first place. */
+  readonly runs: Run[];
+  readonly places: Place[];
+  nextRound: number;
+}
+
 /** Rounds that a returning run may wait. Then it comes before all others. */
 const MAX_LATE_ROUNDS = 16;
 /** Rounds start again when nobody waits for this long, ms, after the last run came. */
@@ -21,46 +31,64 @@ const RESTART_MS = 500;
  * same rules as those of `fair-priority.ts` for scheduled runs.
  */
 export function createRunLine<Run extends WaitingRun>(clock: Clock) {
-  let waiting: Run[] = [];
+  const turns = new Map<string, Turns<Run>>();
+  /** Runs that have begun, in the order of their places. */
+  const returned: Run[] = [];
   let served = 1;
   let arrivals = 0;
   let placedAt = Number.NEGATIVE_INFINITY;
-  const nextRounds = new Map<string, number>();
+
+  const firstPlaces = (): Place[] => [...turns.values()].flatMap(({ places }) => places.slice(0, 1));
 
   const place = (added: Run): void => {
-    if (waiting.length === 0 && clock.now() - placedAt > RESTART_MS) {
-      nextRounds.clear();
+    const first = firstPlaces();
+    if (first.length + returned.length === 0 && clock.now() - placedAt > RESTART_MS) {
+      turns.clear();
       served = 1;
     }
     placedAt = clock.now();
-    const rounds = waiting.filter(({ hasBegun }) => !hasBegun).map(({ round }) => round);
-    if (rounds.length > 0) served = Math.max(served, Math.min(...rounds));
+    if (first.length > 0) served = Math.max(served, Math.min(...first.map(({ round }) => round)));
     const { org } = added.run;
-    added.round = Math.max(served, nextRounds.get(org) ?? 1);
-    nextRounds.set(org, added.round + 1);
+    const own = turns.get(org) ?? { runs: [], places: [], nextRound: 1 };
+    turns.set(org, own);
+    const round = Math.max(served, own.nextRound);
+    own.nextRound = round + 1;
+    own.places.push({ round, arrival: added.arrival });
     // It takes its place; those that are expected later move back by one place each.
-    const own = [...waiting, added].filter((one) => one.run.org === org && !one.hasBegun);
-    const places = own.map(({ round, arrival }) => ({ round, arrival })).sort(byPlace);
-    const ordered = own.sort((a, b) => a.run.expected - b.run.expected || (a.run.name < b.run.name ? -1 : 1));
-    for (const [index, one] of ordered.entries()) Object.assign(one, places[index]);
+    insertSorted(own.runs, added, byExpected);
   };
 
   return {
     add: (added: Run): void => {
       arrivals += 1;
       added.arrival = arrivals;
-      if (!added.hasBegun) place(added);
-      else if (added.round > MAX_LATE_ROUNDS) added.round = 0;
-      waiting.push(added);
+      if (!added.hasBegun) {
+        place(added);
+        return;
+      }
+      if (added.round > MAX_LATE_ROUNDS) added.round = 0;
+      insertSorted(returned, added, byPlace);
     },
     /** Takes the next run out of the line. */
     take: (): Run | undefined => {
-      const [next] = waiting.toSorted(byPlace);
-      waiting = waiting.filter((one) => one !== next);
-      return next;
+      const [first] = firstPlaces().sort(byPlace);
+      const [back] = returned;
+      if (first === undefined || (back !== undefined && byPlace(back, first) < 0)) return returned.shift();
+      const own = [...turns.values()].find(({ places }) => places[0] === first);
+      own?.places.shift();
+      const next = own?.runs.shift();
+      return next && Object.assign(next, first);
     },
   };
 }
 
-const byPlace = (a: Pick<WaitingRun, 'round' | 'arrival'>, b: Pick<WaitingRun, 'round' | 'arrival'>): number =>
-  a.round - b.round || a.arrival - b.arrival;
+/** Behind those that are equal. */
+function insertSorted<Run>(runs: Run[], added: Run, compare: (a: Run, b: Run) => number): void {
+  const before = runs.findLastIndex((one) => compare(one, added) <= 0);
+  runs.splice(before + 1, 0, added);
+}
+
+const byPlace = (a: Place, b: Place): number => a.round - b.round || a.arrival - b.arrival;
+
+const byExpected = ({ run: a }: Pick<WaitingRun, 'run'>, { run: b }: Pick<WaitingRun, 'run'>): number =>
+  a.expected - b.expected || (a.name < b.name ? -1 : 1);

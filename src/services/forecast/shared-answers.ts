@@ -17,8 +17,6 @@ export interface SharedAnswers {
   release(request: string, holder: string): void;
   /** The request, made at `requestedAt`, is answered. */
   put(request: string, holder: string, requestedAt: number): void;
-  /** When the newest answer was requested, epoch ms. */
-  requestedAt(request: string): number;
 }
 
 export function sharedAnswers(clock: Pick<VirtualClock, 'now'>): SharedAnswers {
@@ -47,6 +45,5 @@ export function sharedAnswers(clock: Pick<VirtualClock, 'now'>): SharedAnswers {
       answer.requestedAt = Math.max(answer.requestedAt, requestedAt);
       release(request, holder);
     },
-    requestedAt: (request) => find(request).requestedAt,
   };
 }

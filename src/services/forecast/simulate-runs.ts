@@ -1,10 +1,9 @@
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
-import { type Budget, type BudgetLimits, type CallClass, waiterTimeouts } from '../../fetch/rate-limit/budget.ts';
-import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
-import type { ForecastAssumptions, ForecastCall, ForecastRun } from './forecast-run.ts';
+import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
+import type { ForecastAssumptions, ForecastRun } from './forecast-run.ts';
 import { createRunLine, type WaitingRun } from './run-line.ts';
-import { sharedAnswers } from './shared-answers.ts';
+import { CATALOG_TTL_MS, type Caller, callerId, simulateCalls } from './simulate-calls.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 /** What becomes of a run. All instants are epoch ms. */
@@ -40,35 +39,21 @@ export interface Simulation {
 
 /** Calls of one run, or of one preparation, that are in flight or queued at once. */
 const CONCURRENT_CALLS = 4;
-/** A worker that would wait for a token for longer takes another run meanwhile. */
-const MAX_WAIT_MS = 5 * SECOND_MS;
-/** Longest time that a call holds its token without a response. */
-const HOLD_MS = 35 * SECOND_MS;
-const CATALOG_TTL_MS = HOUR_MS;
 /** The catalog of a prepared run outlives the beginning of its slot by this. */
 const CATALOG_MARGIN_MS = 15 * MINUTE_MS;
-const CATALOG_POLL_MS = 250;
 /** Between two looks at the slots to prepare. */
 const ROUND_INTERVAL_MS = 10 * SECOND_MS;
 /** A preparation without a token looks again after this. */
 const MAX_TOKEN_WAIT_MS = 30 * SECOND_MS;
 
-interface Job extends WaitingRun {
+interface Job extends WaitingRun, Caller {
+  readonly run: ForecastRun;
   /** Calls whose answers it has, by their index. */
   readonly answered: Set<number>;
   begun: number | undefined;
-  tokens: number;
   result: SimulatedRun | undefined;
   /** Epoch ms at which its preparation goes on. */
   prepareAt: number;
-}
-
-interface Key {
-  readonly budget: Budget;
-  readonly tokens: Map<number, Map<string, number>>;
-  fullAt: number | undefined;
-  /** When runs on it begin, ascending. */
-  readonly begins: number[];
 }
 
 /**
@@ -85,107 +70,14 @@ export async function simulateRuns(
   const { callMs } = assumptions;
   const preparedFrom = runs.flatMap(({ calls }) => calls.flatMap((call) => call.preparedFrom ?? []));
   const clock = virtualClock(runs.reduce((first, { begins }) => Math.min(first, begins), Math.min(...preparedFrom)));
-  const shared = sharedAnswers(clock);
+  const { keys, keyOf, askCatalog, askReport } = simulateCalls(runs, limits, callMs, clock);
   const line = createRunLine<Job>(clock);
-  /** Epoch ms: a waiter that wakes by then need not be woken. */
-  const wakesByItself = ({ limits: own }: Budget): number => clock.now() + waiterTimeouts(own).overtakenAfterMs;
-  const keys = new Map<string, Key>();
   const jobs = runs.map(
     (run): Job => ({
       ...{ run, round: 1, arrival: 0, hasBegun: false, answered: new Set(), begun: undefined, tokens: 0 },
       ...{ result: undefined, prepareAt: Math.min(...run.calls.map((one) => one.preparedFrom ?? Infinity)) },
     }),
   );
-  const keyOf = ({ key }: ForecastRun): Key => {
-    const found = keys.get(key);
-    if (found !== undefined) return found;
-    const keyLimits = limits.get(key);
-    if (keyLimits === undefined) throw new Error(`no limits of the key ${key}`);
-    const begins = runs.filter((run) => run.key === key).map((run) => run.begins);
-    const added: Key = {
-      ...{ budget: memoryBudget({ ...keyLimits, clock }), tokens: new Map(), fullAt: undefined },
-      begins: begins.sort((a, b) => a - b),
-    };
-    keys.set(key, added);
-    return added;
-  };
-
-  /** Makes a call, or takes an answer of another run. @returns until when the run snoozes, or undefined with an answer */
-  const ask = async (
-    job: Job,
-    { id, request, maxAgeMs, offsetMs, priority }: Request,
-    pollMs: (polls: number) => number,
-  ): Promise<number | undefined> => {
-    const { run } = job;
-    const key = keyOf(run);
-    const { budget } = key;
-    const maxWaitMs = priority === 'preparation' ? 0 : MAX_WAIT_MS;
-    const since = clock.now();
-    /** An answer that was requested while it waits is a hit, too. */
-    const lookup = () => {
-      const now = clock.now();
-      const today = offsetMs === undefined ? now : (now + offsetMs) % DAY_MS;
-      return shared.lookup(request, id, Math.min(today, Math.max(maxAgeMs, now - since)));
-    };
-    let polling = { since, polls: 0 };
-    for (let isFirst = true; ; isFirst = false) {
-      await clock.turn(id);
-      const found = maxAgeMs === 0 ? 'miss' : lookup();
-      if (found === 'hit') {
-        await budget.cancel(run.key, id);
-        budget.waiters.wakeNext(run.key, wakesByItself(budget));
-        return undefined;
-      }
-      if (found === 'in_flight') {
-        if (polling.polls === 0) polling = { since: clock.now(), polls: 0 };
-        const ms = pollMs(polling.polls);
-        if (clock.now() - polling.since + ms > maxWaitMs) return clock.now() + MAX_WAIT_MS;
-        polling.polls += 1;
-        await clock.sleep(ms);
-        continue;
-      }
-      polling = { since, polls: 0 };
-      const hasClaim = isFirst && maxAgeMs > 0;
-      if (hasClaim) shared.claim(request, id);
-      await clock.turn(id);
-      const result = await budget.acquire({ key: run.key, id, org: run.org, priority, holdMs: HOLD_MS });
-      if (!result.granted) {
-        if (hasClaim) shared.release(request, id);
-        if (priority !== 'preparation') key.fullAt ??= startOfMinute(clock.now());
-        if (result.at - clock.now() > maxWaitMs) return result.at;
-        // Nothing aborts it.
-        const { signal } = new AbortController();
-        await budget.waiters.sleep(run.key, id, result.at, { clock, windowMs: budget.limits.windowMs, signal });
-        continue;
-      }
-      budget.waiters.wake(run.key, result.next, result.tokens, wakesByItself(budget));
-      if (maxAgeMs > 0 && !hasClaim) {
-        await clock.turn(id);
-        if (lookup() !== 'miss') {
-          await budget.release(run.key, result.token);
-          budget.waiters.wakeNext(run.key, wakesByItself(budget));
-          continue;
-        }
-        shared.claim(request, id);
-      }
-      const requestedAt = clock.now();
-      const minute = startOfMinute(requestedAt);
-      const byOrg = key.tokens.get(minute) ?? new Map<string, number>();
-      key.tokens.set(minute, byOrg.set(run.org, (byOrg.get(run.org) ?? 0) + 1));
-      job.tokens += 1;
-      await clock.sleep(callMs);
-      await budget.complete(run.key, result.token);
-      if (maxAgeMs > 0) shared.put(request, id, requestedAt);
-      return undefined;
-    }
-  };
-  const askCatalog = (job: Job, priority: CallClass, maxAgeMs = CATALOG_TTL_MS): Promise<number | undefined> =>
-    ask(job, { id: `${idOf(job)} catalog`, request: catalogName(job), maxAgeMs, priority }, () => CATALOG_POLL_MS);
-  const askReport = (job: Job, call: ForecastCall, index: number, priority: CallClass): Promise<number | undefined> => {
-    const { maxAgeMs, offsetMs } = job.run;
-    const request = { id: `${idOf(job)} ${index}`, request: call.request, maxAgeMs, offsetMs, priority };
-    return ask(job, request, (polls) => Math.min(25 * 2 ** polls, SECOND_MS));
-  };
 
   /** @returns until when the run snoozes; undefined with all answers */
   const fetchCalls = async (job: Job): Promise<number | undefined> => {
@@ -224,12 +116,12 @@ export async function simulateRuns(
       const late = run.lateAt !== undefined && delivered > run.lateAt;
       job.result = { run, begun, ready, delivered, late, tokens };
     }
-    await clock.turn(idOf(job));
+    await clock.turn(callerId(job));
     idle += 1;
     serve();
     if (snoozed === undefined) return;
     await clock.sleep(snoozed - clock.now());
-    await clock.turn(idOf(job));
+    await clock.turn(callerId(job));
     line.add(job);
     serve();
   };
@@ -295,7 +187,7 @@ export async function simulateRuns(
       open = [...open, ...later.splice(0, begun === -1 ? later.length : begun)].filter(isOpen);
       const full = new Set<string>();
       const due = open.filter(({ prepareAt }) => prepareAt <= clock.now());
-      for (const job of due.sort((a, b) => a.run.begins - b.run.begins || (idOf(a) < idOf(b) ? -1 : 1))) {
+      for (const job of due.sort((a, b) => a.run.begins - b.run.begins || (callerId(a) < callerId(b) ? -1 : 1))) {
         const { key, begins } = job.run;
         if (full.has(key) || clock.now() >= begins) continue;
         const nextBegins = keyOf(job.run).begins.find((one) => one > clock.now()) ?? begins;
@@ -327,20 +219,6 @@ export async function simulateRuns(
     })),
   };
 }
-
-interface Request {
-  /** Identifies the waiter. */
-  readonly id: string;
-  readonly request: string;
-  readonly maxAgeMs: number;
-  /** As in `ForecastRun`; absent: an answer outlives its day. */
-  readonly offsetMs?: number;
-  readonly priority: CallClass;
-}
-
-const idOf = ({ run }: Job): string => `${run.name} ${run.slot}`;
-const catalogName = ({ run }: Job): string => `catalog ${run.key} ${run.org}`;
-const startOfMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS;
 
 function missingResult({ name, slot }: ForecastRun): never {
   throw new Error(`the run of ${name} at ${slot} has not ended`);

@@ -79,11 +79,7 @@ export async function prepareSlot(
   };
   const nothing = { calls: 0, prepared: 0, since: null, failures: [] };
   const getCatalog = (maxAgeMs?: number) =>
-    ports.catalogs.get(
-      { ...fetching, run: `prepare:${run}`, org: settings.org, tenant: settings.id, maxAgeMs },
-      signal,
-      () => {},
-    );
+    ports.catalogs.get({ ...fetching, org: settings.org, tenant: settings.id, maxAgeMs }, signal, () => {});
   const stopped = () => signal.aborted || clock.now() >= until;
   if (stopped()) return { ...nothing, state: 'waiting', at: until };
   const cached = await getCatalog();

@@ -39,7 +39,6 @@ export async function catalogForReadings(
         org,
         tenant,
         priority: 'scheduled',
-        run: `reading:${ports.roundsId}:${tenant}`,
         maxWaitMs: MAX_TOKEN_WAIT_MS,
         maxAgeMs,
       },

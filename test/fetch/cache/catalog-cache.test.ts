@@ -60,7 +60,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
 
   test('are fetched once for all runs that start at once', async () => {
     const { clock, asked, get } = start();
-    const runs = Array.from({ length: 10 }, (_, index) => get('current', { run: `run-${index}` }));
+    const runs = Array.from({ length: 10 }, () => get('current'));
     // The caller waits for the service and not for the clock, at which the claim would end before a slow answer.
     await Promise.race(runs);
     const all = await advanceUntil(clock, Promise.all(runs), 10);
@@ -80,7 +80,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const { clock, context, get } = start();
     const hanging = { ...context.client, catalog: () => new Promise<never>(() => {}) };
     void get('current', { client: hanging });
-    const second = get('current', { run: 'run-2', maxWaitMs: 1_000 });
+    const second = get('current', { maxWaitMs: 1_000 });
     expect(await advanceUntil(clock, second, 250)).toMatchObject({ kind: 'snooze' });
   });
 

@@ -332,6 +332,17 @@ describe.each([
     expect(order.slice(5)).toEqual(['big-2', 'big-3', 'big-4', 'big-5']);
   });
 
+  test('a call with a turn of its own does not wait behind the calls of its organization', async () => {
+    const own = { turn: 'acme:catalog' };
+    const order = await served(start({ calls: 1, windowMs: 60_000 }), [
+      ['a1', {}],
+      ['a2', {}],
+      ['a3', {}],
+      ['catalog', own],
+    ]);
+    expect(order).toEqual(['a1', 'catalog', 'a2', 'a3']);
+  });
+
   test('an organization that joins later is served round-robin from then on, without catching up', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);

@@ -1,0 +1,186 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { type Budget, type BudgetLimits, type CallClass, waiterTimeouts } from '../../fetch/rate-limit/budget.ts';
+import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
+import type { ForecastCall, ForecastRun } from './forecast-run.ts';
+import { sharedAnswers } from './shared-answers.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** A run that makes calls. */
+export interface Caller {
+  readonly run: ForecastRun;
+  /** Tokens that it took. */
+  tokens: number;
+}
+
+/** What happens with a key. */
+export interface KeyUse {
+  readonly budget: Budget;
+  /** Tokens taken, by the beginning of the minute and by organization. */
+  readonly tokens: Map<number, Map<string, number>>;
+  /** The first minute in which a call of a run finds no token. */
+  fullAt: number | undefined;
+  /** When runs on it begin, ascending. */
+  readonly begins: readonly number[];
+}
+
+/** A worker that would wait for a token for longer takes another run meanwhile. */
+const MAX_WAIT_MS = 5 * SECOND_MS;
+/** Longest time that a call holds its token without a response. */
+const HOLD_MS = 35 * SECOND_MS;
+export const CATALOG_TTL_MS = HOUR_MS;
+const CATALOG_POLL_MS = 250;
+/** Another run asks for the catalog after this if the first one does not. */
+const CATALOG_CLAIM_MS = 30 * SECOND_MS;
+
+interface Request {
+  /** Identifies the waiter. */
+  readonly id: string;
+  readonly request: string;
+  readonly maxAgeMs: number;
+  readonly priority: CallClass;
+  /** As in `AcquireRequest`. */
+  readonly turn?: string;
+}
+
+/** Calls on a virtual clock: tokens, shared answers and catalogs, after the rules of the real ones. */
+export function simulateCalls(
+  runs: readonly ForecastRun[],
+  limits: ReadonlyMap<string, BudgetLimits>,
+  callMs: number,
+  clock: VirtualClock,
+) {
+  const shared = sharedAnswers(clock);
+  const keys = new Map<string, KeyUse>();
+  /** By key and organization: when the catalog was stored, and until when a run has the request for it. */
+  const catalogs = new Map<string, { storedAt: number; claimedUntil: number }>();
+  /** Epoch ms: a waiter that wakes by then need not be woken. */
+  const wakesByItself = ({ limits: own }: Budget): number => clock.now() + waiterTimeouts(own).overtakenAfterMs;
+
+  const keyOf = ({ key }: ForecastRun): KeyUse => {
+    const found = keys.get(key);
+    if (found !== undefined) return found;
+    const keyLimits = limits.get(key);
+    if (keyLimits === undefined) throw new Error(`no limits of the key ${key}`);
+    const begins = runs.filter((run) => run.key === key).map((run) => run.begins);
+    const budget = memoryBudget({ ...keyLimits, clock });
+    const added = { budget, tokens: new Map(), fullAt: undefined, begins: begins.sort((a, b) => a - b) };
+    keys.set(key, added);
+    return added;
+  };
+
+  const countToken = (caller: Caller): void => {
+    const { tokens } = keyOf(caller.run);
+    const { org } = caller.run;
+    const minute = startOfMinute(clock.now());
+    const byOrg = tokens.get(minute) ?? new Map<string, number>();
+    tokens.set(minute, byOrg.set(org, (byOrg.get(org) ?? 0) + 1));
+    caller.tokens += 1;
+  };
+
+  const maxWaitMs = (priority: CallClass): number => (priority === 'preparation' ? 0 : MAX_WAIT_MS);
+
+  /** Makes a call, or takes an answer of another run. @returns until when the run snoozes, or undefined with an answer */
+  const ask = async (
+    caller: Caller,
+    { id, request, maxAgeMs, priority, turn }: Request,
+  ): Promise<number | undefined> => {
+    const { run } = caller;
+    const key = keyOf(run);
+    const { budget } = key;
+    const since = clock.now();
+    /** An answer that was requested while it waits is a hit, too. None is used on the day after its request. */
+    const lookup = () => {
+      const now = clock.now();
+      const today = (now + run.offsetMs) % DAY_MS;
+      return shared.lookup(request, id, Math.min(today, Math.max(maxAgeMs, now - since)));
+    };
+    let polling = { since, polls: 0 };
+    for (let isFirst = true; ; isFirst = false) {
+      await clock.turn(id);
+      const found = maxAgeMs === 0 ? 'miss' : lookup();
+      if (found === 'hit') {
+        await budget.cancel(run.key, id);
+        budget.waiters.wakeNext(run.key, wakesByItself(budget));
+        return undefined;
+      }
+      if (found === 'in_flight') {
+        if (polling.polls === 0) polling = { since: clock.now(), polls: 0 };
+        const ms = Math.min(25 * 2 ** polling.polls, SECOND_MS);
+        if (clock.now() - polling.since + ms > maxWaitMs(priority)) return clock.now() + MAX_WAIT_MS;
+        polling.polls += 1;
+        await clock.sleep(ms);
+        continue;
+      }
+      polling = { since, polls: 0 };
+      const hasClaim = isFirst && maxAgeMs > 0;
+      if (hasClaim) shared.claim(request, id);
+      await clock.turn(id);
+      const result = await budget.acquire({ key: run.key, id, org: run.org, turn, priority, holdMs: HOLD_MS });
+      if (!result.granted) {
+        if (hasClaim) shared.release(request, id);
+        if (priority !== 'preparation') key.fullAt ??= startOfMinute(clock.now());
+        if (result.at - clock.now() > maxWaitMs(priority)) return result.at;
+        // Nothing aborts it.
+        const { signal } = new AbortController();
+        await budget.waiters.sleep(run.key, id, result.at, { clock, windowMs: budget.limits.windowMs, signal });
+        continue;
+      }
+      budget.waiters.wake(run.key, result.next, result.tokens, wakesByItself(budget));
+      if (maxAgeMs > 0 && !hasClaim) {
+        await clock.turn(id);
+        if (lookup() !== 'miss') {
+          await budget.release(run.key, result.token);
+          budget.waiters.wakeNext(run.key, wakesByItself(budget));
+          continue;
+        }
+        shared.claim(request, id);
+      }
+      const requestedAt = clock.now();
+      countToken(caller);
+      await clock.sleep(callMs);
+      await budget.complete(run.key, result.token);
+      if (maxAgeMs > 0) shared.put(request, id, requestedAt);
+      return undefined;
+    }
+  };
+
+  /** The catalog of the run's organization, not older than `maxAgeMs`: one run asks for it, the others wait. */
+  const askCatalog = async (
+    caller: Caller,
+    priority: CallClass,
+    maxAgeMs = CATALOG_TTL_MS - 1,
+  ): Promise<number | undefined> => {
+    const { key, org } = caller.run;
+    const name = `${key} ${org}`;
+    const catalog = catalogs.get(name) ?? { storedAt: Number.NEGATIVE_INFINITY, claimedUntil: 0 };
+    catalogs.set(name, catalog);
+    const since = clock.now();
+    await clock.turn(`${callerId(caller)} catalog`);
+    for (;;) {
+      if (clock.now() - catalog.storedAt <= maxAgeMs) return undefined;
+      if (clock.now() >= catalog.claimedUntil) {
+        catalog.claimedUntil = clock.now() + CATALOG_CLAIM_MS;
+        const place = { id: `catalog ${org} ${priority}`, turn: `${org}:catalog`, priority };
+        const snoozed = await ask(caller, { ...place, request: '', maxAgeMs: 0 });
+        if (snoozed === undefined) catalog.storedAt = clock.now();
+        catalog.claimedUntil = 0;
+        return snoozed;
+      }
+      if (clock.now() - since > maxWaitMs(priority)) return clock.now() + CATALOG_POLL_MS;
+      await clock.sleep(CATALOG_POLL_MS);
+      // After all that happens in this millisecond.
+      await clock.turn('~');
+    }
+  };
+
+  return {
+    keys,
+    keyOf,
+    askCatalog,
+    askReport: (caller: Caller, { request }: ForecastCall, index: number, priority: CallClass) =>
+      ask(caller, { id: `${callerId(caller)} ${index}`, request, maxAgeMs: caller.run.maxAgeMs, priority }),
+  };
+}
+
+export const callerId = ({ run }: Pick<Caller, 'run'>): string => `${run.name} ${run.slot}`;
+const startOfMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS;
