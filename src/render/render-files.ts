@@ -10,6 +10,7 @@ import type { Output } from '../definitions/schema/kinds.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import type { Artifact } from './artifact.ts';
 import { assertDistinctNames, nameEnding } from './file-names.ts';
+import { compressFiles } from './formats/compress.ts';
 import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
 
 export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets' | 'outputs'> {
@@ -47,7 +48,7 @@ async function planFiles(
       outputs: outputs.map((each) => each.format),
       secrets: secrets[output.format] ?? {},
     };
-    const planned = await format.render(dataset, spec, context);
+    const planned = compressFiles(await format.render(dataset, spec, context), output, context);
     files.push(...planned);
     const bundle = bundled.includes(output.format) ? await format.bundle?.(planned, context) : undefined;
     if (bundle !== undefined) bundles.push(bundle);

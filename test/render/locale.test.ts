@@ -119,7 +119,7 @@ describe('a German CSV file', () => {
     const fields = async (values: 'raw' | 'formatted') =>
       readCsv(
         artifactNamed(
-          await render(dataset([onboarding]), [{ format: 'csv', csv: { values, raw: false, bom: true } }], {
+          await render(dataset([onboarding]), [{ format: 'csv', csv: { values, separator: 'comma' } }], {
             locale: 'de-DE',
           }),
           'onboarding.csv',

@@ -42,7 +42,7 @@ export function requireFiles(
 
 /** What `files` calls a file. */
 const kindOf = (artifact: Artifact): string =>
-  artifact.part === undefined && artifact.name.endsWith('.totals.csv') ? 'totals' : artifact.format;
+  artifact.part === undefined && /\.totals\.csv(\.gz)?$/.test(artifact.name) ? 'totals' : artifact.format;
 
 /** For `describe`: the formats of these files; totals and schemas are those of CSV. */
 export const shownFormats = ({

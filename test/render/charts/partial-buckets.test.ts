@@ -48,12 +48,12 @@ test.each(['column', 'line', 'stacked_column'] as const)('as %s in mail, PDF and
 
 test('a raw CSV file says which weeks are cut off, apart from those that run', () => {
   const weeks = october('column', '2026-10-26');
-  const columns = csvColumns(weeks, { values: 'raw' });
+  const columns = csvColumns(weeks, { values: 'raw', separator: 'comma' });
   const [running, cut] = columns.slice(-2);
   const rows = 'path' in weeks.rows ? [] : weeks.rows;
   expect(rows.map((row) => running?.field(row))).toEqual(['false', 'false', 'false', 'false', 'true']);
   expect(rows.map((row) => cut?.field(row))).toEqual(['true', 'false', 'false', 'false', 'true']);
-  const fields = tableSchema(dataset([weeks]), weeks, columns, { values: 'raw' }).fields;
+  const fields = tableSchema(dataset([weeks]), weeks, columns, { values: 'raw', separator: 'comma' }).fields;
   expect(fields.at(-1)).toMatchObject({ name: cut?.header, type: 'boolean' });
   expect(fields.at(-1)?.description).not.toBe(fields.at(-2)?.description);
 });

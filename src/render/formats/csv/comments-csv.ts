@@ -4,9 +4,9 @@ import { messagesFor } from '../../../i18n/messages.ts';
 import { blockLines } from '../../pack/review/block-lines.ts';
 import { packComments } from '../../pack/review/comments.ts';
 import type { PackComment } from '../../pack/review/review.ts';
-import { fieldText, quoteField, terminateRecord } from './csv-fields.ts';
-import { BOM, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
-import type { TableSchema } from './table-schema.ts';
+import { fieldText, recordWriter } from './csv-fields.ts';
+import { byteOrderMark, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
+import { csvDialect, type TableSchema } from './table-schema.ts';
 
 /** The columns of a file of comments, in order. */
 const COLUMNS = ['section', 'sectionTitle', 'comment', 'author', 'at'] as const;
@@ -25,16 +25,16 @@ export function commentsCsv(dataset: Dataset, settings: CsvSettings): string {
   const locale = csvLocale(settings);
   const words = messagesFor(locale);
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
-  const field = (text: string): string => quoteField(fieldText(text, settings.raw));
+  const write = recordWriter(settings.separator);
   const record = (fields: readonly (string | null)[]): string =>
-    terminateRecord(fields.map((text) => (text === null ? '' : field(text))).join(','));
+    write(fields.map((text) => (text === null ? null : fieldText(text, settings))));
   const rows = packComments({ dataset, locale, words }).map((comment) => {
     const { section, author, at } = comment;
     const title = section === null ? null : (titles.get(section) ?? null);
     return record([section, title, commentText(comment), author, at]);
   });
   const header = record(COLUMNS.map((column) => words.review.csv[column].name));
-  return `${settings.bom === false ? '' : BOM}${header}${rows.join('')}`;
+  return `${byteOrderMark(settings)}${header}${rows.join('')}`;
 }
 
 /** Describes the file of comments for programs. */
@@ -44,6 +44,7 @@ export function commentsSchema(settings: CsvSettings): TableSchema {
   return {
     $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
     title: csv.title,
+    dialect: csvDialect(settings),
     fields: COLUMNS.map((column) => {
       const { name, description } = csv[column];
       return { name, title: name, type: type(column), description: `${description}.` };

@@ -8,8 +8,8 @@ import type { CsvOutput } from './csv-schema.ts';
 import { readingColumns } from './reading-fields.ts';
 import {
   type CsvColumn,
-  type CsvSettings,
   csvColumns,
+  csvSettings,
   totalsColumns,
   withUniqueHeaders,
   writeCsv,
@@ -64,7 +64,7 @@ const schemaFile = (name: string, described: PlannedFile, write: PlannedFile['wr
 /** The files of a section: its rows, the service's totals if there are any, and the Table Schema of each. */
 function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context: FormatContext): PlannedFile[] {
   const { variables, locale, signal } = context;
-  const settings: CsvSettings = { ...output.csv, locale };
+  const settings = csvSettings(output.csv, locale);
   const stem = fileStem(output.name, variables, table, ` ${table.id}`, LONGEST_SUFFIX);
   // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
@@ -97,7 +97,7 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
 function commentFiles(dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] {
   if ((dataset.comments ?? []).length === 0) return [];
   const { variables, locale, signal } = context;
-  const settings: CsvSettings = { ...output.csv, locale };
+  const settings = csvSettings(output.csv, locale);
   const stem = fileStem(output.name, variables, COMMENTS, '', LONGEST_COMMENTS_SUFFIX);
   const data = csvFile(`${stem}.comments.csv`, 'the CSV file of comments', (path) =>
     writeChunks(path, [commentsCsv(dataset, settings)], signal),

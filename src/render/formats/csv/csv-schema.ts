@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sectionFileNameSchema } from '../../../definitions/schema/template-fields.ts';
+import { compressSchema } from '../compress-schema.ts';
 
 const csvOptionsSchema = z.strictObject({
   values: z
@@ -7,6 +8,12 @@ const csvOptionsSchema = z.strictObject({
     .optional()
     .describe(
       'raw, the default: numbers, ratios from 0 to 1, seconds, ISO dates. formatted: texts as a reader reads them, with their unit.',
+    ),
+  separator: z
+    .enum(['comma', 'semicolon', 'tab'])
+    .optional()
+    .describe(
+      'What separates the columns. Default: comma; in formatted files what Excel expects in the locale of the report, e.g. semicolon for de-CH and fr-FR.',
     ),
   raw: z
     .boolean()
@@ -28,6 +35,7 @@ export const csvSchema = z.strictObject({
   name: sectionFileNameSchema
     .optional()
     .describe('File name, one file a section, e.g. "{{ section.id }} {{ period.label }}.csv".'),
+  compress: compressSchema,
   csv: csvOptionsSchema.optional().describe('How the values are written.'),
 });
 export type CsvOutput = z.output<typeof csvSchema>;

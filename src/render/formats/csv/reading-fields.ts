@@ -4,10 +4,8 @@ import { messagesFor } from '../../../i18n/messages.ts';
 import { formatZonedInstant } from '../../figures/format-date.ts';
 import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { parseIsoInstant } from '../../figures/quantity.ts';
-import { fieldText, quoteField, rawFieldWriter } from './csv-fields.ts';
+import { fieldText, rawText } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale } from './section-csv.ts';
-
-const quoteRaw = rawFieldWriter((text) => fieldText(text));
 
 /**
  * When the figures of each row and of the totals were read, where they are readings of current counts: one column for the
@@ -17,12 +15,13 @@ export function readingColumns(table: Table, settings: CsvSettings): CsvColumn[]
   const { readings, granularity, comparisons, period } = table;
   if (readings === undefined) return [];
   const formatted = settings.values === 'formatted';
+  const raw = rawText((text) => fieldText(text, settings));
   const locale = csvLocale(settings);
   const words = messagesFor(locale).table.schema;
-  const text = (asOf: string | null | undefined): string => {
-    if (!formatted) return quoteRaw(asOf ?? null);
+  const text = (asOf: string | null | undefined): string | null => {
+    if (!formatted) return raw(asOf ?? null);
     const at = parseIsoInstant(asOf ?? null);
-    return quoteField(at === undefined ? UNDEFINED_TEXT : formatZonedInstant(at, period.timezone, locale));
+    return at === undefined ? UNDEFINED_TEXT : formatZonedInstant(at, period.timezone, locale);
   };
   return [undefined, ...comparisons.map(({ kind }) => kind)].map((kind: ComparisonKind | undefined): CsvColumn => {
     const own = readings.filter(({ comparison }) => comparison === (kind ?? null));

@@ -8,7 +8,7 @@ import type { Quantity } from '../../figures/quantity.ts';
 import { isRawFigure, type RawColumn, rawColumns } from '../../figures/raw-columns.ts';
 import { isClipped } from '../../figures/whole-period.ts';
 import { writeChunks } from '../format.ts';
-import { fieldText, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
+import { fieldText, rawText, recordWriter, type Separator } from './csv-fields.ts';
 import type { CsvOptions } from './csv-schema.ts';
 
 /** A target as a Table Schema describes it: numbers in the raw unit of the metric. */
@@ -31,12 +31,14 @@ export interface SchemaField {
   readonly targets?: readonly SchemaTarget[];
 }
 
-export const BOM = '\ufeff';
+/** Excel needs it. */
+export const byteOrderMark = ({ bom }: CsvSettings): string => (bom === false ? '' : '\ufeff');
 /** Characters written at once, so that a long list is never in memory as a whole. */
 const CHUNK_LENGTH = 64 * 1024;
 
 /** The options of an output and the locale of its report. */
 export interface CsvSettings extends CsvOptions {
+  readonly separator: Separator;
   /** BCP 47, for formatted values; `en-GB` when absent. Raw files do not depend on it. */
   readonly locale?: string | undefined;
 }
@@ -53,10 +55,10 @@ export interface CsvColumn {
   readonly unlike?: ComparisonKind;
   /** Its field in the schema, where that does not follow from `view`. */
   readonly described?: SchemaField;
-  /** The row's field, quoted. */
-  readonly field: (row: Row) => string;
-  /** The field of the service's total, quoted; undefined without a total. */
-  readonly total: string | undefined;
+  /** The row's field; null where it has no value. */
+  readonly field: (row: Row) => string | null;
+  /** The field of the service's total; undefined without a total. */
+  readonly total: string | null | undefined;
 }
 
 /** Replaces a leading hyphen, which starts a formula in a spreadsheet, by the minus sign U+2212. */
@@ -66,8 +68,24 @@ export const withTrueMinus = (value: Value, text: string): string =>
 const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
 /** The locale of headers and schema. Raw files are for programs and always English. */
-export const csvLocale = ({ values, locale }: CsvSettings): string =>
+export const csvLocale = ({ values, locale }: Pick<CsvSettings, 'values' | 'locale'>): string =>
   values === 'formatted' ? (locale ?? DEFAULT_LOCALE) : DEFAULT_LOCALE;
+
+/** Windows' settings of these countries have a semicolon, though some of their numbers have a decimal point. */
+const SEMICOLON_REGIONS: readonly (string | undefined)[] = ['CH', 'LI'];
+
+/**
+ * The settings of an output's files. Without `separator`, raw files have commas, as programs expect, and formatted ones what
+ * Excel expects in the locale: where a comma begins the decimals, a semicolon.
+ */
+export function csvSettings(options: CsvOptions = {}, locale?: string): CsvSettings {
+  if (options.separator !== undefined) return { ...options, separator: options.separator, locale };
+  if (options.values !== 'formatted') return { ...options, separator: 'comma', locale };
+  const used = locale ?? DEFAULT_LOCALE;
+  const decimal = new Intl.NumberFormat(used).formatToParts(0.5).find(({ type }) => type === 'decimal')?.value;
+  const semicolon = decimal === ',' || SEMICOLON_REGIONS.includes(new Intl.Locale(used).region);
+  return { ...options, separator: semicolon ? 'semicolon' : 'comma', locale };
+}
 
 /** False for lists and current counts. */
 const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
@@ -78,20 +96,20 @@ const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
  * Formatted values need a scan of all rows.
  */
 export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
-  const { values, raw } = settings;
+  const { values } = settings;
   const locale = csvLocale(settings);
-  const escapeText = (text: string): string => fieldText(text, raw);
+  const escapeText = (text: string): string => fieldText(text, settings);
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
     const format = valueFormatter(quantity, locale);
-    return (value) => quoteField(escapeText(withTrueMinus(value, format(value))));
+    return (value) => escapeText(withTrueMinus(value, format(value)));
   };
-  const column = (view: RawColumn, header: string, text: (value: Value) => string): CsvColumn => ({
+  const column = (view: RawColumn, header: string, text: (value: Value) => string | null): CsvColumn => ({
     header: escapeText(header),
     view,
     field: (row) => text(view.read(row)),
     total: view.total === undefined ? undefined : text(view.total),
   });
-  const rawField = rawFieldWriter(escapeText);
+  const rawField = rawText(escapeText);
   const columns =
     values === 'formatted'
       ? viewColumns(table, locale)
@@ -104,7 +122,7 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
   if (!hasPeriod(table)) return columns;
   const text = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
   const words = messagesFor(locale).table.schema;
-  const unlikeText = (compared: ComparedFigures | undefined): string => {
+  const unlikeText = (compared: ComparedFigures | undefined): string | null => {
     const reason = compared?.unlike;
     return text(reason === undefined ? null : values === 'formatted' ? words.unlikeReason[reason] : reason);
   };
@@ -150,20 +168,15 @@ export function withUniqueHeaders(columns: readonly CsvColumn[]): readonly CsvCo
   });
 }
 
-const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
-  (bom === false ? '' : BOM) + terminateRecord(columns.map(({ header }) => quoteField(header)).join(','));
+/** The header, after the byte order mark. */
+const headerRecord = (columns: readonly CsvColumn[], settings: CsvSettings): string =>
+  byteOrderMark(settings) + recordWriter(settings.separator)(columns.map(({ header }) => header));
 
 function* csvChunks(table: Table, columns: readonly CsvColumn[], settings: CsvSettings): Iterable<string> {
-  const fields = columns.map((column) => column.field);
+  const record = recordWriter(settings.separator);
   let chunk = headerRecord(columns, settings);
   for (const row of iterateRows(table.rows)) {
-    let record = '';
-    let comma = '';
-    for (const text of fields) {
-      record += comma + text(row);
-      comma = ',';
-    }
-    chunk += terminateRecord(record);
+    chunk += record(columns.map(({ field }) => field(row)));
     if (chunk.length < CHUNK_LENGTH) continue;
     yield chunk;
     chunk = '';
@@ -172,8 +185,8 @@ function* csvChunks(table: Table, columns: readonly CsvColumn[], settings: CsvSe
 }
 
 /**
- * Writes one section as CSV: UTF-8, with a byte order mark unless `bom` is false (Excel needs it), CRLF (RFC 4180), a header
- * of label and unit. Raw values (ratio 0–1, seconds, ISO dates) with an empty field where a figure is undefined, or
+ * Writes one section as CSV: UTF-8, with a byte order mark unless `bom` is false, CRLF (RFC 4180), fields separated as `separator`
+ * says, a header of label and unit. Raw values (ratio 0–1, seconds, ISO dates) with an empty field where a figure is undefined, or
  * formatted ones; enum values by label. Unless `raw`, texts are escaped against formulas. Totals go into a file of their
  * own, because a sum over a column would count them twice. `path` must not exist.
  */
@@ -196,6 +209,6 @@ export function writeTotalsCsv(
   settings: CsvSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const totals = columns.map(({ total }) => total ?? '').join(',');
-  return writeChunks(path, [headerRecord(columns, settings) + terminateRecord(totals)], signal);
+  const totals = recordWriter(settings.separator)(columns.map(({ total }) => total ?? null));
+  return writeChunks(path, [headerRecord(columns, settings) + totals], signal);
 }

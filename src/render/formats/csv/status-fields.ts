@@ -3,7 +3,7 @@ import { messagesFor } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
 import { boundariesOf, judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
-import { fieldText, quoteField } from './csv-fields.ts';
+import { fieldText } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, withTrueMinus } from './section-csv.ts';
 
 /** The targets that judged figures of a metric in a section, for its field in the schema. */
@@ -52,12 +52,12 @@ export function withJudgedFigures(
     const quantity = view !== null && 'quantity' in view ? (view as ViewColumn).quantity : undefined;
     const own = view?.role === 'value' ? judgementsOf(view.source.name) : undefined;
     if (own === undefined || quantity === undefined) return column;
-    const text = (judgement: Judgement | undefined, plain: string): string => {
+    const text = (judgement: Judgement | undefined, plain: string | null): string | null => {
       const boundaries = boundariesOf(dataset, judgement);
       const figure = judgement?.figure ?? null;
       if (boundaries === undefined || figure === null) return plain;
       const shown = withTrueMinus(figure, formatJudged(figure, boundaries, quantity, locale));
-      return quoteField(fieldText(shown, settings.raw));
+      return fieldText(shown, settings);
     };
     return {
       ...column,
@@ -73,8 +73,8 @@ export function withJudgedFigures(
  */
 export function statusColumns(dataset: Pick<Dataset, 'judgements'>, table: Table, settings: CsvSettings): CsvColumn[] {
   const words = messagesFor(csvLocale(settings)).status;
-  const text = (judgement: Judgement | undefined): string => {
-    if (judgement === undefined) return '';
+  const text = (judgement: Judgement | undefined): string | null => {
+    if (judgement === undefined) return null;
     return settings.values === 'formatted' ? words.names[judgement.status] : judgement.status;
   };
   const judgementsOf = rowJudgements(table, dataset);
@@ -82,7 +82,7 @@ export function statusColumns(dataset: Pick<Dataset, 'judgements'>, table: Table
     const own = judgementsOf(name);
     if (kind !== 'metric' || own === undefined) return [];
     const same = table.columns.filter((column) => column.label.toLowerCase() === label.toLowerCase()).length > 1;
-    const header = fieldText(words.header(same ? `${label} [${name}]` : label), settings.raw);
+    const header = fieldText(words.header(same ? `${label} [${name}]` : label), settings);
     return [
       {
         header,

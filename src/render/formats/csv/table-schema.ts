@@ -5,7 +5,7 @@ import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
 import type { RawColumn } from '../../figures/raw-columns.ts';
 import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
-import { fieldText } from './csv-fields.ts';
+import { fieldText, SEPARATORS } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
 import { schemaTargets } from './status-fields.ts';
 
@@ -16,9 +16,24 @@ export interface TableSchema {
   readonly $schema: string;
   readonly title: string;
   readonly description?: string;
+  /** https://datapackage.org/standard/table-dialect/ */
+  readonly dialect: {
+    readonly delimiter: string;
+    readonly quoteChar: string;
+    readonly doubleQuote: boolean;
+    readonly lineTerminator: string;
+  };
   readonly fields: readonly SchemaField[];
   readonly missingValues: readonly string[];
 }
+
+/** How the fields of the files are separated and quoted. */
+export const csvDialect = (settings: CsvSettings): TableSchema['dialect'] => ({
+  delimiter: SEPARATORS[settings.separator],
+  quoteChar: '"',
+  doubleQuote: true,
+  lineTerminator: '\r\n',
+});
 
 /** Properties that hold for every value of a column. */
 interface ColumnContents {
@@ -110,7 +125,7 @@ export function tableSchema(
   settings: CsvSettings,
 ): TableSchema {
   const formatted = settings.values === 'formatted';
-  const escapeText = (text: string): string => fieldText(text, settings.raw);
+  const escapeText = (text: string): string => fieldText(text, settings);
   const locale = csvLocale(settings);
   const words = messagesFor(locale);
   const { schema } = words.table;
@@ -155,6 +170,7 @@ export function tableSchema(
     $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
     title: table.title,
     ...(description === '' ? {} : { description }),
+    dialect: csvDialect(settings),
     fields,
     missingValues: [formatted ? UNDEFINED_TEXT : ''],
   };

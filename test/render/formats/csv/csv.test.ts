@@ -26,7 +26,9 @@ const { render } = useRenderFolder();
 /** A field that is not there and one that is empty are not the same to those who can tell: only the second is quoted. */
 const NOTHING = Symbol('nothing');
 const cast = (text: string, { quoting }: CastingContext) => (text === '' && !quoting ? NOTHING : text);
-const read = (text: string): unknown[][] => parse(text, { bom: true, record_delimiter: '\r\n', cast, columns: false });
+const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const;
+const read = (text: string, separator: keyof typeof DELIMITERS = 'comma'): unknown[][] =>
+  parse(text, { bom: true, record_delimiter: '\r\n', delimiter: DELIMITERS[separator], cast, columns: false });
 
 const textOf = async (from: Table, csv: CsvOptions = {}, locale?: string): Promise<string> => {
   const artifacts = await render(dataset([from]), [{ format: 'csv', csv }], { locale });
@@ -61,34 +63,58 @@ const records = fc
     fc.record({ width: fc.constant(width), rows: fc.array(fc.array(value, { minLength: width, maxLength: width })) }),
   );
 
+const separators = fc.constantFrom('comma' as const, 'semicolon' as const, 'tab' as const);
+
 describe('a CSV file', () => {
   it('is read back by another program as it was, whatever it holds, but for formulas', async () => {
     await fc.assert(
-      fc.asyncProperty(records, fc.boolean(), fc.boolean(), async ({ width, rows }, raw, bom) => {
-        const written = await textOf(list(rows, width), { raw, bom });
-        expect(written.startsWith('\ufeff')).toBe(bom);
-        const [, ...fields] = read(written);
-        expect(fields).toHaveLength(rows.length);
-        fields.forEach((record, index) => {
-          record.forEach((field, column) => {
-            const original = rows[index]?.[column] ?? null;
-            if (original === null) {
-              // A record of nothing at all would be a blank line, which readers skip.
-              expect(field).toBe(width === 1 ? '' : NOTHING);
-            } else if (typeof original !== 'string' || raw) {
-              expect(field).toBe(String(original));
-            } else {
-              // Wherever a reader may see a cell begin, with commas or semicolons between them, no formula does.
-              for (const cell of String(field).split(/[;\t\r\n]/)) expect(cell).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
-              expect(field).not.toMatch(/^[\t\r\n]/);
-              expect(String(field).replaceAll("'", '')).toBe(original.replaceAll("'", ''));
-              if (!/[=+\-@＝＋－＠\t\r\n]/.test(original)) expect(field).toBe(original);
-            }
+      fc.asyncProperty(
+        records,
+        fc.boolean(),
+        fc.boolean(),
+        separators,
+        async ({ width, rows }, raw, bom, separator) => {
+          const written = await textOf(list(rows, width), { raw, bom, separator });
+          expect(written.startsWith('\ufeff')).toBe(bom);
+          const [, ...fields] = read(written, separator);
+          expect(fields).toHaveLength(rows.length);
+          fields.forEach((record, index) => {
+            record.forEach((field, column) => {
+              const original = rows[index]?.[column] ?? null;
+              if (original === null) {
+                // A record of nothing at all would be a blank line, which readers skip.
+                expect(field).toBe(width === 1 ? '' : NOTHING);
+              } else if (typeof original !== 'string' || raw) {
+                expect(field).toBe(String(original));
+              } else {
+                // Wherever a reader may see a cell begin, with commas or semicolons between them, no formula does.
+                for (const cell of String(field).split(separator === 'comma' ? /[;\t\r\n]/ : /[,;\t\r\n]/))
+                  expect(cell).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
+                expect(field).not.toMatch(/^[\t\r\n]/);
+                expect(String(field).replaceAll("'", '')).toBe(original.replaceAll("'", ''));
+                if (!/[=+\-@＝＋－＠\t\r\n]/.test(original)) expect(field).toBe(original);
+              }
+            });
           });
-        });
-      }),
+        },
+      ),
       cases(150),
     );
+  });
+
+  it.each([
+    ['de-CH', 'formatted', ';'],
+    ['de-DE', 'formatted', ';'],
+    ['fr-CH', 'formatted', ';'],
+    ['en-GB', 'formatted', ','],
+    ['en-US', 'formatted', ','],
+    ['de-CH', 'raw', ','],
+  ] as const)('has the separator that Excel expects: %s, %s values', async (locale, values, delimiter) => {
+    const files = await render(dataset([onboarding]), [{ format: 'csv', csv: { values } }], { locale });
+    const [head] = readFileSync(artifactNamed(files, ` ${onboarding.id}.csv`).path, 'utf8').split('\r\n');
+    const schema = JSON.parse(readFileSync(artifactNamed(files, ` ${onboarding.id}.schema.json`).path, 'utf8'));
+    expect(schema.dialect.delimiter).toBe(delimiter);
+    expect(head?.replaceAll(/"[^"]*"/g, '').split(delimiter)).toHaveLength(schema.fields.length);
   });
 
   it('leaves formulas as they are only when asked', async () => {
@@ -147,7 +173,7 @@ describe('a CSV file', () => {
   });
 
   it('follows the locale where it is formatted, and never where it is raw', async () => {
-    const german = read(await textOf(onboarding, { values: 'formatted' }, 'de-DE'));
+    const german = read(await textOf(onboarding, { values: 'formatted' }, 'de-DE'), 'semicolon');
     expect(german[1]?.slice(1, 4)).toEqual(['1.204', '1.300', '81,0\u00a0%']);
     expect(await textOf(onboarding, {}, 'de-DE')).toBe(await textOf(onboarding));
   });

@@ -30,7 +30,11 @@ async function files(values: 'raw' | 'formatted', locale: string, targets = TARG
   const judged = judgeDataset(dataset([{ ...onboarding, filters: [] }]), targets, { sections: [] });
   const artifacts = await render(judged, [{ format: 'csv', csv: { values } }], { locale });
   const read = (ending: string) => readFileSync(artifactNamed(artifacts, ending).path, 'utf8').replace('\ufeff', '');
-  const lines = (ending: string): string[][] => parse(read(ending), { record_delimiter: '\r\n' });
+  const lines = (ending: string): string[][] =>
+    parse(read(ending), {
+      record_delimiter: '\r\n',
+      delimiter: locale === 'de-DE' && values === 'formatted' ? ';' : ',',
+    });
   return {
     rows: lines('onboarding.csv'),
     totals: lines('.totals.csv'),

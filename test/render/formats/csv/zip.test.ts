@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { CFB } from '@e965/xlsx';
+import { unzipSync } from 'fflate';
 import { afterEach, describe, expect, it } from 'vitest';
+import { chosenFiles } from '../../../../src/deliver/targets/file-target.ts';
 import { individualFiles, mailAttachments } from '../../../../src/render/artifact.ts';
 import { dataset, MADE_AT, onboarding, workload } from '../../../support/dataset.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
@@ -71,5 +74,32 @@ describe('the zip of the CSV files', () => {
     expect(names(individualFiles(several))).toEqual(names(several.filter(({ format }) => format !== 'zip')));
     const single = await render(dataset([workload]), OUTPUTS, { bundled: ['csv'] });
     expect(mailAttachments(single, ['csv']).map(({ format }) => format)).toEqual(['csv', 'schema']);
+  });
+});
+
+describe('a compressed CSV output', () => {
+  it('is the same files in gzip, beside schemas that stay readable, or all of them in one zip for every target', async () => {
+    const plain = await render(both, [{ format: 'csv' }]);
+    const gzip = await render(both, [{ format: 'csv', compress: 'gzip' }]);
+    expect(gzip.map(({ name }) => name)).toEqual(
+      plain.map(({ name }) => (name.endsWith('.csv') ? `${name}.gz` : name)),
+    );
+    for (const { name, path } of plain) {
+      const file = artifactNamed(gzip, name.endsWith('.csv') ? `${name}.gz` : name);
+      const bytes = readFileSync(file.path);
+      expect(file.format === 'csv' ? gunzipSync(bytes) : bytes).toEqual(readFileSync(path));
+    }
+    const chosen = chosenFiles(gzip, { files: ['totals'] }).map(({ name }) => name);
+    expect(chosen).toEqual([expect.stringMatching(/ onboarding\.totals\.csv\.gz$/)]);
+
+    const zipped = await render(both, [{ format: 'csv', compress: 'zip' }, { format: 'xlsx' }], { bundled: ['csv'] });
+    expect(zipped.map(({ name }) => name)).toEqual([
+      'Weekly compliance KPIs 2026-W46.csv.zip',
+      'Weekly compliance KPIs 2026-W46.xlsx',
+    ]);
+    const entries = unzipSync(readFileSync(artifactNamed(zipped, '.zip').path));
+    expect(Object.keys(entries).toSorted()).toEqual(plain.map(({ name }) => name).toSorted());
+    for (const { name, path } of plain) expect(Buffer.from(entries[name] ?? [])).toEqual(readFileSync(path));
+    expect(mailAttachments(zipped, ['csv'])).toEqual(zipped.slice(0, 1));
   });
 });

@@ -1,0 +1,9 @@
+import { z } from 'zod';
+
+/** The field `compress` of outputs that are files of data. */
+export const compressSchema = z
+  .enum(['gzip', 'zip'])
+  .optional()
+  .describe(
+    'gzip: each file is compressed and its name ends in .gz. zip: all files of the output are in one zip. Default: neither.',
+  );
