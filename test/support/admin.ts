@@ -59,6 +59,7 @@ export const NO_REVIEWS: ReviewService = {
   comment: () => Promise.reject(new Error('not here')),
   approve: () => Promise.reject(new Error('not here')),
   reject: () => Promise.reject(new Error('not here')),
+  delegate: () => Promise.reject(new Error('not here')),
 };
 
 /** The archive has nothing that Redis does not have. */

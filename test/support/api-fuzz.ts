@@ -229,6 +229,7 @@ const runsFor = ({ path }: DeclaredOperation): readonly string[] => {
   if (/\/(review|comments)/.test(path)) return reviewed(0);
   if (path.endsWith('/approve')) return reviewed(1);
   if (path.endsWith('/reject')) return reviewed(2);
+  if (path.endsWith('/delegate')) return reviewed(0);
   if (/files|preview/.test(path)) return at('done');
   return path.endsWith('/release') ? [...at('held'), ...at('done')] : ids.run;
 };
@@ -265,6 +266,10 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
     return fc.record({ text });
   }
   if (path.endsWith('/approve')) return fc.record({ content: mostly(fc.constant(CONTENT)), reason });
+  if (path.endsWith('/delegate')) {
+    const person = mostly(fc.constantFrom('mlro', 'dora', 'nobody'));
+    return fc.record({ to: person, from: person, until: mostly(fc.constant('2026-12-04')), reason });
+  }
   if (path.endsWith('/reject'))
     return fc.record({ content: mostly(fc.constant(CONTENT)), reason, refetch: mostly(fc.constant(true)) });
   if (!path.endsWith('/runs')) return fc.record({ reason });

@@ -432,7 +432,8 @@ export const reviewView: ReviewView = {
     missingComments: [],
     approvals: [{ by: actor('dan', 'Dan Roth'), at: NOW - 9 * MINUTE, reason: 'Figures agree with the register' }],
     need: 2,
-    excluded: ['cleo'],
+    delegations: [],
+    authors: [actor('cleo', 'Cleo Frei')],
     since: NOW - 40 * MINUTE,
   },
   sections: [
@@ -479,6 +480,7 @@ export const reviewView: ReviewView = {
   ],
   due: NOW + 26 * HOUR,
   reviewers: ['anna', 'Eva Meier'],
+  deputies: [],
   refusal: null,
   delivered: null,
   canReject: true,
@@ -725,6 +727,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     comment: () => Promise.reject(new Error('not here')),
     approve: () => Promise.reject(new Error('not here')),
     reject: () => Promise.reject(new Error('not here')),
+    delegate: () => Promise.reject(new Error('not here')),
     heldRun: async (id) =>
       id === inReview.id || runs.some((run) => run.id === id && run.state === 'held') ? heldPack : null,
     delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,

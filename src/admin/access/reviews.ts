@@ -1,5 +1,6 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { ReviewService } from '../../services/reviews/create-review-service.ts';
+import type { DelegationRequest } from '../../services/reviews/delegate.ts';
 import type { CommentWarning, Reviewer, ReviewView } from '../../services/reviews/review-service.ts';
 import type { RunFile } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
@@ -58,6 +59,10 @@ export function reviewsAccess(
      */
     approve: async (id: string, content: string, reason: string, again = false): Promise<ReviewView> =>
       services.reviewService.approve(await idOf(id), content, reason, author, again),
+
+    /** Names a deputy: the approver does, or whom `approval.may_delegate` names. Throws `run.conflict`, `review.not_allowed`. */
+    delegate: async (id: string, request: DelegationRequest): Promise<ReviewView> =>
+      services.reviewService.delegate(await idOf(id), request, author),
 
     reject: async (
       id: string,

@@ -2,6 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { isoInstant } from '../../base/time.ts';
 import type { ProposedRecipient } from '../../run/review/added-recipients.ts';
+import { voterName } from '../../run/review/delegations.ts';
 import type { RecipientLine } from '../../services/deliveries/recipient-line.ts';
 import type { AddedDelivery } from '../../services/deliveries/recipients.ts';
 import type { AdminApp } from '../hono-env.ts';
@@ -36,7 +37,7 @@ const proposalSchema = z
 
 const proposalView = (proposal: ProposedRecipient): z.infer<typeof proposalSchema> => {
   const { delivery, target, recipient, replaces, by, reason, at, state, approvals } = proposal;
-  const approvedBy = approvals.map(({ name }) => name);
+  const approvedBy = approvals.map(voterName);
   return {
     ...{ delivery, target, recipient, replaces, reason, state },
     ...{ added_by: by.name, added_at: isoInstant(at), approved_by: approvedBy },

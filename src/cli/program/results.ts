@@ -8,7 +8,7 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
 
   const runs = program
     .command('runs')
-    .description('List runs; show, watch, get, approve, reject, cancel, retry or release one');
+    .description('List runs; show, watch, get, approve, delegate, reject, cancel, retry or release one');
   runs
     .command('list', { isDefault: true })
     .description('List the recorded runs, newest first')
@@ -178,6 +178,27 @@ Example:
     .action(async (id, flags) =>
       (await import('../commands/reviews/decide-review.ts')).decideReview('reject', id, flags, io),
     );
+
+  runs
+    .command('delegate')
+    .description('Name a deputy, who may approve a run in place of an approver')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .requiredOption('--to <person>', 'the deputy: a key of `people` in org.yaml, or a token or account there')
+    .requiredOption('--reason <text>', 'why; stored with the decision')
+    .option('--from <approver>', 'the approver, as in `approval.by`; default: you')
+    .option('--until <day>', 'the last day, YYYY-MM-DD; default: no end')
+    .option('--json', 'one JSON document on stdout: the review')
+    .details(`
+The approver may do this, and whom \`approval.may_delegate\` of the report names. Sign in with a token, as for \`docket runs
+approve\`. Approver and deputy share one seat: one of them approves. The deputy gets a notice, and packs print "X for Y".
+Nobody who triggered the run, wrote a printed comment or added a recipient can be the deputy, and a deputy names no other one.
+Only people count who were in \`people\` when the run was triggered. Recipients that wait for approval have deputies as well.
+
+Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket runs delegate 2f6c0e4d --to head-of-compliance --until 2026-12-04 --reason "on leave"`)
+    .action(async (id, flags) => (await import('../commands/reviews/decide-review.ts')).delegate(id, flags, io));
 
   program
     .command('comment')

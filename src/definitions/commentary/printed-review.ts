@@ -14,7 +14,13 @@ export interface Comment {
 /** Who approved a report, as it is printed. */
 export interface Approval {
   /** In the order in which they approved. */
-  readonly by: readonly { readonly name: string /** ISO, UTC. */; readonly at: string }[];
+  readonly by: readonly {
+    readonly name: string;
+    /** The approver whose deputy they are. */
+    readonly for?: string;
+    /** ISO, UTC. */
+    readonly at: string;
+  }[];
   /** SHA-256 (hex) of the approved content. */
   readonly content: string;
 }

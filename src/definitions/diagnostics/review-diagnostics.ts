@@ -34,32 +34,9 @@ function approvalDiagnostics(
   org: ReviewSettings | undefined,
 ): Diagnostic[] {
   if (approval === undefined) return [];
-  const { by, need, within, otherwise } = approval;
+  const { by, may_delegate: mayDelegate = [], need, within, otherwise } = approval;
   const people = org?.people;
-  const ofEntries = by.flatMap((entry, index): Diagnostic[] => {
-    const add = (parts: Pick<Diagnostic, 'expected' | 'got' | 'next'>) => [
-      diagnosticAt(source, ['approval', 'by', index], parts),
-    ];
-    if (by.indexOf(entry) < index)
-      return add({ expected: 'each entry once', got: describeValue(entry), next: 'remove the second one' });
-    const [approver] = approvers([entry], people);
-    if (approver?.canSignIn === false) {
-      return add({
-        expected: 'a person with "tokens" or "accounts" in org.yaml, who can sign in to approve',
-        got: `${describeValue(entry)} without them`,
-        next: 'add one to the person in org.yaml, or name another one',
-      });
-    }
-    const near = misspelt(entry, people);
-    if (near === undefined) return [];
-    return add({
-      expected: `a person of org.yaml (${Object.keys(people ?? {})
-        .slice(0, 20)
-        .join(', ')}), or a token or account`,
-      got: describeValue(entry),
-      next: `did you mean "${near}"? If it is a token, add it to its person in org.yaml`,
-    });
-  });
+  const ofEntries = entryDiagnostics(source, 'by', by, people);
   const able = approvers(by, people).filter(({ canSignIn }) => canSignIn);
   const unreachable =
     able.length >= need
@@ -83,8 +60,41 @@ function approvalDiagnostics(
         ]
       : [];
   // Of entries with faults the number of people says nothing.
-  return [...ofEntries, ...(ofEntries.length > 0 ? [] : unreachable), ...never];
+  const ofDelegates = entryDiagnostics(source, 'may_delegate', mayDelegate, people);
+  return [...ofEntries, ...ofDelegates, ...(ofEntries.length > 0 ? [] : unreachable), ...never];
 }
+
+/** Entries that are nobody who can sign in. */
+const entryDiagnostics = (
+  source: SourceFile,
+  field: 'by' | 'may_delegate',
+  entries: readonly string[],
+  people: People | undefined,
+): Diagnostic[] =>
+  entries.flatMap((entry, index): Diagnostic[] => {
+    const add = (parts: Pick<Diagnostic, 'expected' | 'got' | 'next'>) => [
+      diagnosticAt(source, ['approval', field, index], parts),
+    ];
+    if (entries.indexOf(entry) < index)
+      return add({ expected: 'each entry once', got: describeValue(entry), next: 'remove the second one' });
+    const [approver] = approvers([entry], people);
+    if (approver?.canSignIn === false) {
+      return add({
+        expected: `a person with "tokens" or "accounts" in org.yaml, who can sign in to ${field === 'by' ? 'approve' : 'delegate'}`,
+        got: `${describeValue(entry)} without them`,
+        next: 'add one to the person in org.yaml, or name another one',
+      });
+    }
+    const near = misspelt(entry, people);
+    if (near === undefined) return [];
+    return add({
+      expected: `a person of org.yaml (${Object.keys(people ?? {})
+        .slice(0, 20)
+        .join(', ')}), or a token or account`,
+      got: describeValue(entry),
+      next: `did you mean "${near}"? If it is a token, add it to its person in org.yaml`,
+    });
+  });
 
 /** The key, token or account that an entry nearly is, where it is nobody's. */
 function misspelt(entry: string, people: People | undefined): string | undefined {

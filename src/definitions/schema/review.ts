@@ -34,6 +34,12 @@ export const approvalSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe('The person who triggered the run, and the authors of texts printed in it, cannot approve it.'),
+  may_delegate: z
+    .array(reviewerSchema)
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('Who may name a deputy for an approver, besides the approver: as in `by`.'),
   within: withinSchema
     .optional()
     .describe("Business days of the organization's calendar that approvers have, e.g. 2bd. Absent: no limit."),

@@ -277,7 +277,11 @@ const packManifestSchema = z.object({
       /** How many different people had to approve; 0: comments alone. */
       need: z.int().nonnegative(),
       approved_by: listOf(
-        z.object({ person: z.string(), name: z.string(), principal: z.string(), at: z.string(), reason: z.string() }),
+        z.object({
+          ...{ person: z.string(), name: z.string(), principal: z.string(), at: z.string(), reason: z.string() },
+          /** The approver whose deputy they were. Absent for approvers, and in older manifests. */
+          for: z.object({ person: z.string(), name: z.string() }).exactOptional(),
+        }),
         MAX_REVIEWERS,
       ),
       comments: listOf(

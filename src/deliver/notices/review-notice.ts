@@ -12,6 +12,17 @@ import {
   sentence,
 } from './notice-text.ts';
 
+/** To a deputy: whose seat they share. `until`: epoch ms. */
+export interface DeputyNews {
+  readonly for: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly until: number | null;
+}
+interface ForDeputies {
+  readonly deputy?: DeputyNews;
+}
+
 /** What a notice about a review says. It has no figures, and nothing in it decides anything. */
 export type ReviewNews =
   /** To the owner. `sections`: ids of those that need a comment. */
@@ -19,11 +30,16 @@ export type ReviewNews =
   /** To the owner: incomplete figures wait for a release or an approval. */
   | { readonly kind: 'incomplete' }
   /** To an approver. `due`: epoch ms; null without a limit. */
-  | { readonly kind: 'approval'; readonly need: number; readonly due: number | null }
+  | ({ readonly kind: 'approval'; readonly need: number; readonly due: number | null } & ForDeputies)
   /** To an approver, after `due`. */
-  | { readonly kind: 'reminder'; readonly need: number; readonly due: number }
+  | ({ readonly kind: 'reminder'; readonly need: number; readonly due: number } & ForDeputies)
   /** To an approver: somebody wants to send what was approved to one more address. */
-  | { readonly kind: 'recipient'; readonly recipient: string; readonly by: string; readonly reason: string }
+  | ({
+      readonly kind: 'recipient';
+      readonly recipient: string;
+      readonly by: string;
+      readonly reason: string;
+    } & ForDeputies)
   /** To the owner and to who triggered the run. */
   | { readonly kind: 'rejected'; readonly by: string; readonly reason: string; readonly refetch: boolean }
   /** To the owner: Docket has cancelled the run. `days`: business days within which it was not approved. */
@@ -54,10 +70,18 @@ export function buildReviewNotice(content: ReviewNoticeContent, news: ReviewNews
     label: order.period.label,
     pageUrl,
     lead: `${notice.report(toSingleLine(definition.title), order.period.label)} ${lead}`,
-    groups,
+    groups: [...deputyGroups(news, content, notice), ...groups],
     facts: noticeFacts(order, notice),
     closing: isForApprover ? notice.closings.approver : notice.closings.author,
   };
+}
+
+function deputyGroups(news: ReviewNews, content: ReviewNoticeContent, notice: Words['notice']): NoticeGroup[] {
+  if (!('deputy' in news) || news.deputy === undefined) return [];
+  const { for: approver, by, reason, until } = news.deputy;
+  const end = until === null ? undefined : formatInstant(until, content, notice);
+  const heading = notice.deputyOf(toSingleLine(approver), toSingleLine(by), end);
+  return [{ heading, lines: [sentence(cleanLines(reason))] }];
 }
 
 function textOf(news: ReviewNews, content: ReviewNoticeContent, notice: Words['notice']): Text {

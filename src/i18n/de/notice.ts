@@ -59,6 +59,8 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
     writeOne: 'Um einen zu schreiben:',
     writeOnPage: 'Schreiben Sie ihn auf der Seite, oder mit:',
     accept: 'Um die Zahlen so anzunehmen:',
+    deputyOf: (approver, by, until) =>
+      `${by} hat Sie zur Stellvertretung von ${approver} bestimmt${until === undefined ? '' : `, bis ${until}`}:`,
     decideBy: 'Bitte entscheiden Sie bis:',
     deadlineWas: 'Die Frist war:',
     fetchedAgain: 'Die Zahlen werden noch einmal abgerufen, und der Bericht wird noch einmal geprüft.',

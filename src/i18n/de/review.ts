@@ -7,6 +7,7 @@ export const review = (to: LocaleFormatters): ReturnType<typeof english> => ({
   actions: 'Massnahmen',
   carried: (period) => `übernommen aus ${period}`,
   continued: (where) => `Fortsetzung ${where}.`,
+  deputy: (name, approver) => `${name} für ${approver}`,
   approved: (people, others) =>
     `Freigegeben von ${to.all([
       ...people.map(({ name, day }) => `${name} am ${day}`),

@@ -64,6 +64,9 @@ export const notice = (to: LocaleFormatters) => {
     writeOne: 'To write one:',
     writeOnPage: 'Write them on the page, or with:',
     accept: 'To accept them as they are:',
+    /** @param until in words; undefined: no end */
+    deputyOf: (approver: string, by: string, until: string | undefined) =>
+      `${by} has named you the deputy of ${approver}${until === undefined ? '' : ` until ${until}`}:`,
     decideBy: 'Please decide by:',
     deadlineWas: 'The deadline was:',
     fetchedAgain: 'Its figures are fetched again, and the report is reviewed again.',

@@ -19,6 +19,8 @@ export const review = (to: LocaleFormatters) => {
     carried: (period: string) => `carried from ${period}`,
     /** Ends the beginning of a comment. @param where e.g. `in the attached workbook` */
     continued: (where: string) => `Continued ${where}.`,
+    /** A deputy who has approved, and the approver. */
+    deputy: (name: string, approver: string) => `${name} for ${approver}`,
     /** @param others how many more people */
     approved: (people: readonly ApproverText[], others: number) =>
       `Approved by ${to.all([

@@ -1,9 +1,9 @@
 import { sha256 } from '../../base/sha256.ts';
-import { approverOf, approvers, isInvolved } from '../../definitions/people.ts';
 import { canonicalJson } from '../../plan/requests/call.ts';
+import { delegationOf, delegationRefusal, involvedIn, isBarred, sharesSeat, voterOf } from './delegations.ts';
 import type { ReviewActor, ReviewEvent } from './review-event.ts';
 import type { ReviewInputs } from './review-inputs.ts';
-import type { ReviewComment, ReviewPhase, ReviewState } from './review-state.ts';
+import type { ReviewComment, ReviewPhase, ReviewState, Voter } from './review-state.ts';
 
 type Approvals = ReviewState['approvals'];
 
@@ -16,6 +16,7 @@ interface Progress {
   /** Who wrote a version of a comment that is printed, since it was last withdrawn. */
   readonly authors: ReadonlyMap<string | null, readonly ReviewActor[]>;
   readonly approvals: Approvals;
+  readonly delegations: ReviewState['delegations'];
   readonly released: boolean;
   readonly ended: 'sealed' | 'rejected' | 'cancelled' | null;
 }
@@ -26,6 +27,7 @@ const NOTHING: Progress = {
   versions: new Map(),
   authors: new Map(),
   approvals: [],
+  delegations: [],
   released: false,
   ended: null,
 };
@@ -47,7 +49,8 @@ export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs
   let phase: ReviewPhase = 'figures';
   let since: number | null = null;
   events.forEach((event, index) => {
-    progress = index < last ? followHistory(progress, event) : follow(progress, event, inputs);
+    if (event.type === 'delegate') progress = withDelegation(progress, event, events.slice(0, index), inputs);
+    else progress = index < last ? followHistory(progress, event) : follow(progress, event, inputs);
     const next = index < last ? (progress.ended ?? 'figures') : phaseOf(progress, inputs);
     if (next !== phase) since = next === 'figures' ? null : event.at;
     phase = next;
@@ -62,7 +65,8 @@ export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs
     missingComments: missingComments(progress, inputs),
     approvals: progress.approvals,
     need: inputs?.approval?.need ?? 0,
-    excluded: excludedPersons(progress, inputs),
+    delegations: progress.delegations,
+    authors: authorsIn(progress),
     since,
   };
 }
@@ -73,7 +77,23 @@ function followHistory(progress: Progress, event: ReviewEvent): Progress {
   return event.type === 'cancel' ? { ...progress, ended: 'cancelled' } : progress;
 }
 
-function follow(progress: Progress, event: ReviewEvent, inputs: ReviewInputs | undefined): Progress {
+/** Approvers keep their deputies, whatever happens to the figures. */
+function withDelegation(
+  progress: Progress,
+  event: Extract<ReviewEvent, { type: 'delegate' }>,
+  events: readonly ReviewEvent[],
+  inputs: ReviewInputs | undefined,
+): Progress {
+  const before = { ...progress, authors: authorsIn(progress), events };
+  if (inputs === undefined || delegationRefusal(event, before, inputs) !== null) return progress;
+  return { ...progress, delegations: [...progress.delegations, delegationOf(event, inputs)] };
+}
+
+function follow(
+  progress: Progress,
+  event: Exclude<ReviewEvent, { type: 'delegate' }>,
+  inputs: ReviewInputs | undefined,
+): Progress {
   const { ended } = progress;
   // A seal whose content was never published gives way to new figures; the other ends stay.
   if (ended !== null && !(ended === 'sealed' && event.type === 'figures')) return progress;
@@ -94,16 +114,13 @@ function follow(progress: Progress, event: ReviewEvent, inputs: ReviewInputs | u
   switch (event.type) {
     case 'release':
       return { ...progress, released: true };
-    case 'approve':
-      return mayApprove(progress, event, inputs)
-        ? {
-            ...progress,
-            approvals: [...progress.approvals, { by: event.by, at: event.at, reason: event.reason }],
-          }
-        : progress;
+    case 'approve': {
+      const by = countedVoter(progress, event, inputs);
+      if (by === undefined) return progress;
+      return { ...progress, approvals: [...progress.approvals, { by, at: event.at, reason: event.reason }] };
+    }
     case 'reject':
-      if (inputs.approval !== undefined && approverOf(event.by, inputs.approval.by, inputs.people) === undefined)
-        return progress;
+      if (inputs.approval !== undefined && voterOf(event.by, event.at, progress, inputs) === undefined) return progress;
       return event.refetch ? { ...progress, figures: null, ...undecided } : { ...progress, ended: 'rejected' };
     case 'seal':
       return phaseOf(progress, inputs) === 'ready' ? { ...progress, ended: 'sealed' } : progress;
@@ -128,39 +145,20 @@ function withComment(progress: Progress, event: Extract<ReviewEvent, { type: 'co
   return { ...progress, comments, authors, versions: new Map(progress.versions).set(section, version) };
 }
 
-function mayApprove(
+/** Who an approval counts for; undefined where it does not. */
+function countedVoter(
   progress: Progress,
-  { by }: Extract<ReviewEvent, { type: 'approve' }>,
+  { by, at }: Extract<ReviewEvent, { type: 'approve' }>,
   inputs: ReviewInputs,
-): boolean {
-  const { approval, people } = inputs;
-  const id = approval && approverOf(by, approval.by, people);
-  if (id === undefined || isExcluded(progress, inputs, by)) return false;
-  // One approver counts once, whatever they signed in with.
-  return !progress.approvals.some(
-    (given) => given.by.principal === by.principal || approverOf(given.by, approval?.by ?? [], people) === id,
-  );
+): Voter | undefined {
+  const voter = voterOf(by, at, progress, inputs);
+  if (voter === undefined || isBarred(voter, involvedIn({ authors: authorsIn(progress) }, inputs), inputs))
+    return undefined;
+  // One approver counts once, whatever they signed in with; so do an approver and their deputy.
+  return progress.approvals.some((given) => sharesSeat(voter, given.by, inputs)) ? undefined : voter;
 }
 
-/** Whether `four_eyes` excludes somebody: who triggered the run, and the authors of what is printed. */
-function isExcluded({ authors }: Progress, inputs: ReviewInputs, by: ReviewActor): boolean {
-  const { approval, people, triggered_by: triggeredBy, triggered_by_subject: triggeredBySubject } = inputs;
-  if (approval?.four_eyes !== true) return false;
-  return isInvolved(by, { triggeredBy, triggeredBySubject, authors: [...authors.values()].flat() }, people);
-}
-
-/** Those of the approvers whom `four_eyes` excludes, and the authors of what is printed. */
-function excludedPersons(progress: Progress, inputs: ReviewInputs | undefined): readonly string[] {
-  if (inputs?.approval?.four_eyes !== true) return [];
-  const named = approvers(inputs.approval.by, inputs.people).map(({ id, name }) => ({
-    person: id,
-    name,
-    principal: id,
-  }));
-  const authors = [...progress.authors.values()].flat();
-  const excluded = [...named.filter((each) => isExcluded(progress, inputs, each)), ...authors];
-  return [...new Set(excluded.map(({ person }) => person))];
-}
+const authorsIn = ({ authors }: Progress): readonly ReviewActor[] => [...authors.values()].flat();
 
 /** The comment on the whole report first, then those of the sections in their order. */
 function commentsInOrder({ comments }: Progress, inputs: ReviewInputs | undefined): readonly ReviewComment[] {

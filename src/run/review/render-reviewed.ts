@@ -96,7 +96,13 @@ function withApproval(dataset: Dataset, { state, content }: ReviewedFigures): Da
   if (state.approvals.length === 0) return dataset;
   return {
     ...dataset,
-    approval: { by: state.approvals.map(({ by: { name }, at }) => ({ name, at: isoInstant(at) })), content },
+    approval: {
+      by: state.approvals.map(({ by: { name, for: approver }, at }) => ({
+        ...{ name, at: isoInstant(at) },
+        ...(approver && { for: approver.name }),
+      })),
+      content,
+    },
   };
 }
 
@@ -104,12 +110,13 @@ const manifestReview = ({ hash, content, state }: ReviewedFigures): NonNullable<
   content,
   figures: hash,
   need: state.need,
-  approved_by: state.approvals.map(({ by: { person, name, principal }, at, reason }) => ({
+  approved_by: state.approvals.map(({ by: { person, name, principal, for: approver }, at, reason }) => ({
     person,
     name,
     principal,
     at: isoInstant(at),
     reason,
+    ...(approver && { for: { person: approver.id, name: approver.name } }),
   })),
   comments: state.comments.map(({ section, text, by: { person, name: author }, at, version }) => ({
     section,

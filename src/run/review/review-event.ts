@@ -66,6 +66,18 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
     admitted: z.boolean(),
     reason: z.string(),
   }),
+  /**
+   * `to` (a key of `people`) is the deputy of the approver `from` (`Approver.id`) until `until` (epoch ms; null: no end). Also
+   * after the seal, for `recipient` events.
+   */
+  z.object({
+    ...base,
+    type: z.literal('delegate'),
+    from: z.string(),
+    to: z.string(),
+    until: z.number().nullable(),
+    reason: z.string(),
+  }),
 ]);
 export type ReviewEvent = Readonly<z.infer<typeof reviewEventSchema>>;
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;

@@ -1,4 +1,18 @@
-import type { ReviewActor } from './review-event.ts';
+import type { Approver } from '../../definitions/people.ts';
+import type { ReviewActor, ReviewEvent } from './review-event.ts';
+
+type Named = Pick<Approver, 'id' | 'name'>;
+
+/** Who approves: for themselves, or as the deputy of the approver `for`. */
+export interface Voter extends ReviewActor {
+  readonly for?: Named;
+}
+
+/** A deputy and an approver, who share the approver's seat. */
+export interface Delegation extends Omit<Extract<ReviewEvent, { type: 'delegate' }>, 'type' | 'from' | 'to'> {
+  readonly from: Named;
+  readonly to: Named;
+}
 
 /** A comment as it is printed: the last version, by its last author. */
 export interface ReviewComment {
@@ -38,11 +52,13 @@ export interface ReviewState {
   readonly comments: readonly ReviewComment[];
   /** Ids of the sections that still need a comment. */
   readonly missingComments: readonly string[];
-  /** Approvals of exactly `content`, one a person, by people who may approve, in order. */
-  readonly approvals: readonly { readonly by: ReviewActor; readonly at: number; readonly reason: string }[];
+  /** Approvals of exactly `content`, one a seat and a person, by people who may approve, in order. */
+  readonly approvals: readonly { readonly by: Voter; readonly at: number; readonly reason: string }[];
   readonly need: number;
-  /** Persons who may not approve because of `four_eyes`: who triggered the run, or wrote a printed text. */
-  readonly excluded: readonly string[];
+  /** Those that count, oldest first, ended ones as well. */
+  readonly delegations: readonly Delegation[];
+  /** Who wrote a version of a text that is printed, since it was last withdrawn. */
+  readonly authors: readonly ReviewActor[];
   /** Since when the phase lasts, epoch ms; null in phase `figures`. */
   readonly since: number | null;
 }

@@ -72,11 +72,14 @@ export async function propose(
       if (proposedRecipients(before).some(isSame)) return null;
       const typist = actorOf(by, before);
       const need = before.inputs?.approval?.need ?? 0;
-      const remaining = possibleAdmitters({ by: typist, approvals: [] }, before);
+      // A deputy adds no seat.
+      const remaining = possibleAdmitters({ by: typist, approvals: [] }, before, ports.clock.now()).filter(
+        ({ delegation }) => delegation === undefined,
+      );
       if (need === 0 || remaining.length < need) {
         throw new DocketError('approval.unreachable', 'If you add this recipient, too few people can approve it.', {
           expected: `${need} of approval.by who did not add it (four_eyes)`,
-          got: remaining.map(({ name }) => name).join(', ') || 'nobody',
+          got: remaining.map(({ voter }) => voter.name).join(', ') || 'nobody',
           next: 'Ask somebody who is not an approver to add it.',
         });
       }
@@ -130,7 +133,8 @@ export async function decideProposal(
           next: `See \`docket runs show ${record.id}\`.`,
         });
       }
-      const refusal = admissionRefusal(proposal, who, before, admitted);
+      const now = { by: who, at: ports.clock.now() };
+      const refusal = admissionRefusal(proposal, now, before, admitted);
       if (refusal !== null) throw notAllowedError(record.id, admitted ? 'approve' : 'reject', refusal);
       return { type: 'admit', at: ports.clock.now(), by: who, recipient: seq, admitted, reason };
     },

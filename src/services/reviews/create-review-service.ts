@@ -2,16 +2,20 @@ import type { DocketError } from '../../base/error.ts';
 import { stripInvisible } from '../../base/text/bidi.ts';
 import { personOf, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { voterName, voterOf } from '../../run/review/delegations.ts';
 import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
+import { openReviewText } from '../../run/review/open-review.ts';
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-record.ts';
 import type { AuditEvent } from '../audit-log.ts';
+import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { type FindEarlierDelivery, repeatedDelivery } from '../runs/already-delivered.ts';
 import type { RunFile } from '../runs/run-file-reader.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
+import { type DelegationRequest, newDelegation, possibleDeputies, takesDelegations } from './delegate.ts';
 import { type FrozenReport, loadFrozenReport } from './frozen-report.ts';
 import { reviewDeadline } from './review-deadlines.ts';
 import {
@@ -22,7 +26,7 @@ import {
   unsettledError,
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewView } from './review-service.ts';
-import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf, stateOfEnded } from './review-view.ts';
+import { approvalRefusal, closedReason, historyOf, reviewersOf, stateOfEnded } from './review-view.ts';
 import { reviewedFileReader } from './reviewed-files.ts';
 
 /** Other events that may come in between before a decision gives up. */
@@ -90,7 +94,8 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
 
   /** Lets a worker continue a run that waits, unless its last attempt knew the last event. */
   async function reopen({ record, events }: OpenReview): Promise<void> {
-    const last = events.at(-1);
+    // A deputy changes nothing that a worker would do.
+    const last = events.findLast(({ type }) => type !== 'delegate');
     if (last === undefined || (record.review?.seq ?? 0) >= last.seq) return;
     const decision = { what: 'review', by: last.by.name, reason: describe(last), at: last.at } as const;
     const reopened = await runs.reopen(record.id, [...WAITING_STATES], decision);
@@ -115,7 +120,8 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       drafts: await carriedComments(record, figures, state.comments, deployment),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
       due: reviewDeadline(state, inputs.approval, figures.settings, clock.now(), stoppedMs)?.due ?? null,
-      reviewers: reviewersOf(review, clock.now()),
+      reviewers: reviewersOf(review, clock.now()).map(({ voter }) => voterName(voter)),
+      deputies: by === undefined ? [] : possibleDeputies(review, by, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
       canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),
       delivered: (await deliveredBefore(review, figures))?.message ?? null,
@@ -226,6 +232,28 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       return view;
     },
 
+    /** Names a deputy, who gets a notice. May be repeated. */
+    delegate: async (run: string, request: DelegationRequest, by: Reviewer): Promise<ReviewView> => {
+      const review = await append(run, async (before) => {
+        if (!takesDelegations(before)) assertTakesEvents(before);
+        const { timezone } = (await figuresOf(before)).settings;
+        return newDelegation(run, request, actor(before, by), before, clock.now(), timezone);
+      });
+      const { record: order } = review;
+      // After a seal it is closed: the sweep sends the notice.
+      const frozen = review.state.phase === 'sealed' ? await findFrozenDefinition(order, deployment.definitions) : null;
+      if (frozen) await reviews.open(refOf(order), openReviewText({ order, ...frozen }));
+      const view = await viewOf(review, by);
+      const { to, until, reason } = request;
+      await record(
+        'run.delegated',
+        view,
+        by,
+        `${to} for ${request.from ?? by.name}${until === undefined ? '' : ` until ${until}`}: ${reason}`,
+      );
+      return view;
+    },
+
     /** @param named as of `approve` */
     reject: async (
       run: string,
@@ -280,6 +308,8 @@ function describe(event: NewReviewEvent): string {
       return `Recipient added: ${event.reason}`;
     case 'admit':
       return `Recipient ${event.admitted ? 'approved' : 'rejected'}: ${event.reason}`;
+    case 'delegate':
+      return `${event.to} named deputy of ${event.from}: ${event.reason}`;
     case 'figures':
     case 'seal':
       return event.type;
@@ -291,6 +321,10 @@ function assertTakesEvents({ state, record }: OpenReview): void {
   const closed = closedReason(state);
   if (closed !== null) throw reviewConflictError(record.id, closed);
 }
+
+/** Whether the person has a seat, whatever they have written. */
+const isNamed = ({ state, inputs }: OpenReview, by: ReviewActor, at: number): boolean =>
+  voterOf(by, at, state, inputs) !== undefined;
 
 const isNamedBy = (content: string, named: string): boolean =>
   named.length >= MIN_CONTENT_DIGITS && content.startsWith(named);

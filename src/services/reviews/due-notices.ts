@@ -1,16 +1,17 @@
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import { approverOf, approvers, remainingApprovers, triggerPerson } from '../../definitions/people.ts';
+import { approvers, triggerPerson } from '../../definitions/people.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
-import type { ReviewNews } from '../../deliver/notices/review-notice.ts';
+import type { DeputyNews, ReviewNews } from '../../deliver/notices/review-notice.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { possibleAdmitters, proposedRecipients } from '../../run/review/added-recipients.ts';
+import type { candidates } from '../../run/review/delegations.ts';
 import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import type { ReviewDeadline } from './review-deadlines.ts';
-import { authorsOf } from './review-view.ts';
+import { reviewersOf } from './review-view.ts';
 
 /** Who acts where no person does. */
 export const DOCKET: ReviewActor = { person: 'docket', name: 'Docket', principal: 'docket' };
@@ -39,6 +40,8 @@ export interface NoticeScope {
   readonly state: ReviewState;
   /** Undefined without `within`. */
   readonly deadline: ReviewDeadline | undefined;
+  /** Epoch ms. */
+  readonly now: number;
 }
 
 /**
@@ -88,47 +91,43 @@ export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
  * @param round number of the event that made the content: one that is withdrawn again makes an earlier content, whose
  * approvals no longer count
  */
-function toApprovers(
-  { order, definition, settings, events, state, deadline }: NoticeScope,
-  at: number,
-  round: number,
-): DueNotice[] {
-  const { approval } = definition;
-  if (approval === undefined) return [];
-  const { people } = settings;
-  const { content, approvals, need } = state;
-  const given = new Set(approvals.map(({ by }) => approverOf(by, approval.by, people)));
-  const involved = { triggeredBy: order.by, triggeredBySubject: order.bySubject, authors: authorsOf(events) };
-  const asked = approval.four_eyes
-    ? remainingApprovers(approval.by, people, involved)
-    : approvers(approval.by, people).filter(({ canSignIn }) => canSignIn);
-  return asked.flatMap(({ id, email }) => {
-    const recipient = email === undefined || given.has(id) ? undefined : canonicalAddress(email);
-    if (recipient === undefined) return [];
+function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[] {
+  const { state, deadline, now } = scope;
+  const { content, need } = state;
+  return toCandidates(reviewersOf(scope, now), (deputy) => {
     const due = deadline?.due ?? null;
-    const first: DueNotice = {
-      key: `approve ${round} ${content}`,
-      recipient,
-      at,
-      news: { kind: 'approval', need, due },
-    };
-    if (deadline === undefined || deadline.reminders === 0) return [first];
+    const news = { need, ...deputy };
+    const first = { key: `approve ${round} ${content}`, at, news: { kind: 'approval', due, ...news } } as const;
+    if (deadline === undefined || deadline.reminders === 0) return first;
     // The last reminder alone: after an outage nobody gets all of them at once.
     const key = `remind ${content} ${deadline.reminders}`;
-    return [{ key, recipient, at: deadline.remindedAt, news: { kind: 'reminder', need, due: deadline.due } }];
+    return { key, at: deadline.remindedAt, news: { kind: 'reminder', due: deadline.due, ...news } };
   });
 }
 
 /** To those who may still approve a recipient that was added to the delivered run. */
-const aboutRecipients = ({ events, inputs, state }: NoticeScope): readonly DueNotice[] =>
-  proposedRecipients({ events, inputs, state }).flatMap((proposal) => {
+const aboutRecipients = (scope: NoticeScope): readonly DueNotice[] =>
+  proposedRecipients(scope).flatMap((proposal) => {
     const { seq, at, by, recipient: added, reason } = proposal;
-    const asked = proposal.state === 'waiting' ? possibleAdmitters(proposal, { inputs, state }) : [];
-    return asked.flatMap(({ email }) => {
-      const recipient = email === undefined ? undefined : canonicalAddress(email);
-      const news = { kind: 'recipient', recipient: added, by: by.name, reason } as const;
-      return recipient === undefined ? [] : [{ key: `recipient ${seq}`, recipient, at, news }];
+    const asked = proposal.state === 'waiting' ? possibleAdmitters(proposal, scope, scope.now) : [];
+    return toCandidates(asked, (deputy) => {
+      const news = { kind: 'recipient', recipient: added, by: by.name, reason, ...deputy } as const;
+      return { key: `recipient ${seq}`, at, news };
     });
+  });
+
+/** One notice to each whose address is known; to a deputy one for each delegation. */
+const toCandidates = (
+  asked: ReturnType<typeof candidates>,
+  noticeFor: (deputy: { readonly deputy?: DeputyNews }) => Omit<DueNotice, 'recipient'>,
+): DueNotice[] =>
+  asked.flatMap(({ email, delegation }) => {
+    const recipient = email === undefined ? undefined : canonicalAddress(email);
+    if (recipient === undefined) return [];
+    if (delegation === undefined) return [{ ...noticeFor({}), recipient }];
+    const { seq, from, by, reason, until } = delegation;
+    const notice = noticeFor({ deputy: { for: from.name, by: by.name, reason, until } });
+    return [{ ...notice, key: `${notice.key} deputy ${seq}`, at: Math.max(notice.at, delegation.at), recipient }];
   });
 
 /** The owner, and who triggered the run where an address of theirs is known. */

@@ -19,11 +19,15 @@ export const contentChangedError = (run: string, named: string, content: string 
   });
 
 /** @param why a sentence */
-export const notAllowedError = (run: string, what: 'approve' | 'reject', why: string): DocketError =>
-  new DocketError('review.not_allowed', `You may not ${what} run ${run}. ${why}`, {
-    where: `run ${run}`,
-    next: 'Ask somebody who may, or sign in with another account or token.',
-  });
+export const notAllowedError = (run: string, what: 'approve' | 'reject' | 'delegate', why: string): DocketError =>
+  new DocketError(
+    'review.not_allowed',
+    `You may not ${what === 'delegate' ? 'name this deputy in' : what} run ${run}. ${why}`,
+    {
+      where: `run ${run}`,
+      next: 'Ask somebody who may, or sign in with another account or token.',
+    },
+  );
 
 /** Other events keep coming in between. */
 export const unsettledError = (run: string): DocketError =>

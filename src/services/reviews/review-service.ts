@@ -32,6 +32,12 @@ export interface CommentWarning {
   readonly text: string;
 }
 
+interface NamedPerson {
+  /** `Approver.id`. */
+  readonly id: string;
+  readonly name: string;
+}
+
 /** What people see of a review. */
 export interface ReviewView {
   readonly state: ReviewState;
@@ -49,8 +55,10 @@ export interface ReviewView {
   readonly files: readonly { readonly name: string; readonly bytes: number }[];
   /** Epoch ms at which `within` ends; null without it. */
   readonly due: number | null;
-  /** Who may approve now, by printed name. */
+  /** Who may approve now, by printed name; deputies as `X for Y`. */
   readonly reviewers: readonly string[];
+  /** Whom the asking reviewer may name as deputies, for each approver; empty where nothing waits for approval. */
+  readonly deputies: readonly { readonly from: NamedPerson; readonly to: readonly NamedPerson[] }[];
   /** Why the asking reviewer may not approve; null where they may. */
   readonly refusal: string | null;
   /** Whether the asking reviewer may reject: the report names them, whatever they have written. */

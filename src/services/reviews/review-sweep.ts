@@ -111,6 +111,7 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts)
     inputs: review.inputs,
     state: review.state,
     deadline,
+    now: clock.now(),
   });
   if (step === 'close' && settled) await reviews.close(run);
   return step === 'none' && deadline !== undefined && deadline.due <= clock.now();

@@ -1,5 +1,6 @@
 import { stripInvisible } from '../../base/text/bidi.ts';
-import { approverOf, approvers, remainingApprovers } from '../../definitions/people.ts';
+import { approvers } from '../../definitions/people.ts';
+import { barredText, candidates, sharesSeat, voterName, voterOf } from '../../run/review/delegations.ts';
 import { reviewState } from '../../run/review/fold-review.ts';
 import type { LoadedReview } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
@@ -20,12 +21,14 @@ function stateWith({ events, inputs, state }: LoadedReview, event: NewReviewEven
  */
 export function stateOfEnded({ events, inputs, state }: LoadedReview, record: Pick<RunRecord, 'state'>): ReviewState {
   const isDelivered = record.state === 'done' || record.state === 'partly_delivered';
-  // Recipients are added after the seal.
-  const last = events.findLast(({ type }) => type !== 'recipient' && type !== 'admit');
+  const last = events.findLast(({ type }) => !FOLLOWS_SEAL.has(type));
   if (!isDelivered || state.phase !== 'approval' || last?.type !== 'seal' || inputs?.approval === undefined)
     return state;
   return reviewState(events, { ...inputs, approval: { ...inputs.approval, four_eyes: false } });
 }
+
+/** What happens about added recipients. */
+const FOLLOWS_SEAL: ReadonlySet<ReviewEvent['type']> = new Set<ReviewEvent['type']>(['recipient', 'admit', 'delegate']);
 
 /** Why a review takes no comment and no decision now; null where it does. */
 export function closedReason({ phase }: ReviewState): string | null {
@@ -51,34 +54,17 @@ function wouldCount(review: LoadedReview, by: ReviewActor, at: number): boolean 
   return next.approvals.length > approvals.length;
 }
 
-/** Who may approve the present content, by printed name. */
-export function reviewersOf(review: LoadedReview, at: number): readonly string[] {
-  const { inputs, events, state } = review;
-  const approval = inputs?.approval;
-  if (inputs === undefined || approval === undefined) return [];
-  const { by, four_eyes: fourEyes } = approval;
-  const { triggered_by: triggeredBy, triggered_by_subject: triggeredBySubject } = inputs;
-  const involved = fourEyes ? { triggeredBy, triggeredBySubject, authors: authorsOf(events) } : { authors: [] };
-  const given = new Set(state.approvals.map((each) => approverOf(each.by, by, inputs.people)));
-  return remainingApprovers(by, inputs.people, involved)
-    .filter(({ id, name }) => !given.has(id) && wouldCount(review, { person: id, name, principal: id }, at))
-    .map(({ name }) => name);
-}
+/** Who may approve the present content, approvers before deputies. */
+export const reviewersOf = (review: LoadedReview, at: number): ReturnType<typeof candidates> =>
+  review.inputs === undefined
+    ? []
+    : candidates(review.state, at, review.inputs).filter(({ voter }) => wouldCount(review, voter, at));
 
-/** Who wrote a version of a text that is printed, since the section's comment was last withdrawn. */
-export function authorsOf(events: readonly ReviewEvent[]): readonly ReviewActor[] {
-  const authors = new Map<string | null, readonly ReviewActor[]>();
-  for (const event of events) {
-    if (event.type !== 'comment') continue;
-    if (event.text === null) authors.delete(event.section);
-    else authors.set(event.section, [...(authors.get(event.section) ?? []), event.by]);
-  }
-  return [...authors.values()].flat();
-}
-
-/** How many people could still approve, each for themselves, approvals that were given included. @param event comes before */
+/** How many approvers could still approve, or have; a deputy adds none. @param event comes before */
 export function possibleApprovals(review: LoadedReview, event?: NewReviewEvent): number {
-  if (event === undefined) return review.state.approvals.length + reviewersOf(review, 0).length;
+  if (event === undefined) {
+    return review.state.approvals.length + reviewersOf(review, 0).filter(({ voter }) => voter.for === undefined).length;
+  }
   const events = [...review.events, { ...event, seq: review.state.seq + 1 }];
   return possibleApprovals({ ...review, events, state: reviewState(events, review.inputs) });
 }
@@ -94,17 +80,10 @@ export function approvalRefusal(review: LoadedReview, by: ReviewActor | undefine
   if (by === undefined) return 'Sign in to approve.';
   if (wouldCount(review, by, at)) return null;
   if (state.approvals.some((given) => given.by.person === by.person)) return 'You have approved it.';
-  if (!isNamed(review, by, at)) return `The report names who may approve it: ${namesOf(inputs).join(', ')}.`;
-  return 'You have triggered the run, or written a comment that is printed in it (four_eyes).';
-}
-
-/** Whether `approval.by` names the person, whatever they have written. */
-export function isNamed({ events, inputs }: LoadedReview, by: ReviewActor, at: number): boolean {
-  if (inputs?.approval === undefined) return false;
-  const free: ReviewInputs = { ...inputs, approval: { ...inputs.approval, four_eyes: false } };
-  // Approvals given so far do not matter here: a second one of the same person does not count.
-  const others = events.filter(({ type }) => type !== 'approve').map((event, index) => ({ ...event, seq: index + 1 }));
-  return wouldCount({ events: others, inputs: free, state: reviewState(others, free) }, by, at);
+  const voter = voterOf(by, at, state, inputs);
+  if (voter === undefined) return `The report names who may approve it: ${namesOf(inputs).join(', ')}.`;
+  const shared = state.approvals.find((given) => sharesSeat(voter, given.by, inputs));
+  return shared === undefined ? barredText(voter) : `${voterName(shared.by)} has approved it: you share a seat.`;
 }
 
 const namesOf = ({ approval, people }: ReviewInputs): readonly string[] =>

@@ -91,7 +91,14 @@ const review: ReviewView = {
     missingComments: ['alerts'],
     approvals: [{ by: author, at: 2, reason: 'checked' }],
     need: 2,
-    excluded: ['mlro'],
+    delegations: [
+      {
+        ...{ seq: 4, at: 3, by: author, reason: 'on leave', until: 9 },
+        from: { id: 'mlro', name: 'Mia Lro' },
+        to: { id: 'dora', name: 'Dora' },
+      },
+    ],
+    authors: [author],
     since: 1,
   },
   sections: [
@@ -108,6 +115,7 @@ const review: ReviewView = {
   files: [{ name: 'a.csv', bytes: 3 }],
   due: 5,
   reviewers: ['Chief'],
+  deputies: [],
   refusal: 'Sign in to approve.',
   delivered: null,
   canReject: false,
@@ -162,6 +170,7 @@ const FULL: Partial<Access> = {
   comment: async () => ({ view: review, warnings: [{ number: '12', text: '12: Profiles is 13.' }] }),
   approve: async () => review,
   reject: async () => review,
+  delegate: async () => review,
   files: async () => [
     { ...file, workbook: filledWorkbook },
     { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null },
@@ -307,13 +316,15 @@ function asked({ method, path }: DeclaredOperation): {
         ? { to: 'b@acme.example', replaces: 'a@acme.example', target: '0-email', reason: 'typing error' }
         : path.endsWith('/decide') && path.includes('/recipients/')
           ? { as: 'approved', reason: 'checked' }
-          : path.endsWith('/selections')
-            ? { action: 'cancel', ids: [ID] }
-            : path.endsWith('/comments/{section}')
-              ? { text: 'As planned.' }
-              : path.includes('/switches/')
-                ? { organization: 'acme', reason: 'wrong figures' }
-                : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
+          : path.endsWith('/delegate')
+            ? { to: 'dora', from: 'mlro', until: '2026-12-04', reason: 'on leave' }
+            : path.endsWith('/selections')
+              ? { action: 'cancel', ids: [ID] }
+              : path.endsWith('/comments/{section}')
+                ? { text: 'As planned.' }
+                : path.includes('/switches/')
+                  ? { organization: 'acme', reason: 'wrong figures' }
+                  : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }

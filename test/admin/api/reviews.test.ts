@@ -6,7 +6,7 @@ import type { EarlierDelivery } from '../../../src/services/runs/already-deliver
 import { createTestAdmin, NO_AUDIT } from '../../support/admin.ts';
 import { fake } from '../../support/fake.ts';
 import { definitionOf } from '../../support/reports.ts';
-import { awaitingRun, type ReviewHarness, reviewHarness } from '../../support/review-harness.ts';
+import { awaitingRun, REVIEW_INPUTS, type ReviewHarness, reviewHarness } from '../../support/review-harness.ts';
 
 const RUN = awaitingRun();
 const tokens = { mia: newToken(), anna: newToken(), ben: newToken(), rival: newToken() };
@@ -125,6 +125,31 @@ test('a rejection with refetch asks for the figures again', async () => {
   expect(audited).toMatchObject([{ event: 'run.rejected' }]);
 });
 
+test('an approver names a deputy, who then approves; both are in the audit log', async () => {
+  content = await harness.reviewed(RUN, {
+    ...REVIEW_INPUTS,
+    people: { ...REVIEW_INPUTS.people, dora: { name: 'Dora', tokens: ['ben'], accounts: [] } },
+  });
+  const request = { to: 'dora', until: '2026-11-30', reason: 'on leave' };
+  expect(await ask('anna', 'POST', '/delegate', request)).toMatchObject({ status: 403 });
+  expect(await ask('mia', 'POST', '/delegate', { ...request, until: 'friday' })).toMatchObject({ status: 422 });
+  expect(await ask('mia', 'POST', '/delegate', request)).toMatchObject({
+    status: 200,
+    body: {
+      reviewers: ['Mia Lro', 'cfo@acme.example', 'Dora for Mia Lro'],
+      delegations: [{ from: 'Mia Lro', to: 'Dora', by: 'Mia Lro', reason: 'on leave' }],
+    },
+  });
+  expect(await ask('ben', 'POST', '/approve', approval())).toMatchObject({
+    status: 200,
+    body: { phase: 'ready', approvals: [{ name: 'Dora', for: 'Mia Lro' }] },
+  });
+  expect(audited.map(({ event, why }) => [event, why?.split(': ')[1]])).toEqual([
+    ['run.delegated', 'on leave'],
+    ['run.approved', 'checked'],
+  ]);
+});
+
 test('to another organization the review does not exist', async () => {
   for (const [method, path, body] of [
     ['GET', '/review'],
@@ -133,6 +158,7 @@ test('to another organization the review does not exist', async () => {
     ['PUT', '/comments/_', { text: 'x' }],
     ['POST', '/approve', approval()],
     ['POST', '/reject', approval()],
+    ['POST', '/delegate', { to: 'dora', reason: 'on leave' }],
   ] as const) {
     expect(await ask('rival', method, path, body)).toMatchObject({ status: 404, body: { code: 'request.not_found' } });
   }

@@ -64,7 +64,11 @@ describe('commands that review', () => {
       madeAt: MADE_AT,
       conditions: { conditions: [] },
       dataset: dataset([onboarding]),
-      review: { ...REVIEW_INPUTS, sections: [{ id: 'onboarding', required: true }] },
+      review: {
+        ...REVIEW_INPUTS,
+        sections: [{ id: 'onboarding', required: true }],
+        people: { ...REVIEW_INPUTS.people, dora: { name: 'Dora', tokens: ['dora'], accounts: [] } },
+      },
       files: [],
     });
     await reviews.append(record, 1, { seq: 1, at: 5, by: DOCKET_ACTOR, type: 'figures', figures });
@@ -97,6 +101,12 @@ describe('commands that review', () => {
     });
     expect(await bench.runs.get(run.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', by: 'anna' }] });
     const content = await contentNow();
+    const delegate = ['runs', 'delegate', run.id, '--to', 'dora', '--reason', 'on leave', '--json'];
+    expect(codeOf(await docket('anna', delegate))).toBe('review.not_allowed');
+    expect(codeOf(await docket('mia', [...delegate, '--until', 'friday']))).toBe('usage.invalid');
+    expect(JSON.parse((await docket('mia', delegate)).stdout)).toMatchObject({
+      delegations: [{ from: 'Mia Lro', to: 'Dora', until: null }],
+    });
     const approve = ['runs', 'approve', run.id, '--reason', 'checked'];
     // Without a terminal nobody has looked at anything.
     const unnamed = await docket('mia', approve);
@@ -117,6 +127,7 @@ describe('commands that review', () => {
     expect(events.map(({ type, by }) => [type, by.principal])).toEqual([
       ['figures', 'docket'],
       ['comment', 'token:anna'],
+      ['delegate', 'token:mia'],
       ['approve', 'token:mia'],
     ]);
   });

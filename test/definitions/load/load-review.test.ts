@@ -57,6 +57,11 @@ describe('reviews in definitions', () => {
       ['approval.need approval.unreachable'],
     ],
     ['a person who cannot sign in', 'approval: { by: [guest] }', ['approval.by.0 report.invalid']],
+    [
+      'somebody misspelt, and twice, who may delegate',
+      'approval: { by: [head], may_delegate: [mlro, heda, mlro] }',
+      ['approval.may_delegate.1 report.invalid', 'approval.may_delegate.2 report.invalid'],
+    ],
     ['an entry twice', 'approval: { by: [mlro, head, mlro], need: 2 }', ['approval.by.2 report.invalid']],
     ['a misspelt person', 'approval: { by: [mrlo] }', ['approval.by.0 report.invalid']],
     ['cancel without a time', 'approval: { by: [mlro], otherwise: cancel }', ['approval.otherwise report.invalid']],

@@ -94,6 +94,12 @@ describe('without the line of an approval, what is delivered is what was reviewe
     expect(buildPack(approved(data), { locale: 'de-CH' }).approval).toBe(
       'Freigegeben von Ada Lovelace am 16. November 2026 und Bo Li am 16. November 2026',
     );
+    const by = [{ name: 'Dora\nRoth', for: 'Ada Lovelace', at: '2026-11-16T09:00:00Z' }];
+    const deputy = { ...data, approval: { by, content: '' } };
+    expect(buildPack(deputy).approval).toBe('Approved by Dora Roth for Ada Lovelace on 16 November 2026');
+    expect(buildPack(deputy, { locale: 'de-CH' }).approval).toBe(
+      'Freigegeben von Dora Roth für Ada Lovelace am 16. November 2026',
+    );
     expect(buildPack(data).approval).toBeUndefined();
     expect(buildPack({ ...data, approval: approval() }).approval).toBeUndefined();
   });

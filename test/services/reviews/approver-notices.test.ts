@@ -69,6 +69,7 @@ async function reviewOf(
       inputs,
       state,
       deadline,
+      now,
     };
   };
   const stores = {

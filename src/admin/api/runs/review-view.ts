@@ -35,10 +35,26 @@ export const reviewSchema = z
     missing_comments: z.array(z.string()).readonly().describe('Sections that still need a comment.'),
     need: z.int().describe('How many different people must approve; 0: none.'),
     approvals: z
-      .array(z.object({ name: z.string(), at: instantSchema, reason: z.string() }))
+      .array(
+        z.object({
+          name: z.string(),
+          for: z.string().nullable().describe('The approver whose deputy this is: they share one seat.'),
+          at: instantSchema,
+          reason: z.string(),
+        }),
+      )
       .readonly()
       .describe('Of exactly this content.'),
-    reviewers: z.array(z.string()).readonly().describe('Who may approve it now.'),
+    delegations: z
+      .array(
+        z.object({
+          ...{ from: z.string(), to: z.string(), by: z.string(), reason: z.string(), at: instantSchema },
+          until: instantSchema.nullable().describe('The deputy’s end; null: none.'),
+        }),
+      )
+      .readonly()
+      .describe('The deputies that were named, oldest first. The last one of each approver holds.'),
+    reviewers: z.array(z.string()).readonly().describe('Who may approve it now, deputies as "X for Y".'),
     refusal: z.string().nullable().describe('Why you may not approve it; null where you may.'),
     already_delivered: z
       .string()
@@ -100,7 +116,12 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   }),
   missing_comments: state.missingComments,
   need: state.need,
-  approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: isoInstant(at), reason })),
+  approvals: state.approvals.map(({ by, at, reason }) => {
+    return { name: by.name, for: by.for?.name ?? null, at: isoInstant(at), reason };
+  }),
+  delegations: state.delegations.map(({ from, to, by, reason, at, until }) => {
+    return { from: from.name, to: to.name, by: by.name, reason, at: isoInstant(at), until: isoInstantOrNull(until) };
+  }),
   reviewers: view.reviewers,
   refusal: view.refusal,
   already_delivered: view.delivered,

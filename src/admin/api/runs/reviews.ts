@@ -149,6 +149,33 @@ const approveRoute = createRoute({
   },
 });
 
+const personSchema = z.string().trim().min(1).max(320);
+
+const delegateRoute = createRoute({
+  method: 'post',
+  path: '/api/runs/{id}/delegate',
+  operationId: 'delegateApproval',
+  tags: ['Reviews'],
+  summary: 'Name a deputy for an approver of this run',
+  description:
+    'The approver may do this, and whom `approval.may_delegate` of the report names. Deputy and approver share one seat. The deputy is a person of `people` as it was when the run was triggered, and may not have triggered the run, written a printed comment or added a recipient. Also for recipients that wait for approval.',
+  security,
+  request: {
+    params: idParams,
+    body: jsonRequestBody(
+      z
+        .strictObject({
+          to: personSchema.describe('The deputy: a key of `people`, or a token or account there.'),
+          from: personSchema.optional().describe('The approver, as in `approval.by`; default: you.'),
+          until: z.iso.date().optional().describe('The last day, in the organization’s time zone; default: no end.'),
+          reason: reasonSchema,
+        })
+        .meta({ id: 'DelegationRequest' }),
+    ),
+  },
+  responses: { 200: jsonResponse(reviewSchema, 'Named.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
+});
+
 const rejectRoute = createRoute({
   method: 'post',
   path: '/api/runs/{id}/reject',
@@ -216,6 +243,11 @@ export function addReviewRoutes(app: AdminApp, { log }: { readonly log: Log }): 
   app.openapi(approveRoute, async (context) => {
     const { content, reason, again } = context.req.valid('json');
     const view = await context.get('access').approve(context.req.valid('param').id, content, reason, again);
+    return context.json(reviewView(view), 200);
+  });
+
+  app.openapi(delegateRoute, async (context) => {
+    const view = await context.get('access').delegate(context.req.valid('param').id, context.req.valid('json'));
     return context.json(reviewView(view), 200);
   });
 

@@ -1,6 +1,7 @@
+import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
-import { ReasonInput, type RejectedForm } from './reason-form.tsx';
+import { ReasonForm, ReasonInput, type RejectedForm } from './reason-form.tsx';
 
 interface DecisionProps {
   readonly layout: LayoutData;
@@ -61,6 +62,48 @@ export const ApproveForm = ({ layout, run, content, delivered, refused }: Approv
         Approve
       </button>
     </form>
+  );
+};
+
+interface DelegateProps {
+  readonly layout: LayoutData;
+  readonly view: ReviewView;
+  readonly refused: RejectedForm | undefined;
+}
+
+/** Names a deputy for an approver. */
+export const DelegateForm = ({ layout, view: { record, deputies }, refused }: DelegateProps) => {
+  const path = `/runs/${record.id}`;
+  const action = `${path}/delegate`;
+  const values = refused?.action === action ? refused.values : {};
+  const people = new Map(deputies.flatMap(({ to }) => to.map(({ id, name }) => [id, name] as const)));
+  const select = (name: 'from' | 'to', options: Iterable<readonly [id: string, label: string]>) => (
+    <select id={`delegate-${name}`} name={name} required>
+      {[...options].map(([id, label]) => (
+        <option value={id} selected={values[name] === id}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <ReasonForm
+      {...{ layout, action, refused }}
+      from={path}
+      label="Name a deputy"
+      question="Why does the approver need one?"
+    >
+      <p>Approver and deputy share one seat: one of them approves. The pack names both. The deputy gets a notice.</p>
+      <label for="delegate-from">Approver</label>
+      {select(
+        'from',
+        deputies.map(({ from: { id, name } }) => [id, name] as const),
+      )}
+      <label for="delegate-to">Deputy</label>
+      {select('to', people)}
+      <label for="delegate-until">Last day (optional)</label>
+      <input id="delegate-until" name="until" type="date" value={values.until ?? ''} />
+    </ReasonForm>
   );
 };
 

@@ -1,5 +1,6 @@
 import type { ErrorJson } from '../../../base/error.ts';
 import type { ProposedRecipient } from '../../../run/review/added-recipients.ts';
+import { voterName } from '../../../run/review/delegations.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { isReportDelivery, REOPENABLE_STATES } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
@@ -102,7 +103,7 @@ const Proposal = ({ path, proposal, ...form }: ProposalProps) => {
     <section class="attention">
       <p>
         <strong>{recipient} waits for approval.</strong> {by.name} added it: {reason}
-        {approvals.length === 0 ? null : <> Approved by {approvals.map(({ name }) => name).join(', ')}.</>}
+        {approvals.length === 0 ? null : <> Approved by {approvals.map(voterName).join(', ')}.</>}
       </p>
       <div class="actions">
         <ReasonForm {...form} action={`${action}/approved`} label="Approve recipient" question="Why may it get it?" />

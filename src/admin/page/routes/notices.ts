@@ -22,6 +22,7 @@ const NOTICES: Readonly<Record<string, string>> = {
   withdrawn: 'The comment is withdrawn.',
   commented: 'The comment is stored.',
   approved: 'Approved. The run goes on when enough people have approved this content.',
+  delegated: 'The deputy may approve it. They get a notice.',
   rejected: 'Rejected. The run ends, and nothing is sent.',
   refetch: 'Rejected. The figures are fetched again and need approval again.',
   recipient: 'The delivery to the address is queued.',

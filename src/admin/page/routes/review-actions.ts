@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Access } from '../../access/access.ts';
 import { incompleteForm, parseReason } from './page-context.ts';
 
@@ -29,6 +30,14 @@ export const REVIEW_ACTIONS = {
     const reason = typed === '' ? DEFAULT_APPROVAL_REASON : parseReason(typed);
     await access.approve(run, parseContent(fields), reason, fields.again === 'yes');
     return `/runs/${run}?did=approved`;
+  },
+
+  delegate: async (access: Access, { to = '', from = '', until = '', ...fields }: FormFields, run: string) => {
+    if (until !== '' && !z.iso.date().safeParse(until).success)
+      throw incompleteForm('The last day is no date.', 'a day as YYYY-MM-DD');
+    const reason = parseReason(fields.reason);
+    await access.delegate(run, { to, from, reason, ...(until === '' ? {} : { until }) });
+    return `/runs/${run}?did=delegated`;
   },
 
   reject: async (access: Access, fields: FormFields, run: string): Promise<string> => {

@@ -12,6 +12,7 @@ const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'run.commented': 'commented',
   'run.approved': 'approved',
   'run.rejected': 'rejected',
+  'run.delegated': 'named a deputy for',
   'correction.sent': 'sent a corrected edition',
   'correction.dismissed': 'dismissed a correction',
   'delivery.resolved': 'decided about a delivery',

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { reviewsAccess } from '../../../admin/access/reviews.ts';
 import { reviewView } from '../../../admin/api/runs/review-view.ts';
 import { DocketError } from '../../../base/error.ts';
@@ -6,6 +7,7 @@ import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { parseReason } from '../../options/actor.ts';
+import { invalidOption } from '../../options/option-parsers.ts';
 import { requireRunId } from '../../options/run-id.ts';
 import { assertSees, signIn } from '../../options/sign-in.ts';
 import { timesFor } from '../../terminal/local-times.ts';
@@ -55,6 +57,39 @@ export async function decideReview(
       print.printText(`${what === 'approve' ? 'Approved' : 'Rejected'}: ${org}/${report} ${period.label}.`);
       print.printText(phaseSentence(view));
       print.printText(`\`docket runs show ${id.slice(0, 8)}\` shows the result.`);
+    },
+    { decides: true },
+  );
+}
+
+interface DelegateFlags {
+  readonly to: string;
+  readonly from?: string;
+  readonly until?: string;
+  readonly reason: string;
+  readonly json?: boolean;
+}
+
+/** Names a deputy for an approver of a run, as the person of a token. */
+export async function delegate(text: string, flags: DelegateFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const { to, from, until } = flags;
+  const reason = parseReason(flags.reason);
+  if (until !== undefined && !z.iso.date().safeParse(until).success)
+    throw invalidOption('--until', until, 'the last day as YYYY-MM-DD');
+  const context = await createContext(io);
+  const principal = await signIn(context, io);
+  await withDecisions(
+    context,
+    async ({ reviewService, runs }) => {
+      const id = await requireRunId(text, runs);
+      await assertSees(principal, id, runs);
+      const view = await reviewsAccess({ reviewService, runs }, principal).delegate(id, { to, from, until, reason });
+      if (flags.json) return print.printJson(reviewView(view));
+      const { org, report, period } = view.record;
+      const named = view.state.delegations.at(-1);
+      print.printText(`${named?.to.name} may approve ${org}/${report} ${period.label} for ${named?.from.name}.`);
+      print.printText(phaseSentence(view));
     },
     { decides: true },
   );

@@ -1,6 +1,7 @@
 import { formatByteCount, formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import { SECOND_MS } from '../../../base/time.ts';
+import { voterName } from '../../../run/review/delegations.ts';
 import { figureQuoter, type ReviewView } from '../../../services/reviews/review-service.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 
@@ -40,7 +41,7 @@ export function reviewLines(
   { wide, times }: { readonly wide: boolean; readonly times: LocalTimes },
 ): string[] {
   const { state, due, files, drafts, delivered } = view;
-  const { content, comments, approvals, need } = state;
+  const { content, comments, approvals, delegations, need } = state;
   const quote = figureQuoter(view.sections);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return [
@@ -50,7 +51,11 @@ export function reviewLines(
     ...(content === null ? [] : [`  content    ${wide ? content : content.slice(0, 12)}`]),
     ...(files.length === 0 ? [] : [`  files      ${formatCounted(files.length, 'file')} (${formatByteCount(bytes)})`]),
     ...(need === 0 ? [] : [`  approvals  ${approvals.length} of ${need}`]),
-    ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${by.name}: ${reason}`),
+    ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${voterName(by)}: ${reason}`),
+    ...delegations.map(({ from, to, by, until, reason }) => {
+      const end = until === null ? '' : `, until ${times.exact(until - SECOND_MS)}`;
+      return `  deputy     ${to.name} for ${from.name}${end}; ${by.name}: ${reason}`;
+    }),
     ...comments.flatMap(({ section, text, by, at, version }) => [
       `  comment on ${section ?? 'the whole report'}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
       ...quote(text)

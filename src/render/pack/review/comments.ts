@@ -61,6 +61,10 @@ const MAX_NAMES = 5;
 export function approvalText(context: Pick<PackContext, 'dataset' | 'locale' | 'words'>): string | undefined {
   const { by = [] } = context.dataset.approval ?? {};
   if (by.length === 0) return undefined;
-  const people = by.slice(0, MAX_NAMES).map(({ name, at }) => ({ name: personName(name), day: dayText(at, context) }));
-  return context.words.review.approved(people, by.length - people.length);
+  const { review } = context.words;
+  const people = by.slice(0, MAX_NAMES).map(({ name, for: approver, at }) => ({
+    name: approver === undefined ? personName(name) : review.deputy(personName(name), personName(approver)),
+    day: dayText(at, context),
+  }));
+  return review.approved(people, by.length - people.length);
 }

@@ -45,6 +45,8 @@ function stepsOf(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
       const text = event.admitted ? 'Added recipient approved' : 'Added recipient rejected';
       return [{ text, detail: event.reason, by, at, outcome: event.admitted ? 'ok' : 'failed' }];
     }
+    case 'delegate':
+      return [{ text: `${event.to} named deputy of ${event.from}`, detail: event.reason, by, at, outcome: 'ok' }];
     case 'release':
     case 'cancel':
     case 'seal':

@@ -1,7 +1,8 @@
+import { voterName } from '../../../../run/review/delegations.ts';
 import type { ReviewPhase } from '../../../../run/review/review-state.ts';
 import type { ReviewView } from '../../../../services/reviews/review-service.ts';
 import type { HeldRun } from '../../../access/runs.ts';
-import { ApproveForm, RejectForm, shortHash } from '../../forms/approval-forms.tsx';
+import { ApproveForm, DelegateForm, RejectForm, shortHash } from '../../forms/approval-forms.tsx';
 import { sectionKey } from '../../forms/comment-form.tsx';
 import { OpenReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';
 import { MissingFigures, Recipients } from '../../forms/release-review.tsx';
@@ -75,6 +76,7 @@ export const ReviewPanel = ({ layout, view, reviewed, zone, draft, refused }: Re
             <strong>You cannot approve it.</strong> {view.refusal}
           </p>
         ) : null}
+        {view.deputies.length > 0 ? <DelegateForm layout={layout} view={view} refused={refused} /> : null}
         {rejects ? <RejectForm layout={layout} run={record.id} content={content} refused={refused} /> : null}
         {phase === 'incomplete' && canAct(layout) ? (
           <OpenReasonForm
@@ -111,6 +113,8 @@ function withoutForm(
   switch (refused?.action) {
     case `${path}/approve`:
       return !shown.approves;
+    case `${path}/delegate`:
+      return view.deputies.length === 0;
     case `${path}/reject`:
       return !shown.rejects;
     case `${path}/comments`:
@@ -161,7 +165,7 @@ interface FactsProps {
 }
 
 const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now }: FactsProps) => {
-  const { need, approvals, missingComments, content, since, phase } = state;
+  const { need, approvals, delegations, missingComments, content, since, phase } = state;
   const isOpen = OPEN_PHASES.includes(phase);
   const titleOf = (id: string): string => sections.find((section) => section.id === id)?.title ?? id;
   return (
@@ -182,7 +186,7 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
           {approvals.length} of {need}
           {approvals.map(({ by, at, reason }) => (
             <span class="line">
-              <span class="state good">{by.name}</span> <Timestamp at={at} zone={zone} />
+              <span class="state good">{voterName(by)}</span> <Timestamp at={at} zone={zone} />
               {reason === DEFAULT_APPROVAL_REASON ? null : <span class="muted wrap"> {reason}</span>}
             </span>
           ))}
@@ -190,6 +194,24 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
       )}
       {need === 0 || !isOpen ? null : (
         <Fact name="May approve">{reviewers.length === 0 ? 'nobody' : reviewers.join(', ')}</Fact>
+      )}
+      {delegations.length === 0 ? null : (
+        <Fact name="Deputies">
+          {delegations.map(({ from, to, by, until, reason }) => (
+            <span class="line">
+              {to.name} for {from.name}
+              {until === null ? null : (
+                <>
+                  {' '}
+                  until <Timestamp at={until - 1} zone={zone} />
+                </>
+              )}{' '}
+              <span class="muted wrap">
+                {by.name}: {reason}
+              </span>
+            </span>
+          ))}
+        </Fact>
       )}
       {delivered === null ? null : <Fact name="Already delivered">{delivered}</Fact>}
       {due === null || !isOpen ? null : (

@@ -1,0 +1,127 @@
+import { approverOf, approvers, type Involved, isInvolved } from '../../definitions/people.ts';
+import type { NewReviewEvent, ReviewActor, ReviewEvent } from './review-event.ts';
+import type { ReviewInputs } from './review-inputs.ts';
+import type { Delegation, ReviewState, Voter } from './review-state.ts';
+
+type Named = Delegation['from'];
+type NewDelegation = Omit<Extract<NewReviewEvent, { type: 'delegate' }>, 'type'>;
+type Progress = Pick<ReviewState, 'delegations' | 'authors'>;
+
+export const asActor = ({ id, name }: Named): ReviewActor => ({ person: id, name, principal: id });
+
+/** `Dora Roth for Mia Lro`. */
+export const voterName = ({ name, for: approver }: Voter): string =>
+  approver === undefined ? name : `${name} for ${approver.name}`;
+
+/** The delegations that hold at an instant: the last one of each approver, until it ends. */
+export const activeDelegations = (delegations: readonly Delegation[], at: number): readonly Delegation[] =>
+  delegations.filter(
+    ({ from, seq, until }) =>
+      (until === null || at < until) && !delegations.some((later) => later.from.id === from.id && later.seq > seq),
+  );
+
+/** Whether somebody may approve, whatever they have written: for themselves, or for whom. */
+export function voterOf(
+  by: ReviewActor,
+  at: number,
+  { delegations }: Pick<Progress, 'delegations'>,
+  { approval, people }: ReviewInputs,
+): Voter | undefined {
+  if (approval === undefined) return undefined;
+  if (approverOf(by, approval.by, people) !== undefined) return by;
+  const found = activeDelegations(delegations, at).find(({ to }) => to.id === by.person);
+  return found && { ...by, for: found.from };
+}
+
+/** Whether two people share a seat, or one person votes twice. */
+export function sharesSeat(voter: Voter, other: Voter, { approval, people }: ReviewInputs): boolean {
+  const seatOf = (each: Voter) => each.for?.id ?? approverOf(each, approval?.by ?? [], people);
+  return voter.principal === other.principal || voter.person === other.person || seatOf(voter) === seatOf(other);
+}
+
+export const involvedIn = (
+  { authors }: Pick<Progress, 'authors'>,
+  { triggered_by: triggeredBy, triggered_by_subject: triggeredBySubject }: ReviewInputs,
+): Involved => ({ triggeredBy, triggeredBySubject, authors });
+
+/**
+ * Whether somebody with a seat may not use it: under `four_eyes` an approver who is involved. A deputy never is, and may do
+ * no more than their approver.
+ */
+export function isBarred(voter: Voter, involved: Involved, { approval, people }: ReviewInputs): boolean {
+  const { for: approver } = voter;
+  if (approver !== undefined && isInvolved(voter, involved, people)) return true;
+  return approval?.four_eyes === true && isInvolved(approver ? asActor(approver) : voter, involved, people);
+}
+
+export const barredText = (
+  { for: approver }: Voter,
+  what = 'triggered the run, or written a comment that is printed in it',
+): string =>
+  approver === undefined ? `You have ${what} (four_eyes).` : `You or ${approver.name} have ${what}: no deputy may.`;
+
+/** Everybody who might approve at an instant, with addresses: approvers who can sign in, then deputies. */
+export function candidates(
+  { delegations }: Pick<Progress, 'delegations'>,
+  at: number,
+  { approval, people }: ReviewInputs,
+): readonly { readonly voter: Voter; readonly email: string | undefined; readonly delegation?: Delegation }[] {
+  const own = approvers(approval?.by ?? [], people).filter(({ canSignIn }) => canSignIn);
+  const deputies = activeDelegations(delegations, at).map((delegation) => ({
+    voter: { ...asActor(delegation.to), for: delegation.from },
+    email: approvers([delegation.to.id], people)[0]?.email,
+    delegation,
+  }));
+  return [...own.map((each) => ({ voter: asActor(each), email: each.email })), ...deputies];
+}
+
+/** Who has added a recipient. */
+export const typistsIn = (events: readonly ReviewEvent[]): readonly ReviewActor[] =>
+  events.flatMap(({ type, by }) => (type === 'recipient' ? by : []));
+
+/**
+ * Why a delegation does not count; null where it does. The people are those of the run's trigger: an edit of `people` makes
+ * nobody the approver of a run that waits.
+ *
+ * @param before the events before it, and what they have come to
+ */
+export function delegationRefusal(
+  { from, to, by, at, until }: NewDelegation,
+  before: Progress & { readonly events: readonly ReviewEvent[] },
+  inputs: ReviewInputs,
+): string | null {
+  const { approval, people } = inputs;
+  if (approval === undefined) return 'The report needs no approval.';
+  const named = approvers(approval.by, people);
+  const approver = named.find(({ id }) => id === from);
+  if (approver === undefined) {
+    return `Only approvers have deputies: ${named.map(({ name }) => name).join(', ')}. A deputy names no other one.`;
+  }
+  const may =
+    approverOf(by, approval.by, people) === from ||
+    // A deputy delegates nothing.
+    (approverOf(by, approval.may_delegate ?? [], people) !== undefined &&
+      voterOf(by, at, before, inputs)?.for === undefined);
+  if (!may) return `${approver.name} may name a deputy, and whom approval.may_delegate of the report names.`;
+  const [deputy] = Object.hasOwn(people, to) ? approvers([to], people) : [];
+  if (deputy?.canSignIn !== true) {
+    return `${to} is nobody of \`people\` in org.yaml, as it was when the run was triggered, or cannot sign in.`;
+  }
+  if (named.some(({ id }) => id === to)) return `${deputy.name} is an approver, and has a seat already.`;
+  const { authors, ...involved } = involvedIn(before, inputs);
+  if (isInvolved(asActor(deputy), { ...involved, authors: [...authors, ...typistsIn(before.events), by] }, people)) {
+    return `${deputy.name} has triggered the run, written a printed comment, added a recipient, or is the one who delegates.`;
+  }
+  if (until !== null && until <= at) return 'Its last day is over.';
+  const other = activeDelegations(before.delegations, at).find((each) => each.to.id === to && each.from.id !== from);
+  return other === undefined ? null : `${deputy.name} is the deputy of ${other.from.name}: a person has one seat.`;
+}
+
+/** The delegation of an event that counts. */
+export function delegationOf(
+  { type: _, from, to, ...event }: Extract<ReviewEvent, { type: 'delegate' }>,
+  { people }: ReviewInputs,
+): Delegation {
+  const nameOf = (entry: string): Named => ({ id: entry, name: approvers([entry], people)[0]?.name ?? entry });
+  return { ...event, from: nameOf(from), to: nameOf(to) };
+}

@@ -1,0 +1,62 @@
+import { DateTime } from 'luxon';
+import { approverOf, approvers, keyOfEntry } from '../../definitions/people.ts';
+import { proposedRecipients } from '../../run/review/added-recipients.ts';
+import { activeDelegations, delegationRefusal } from '../../run/review/delegations.ts';
+import type { LoadedReview } from '../../run/review/load-review.ts';
+import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
+import { notAllowedError } from './review-errors.ts';
+import type { ReviewView } from './review-service.ts';
+import { closedReason } from './review-view.ts';
+
+export interface DelegationRequest {
+  /** A person of `people`: their key, or one of their tokens or accounts. */
+  readonly to: string;
+  /** The approver, as an entry of `approval.by`. Absent: who asks. */
+  readonly from?: string | undefined;
+  /** The last day, `YYYY-MM-DD` in the time zone of the organization. Absent: no end. */
+  readonly until?: string | undefined;
+  readonly reason: string;
+}
+
+/** Whether somebody may still approve something of the run. */
+export const takesDelegations = (review: LoadedReview): boolean =>
+  closedReason(review.state) === null || proposedRecipients(review).some(({ state }) => state === 'waiting');
+
+/** The event; null: the delegation holds already. Throws `review.not_allowed`. */
+export function newDelegation(
+  run: string,
+  { to: typedTo, from: typedFrom, until: lastDay, reason }: DelegationRequest,
+  by: ReviewActor,
+  review: LoadedReview,
+  at: number,
+  zone: string,
+): Extract<NewReviewEvent, { type: 'delegate' }> | null {
+  const { inputs, state } = review;
+  if (inputs === undefined) throw notAllowedError(run, 'delegate', 'The report needs no approval.');
+  const { approval, people } = inputs;
+  const own = approverOf(by, approval?.by ?? [], people);
+  const [from = own ?? ''] = typedFrom === undefined ? [] : approvers([typedFrom], people).map(({ id }) => id);
+  const to = keyOfEntry(typedTo, people) ?? typedTo;
+  // A day that does not exist is over.
+  const end = lastDay && DateTime.fromISO(lastDay, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+  const until = lastDay === undefined ? null : end || 0;
+  const holds = activeDelegations(state.delegations, at).find((each) => each.from.id === from);
+  if (holds?.to.id === to && holds.until === until) return null;
+  const event = { type: 'delegate', at, by, from, to, until, reason } as const;
+  const refusal = delegationRefusal(event, { ...state, events: review.events }, inputs);
+  if (refusal !== null) throw notAllowedError(run, 'delegate', refusal);
+  return event;
+}
+
+/** Whom somebody may name, for each approver. */
+export function possibleDeputies(review: LoadedReview, by: ReviewActor, at: number): ReviewView['deputies'] {
+  const { events, inputs, state } = review;
+  if (inputs === undefined || !takesDelegations(review)) return [];
+  const known = approvers(Object.keys(inputs.people), inputs.people);
+  return approvers(inputs.approval?.by ?? [], inputs.people).flatMap((from) => {
+    const may = (to: string): boolean =>
+      delegationRefusal({ at, by, from: from.id, to, until: null, reason: '' }, { ...state, events }, inputs) === null;
+    const to = known.filter(({ id }) => may(id)).map(({ id, name }) => ({ id, name }));
+    return to.length === 0 ? [] : [{ from: { id: from.id, name: from.name }, to }];
+  });
+}
