@@ -6,8 +6,8 @@ import type { AppContext } from '../base/context.ts';
 import type { Probe } from './probes/probe-context.ts';
 
 /**
- * A part of Docket that the pipeline can do without. It stands in one folder below `src/features/`. Each field is a place where
- * the rest lets features in; a feature imports on use what only some processes need.
+ * A part of Docket that the pipeline can do without, in one folder below `src/features/`. Each field is something that a
+ * feature can add. It imports on use what only some processes need.
  */
 export interface Feature {
   readonly name: string;

@@ -104,7 +104,10 @@ export async function attempt(
 
 type AttemptedRow = Pick<DeliveryRow, 'id' | 'target'> & Partial<Pick<DeliveryRow, 'epoch'>>;
 
-/** As `attempt`, but resolves while the result is being recorded: `previous` of the next attempt. */
+/**
+ * Makes one attempt like `attempt`, and resolves while the result is still being recorded. The caller passes `recorded` to
+ * the next attempt as `previous`, so that recording and sending overlap.
+ */
 export async function beginAndSend(
   row: AttemptedRow,
   prepare: () => Promise<SendFn>,

@@ -90,12 +90,13 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   let listed: Promise<readonly DeliveryRow[]> | undefined;
   const readReceipts = async (): Promise<Receipt[]> => {
     const rows = await listed;
-    // In `sending` where its result was recorded only afterwards.
+    // A row that was `sending` when it was listed has a result by now.
     const isStale = rows === undefined || rows.some(({ state }) => state === 'sending');
     return toReceipts(all, manifest, isStale ? await ledger.list(input.order.id) : rows, notTried);
   };
   try {
-    // Of a run that was just published every row is new, and the first delivery is attempted: one round trip for both.
+    // All rows of a run that was just published are new, so its first delivery will be attempted: the state of its service is
+    // read in the same round trip as the rows are opened.
     const [first] = archivedStates.size === 0 ? deliveries.toSorted((a, b) => (a.phase ?? 0) - (b.phase ?? 0)) : [];
     if (first !== undefined) outages.prefetch(first.service);
     // All rows first: if the process dies, the ledger knows every delivery that was planned.
@@ -133,7 +134,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   return { receipts, retryable: open.size > 0, outage: outages.earliestOf(services) };
 }
 
-/** Nobody is skipped whom a person added. */
+/** The decision of `send_if`. A recipient that a person added is never skipped. */
 const decisionOn = (manifest: Manifest, row: NewDelivery): SendDecision | undefined =>
   row.added ? undefined : sendDecisionFor(manifest, row);
 

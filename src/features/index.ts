@@ -1,7 +1,7 @@
 import type { ListedFeature } from '../cli/io.ts';
 import { initOption } from './workbook-template/init-option.ts';
 
-/** All features, in the order in which they add to the rest. `docket --help` loads the list: an entry imports its feature on use. */
+/** All features. What they add is in this order. `docket --help` loads the list, so an entry imports its feature on use. */
 export const FEATURES: readonly ListedFeature[] = [
   { load: async () => (await import('./accounts/accounts.ts')).accounts },
   { load: async () => (await import('./search/search.ts')).search },

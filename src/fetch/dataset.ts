@@ -124,7 +124,7 @@ export interface TargetRecord {
   readonly from?: string | undefined;
   /** Dimensions whose groups it is also about. */
   readonly rows?: readonly string[] | undefined;
-  /** Figures of few cases do not count for conditions. */
+  /** `ignore`: figures of few cases do not count for conditions. */
   readonly few?: 'ignore' | undefined;
   readonly owner?: string | undefined;
   readonly note?: string | undefined;

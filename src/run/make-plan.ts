@@ -9,10 +9,10 @@ import type { RunContext, RunPorts } from './run-context.ts';
 import type { RunOrder } from './run-record.ts';
 
 /**
- * The plan of a run. One that another version has begun goes on with its calls: those with the counts of cases are others,
- * and would be asked beside the stored ones.
+ * Compiles the plan of a run. A version that did not request the counts of cases may have begun the run: its stored responses
+ * belong to calls without these counts, so the plan keeps those calls. Others would be made in addition.
  */
-async function planOf(
+async function compileForRun(
   input: PlanInput,
   { id }: Pick<RunOrder, 'id'>,
   fresh: boolean | undefined,
@@ -50,7 +50,7 @@ export async function makePlan(
     if (catalog.kind !== 'done') return catalog;
     const { period, sectionPeriods } = order;
     const input = { definition: definitionOf(catalog.value), settings, period, sectionPeriods, catalog: catalog.value };
-    const plan = await planOf(input, order, fresh, ports);
+    const plan = await compileForRun(input, order, fresh, ports);
     return done({ catalog: catalog.value, plan });
   };
   return planWith().catch((thrown: unknown) => {

@@ -169,7 +169,7 @@ export const createManifest = (
   };
 };
 
-/** Only what files of outputs may get: the rest of a definition is nothing that a thread which renders needs. */
+/** The fields of a definition that templates of workbooks bind to. A render thread needs no other field. */
 function boundFields({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): TemplateDefinition {
   const { sections, compare, to_date, approval, corrections, on_incomplete, files } = definition;
   const named = files === undefined ? {} : { files };

@@ -92,7 +92,7 @@ export interface RunOrder {
   readonly lateAfterMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is an error. */
   readonly asked?: string;
-  /** Whether it delivers a period again that another run has delivered. Absent where not, and in older records. */
+  /** true: it may deliver a period that another run has delivered. Absent otherwise, and in older records. */
   readonly again?: true;
   /** The run whose edition this one replaces, for a corrected edition: it goes to those who received that one. */
   readonly corrects?: string;

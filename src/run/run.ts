@@ -46,7 +46,8 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 async function runStages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
   // Checkpoint before the first delivery: a published run is neither fetched nor rendered again.
   const existing = await ports.archive.find(order);
-  // Of a slot, and of a run that an older version has opened. A worker's clock may be behind that of the scheduler.
+  // A slot, or a run that an older version opened, may be for a period that has not begun. A worker's clock may be behind
+  // that of the scheduler.
   if (existing === undefined) assertBegun(order, Math.max(ports.clock.now(), order.createdAt));
   const reviewed = isReviewed(order, context.definition);
   if (existing === undefined && reviewed) {
@@ -76,8 +77,8 @@ async function deliverPublished(
 }
 
 /**
- * So long a run waits before it looks whether deliveries are still stopped. A release on the same Redis wakes it at once,
- * unless its attempt was just finding that they are stopped.
+ * Time between two checks whether deliveries are still stopped. A release on the same Redis wakes the run at once, except one
+ * whose attempt is about to snooze.
  */
 const STOP_SNOOZE_MS = MINUTE_MS;
 
@@ -163,12 +164,13 @@ async function fetchFigures(
 ): Promise<Outcome<{ readonly dataset: Dataset; readonly secrets: RenderOptions['secrets'] }>> {
   const { definition, settings, signal, observe } = context;
   const stageContext = { observe, clock: ports.clock, trace: ports.trace };
-  // An answer of before the change would be sent again as the correction of itself.
-  const asked = order.corrects === undefined ? context : { ...context, definition: { ...definition, max_age: 0 } };
+  // A corrected edition needs new responses: a shared one from before the change has the figures that are to be corrected.
+  const planContext =
+    order.corrects === undefined ? context : { ...context, definition: { ...definition, max_age: 0 } };
   const counts = currentCountsWindow(order);
   const planned = await timedStage('plan', stageContext, async () => {
     const secrets = await revealOutputSecrets(definition, ports);
-    const result = await makePlan(order, asked, ports);
+    const result = await makePlan(order, planContext, ports);
     if (result.kind !== 'done') return result;
     const { catalog, plan } = result.value;
     return done({ secrets, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });
@@ -204,7 +206,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   });
 }
 
-/** As `buildFiles`, for a run that waits for people in between. */
+/** Fetches the figures of a run that waits for comments or approval, and publishes its files once they are given. */
 const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
   reviewRun(order, context, ports, async (folder, again) => {
     const definition = again ? { ...context.definition, max_age: 0 } : context.definition;
@@ -227,7 +229,7 @@ export const claimFor = (
     return claims.acquire(order, async () => isExempt || (await hasBegun()) || (await isApprovedAgain(order, reviews)));
   });
 
-/** Whether somebody approved what is sent with `again`. */
+/** Whether somebody approved the current content with `again`: it may be delivered a second time for its period. */
 async function isApprovedAgain(order: RunOrder, reviews: RunPorts['reviews']): Promise<boolean> {
   const events = (await reviews?.events(order)) ?? [];
   const seal = events.findLast((event) => event.type === 'seal');

@@ -186,8 +186,8 @@ async function reconcile({ runs, copies, command, root }: World): Promise<{ sent
         count.unknown += 1;
       }
     }
-    // Of what is unknown its owner heard once; of the rest there was nothing to tell. An attempt that was withheld because
-    // Redis was away counts as unknown until the archive is asked, which knows that nothing left: then there is another one.
+    // The owner is told once about unknown deliveries, and of nothing else. An attempt that was withheld because Redis was away
+    // counts as unknown until the archive shows that nothing left. Then the row has another attempt: its epoch is above 1.
     const inDoubt = rows.some(({ state, epoch }) => state === 'unknown' || epoch > 1);
     expect(copies(id, OWNER)).toBeLessThanOrEqual(inDoubt ? 1 : 0);
   }

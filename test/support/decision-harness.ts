@@ -48,7 +48,7 @@ export const NEVER_STOPPED = fake<Switches>({
   isHeld: async () => false,
 });
 
-/** An archive in which no run waits for people, and none is. */
+/** An archive without reviews and without runs. */
 const NO_EVENTS = fake<Reviews>({ events: async () => [] });
 const NO_RUNS = fake<ArchiveStorage>({ async *listRuns() {} });
 

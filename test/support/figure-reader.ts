@@ -73,7 +73,7 @@ type Expected = readonly [figure: number | null, unit: string | null];
 
 const metricsOf = ({ columns }: Table): Column[] => columns.filter(({ kind }) => kind === 'metric');
 
-/** Of one metric in a row or the totals: the figure, those that it is compared with, and that to date. */
+/** The figures of one metric in a row or the totals: its value, the compared values and the value to date. */
 const figuresOf = (
   { comparisons, toDate: hasToDate }: Table,
   { name, unit }: Column,

@@ -31,7 +31,7 @@ export interface ReportsFilter {
   readonly match?: string | undefined;
   /** `paused`: by itself or with its organization. `errors`: its file has some. */
   readonly state?: 'paused' | 'errors' | undefined;
-  /** `next` of the page before: the name of its last report, `org/report`. */
+  /** The `next` of the previous page: the name of its last report, `org/report`. */
   readonly after?: string | undefined;
   readonly limit: number;
 }

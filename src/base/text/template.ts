@@ -49,7 +49,10 @@ class CountedContext extends Context {
   }
 }
 
-/** Charges rendered parts and text: loops may iterate without reading a variable, and `capture` is not counted by LiquidJS. */
+/**
+ * Charges rendered parts and text to the cost limit. Loops may iterate without reading a variable, and LiquidJS does not count
+ * `capture`.
+ */
 function countRenderedParts({ renderer }: Liquid): void {
   const render = renderer.renderTemplates.bind(renderer);
   renderer.renderTemplates = function* (templates: Template[], context: Context, emitter?: Emitter) {

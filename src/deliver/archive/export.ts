@@ -42,7 +42,7 @@ export async function exportRun(
       })),
     );
     try {
-      // Replaces an empty folder only.
+      // `rename` replaces a folder only if it is empty.
       await rename(staged, folder);
     } catch (error) {
       if (!isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;

@@ -18,7 +18,7 @@ export class NotConfirmedError extends Error {
 export interface Fence {
   /** Checks that the run's lock and the ledger's row still belong to this attempt. */
   confirm(): Promise<void>;
-  /** As `confirm`, only after the last confirmation has expired by the monotonic clock or the wall clock. */
+  /** Confirms again if the last confirmation has expired, by the monotonic clock or the wall clock. */
   confirmIfStale(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export function attemptFence(input: FenceInput): Fence {
   };
 
   const confirmNow = async (): Promise<void> => {
-    // Before the time is taken: the wait for slow records is none for a confirmation.
+    // Awaited before the time is taken: a slow record must not use up the time of the confirmation.
     await begun?.catch(notConfirmed);
     const start = { now: clock.now(), elapsed: monotonic() };
     confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
@@ -103,7 +103,7 @@ export function attemptFence(input: FenceInput): Fence {
     // One that has expired meanwhile is requested again.
     if (first === undefined || !isValid()) await confirmNow();
   };
-  // Asked each time, whatever was confirmed before: after a stop nothing more leaves.
+  // Checked each time, even while a confirmation is valid: nothing may leave after a stop.
   const whileOpen = async (confirmed: Promise<void>): Promise<void> => {
     const open = input.confirmOpen && confirmWithTimeout(input.confirmOpen(), timeoutMs);
     await Promise.all([confirmed, open]);

@@ -25,7 +25,7 @@ const CLOSED_STATES = ['replaced', 'withdrawn'] as const;
 export type ClosedState = (typeof CLOSED_STATES)[number];
 export const isClosed = (state: string): boolean => CLOSED_STATES.some((closed) => closed === state);
 
-/** As it is stored in the ledger and the archive. */
+/** A person's decision, as the ledger and the archive store it. */
 export const resolutionSchema = z.object({
   /** `sent`: it has arrived. `pending`: send it, or send it again. */
   to: z.enum(['sent', 'pending', ...CLOSED_STATES]),

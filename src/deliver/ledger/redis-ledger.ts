@@ -80,13 +80,11 @@ function parseStored<T>(parse: () => T): T {
   }
 }
 
-/** Without what a caller's object has besides. */
+/** The stored text of the fields that never change. Drops any other field of the caller's object. */
 const constantOf = ({ id, run, org, report, target, recipient, added }: NewDelivery): string =>
   JSON.stringify({ id, run, org, report, target, recipient, ...(added && { added }) });
 
 const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
-
-/** The commands that the ledger uses. */
 
 /**
  * The ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all

@@ -23,7 +23,7 @@ export interface CheckContext {
   /** Request and response of the whole table: of its only call, or joined. */
   readonly request: ReportRequest;
   readonly response: ReportResponse;
-  /** Its range had not ended when it was computed. */
+  /** The service computed it before its range had ended. */
   readonly running: boolean;
   /** Metrics whose totals neither a call nor a sum of calls gives. */
   readonly undefinedTotals?: readonly string[] | undefined;

@@ -37,7 +37,7 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   let known: number | undefined;
 
   const activate = async (): Promise<void> => {
-    // One state of the files: they may be loaded again meanwhile, and what is activated must be what is stored.
+    // Read once: the files may be loaded again meanwhile, and the definitions that are activated must be those that are stored.
     const loaded = jobs();
     const own = freezeReports(loaded);
     const revision = await versions.revision();
@@ -102,7 +102,7 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     return false;
   };
 
-  /** The revision is read before the versions: what is activated in between is read again by the next look. */
+  /** Reads the revision before the versions: the next `refresh` finds what is activated in between. */
   const read = async (): Promise<void> => use(await versions.revision(), await versions.read());
 
   const use = async (revision: number | undefined, active: ReadonlyMap<string, ActiveVersion>): Promise<void> => {

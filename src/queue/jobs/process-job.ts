@@ -58,7 +58,7 @@ export type Execute = (
   },
 ) => Promise<Outcome<RunResult>>;
 
-/** As in `WorkerOptions`. */
+/** The dependencies of one attempt; `WorkerOptions` describes the fields. */
 export interface ProcessJobPorts {
   readonly store: RunStore;
   readonly live: LiveProgressStore;
@@ -172,7 +172,7 @@ export async function processRun(
   if (activeRun.stopReason === 'stopping') return requeue({});
   const startedAt = record.startedAt ?? clock.now();
   const deadlineMs = deadlineMsOf(record);
-  /** Asks only once it is over without stops. Where stops cannot be read, it is not over yet. */
+  /** The deadline, later by the time in which deliveries were stopped. If stops cannot be read, it has not passed yet. */
   const deadlineNow = async (): Promise<number> => {
     const due = startedAt + deadlineMs;
     if (clock.now() < due) return due;

@@ -61,8 +61,8 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     opened ??= open();
     return opened;
   };
-  // BullMQ connects once. A queue opened while Redis was unreachable, or while this process was too busy to read the reply,
-  // would report that error forever; whether it still holds, another one tells.
+  // BullMQ connects once. A queue that was opened while Redis was unreachable, or while this process was too busy to read the
+  // reply, reports that error forever. So a new queue is opened to see whether the error still holds.
   let connected: Queue | undefined;
   const readyQueue = async (again = true): Promise<Queue> => {
     const current = queueNow();
@@ -117,11 +117,11 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     );
   };
   return {
-    /** Assigns the run, which has no job yet, its place in line: for `enqueue`, which then does not. */
+    /** Assigns a run without a job its place in line. Pass the result to `enqueue`, which otherwise assigns it. */
     assignPlace: mapped(assignPlace),
     /** Adds a job for the run, unless it has one. */
     enqueue: mapped(add),
-    /** Those of these runs without a live job: without any, with one that ended, or with one that is in no list. */
+    /** Finds the runs without a live job: they have none, one that has ended, or one that is in no list of BullMQ. */
     findOrphaned: mapped(async (ids: readonly string[]): Promise<readonly string[]> => {
       const orphaned: string[] = [];
       for (const batch of batchesOf(ids, BATCH_SIZE)) {

@@ -28,7 +28,7 @@ export interface SlotEvent {
   readonly org: string;
   readonly report: string;
   readonly opened: number;
-  /** Of those opened, the missed ones that were caught up. */
+  /** How many of `opened` were missed slots that were caught up. */
   readonly late: number;
   readonly skipped: number;
 }
@@ -47,7 +47,7 @@ export type OpenSlot = (
   },
 ) => Promise<{ readonly opened: boolean }>;
 
-/** What a look at the due slots needs. */
+/** The dependencies of a scan for due slots. */
 export interface DueSlotPorts {
   readonly cursors: ScheduleCursors;
   readonly trigger: OpenSlot;
@@ -159,7 +159,7 @@ async function openInOrder(reports: readonly DecidedReport[], now: number, { tri
     } catch (thrown) {
       one.error ??= thrown;
     } finally {
-      // Where it failed before its turn, the next one must not overtake those before it.
+      // Also after a failure: the next slot must not overtake those before it.
       void turn.then(done);
     }
   });
@@ -183,7 +183,7 @@ async function finishReport(
     // Last: after a crash before this line, the next scan finds the same slots.
     await ports.cursors.advance(
       cursorMoves(positions, (timing, index) =>
-        // Of a paused report, past the slots that can never be caught up.
+        // The cursor of a paused report moves only past the slots that can never be caught up.
         isPaused ? decideWhilePaused(slots[index] ?? [], now, timing).skipped.at(-1)?.slot : now,
       ),
     );

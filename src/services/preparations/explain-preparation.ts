@@ -96,7 +96,7 @@ function hasPreparedCalls(
     try {
       return viewSlot({ definition, settings }, slot, catalog).calls > 0;
     } catch (thrown) {
-      // Its errors are shown already.
+      // `docket check` shows the errors of the plan elsewhere: no second diagnostic.
       if (toDocketError(thrown).code === 'plan.invalid') return true;
       throw thrown;
     }

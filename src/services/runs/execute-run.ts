@@ -106,7 +106,7 @@ async function notifyOwner(
   const wrong = state === 'done' && receipts.length > 0 ? wrongFiguresError(outcome.value) : undefined;
   if (wrong !== undefined) await notices.send(order, wrong.toJSON());
   if (state === 'partly_delivered') await notices.send(order, null);
-  // Of a review the sweep tells: its notices are recorded in the archive, since the run is not published yet.
+  // The review sweep notifies about a review: it records its notices in the archive, since the run is not published yet.
   if (state === 'held' && review === undefined) {
     await notices.send(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
   }

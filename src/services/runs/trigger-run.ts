@@ -123,7 +123,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   }
   const [{ opened, record }, place] = await Promise.all([
     ports.runs.open(order, { definition, settings }),
-    // Only of a run that is known to be open: others may be enqueued already.
+    // Only for a run that is certainly new: another one may have been enqueued already.
     isNew ? ports.queue.assignPlace(order) : undefined,
   ]);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {

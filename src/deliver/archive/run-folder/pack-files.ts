@@ -45,7 +45,7 @@ export async function writePackFiles(
   return { files: files.map((file) => ({ ...file, name: `${slug}/${file.name}` })), mail: mailHashes(mail) };
 }
 
-/** A pack as a run of its own: its manifest, files and e-mail, and nothing of another pack. Throws `archive.corrupt`. */
+/** Reads one pack as if it were a run: its manifest, files and e-mail, and nothing of another pack. Throws `archive.corrupt`. */
 export async function readPack(
   { artifacts, manifest: { org, report, run } }: PublishedRun,
   { slug, manifest }: PackRecord,

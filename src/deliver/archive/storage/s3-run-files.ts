@@ -49,7 +49,7 @@ export async function* listRunsIn(
     readonly run: RunRef;
     publishedAt?: number;
     hasMetadata: boolean;
-    /** Epoch ms. */
+    /** When its newest object was written, epoch ms. */
     newest: number;
   }
   const toStoredRun = ({ run, publishedAt, hasMetadata, newest }: Listed): StoredRun => ({

@@ -71,7 +71,7 @@ const emailSchema = (formats: readonly string[]) =>
   });
 type EmailSpec = z.infer<ReturnType<typeof emailSchema>>;
 
-/** Those of each value are in the definition of the value. */
+/** The recipients. With `split`, the definition of each value has its own. */
 const addressesOf = ({ to }: Pick<EmailSpec, 'to'>): readonly string[] => (to === TO_SPLIT ? [] : to);
 
 const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';

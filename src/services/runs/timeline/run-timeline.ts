@@ -211,7 +211,7 @@ function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], not
   const attempts = events.filter((event) => event.delivery === delivery && event.state !== 'sending');
   const last = attempts.at(-1);
   const isDecided = decisions.some(({ at }) => at === row.at);
-  // The ledger knows more where the process died before it wrote the archive, or the archive was not read.
+  // The ledger is newer if the process died before it wrote the archive, or if the archive was not read.
   const isNewer = !isDecided && (last === undefined || last.state !== row.state || last.at > row.at);
   const isPlanned = row.state === 'pending' && row.detail === null;
   return [

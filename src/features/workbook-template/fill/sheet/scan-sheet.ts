@@ -12,7 +12,7 @@ import { type BandFill, fallsOff, type SheetFill, shrinks } from './sheet-fill.t
 import { createSheetReader } from './sheet-reader.ts';
 import { isEmpty, type SheetCell, type SheetRow } from './sheet-rows.ts';
 
-/** What has to be known of a sheet before its rows are written one after the other. */
+/** What a scan finds in a sheet. The rows are written one after the other, so all of this must be known before. */
 export interface SheetScan extends SheetFormulas {
   /** Growth changes its formulas or what stands around its rows, or it gets values. */
   readonly changes: boolean;
