@@ -112,7 +112,7 @@ describe('Bull Board', () => {
     await bench.close();
   });
 
-  it('runs under a policy of its own, which knows no other host and no script inside the page', async () => {
+  it('has a content security policy of its own, without other hosts and inline scripts', async () => {
     const { send } = await visit(ben.token);
     const shown = await send('GET', '/queues');
     expect(shown.status).toBe(200);

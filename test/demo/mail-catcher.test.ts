@@ -31,7 +31,7 @@ test('every message becomes a file with its exact bytes, named by its recipient'
   expect(await readFile(catcher.messages()[0]!.path)).toEqual(raw('lead@acme.example'));
 });
 
-test('a caller that waits for more messages than come is told when the catcher closes', async () => {
+test('rejects a caller that still waits for messages when the catcher closes', async () => {
   const catcher = await createMailCatcher(await folderFor(onTestFinished));
   const waiting = catcher.waitForMessages(1);
   const told = expect(waiting).rejects.toThrow('0 of 1');
@@ -39,7 +39,7 @@ test('a caller that waits for more messages than come is told when the catcher c
   await told;
 });
 
-test('two catchers stand side by side', async () => {
+test('two catchers run at the same time on different ports', async () => {
   const root = await folderFor(onTestFinished);
   const [one, other] = [await createMailCatcher(join(root, 'a')), await createMailCatcher(join(root, 'b'))];
   expect(one.url).not.toBe(other.url);

@@ -32,7 +32,7 @@ test('page one has what the figures are of, the comment, and what it asks for', 
   expect(page).not.toMatch(/Decision:|Action \(/);
 });
 
-test('a comment of 4,000 characters with twelve actions has a page of its own, with its text beside what it asks for', async () => {
+test('puts a comment of 4,000 characters with twelve actions on a page of its own, text and actions side by side', async () => {
   const actions = Array.from(
     { length: 12 },
     (_, index) => `Action${index % 2 === 0 ? ' (MLRO, 30 November)' : ''}: Number ${index + 1}.`,

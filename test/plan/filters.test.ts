@@ -155,7 +155,7 @@ describe('groups parted', () => {
     ]);
   });
 
-  test('name no more values than a filter takes, and leave more out by several filters', () => {
+  test('name at most as many values as one filter takes, and exclude further values with more filters', () => {
     expect(part(['city'], 4, 2)).toEqual([
       [only('city', 'bern', 'zug')],
       [only('city', 'chur', 'genf')],

@@ -192,7 +192,7 @@ describe('the lock of a folder', () => {
     expect((await readdir(folder)).length).toBe(1);
   });
 
-  test('of a process that has ended, or whose id another one has, is free', async () => {
+  test('is free when its process has ended, or when another process has its id', async () => {
     const folder = await newFolder();
     for (const name of [DEAD, `${process.pid} another start`, '']) {
       await writeFile(join(folder, 'lock.7'), name);

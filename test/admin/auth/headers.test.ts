@@ -38,7 +38,7 @@ describe('the headers of an answer', () => {
     );
   });
 
-  it('ask for TLS from now on behind TLS alone', async () => {
+  it('have Strict-Transport-Security only when a trusted proxy received the request over TLS', async () => {
     const hsts = async (remote: string, proto: string) => {
       const headers = { host: 'localhost', 'x-forwarded-proto': proto };
       const response = await authApp.app.request(

@@ -171,7 +171,7 @@ describe('jitter', () => {
     expect(new Set(slots).size).toBe(50);
   });
 
-  test('is none where none is configured', () => {
+  test('is 0 when none is configured', () => {
     expect(jitterMs('acme', 'weekly', 0, {})).toBe(0);
     expect(jitterMs('acme', 'weekly', 0, { jitter: 0 })).toBe(0);
   });

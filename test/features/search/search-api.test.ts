@@ -200,7 +200,7 @@ describe('searches over the API', () => {
     expect(seen.sort()).toEqual([runs.october, runs.again, runs.weekly].sort());
   });
 
-  it('filters runs by parts, and refuses what no filter can be', async () => {
+  it('filters runs by parts of names, codes and addresses, and refuses an invalid filter', async () => {
     const idsOf = async (query: string) =>
       z
         .object({ runs: z.array(z.object({ id: z.string() })) })

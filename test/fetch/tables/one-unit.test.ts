@@ -286,6 +286,6 @@ it('the unit is that of the largest total, whatever the rows say', () => {
   expect(shownIn([of('a', [1], 172_800)])).toEqual([[undefined, 'days']]);
   expect(shownIn([of('a', [172_800])])).toEqual([[undefined, 'days']]);
   expect(shownIn([of('a', [])])).toEqual([[undefined, 'hours']]);
-  // Set for the other statistic of the same thing.
+  // The report sets the unit of another statistic of the same duration.
   expect(shownIn([of('a', [1], 1)], new Map([[SLOWEST.name, 'days']]))).toEqual([[undefined, 'days']]);
 });

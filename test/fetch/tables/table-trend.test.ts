@@ -181,7 +181,7 @@ describe('the trend of current counts', () => {
 });
 
 describe('layouts of tables', () => {
-  test('are those of the sections', async () => {
+  test('come from the sections, with whether they are printed', async () => {
     const groups = [{ title: 'New', metrics: ['profiles.created'] }];
     const { tables, headlineMetrics } = await fetched(
       [

@@ -25,8 +25,8 @@ const requireSplit = (...asked: Parameters<typeof cut>): RequestSplit => {
   return found;
 };
 
-describe('a question that keeps the limits', () => {
-  test('is asked as it is', () => {
+describe('a request within the limits', () => {
+  test('is made unchanged', () => {
     const request: ReportRequest = {
       metrics: ['profiles.created', 'profiles.approval_rate'],
       filters: [{ dimension: 'profile.risk', op: 'eq', values: ['high'] }],
@@ -62,7 +62,7 @@ describe('a question that keeps the limits', () => {
   });
 });
 
-describe('a question over a range too long', () => {
+describe('a request over too long a range', () => {
   const folded: ReportRequest = {
     metrics: ['profiles.created', 'profiles.decided'],
     dimensions: ['profile.type'],
@@ -72,7 +72,7 @@ describe('a question over a range too long', () => {
     include: ['totals'],
   };
 
-  test('that folds is asked in parts that add up, without order and limit, and with the totals of each', () => {
+  test('without buckets is split into ranges whose figures add up, each with totals, without order and limit', () => {
     const part = (from: string, to: string) => ({
       request: {
         metrics: folded.metrics,

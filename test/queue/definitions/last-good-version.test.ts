@@ -41,7 +41,7 @@ test('a report whose file has a fault goes on with the version in force, if that
   expect(gone.log.lines).toMatchObject([{ level: 'error', path: 'acme/weekly' }]);
 });
 
-test('a version of a newer Docket is left to those who can read it; a Redis that is away is no answer', async () => {
+test('ignores a version that only a newer Docket can read, with a line in the log, and fails while Redis is away', async () => {
   const newer = await asked(async () => {
     throw new DocketError('definition.invalid', 'It has a field of tomorrow.');
   });

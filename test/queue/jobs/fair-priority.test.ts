@@ -60,7 +60,7 @@ describe('turns', () => {
     expect(await line()).toEqual([mine[5], late[0], mine[6], late[1], mine[7], late[2], mine[8], mine[9]]);
   });
 
-  it('begin where the line is now, also behind runs that have woken', async () => {
+  it('begin at the round being served, even if resumed runs stand before it', async () => {
     const mine: string[] = [];
     for (let n = 0; n < 6; n += 1) mine.push(await add('early'));
     const set = `${bench.prefix}:bull:runs:prioritized`;

@@ -27,7 +27,7 @@ test.each([
   // The step from 100 is larger than the width.
   [119, 'unusual'],
   [93, 'drifting'],
-  // Outside, and 100 - 87 is more than 12.57.
+  // Outside of the range, and the step from 100 is larger than the width, 12.57.
   [87, 'unusual'],
 ])('%s after these points is %s', (value, is) => {
   expect(usualRange({ earlier: EARLIER, value, least: 1 })?.is).toBe(is);
@@ -215,7 +215,7 @@ test('the last figure of a trend section meets send_if: unusual as well', async 
   expect(await isSent(year(160, { layout: { kind: 'table' } }))).toBe(false);
   expect(await isSent(year(160, { range: { from: '2025-10-01', to: '2026-10-30' } }))).toBe(false);
   const wrongIn = (bucket = '') => [{ metric: COUNT, at: { bucket, group: [] } }];
-  // Without it there are eleven points.
+  // The wrong figure does not count: eleven points are too few for a range.
   expect(await isSent(year(160, { wrong: wrongIn(MONTHS[4]) }))).toBe(false);
   expect(await isSent(year(110, { wrong: wrongIn(MONTHS[12]) }))).toBe(true);
 });

@@ -134,7 +134,7 @@ test.each([
   expect(definition?.sections).toHaveLength(sections);
 });
 
-test('texts beyond those that may wait are refused for now', async () => {
+test('rejects a posted text as busy when the queue of texts is full', async () => {
   const clock = manualClock(0);
   const check = posting({ clock, entry: HOSTILE });
   const posted = Array.from({ length: 6 }, () => check({ text: ENDLESS, file: 'x', name: NAME, of: undefined }));

@@ -4,7 +4,7 @@ import { parseAmount } from '../../../../src/definitions/schema/values/amount.ts
 const tenths = Array.from({ length: 1_001 }, (_, index) => index);
 const written = (tenth: number) => (tenth / 10).toFixed(1);
 
-test('a percentage is the ratio that the service sends for it', () => {
+test('reads a percentage as exactly the number that JSON has for the ratio', () => {
   // JSON has the ratio in decimal: 33.3 / 100 is another number than 0.333.
   const wrong = tenths.filter((tenth) => parseAmount(`${written(tenth)}%`)?.value !== JSON.parse(`${tenth}e-3`));
   expect(wrong).toEqual([]);

@@ -14,7 +14,7 @@ async function twoFiles() {
   return { root, out: join(root, 'out'), artifacts };
 }
 
-test('one file is one file', async () => {
+test('says "1 file" for a single file', async () => {
   const { out, artifacts } = await twoFiles();
   expect(await writeFiles(out, artifacts.slice(0, 1), never)).toEqual({ state: 'sent', detail: '1 file' });
   expect(await readdir(out)).toEqual(['a.csv']);

@@ -274,7 +274,7 @@ test('`overwrite: true` asks the server to replace, and one that keeps names is 
   expect(contents(fresh.server)).toEqual(FILES);
 });
 
-test('a run that is stopped while its files are written gives no file its name', async () => {
+test('a run that is stopped while it writes leaves no file under its final name, and can be sent again', async () => {
   const { server, input, once } = await caseOf();
   const stopping = new AbortController();
   server.fault = (step) => {

@@ -154,7 +154,7 @@ describe('the kind of a workbook', () => {
     expect(await changeWorkbookKind(pack, 'remove')).toEqual(new Map());
   });
 
-  test('of a template with macros is a workbook with macros', async () => {
+  test('is a workbook with macros if the template has macros and they are kept', async () => {
     const pack = await openBytes(zipped(withMacros()));
     const texts = textsOf(await written(pack, await changeWorkbookKind(pack, 'keep')));
     expect(texts['xl/vbaProject.bin']).toBe('macros');
@@ -163,7 +163,7 @@ describe('the kind of a workbook', () => {
     expect(texts['[Content_Types].xml']).not.toContain('.template.');
   });
 
-  test('of a template with macros is one without, if they are removed', async () => {
+  test('is a workbook without macros if the macros of the template are removed', async () => {
     const pack = await openBytes(zipped(withMacros()));
     const texts = textsOf(await written(pack, await changeWorkbookKind(pack, 'remove')));
     expect(Object.keys(texts).filter((name) => name.includes('vba'))).toEqual([]);
