@@ -27,7 +27,7 @@ export async function mapWithConcurrency<Item, Result>(
   return results;
 }
 
-/** As `mapWithConcurrency`, without results. */
+/** Works on all items, at most `concurrency` at the same time. Rejects as `mapWithConcurrency`. */
 export async function forEachWithConcurrency<Item>(
   items: Iterable<Item>,
   concurrency: number,

@@ -24,7 +24,7 @@ export const withDeployment = <T>(context: AppContext, use: (deployment: Deploym
     withRedis(context, (redis) => use(openDeployment(context, { redis, auditLog: commandAuditLog(context) }, scope))),
   );
 
-/** As `withRedis`; undefined without either. The default address is not tried. */
+/** Works with the Redis that is configured or runs privately; undefined without one. Does not try the default address. */
 export const withOptionalRedis = <T>(
   context: AppContext,
   use: (redis: RedisClient) => Promise<T>,

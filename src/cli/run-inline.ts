@@ -36,7 +36,7 @@ export interface InlineRunRequest {
   readonly value?: string;
   /** Replaces the stored readings of the archive. */
   readonly readings?: FindReadings;
-  /** As `RunPorts.annotate`. */
+  /** See `RunPorts.annotate`. */
   readonly annotate?: RunPorts['annotate'];
   /** The output folder. */
   readonly out: (order: RunOrder) => string;

@@ -26,7 +26,7 @@ export function displayOf({ units, labels }: Display, organization: Display): Di
 }
 
 /**
- * As `displayOf`, for your own workbooks. Their cells are formatted for one unit, so units of the organization change no
+ * The units and labels for your own workbooks. Their cells are formatted for one unit, so units of the organization change no
  * number there unless the report says so.
  */
 export const templateDisplay = (

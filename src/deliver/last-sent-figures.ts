@@ -10,7 +10,7 @@ export interface FiguresDestination {
   readonly org: string;
   readonly report: string;
   readonly target: string;
-  /** As `SendDecision.recipient`. */
+  /** See `SendDecision.recipient`. */
   readonly recipient: string | null;
 }
 

@@ -30,7 +30,7 @@ function wholeMonths({ from, to }: DateRange, firstDay: number): number | undefi
   return months > 0 ? months : undefined;
 }
 
-/** As `wholeMonths`, of the calendar or of the fiscal year. */
+/** The number of whole months of the calendar, or else of the fiscal year; undefined if the range has other days. */
 const monthsOf = (range: DateRange, { fiscal_year_start: fiscal }: FiscalCalendar): number | undefined =>
   wholeMonths(range, 1) ?? (fiscal === undefined ? undefined : wholeMonths(range, fiscal.day));
 

@@ -37,7 +37,7 @@ export interface RenderRequest {
 export interface Rendered {
   readonly artifacts: readonly Artifact[];
   readonly mail: RunMail;
-  /** As `hashFigures`. Computed here, because a long list takes seconds. */
+  /** The hash of the figures (`hashFigures`). The render thread computes it, because a long list takes seconds. */
   readonly figures?: string;
 }
 

@@ -174,7 +174,7 @@ const CORRECTION = 'correction';
 
 /** The decisions, and the hash of the figures they are based on. */
 export interface ConditionResults {
-  /** As `hashFigures`; absent if no delivery has a condition. */
+  /** The hash of the figures (`hashFigures`); absent if no delivery has a condition. */
   readonly figures?: string;
   readonly conditions: readonly SendDecision[];
 }

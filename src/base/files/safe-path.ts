@@ -17,7 +17,7 @@ const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matched on purpose
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]|[\ud800-\udfff]/gu;
 
-/** As `sanitizeSegment`, with the no-break spaces that a figure may have. */
+/** Removes what a name must not contain, and keeps the no-break spaces that a figure may have. */
 const sanitizeUncut = (text: string): string =>
   stripInvisible(text)
     .normalize('NFC')

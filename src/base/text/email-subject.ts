@@ -41,7 +41,7 @@ export function renderSubject(
   return subject ?? defaultSubject(parts);
 }
 
-/** As `renderSubject`, but throws `template.invalid` for an empty subject, e.g. of comments or spaces alone. */
+/** Fills the template of a subject. Throws `template.invalid` for an empty subject, e.g. of comments or spaces alone. */
 export function renderNonEmptySubject(template: string, variables: TemplateVariables, where: string): string {
   const subject = renderVisibleSubject(template, variables, where);
   if (subject !== undefined) return subject;

@@ -49,7 +49,7 @@ const metricView = (metric: Metric): MetricView => {
   };
 };
 
-/** As `list` of a section names them. */
+/** The values of `list` in a section. */
 const LISTS = ['profiles'] as const;
 
 export function catalogView({ registry_version, limits, metrics, dimensions }: Catalog): CatalogView {

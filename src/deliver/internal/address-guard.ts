@@ -36,7 +36,7 @@ export function addressRefusal(host: string, address: string, policy: AddressPol
   return undefined;
 }
 
-/** As `addressRefusal`, for a host that is an IP address, for which no lookup happens. */
+/** Why a host that is an IP address is refused. Such a host has no lookup, where other hosts are checked. */
 export const literalRefusal = (host: string, policy: AddressPolicy): ForbiddenAddress | undefined =>
   isIP(host) === 0 ? undefined : addressRefusal(host, host, policy);
 

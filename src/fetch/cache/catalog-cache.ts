@@ -39,7 +39,7 @@ export interface CatalogCache {
 
 interface CatalogStore {
   get(name: string): Promise<Catalog | undefined>;
-  /** As `get`; may be what this process has read within `REUSE_MS`. */
+  /** The stored catalog, or the one that this process has read within `REUSE_MS`. */
   reuse(name: string): Promise<Catalog | undefined>;
   /** Age in ms; more than `CATALOG_TTL_MS` if it is missing. */
   ageMs(name: string): Promise<number>;

@@ -41,7 +41,7 @@ export interface RequestClaim {
  */
 export interface ResponseCache {
   lookup(cacheKey: string, requirement: FreshnessRequirement): Promise<CacheLookup>;
-  /** As `lookup`, but a miss claims the request for the caller until `put` or `release`, or for `ttlMs`. */
+  /** Looks up the response. A miss claims the request for the caller until `put` or `release`, or for `ttlMs`. */
   claim(
     cacheKey: string,
     requirement: FreshnessRequirement,

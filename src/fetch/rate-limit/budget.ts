@@ -163,7 +163,7 @@ export interface Budget {
 /** Tokens that spare calls (`correction`) of a key hold at once, at most: so many of any window's calls are theirs. */
 export const MAX_SPARE_TOKENS = 3;
 
-/** As `MAX_SPARE_TOKENS`, of a small limit or one that a 429 has cut: a tenth, and at least one. */
+/** Tokens that spare calls hold at most under this limit: a tenth, between one and `MAX_SPARE_TOKENS`. */
 export const spareTokens = (limit: number): number => Math.max(1, Math.min(MAX_SPARE_TOKENS, Math.floor(limit / 10)));
 
 /**

@@ -61,7 +61,7 @@ export interface RateLimitedResult<Value> {
 /** Lets concurrent runs that need the same response make one request for it. */
 export interface RequestCoalescer<Value> {
   lookup(): Promise<CoalescedLookup<Value>>;
-  /** As `lookup`, but a `miss` claims the request for this run: others wait for it, for `ttlMs` at most. */
+  /** Looks up the response. A `miss` claims the request for this run: others wait for it, for `ttlMs` at most. */
   claim(ttlMs: number): Promise<CoalescedLookup<Value>>;
   /** The response to the claimed request. */
   put(value: Value): Promise<void>;

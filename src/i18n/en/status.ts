@@ -1,6 +1,6 @@
 import type { LocaleFormatters } from '../formatters.ts';
 
-/** As `STATUSES` of datasets. */
+/** The names of `STATUSES` (`fetch/dataset.ts`). */
 export type StatusName = 'on_target' | 'watch' | 'breached' | 'undefined';
 
 /** The time before a range, as the grammar of headlines needs it. */

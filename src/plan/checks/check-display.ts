@@ -16,7 +16,7 @@ export const checkDisplay = (definition: Displayed, catalog: Catalog): PlanDiagn
   ),
 ];
 
-/** As `checkDisplay`, of `org.yaml`. Its labels may be those of a list: fields and codes. */
+/** Checks the units and labels of `org.yaml`. Its labels may also name fields and codes of a list. */
 export const checkOrgDisplay = (display: Display, catalog: Catalog): PlanDiagnostic[] => [
   ...Object.keys(display.units ?? {}).flatMap((id) =>
     unknownDiagnostic(['units', id], id, new Set(catalog.metrics.map((metric) => metric.id)), 'a metric'),

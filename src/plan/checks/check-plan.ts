@@ -43,7 +43,7 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
   return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);
 }
 
-/** As `checkPlan`, only what stops a run. */
+/** The diagnostics of `checkPlan` that stop a run. */
 export const checkRequests = (input: CheckPlanInput): PlanDiagnostic[] =>
   requestDiagnostics(sectionRequests(input), input);
 

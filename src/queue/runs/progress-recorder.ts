@@ -147,7 +147,7 @@ function trackTokenWait(before: number, clock: Clock) {
       if (open.delete(call) && open.size === 0) sum = all;
     },
     total,
-    /** As `total`, plus the snooze until the first expected token where calls still wait at the end of the attempt. */
+    /** The whole wait of an attempt that ends: `total`, and if calls still wait, the snooze until the first expected token. */
     asleep: (): number => {
       const first = Math.min(...open.values());
       return Math.round(total() + (open.size === 0 ? 0 : Math.max(0, first - clock.now())));

@@ -22,7 +22,7 @@ export interface RunIdLookup {
 
 const FIND_IDS = loadLuaScript('./scripts/find-ids.lua', import.meta.url);
 
-/** As `RunIdLookup.findIdsByPrefix`. */
+/** Finds the ids of runs that begin with a prefix; see `RunIdLookup`. */
 export async function findIdsByPrefix(
   redis: RedisClient,
   keys: RedisKeys,

@@ -147,7 +147,7 @@ function parseHashFields(fields: Readonly<Record<string, string>>): RunRecord {
 const parseErrorMessage = (cause: unknown): string =>
   (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
 
-/** As `parseRecord`, from the flat reply of HGETALL in a script. */
+/** Parses a record from the flat reply of HGETALL in a script. Throws as `parseRecord`. */
 export function parseRecordReply(id: string, reply: readonly unknown[]): RunRecord {
   const fields: Record<string, string> = {};
   for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);

@@ -17,7 +17,7 @@ export async function findFrozenDefinition(
   return frozen?.definition.org === org && frozen.definition.report === report ? frozen : undefined;
 }
 
-/** As `findFrozenDefinition`; throws `definition.not_found` if it is missing. */
+/** Loads the frozen definition of a run. Throws `definition.not_found` if it is no longer stored. */
 export async function loadFrozenDefinition(order: RunOrder, definitions: DefinitionStore): Promise<FrozenDefinition> {
   const frozen = await findFrozenDefinition(order, definitions);
   if (frozen !== undefined) return frozen;

@@ -129,7 +129,7 @@ export function createDecisionService(deployment: Deployment) {
   return {
     find: (delivery: string): Promise<DeliveryRow | undefined> => ledger.find(delivery),
 
-    /** As `find`; restores a delivery that the ledger has lost from the archive of these organizations. */
+    /** Finds a delivery. Restores one that the ledger has lost, from the archive of these organizations. */
     recover,
 
     page: (filter: DeliveryFilter): Promise<DeliveryPage> => queryDeliveries(filter, deployment),
@@ -150,9 +150,9 @@ export function createDecisionService(deployment: Deployment) {
     },
 
     /**
-     * As `resolve`, of several deliveries of a run: these, or `all` that are `unknown`, without notices to the owner. Changes
-     * nothing unless the decision fits each of them. One that changes meanwhile is left out of the result. The run is reopened
-     * once. Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
+     * Resolves several deliveries of a run: these, or `all` that are `unknown` except notices to the owner. Changes nothing
+     * unless the decision fits each of them. Leaves a delivery that changes meanwhile out of the result. Reopens the run once.
+     * Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
      * @param open the states in which the decision fits: by default those of `resolve`
      */
     resolveMany: async (
@@ -290,7 +290,7 @@ export function createDecisionService(deployment: Deployment) {
     if (cancelled && isWaiting) await reopenOnce(record, [...WAITING_STATES], 'review', author);
   }
 
-  /** As `reopen`; nothing where another decision has just reopened it. */
+  /** Reopens the run, unless another decision has just done so. */
   async function reopenOnce(...of: Parameters<typeof reopen>): Promise<void> {
     await reopen(...of).catch(async (thrown: unknown) => {
       const state = (await runs.get(of[0].id))?.state;

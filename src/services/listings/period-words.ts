@@ -8,7 +8,7 @@ export type NamedDays = DayRange & { readonly label: string };
 
 /** A text without the words that name a period. */
 interface PeriodWords {
-  /** As `foldText`. */
+  /** In the form of `foldText`. */
   readonly words: readonly string[];
   /** All words: a report may be called after a month. */
   readonly allWords: readonly string[];

@@ -190,7 +190,7 @@ export async function assertNotDelivered(
   if (repeated !== undefined) throw repeated;
 }
 
-/** As `assertNotDelivered`: resolves to the error in place of throwing it. */
+/** Finds an earlier delivery of the period by the rules of `assertNotDelivered`. Resolves to the error; undefined without one. */
 export async function repeatedDelivery(
   query: ReportPeriod & { readonly deliver: boolean },
   { deliveries }: Pick<Definition, 'deliveries'>,

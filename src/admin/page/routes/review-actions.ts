@@ -62,5 +62,8 @@ function parseContent({ content = '' }: FormFields): string {
 }
 
 /** The numbers of an address that the comments of a run really have: an address may say anything. */
-export const doubtsOf = (numbers: readonly string[], comments: readonly { readonly text: string }[]): string[] =>
+export const numbersInComments = (
+  numbers: readonly string[],
+  comments: readonly { readonly text: string }[],
+): string[] =>
   [...new Set(numbers)].slice(0, MAX_DOUBTS).filter((number) => comments.some(({ text }) => text.includes(number)));

@@ -39,7 +39,7 @@ import {
 } from './loaders.ts';
 import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
-import { doubtsOf } from './review-actions.ts';
+import { numbersInComments } from './review-actions.ts';
 
 const PAGE_SIZE = 50;
 
@@ -230,7 +230,7 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   const { review } = loaded;
   const comments = review !== null && 'view' in review ? review.view.state.comments : [];
   const data = { ...loaded, refused: options.refused, draft: textParameter.parse(context.req.query('draft')) };
-  const doubts = doubtsOf(context.req.queries('doubt') ?? [], comments);
+  const doubts = numbersInComments(context.req.queries('doubt') ?? [], comments);
   const notice = runNotice(context.req.query('did'), loaded.snapshot.record, {
     doubts,
     line: context.req.query('line'),

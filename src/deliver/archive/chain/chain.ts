@@ -211,7 +211,10 @@ export function openChain(
     ready: async (): Promise<void> => {
       await openKey();
     },
-    /** As `ready`, and asks the store. Throws `archive.unconditional`, `archive.unreachable`, `archive.unwritable`. */
+    /**
+     * Opens the key, and checks that the store has conditional writes. Throws `archive.unconditional`, `archive.unreachable`,
+     * `archive.unwritable`.
+     */
     assertUsable: async (): Promise<void> => {
       await openKey();
       await requireConditionalWrites(storage, 'Signing');

@@ -65,7 +65,7 @@ export const createStagingFolder = (
   });
 
 /**
- * As `createStagingFolder`, in a folder that only this user may write to. The folder for temporary files is open to all
+ * Creates a staging folder in a folder that only this user may write to. The folder for temporary files is open to all
  * users: another one could create this folder first and replace files in it. Throws `archive.unwritable`.
  */
 export const createPrivateStagingFolder = (

@@ -23,7 +23,7 @@ export interface RunFiles {
   stream(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Creates or replaces a file, whole or not at all. Durable once the promise has resolved. */
   put(name: string, bytes: string | Uint8Array): Promise<void>;
-  /** As `put`, for two files of one folder: the second never exists without the first. */
+  /** Creates or replaces two files of one folder. The second never exists without the first. */
   putPair(first: MetadataFile, second: MetadataFile): Promise<void>;
   /** All names, sorted. */
   list(): Promise<readonly string[]>;
@@ -89,7 +89,7 @@ export interface ArchiveStorage {
 
 /** Files of the archive that belong to no run, by names with `/`. */
 export interface ArchiveMetadata extends Pick<RunFiles, 'get' | 'put'> {
-  /** As `put`, but false when the file exists. */
+  /** Creates a file. Resolves to false if it exists, and leaves it as it is. */
   putIfAbsent(name: string, bytes: string): Promise<boolean>;
   /** Changes when the file is replaced or written; undefined when it cannot be told. Cheaper than `get`. Absent for buckets. */
   readonly identity?: (name: string) => Promise<string | undefined>;

@@ -100,7 +100,7 @@ export function createMarkerCheck(
   };
 }
 
-/** As `readMarker`. An unreadable marker counts as another archive's: `archive.marker_changed` is retryable. */
+/** Reads the marker for a check. An unreadable one counts as that of another archive: `archive.marker_changed` is retryable. */
 async function readMarkerForCheck(archive: MarkedArchive, id: string): Promise<ArchiveMarker | undefined> {
   try {
     return await readMarker(archive);

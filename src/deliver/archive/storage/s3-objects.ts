@@ -128,7 +128,7 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
       request('archive.unwritable', async (connection) => {
         await send(connection, key, bytes);
       }),
-    /** As `put`, where no object exists. Resolves with the store's refusal; undefined when the object is written. */
+    /** Writes an object if none has the key. Resolves to the store's refusal; undefined once the object is written. */
     putIfAbsent: (key: string, bytes: string): Promise<S3Failure | undefined> =>
       request('archive.unwritable', async (connection) => {
         try {
@@ -155,7 +155,7 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
       return names;
     },
     delete: (key: string): Promise<void> => request('archive.unwritable', (connection) => remove(connection, key)),
-    /** As `delete`. Throws `archive.locked` where the store refuses (403): a lock, or a missing permission. */
+    /** Deletes an object. Throws `archive.locked` if the store refuses (403): a lock, or a missing permission. */
     deleteUnlocked: (key: string): Promise<void> =>
       request('archive.unwritable', async (connection) => {
         try {

@@ -45,7 +45,7 @@ export function mapFormula(
     .join('');
 }
 
-/** As `mapFormula`, but ranges never grow: each corner moves as its cell does. For merged cells and what is selected. */
+/** Maps the references of merged cells and selections. Each corner moves with its cell: unlike in formulas, no range grows. */
 export const mapCorners = (formula: string, sheet: string, map: ReferenceMap): string =>
   mapFormula(formula, sheet, map, { row: 0, filled: true });
 

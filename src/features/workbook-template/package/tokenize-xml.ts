@@ -22,7 +22,7 @@ export function* tokenizeXml(text: string, part?: string): Iterable<XmlToken> {
   yield* tokenizer.end();
 }
 
-/** As `tokenizeXml`, for a document in UTF-8, a batch of tokens for each chunk. A byte order mark is left out. */
+/** Tokenizes a document in UTF-8: one batch of tokens for each chunk. Leaves out a byte order mark. */
 export async function* tokenizeXmlStream(
   chunks: AsyncIterable<Uint8Array>,
   part?: string,
@@ -207,7 +207,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeXmlText = (text: string): string =>
   text.replace(SPECIAL_IN_TEXT, (character) => ENTITIES[character] ?? escapeForbidden(character));
 
-/** As `escapeXmlText`, for an attribute in quotation marks of either kind but `'`. */
+/** Escapes the value of an attribute in double quotation marks. */
 export const escapeXmlAttribute = (text: string): string =>
   text.replace(SPECIAL_IN_ATTRIBUTE, (character) => ENTITIES[character] ?? escapeForbidden(character));
 

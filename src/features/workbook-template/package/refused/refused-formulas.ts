@@ -81,7 +81,7 @@ export async function findRefusedFormulas(
 /** In VML, which may not be well-formed XML: cells of form controls, areas of camera pictures. */
 const VML_FORMULA = /<(?:\w+:)?Fmla\w+>([^<]*)</gi;
 
-/** As `findRefusedFormulas`, of a VML drawing. */
+/** Finds the refused formulas of a VML drawing. */
 export const findVmlFormulas = (
   text: string,
   sheet: string | undefined,

@@ -76,7 +76,7 @@ export function lineCount(text: string, width: number): number {
   return wrappedLines(text, columns, ({ length }) => length);
 }
 
-/** As `lineCount`, by the widths of the letters. */
+/** The number of lines of a text, measured by the widths of its letters. */
 export const measuredLineCount = (text: string, width: number, { bold = false } = {}): number =>
   wrappedLines(text, width >= 1 ? width : 1, (part) => textWidth(part, { bold }));
 
