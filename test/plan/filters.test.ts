@@ -21,7 +21,7 @@ const only = (id: string, ...values: string[]): Filter => ({
 });
 const without = (id: string, ...values: string[]): Filter => ({ dimension: id, op: 'not_in', values });
 
-describe('the groups there can be', () => {
+describe('all possible groups', () => {
   const groups = (ids: string[], ...filters: Filter[]) => maxGroupsOf(ids, filters, CATALOGUE);
 
   test('are every combination of the values, with "no value" where the specification does not name them all', () => {
@@ -44,7 +44,7 @@ describe('the groups there can be', () => {
   });
 });
 
-describe('filters fitted into a call', () => {
+describe('filters within the limits of a call', () => {
   const fitted = (most: number, ...filters: Filter[]) => splitFilters(filters, most);
 
   test('stay as they are while they name no more values than a call takes', () => {
@@ -61,7 +61,7 @@ describe('filters fitted into a call', () => {
     });
   });
 
-  test('are never turned into the others, whatever the catalog lists', () => {
+  test('are never replaced by their complement, whatever the catalog lists', () => {
     expect(fitted(3, only('city', ...CITIES))).toEqual({
       filterSets: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
         { ...filter, values: filter?.values.toSorted() },
@@ -73,14 +73,14 @@ describe('filters fitted into a call', () => {
     ]);
   });
 
-  test('are spread over several calls where they name too many: each value is in one of them', () => {
+  test('are spread over several calls if they name too many values; each value is in one call', () => {
     expect(fitted(2, only('city', 'zug', 'bern', 'genf'))).toEqual({
       filterSets: [[only('city', 'bern', 'zug')], [only('city', 'genf')]],
       splitDimensions: ['city'],
     });
   });
 
-  test('are asked each with each where several are spread, the others with all', () => {
+  test('are combined each with each if several are spread; every call has the other filters', () => {
     const { filterSets, splitDimensions } = fitted(
       1,
       only('city', 'zug', 'bern'),
@@ -97,17 +97,17 @@ describe('filters fitted into a call', () => {
   });
 });
 
-describe('groups parted', () => {
+describe('groups split over calls', () => {
   const part = (ids: string[], most: number, maxValues: number, ...filters: Filter[]) =>
     splitGroups(ids, filters, CATALOGUE, most, maxValues);
 
-  test('are one part while they are no more than may be', () => {
+  test('are one part if they fit into one call', () => {
     expect(part(['city'], 7, 50, only('profile.risk', 'high'))).toEqual([[only('profile.risk', 'high')]]);
     expect(part([], 1, 50)).toEqual([[]]);
     expect(part([], 0, 50)).toBe(undefined);
   });
 
-  test('are parted by the dimension of most values, whichever comes first, the last part being all that is not in the others', () => {
+  test('are split by the dimension with the most values; the last part is everything that the others are not', () => {
     // Three cities of five risks a part, "no risk" being one of them: the last one has no city too.
     const parts = [
       [only('city', 'bern', 'genf', 'zug')],
@@ -122,7 +122,7 @@ describe('groups parted', () => {
     ]);
   });
 
-  test('have as few listed values in the last part as may be: it is the one that has room for others', () => {
+  test('have as few listed values as possible in the last part, which needs room for new values', () => {
     expect(part(['city'], 5, 50)).toEqual([
       [only('city', 'bern', 'chur', 'genf', 'thun', 'zug')],
       [without('city', 'bern', 'chur', 'genf', 'thun', 'zug')],
@@ -133,14 +133,14 @@ describe('groups parted', () => {
     ]);
   });
 
-  test('of a dimension whose values the specification names take no call for "no value"', () => {
+  test('of a dimension whose values the specification lists need no call for "no value"', () => {
     expect(part(['profile.type'], 1, 50)).toEqual([
       [only('profile.type', 'individual')],
       [without('profile.type', 'individual')],
     ]);
   });
 
-  test('keep the other filters, and leave out what their own leaves out', () => {
+  test('keep the other filters, and exclude what their own filter excludes', () => {
     const risk = only('profile.risk', 'high', 'low');
     expect(part(['city', 'profile.risk'], 4, 50, risk, without('city', 'zug', 'bern', 'genf'))).toEqual([
       [risk, only('city', 'chur', 'thun')],
@@ -165,7 +165,7 @@ describe('groups parted', () => {
     expect(part(['city'], 5, 2)).toEqual([[only('city', 'bern', 'zug')], [without('city', 'bern', 'zug')]]);
   });
 
-  test('cannot be where one value alone has more groups than a call gives', () => {
+  test('cannot be split if one value alone has more groups than a call returns', () => {
     expect(part(['city', 'profile.risk'], 4, 50)).toBe(undefined);
     expect(part(['city', 'profile.risk'], 5, 50)?.length).toBe(7);
   });

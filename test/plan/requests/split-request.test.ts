@@ -41,7 +41,7 @@ describe('a request within the limits', () => {
     });
   });
 
-  test('of current counts is one bucket, and has no totals that nobody asked for', () => {
+  test('for current counts has one bucket, and totals only if they are requested', () => {
     const request: ReportRequest = { metrics: ['alerts.open'], time: SPACE };
     expect(cut(request)).toEqual({
       requests: [{ request, period: 'this', first: 0, buckets: 1, rows: true, totals: [] }],
@@ -49,7 +49,7 @@ describe('a request within the limits', () => {
     });
   });
 
-  test('keeps them with just as many rows, and with any number where it wants but the first', () => {
+  test('may have as many rows as the limit, and any number if only the first ones are requested', () => {
     const request: ReportRequest = {
       metrics: ['profiles.created'],
       dimensions: ['profile.type'],
@@ -92,7 +92,7 @@ describe('a request over too long a range', () => {
     });
   });
 
-  test('is compared in parts of their own', () => {
+  test('has parts of its own for the compared period', () => {
     const compared: ReportRequest = {
       ...folded,
       time: time('2026-11-02', '2026-11-09', { granularity: 'day', compare: 'previous_period' }),
@@ -109,7 +109,7 @@ describe('a request over too long a range', () => {
     );
   });
 
-  test('has no totals of what does not add up, and says that the range is why', () => {
+  test('has no totals for figures that do not add up, with the range as the reason', () => {
     const request: ReportRequest = {
       metrics: ['profiles.created', 'profiles.approval_rate'],
       time: { ...NOVEMBER, granularity: 'day' },
@@ -131,7 +131,7 @@ describe('a request over too long a range', () => {
   });
 });
 
-describe('a question of a filter too long', () => {
+describe('a request with too long a filter', () => {
   const filtered: ReportRequest = {
     metrics: ['profiles.created'],
     filters: [{ dimension: 'profile.risk', op: 'in', values: ['high', 'low'] }],
@@ -140,14 +140,14 @@ describe('a question of a filter too long', () => {
   };
   const risk = (value: string) => [{ dimension: 'profile.risk', op: 'eq', values: [value] }];
 
-  test('adds up where its dimension is no column, and not where it is', () => {
+  test('adds up only if its dimension is not a column', () => {
     const found = requireSplit(filtered, { max_filter_values: 1 });
     expect(found.sums).toBe(true);
     expect(found.requests.map(({ request }) => request.filters)).toEqual([risk('high'), risk('low')]);
     expect(requireSplit({ ...filtered, dimensions: ['profile.risk'] }, { max_filter_values: 1 }).sums).toBe(false);
   });
 
-  test('has no totals of what does not add up, and says that the filter is why', () => {
+  test('has no totals for figures that do not add up, with the filter as the reason', () => {
     const grouped: ReportRequest = {
       ...filtered,
       metrics: ['profiles.created', 'profiles.approval_rate'],
@@ -159,7 +159,7 @@ describe('a question of a filter too long', () => {
     });
   });
 
-  test('is refused for what does not add up, before its range is looked at', () => {
+  test('is refused for figures that do not add up, before the range is checked', () => {
     const rigid: ReportRequest = { ...filtered, metrics: ['profiles.created', 'profiles.approval_rate'] };
     expect(cut(rigid, { max_filter_values: 1, max_range_days: 2 })).toEqual({
       refused: { kind: 'filter', dimension: 'profile.risk', metrics: ['profiles.approval_rate'] },
@@ -169,7 +169,7 @@ describe('a question of a filter too long', () => {
     });
   });
 
-  test('that leaves out every listed value asks for what has none, and for what is not listed yet', () => {
+  test('that excludes every listed value requests the rows without a value and with new values', () => {
     const values = ['high', 'low', 'medium', 'severe'];
     const others: ReportRequest = { ...filtered, filters: [{ dimension: 'profile.risk', op: 'not_in', values }] };
     expect(requireSplit(others, { max_filter_values: 3 }).requests.map(({ request }) => request.filters)).toEqual([
@@ -181,7 +181,7 @@ describe('a question of a filter too long', () => {
   });
 });
 
-describe('a question of too many rows', () => {
+describe('a request for too many rows', () => {
   const grouped: ReportRequest = {
     metrics: ['profiles.created', 'profiles.approval_rate'],
     dimensions: ['profile.type', 'profile.risk'],
@@ -190,7 +190,7 @@ describe('a question of too many rows', () => {
     include: ['totals'],
   };
 
-  test('is parted by groups, compared in the same call, and has one call more for the service’s own totals', () => {
+  test('is split by groups, compared in the same call, and has one more call for the totals of the service', () => {
     const found = requireSplit(grouped, { max_rows: 30 });
     expect(found.sums).toBe(false);
     expect(found).not.toHaveProperty('undefinedTotals');
@@ -223,7 +223,7 @@ describe('a question of too many rows', () => {
     expect(counts.requests.map(({ totals }) => totals)).toEqual([[], [], ['profiles.created']]);
   });
 
-  test('needs no such call where nobody asked for totals', () => {
+  test('has no such call if totals are not requested', () => {
     const { include: _include, ...plain } = grouped;
     const found = requireSplit(plain, { max_rows: 30 });
     expect(found.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
@@ -232,7 +232,7 @@ describe('a question of too many rows', () => {
     ]);
   });
 
-  test('has its range cut instead where that takes no more calls, and adds up its totals', () => {
+  test('is split by range instead if that takes no more calls, and its totals are added up', () => {
     const { compare: _compare, ...uncompared } = grouped.time!;
     const asked: ReportRequest = {
       ...grouped,
@@ -248,7 +248,7 @@ describe('a question of too many rows', () => {
     ]);
   });
 
-  test('of current counts is parted by groups', () => {
+  test('is split by groups for current counts', () => {
     const current: ReportRequest = { metrics: ['alerts.open'], dimensions: ['profile.type'], time: SPACE };
     expect(requireSplit(current, { max_rows: 1 }).requests.map(({ request }) => request)).toEqual(
       (['eq', 'not_in'] as const).map((op) => ({
@@ -258,13 +258,13 @@ describe('a question of too many rows', () => {
     );
   });
 
-  test('is refused where a single group has too many', () => {
+  test('is refused if a single group has too many', () => {
     expect(cut({ ...grouped, time: NOVEMBER }, { max_rows: 0 })).toEqual({ refused: { kind: 'groups', rows: 5 } });
     expect(cut(grouped, { max_rows: 1, max_range_days: 1 })).toMatchObject({ requests: expect.any(Array) });
   });
 });
 
-test('a question of more calls than may be is refused with their number, and of just as many is not', () => {
+test('refuses a request that needs more calls than the limit, with their number, and accepts exactly the limit', () => {
   const days = (from: string): ReportRequest => ({
     metrics: ['profiles.created'],
     time: time(from, '2026-11-30', { granularity: 'day' }),
@@ -281,7 +281,7 @@ test('a question of more calls than may be is refused with their number, and of 
   });
 });
 
-test('metrics are spread over as few questions as may be, of which only a single one keeps order and limit', () => {
+test('spreads metrics over as few requests as possible; only a single request keeps order and limit', () => {
   const request: ReportRequest = {
     metrics: ['a', 'b', 'c', 'd', 'e'],
     time: SPACE,
@@ -296,7 +296,7 @@ test('metrics are spread over as few questions as may be, of which only a single
   ]);
 });
 
-describe('a table put together', () => {
+describe('the join of a table', () => {
   const compile = (
     sections: Parameters<typeof definitionOf>[0],
     limits: Partial<CallLimits>,
@@ -312,7 +312,7 @@ describe('a table put together', () => {
     });
   };
 
-  test('knows its buckets, those before, and what each piece brings', () => {
+  test('has its buckets, those of the previous period, and what each part provides', () => {
     const plan = compile(
       [
         { id: 'a', metrics: ['profiles.created', 'profiles.approval_rate'], granularity: 'day', totals: true },
@@ -362,7 +362,7 @@ describe('a table put together', () => {
     expect(callsOf(b!)).toEqual(ids);
   });
 
-  test('of one call is none, even where another section’s metrics were asked with it', () => {
+  test('is absent for one call, even if it also requests the metrics of another section', () => {
     const plan = compile(
       [
         { id: 'a', metrics: ['profiles.created'], granularity: 'day', totals: true },
@@ -375,7 +375,7 @@ describe('a table put together', () => {
     expect(callsOf(plan.sections[0]!)).toEqual([plan.calls[0]?.id]);
   });
 
-  test('of current counts has one bucket without a name', () => {
+  test('has one bucket without a name for current counts', () => {
     const plan = compile(
       [{ id: 'a', metrics: ['alerts.open', 'rfis.open'] }],
       { max_metrics: 1 },
@@ -389,7 +389,7 @@ describe('a table put together', () => {
     expect(plan.sections[0]?.join).not.toHaveProperty('previous');
   });
 
-  test('that folds has the range as its bucket, and adds its pieces up', () => {
+  test('without buckets has the range as its bucket, and adds the parts up', () => {
     const plan = compile([{ id: 'a', metrics: ['profiles.created'] }], { max_range_days: 3 });
     expect(plan.sections[0]?.join).toMatchObject({
       buckets: [{ label: '2026-11-09', from: '2026-11-09', to: '2026-11-12' }],
@@ -399,7 +399,7 @@ describe('a table put together', () => {
     expect(plan.sections[0]?.join).not.toHaveProperty('undefinedTotals');
   });
 
-  test('has a piece of which only the totals are read, and names each metric once that has no totals', () => {
+  test('has a part of which only the totals are read, and names each metric without totals once', () => {
     const section = {
       id: 'a',
       metrics: ['profiles.created', 'profiles.approval_rate'],
