@@ -17,12 +17,15 @@ import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import type { AppContext } from '../base/context.ts';
 import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { asciiLowerCase } from '../base/text/fold.ts';
+import { MINUTE_MS } from '../base/time.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { cachedCatalog } from '../fetch/cache/catalog-cache.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
@@ -41,7 +44,9 @@ import { createTemplateViewer } from '../services/definitions/view-template.ts';
 import { createDecisionService } from '../services/deliveries/decisions.ts';
 import { createRecipientService } from '../services/deliveries/recipients.ts';
 import { forecastService } from '../services/forecast/forecast-deployment.ts';
+import { createForecastRound } from '../services/forecast/forecast-round.ts';
 import { startForecastThread } from '../services/forecast/forecast-thread.ts';
+import { redisForecasts } from '../services/forecast/stored-forecasts.ts';
 import { createArchivedDeliveries } from '../services/listings/archived-deliveries.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
@@ -148,6 +153,17 @@ function openAdminServices(
   );
   const decisions = createDecisionService(store);
   const forecasts = scope.add(startForecastThread({ clock, entry: FORECAST_THREAD }));
+  const forecasting = {
+    ...store,
+    jobs: jobs.current,
+    processes: redisProcessReports(redis, { prefix }),
+    cachedCatalog: (key: string, settings: OrgSettings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
+    unknownKey: ({ id }: OrgSettings) => `The API key of ${id} is not known to this process.`,
+    compute: forecasts.compute,
+    stored: redisForecasts(redis, { prefix }),
+  };
+  const steps = [createForecastRound(forecasting)];
+  scope.use(startPeriodicTasks({ steps, clock, log, everyMs: 5 * MINUTE_MS }), (opened) => opened.close());
   return {
     ...store,
     jobs: jobs.current,
@@ -176,14 +192,7 @@ function openAdminServices(
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
     budgetsOf: (named) => budgetOverview(named, { secrets, budgetOf, activeOrgs: orgs().values(), clock }),
-    forecast: forecastService({
-      ...store,
-      jobs: jobs.current,
-      processes: redisProcessReports(redis, { prefix }),
-      cachedCatalog: (key, settings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
-      unknownKey: ({ id }) => `The API key of ${id} is not known to this process.`,
-      compute: forecasts.compute,
-    }),
+    forecast: forecastService(forecasting),
     explainer,
     checkText: validation.validate,
     viewTemplate: createTemplateViewer({

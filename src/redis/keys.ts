@@ -91,6 +91,12 @@ export function redisKeys(prefix: string) {
     preparationClaim: (run: string) => `${prefix}:preparations:claim:${run}`,
     /** Exists for a day after a process reported that the service refuses the key, by fingerprint, while preparing. */
     preparationRefusal: (key: string) => `${prefix}:preparations:refused:${key}`,
+    /** Hash: run of a slot on this day (YYYY-MM-DD) → when a forecast expected its delivery. */
+    forecasts: (day: string) => `${prefix}:forecasts:${day}`,
+    /** Hash: runs of the day whose forecast was compared, and the sum of its errors, ms. */
+    forecastErrors: (day: string) => `${prefix}:forecasts:errors:${day}`,
+    /** Exists while a process makes the forecasts of the next minutes. */
+    forecastClaim: `${prefix}:forecasts:claim`,
     /** Hash: steps of Redis's wall clock. */
     redisClock: `${prefix}:redis-clock`,
     /** Hash: organization or report → the pause of its scheduled runs. */

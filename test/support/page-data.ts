@@ -590,6 +590,7 @@ const forecastRun: ForecastDocument['runs'][number] = {
   ...{ report: 'acme/weekly-kpi', key: 'k_4f2a', slot: at(HOUR), calls: 14, prepared: 12, tokens: 3, begins: at(HOUR) },
   ...{ ready: at(HOUR + 60_000), delivered: at(HOUR + 65_000), late_at: at(1.5 * HOUR), late: false, run: null },
   actual: null,
+  foreseen: null,
 };
 /** One report that will be late, one that is on time, one that was delivered. */
 export const sampleForecast: ForecastDocument = {
@@ -598,7 +599,7 @@ export const sampleForecast: ForecastDocument = {
     ...{ processes: 2, concurrency: 4, call_seconds: 0.5, render_seconds: 3, delivery_seconds: 2, measured_reports: 1 },
   },
   runs: [
-    { ...forecastRun, run: done.id, actual: at(HOUR + 67_000) },
+    { ...forecastRun, run: done.id, actual: at(HOUR + 67_000), foreseen: at(HOUR + 66_000) },
     forecastRun,
     { ...forecastRun, report: 'acme/board-pack', late: true, delivered: at(2 * HOUR) },
   ],

@@ -57,6 +57,7 @@ export function populatedSnapshot(): MetricsSnapshot {
     corrections: [{ org: 'acme', watched: 4, open: 1, oldest: 1_800_000_000_000 }],
     late: ['acme'],
     preparations: [{ org: 'acme', prepared: 12, complete: false }],
+    forecastErrorMs: 4_200,
     pendingNotices: 0,
     unknownDeliveries: 0,
     reports: 1,

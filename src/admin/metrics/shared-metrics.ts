@@ -132,6 +132,10 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     preparing.inc({ org, state: complete ? 'complete' : 'open' });
     prepared.inc({ org }, calls);
   }
+  if (snapshot.forecastErrorMs !== null) {
+    const help = 'Seconds between forecast and delivery, the mean of 30 days; none without a run that was forecast.';
+    gauge('docket_forecast_error_seconds', help).set(snapshot.forecastErrorMs / 1000);
+  }
   gauge(
     'docket_deliveries_unknown',
     'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',

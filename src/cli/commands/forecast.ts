@@ -150,4 +150,4 @@ const formatAssumptions = ({
   deliverMs,
   reports,
 }: ForecastAssumptions): string =>
-  `Assumed: ${processes} × ${concurrency} runs at once; ${callMs / SECOND_MS} s a call; rendering and delivery as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${renderMs / SECOND_MS} s and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, readings, corrections and failures.`;
+  `Assumed: ${processes} × ${concurrency} runs at once; a call, rendering and delivery take as long as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${callMs / SECOND_MS}, ${renderMs / SECOND_MS} and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, readings, corrections and failures.`;

@@ -13,6 +13,7 @@ import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
 import { sharedBudgets } from '../budgets/budgets.ts';
 import { type BudgetEntry, inspectBudgets } from '../budgets/inspect-budgets.ts';
 import { type CorrectionSummary, redisWatchIndex } from '../corrections/watch-index.ts';
+import { redisForecasts } from '../forecast/stored-forecasts.ts';
 import { type PreparationStatus, redisPreparationIndex } from '../preparations/preparation-index.ts';
 import { findLateRuns } from '../runs/late-runs.ts';
 import type { Deployment } from './deployment.ts';
@@ -45,6 +46,8 @@ export interface MetricsSnapshot {
   readonly late: readonly string[];
   /** Slots to come whose calls are made early. */
   readonly preparations: readonly Pick<PreparationStatus, 'org' | 'prepared' | 'complete'>[];
+  /** Ms between forecast and delivery, the mean of 30 days; null without any. */
+  readonly forecastErrorMs: number | null;
   readonly pendingNotices: number;
   /** Deliveries that may have arrived and need a decision. */
   readonly unknownDeliveries: number;
@@ -79,6 +82,7 @@ export async function readMetricsSnapshot(deployment: Deployment, jobs: Definiti
     corrections,
     prepared,
     late,
+    forecastErrorMs,
     pending,
     unknown,
   ] = await Promise.all([
@@ -94,6 +98,7 @@ export async function readMetricsSnapshot(deployment: Deployment, jobs: Definiti
     redisWatchIndex(redis, { prefix }).summaries(),
     redisPreparationIndex(redis, { prefix }).statuses(),
     findLateRuns(deployment, jobs.reports.values()),
+    redisForecasts(redis, { prefix }).meanErrorMs(clock.now()),
     deployment.noticeOutbox.list(),
     countUnknown(redis, `${prefix}:`, 0),
   ]);
@@ -116,6 +121,7 @@ export async function readMetricsSnapshot(deployment: Deployment, jobs: Definiti
     corrections,
     late: late.map(({ org }) => org),
     preparations: [...prepared.values()].filter(({ begins }) => begins > clock.now()),
+    forecastErrorMs,
     pendingNotices: pending.length,
     unknownDeliveries: unknown,
     reports: jobs.reports.size,

@@ -1,4 +1,5 @@
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { MAX_CONCURRENT_CALLS } from '../../fetch/call-runner.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { ProcessReport } from '../../queue/process-reports.ts';
 import { reportName } from '../../queue/schedules/report-schedules.ts';
@@ -15,8 +16,8 @@ export interface AssumptionPorts {
 }
 
 /**
- * What a forecast assumes of a deployment: its worker processes, and the rendering and delivery of each report as in its last
- * ten runs. Throws `redis.unreachable`.
+ * What a forecast assumes of a deployment: its worker processes, and the calls, rendering and delivery of each report as in
+ * its last ten runs. Throws `redis.unreachable`.
  */
 export async function readAssumptions(
   reports: readonly FrozenDefinition[],
@@ -40,24 +41,28 @@ export async function readAssumptions(
   };
 }
 
-/** Undefined without a run that rendered and delivered. */
+/** The medians of the runs, and the default of what none has measured; undefined where none has measured anything. */
 export function durationsOf(
-  runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review'>[],
+  runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review' | 'calls' | 'tokenWaitMs'>[],
 ): RunDurations | undefined {
-  // A review is no delivery: nobody measures how long people read.
-  const measured = runs.flatMap(({ timings, deliver, review }) => {
-    const { render, deliver: deliverMs } = timings;
-    if (!deliver || review !== undefined || render === undefined || deliverMs === undefined) return [];
-    return { renderMs: render, deliverMs };
-  });
-  if (measured.length === 0) return undefined;
-  return {
-    renderMs: median(measured.map(({ renderMs }) => renderMs)),
-    deliverMs: median(measured.map(({ deliverMs }) => deliverMs)),
+  const measured: { readonly [Name in keyof RunDurations]: readonly number[] } = {
+    // Of runs that waited for no token: all that is left is the calls, some of them at once.
+    callMs: runs.flatMap(({ timings: { fetch }, calls: { made }, tokenWaitMs }) =>
+      fetch === undefined || made === 0 || tokenWaitMs > 0 ? [] : fetch / Math.ceil(made / MAX_CONCURRENT_CALLS),
+    ),
+    renderMs: runs.flatMap(({ timings }) => timings.render ?? []),
+    // A review is no delivery: nobody measures how long people read.
+    deliverMs: runs.flatMap(({ timings, deliver, review }) =>
+      deliver && review === undefined ? (timings.deliver ?? []) : [],
+    ),
   };
+  const { callMs, renderMs, deliverMs } = measured;
+  if (callMs.length + renderMs.length + deliverMs.length === 0) return undefined;
+  const medianOf = (name: keyof RunDurations): number => median(measured[name]) ?? DEFAULT_ASSUMPTIONS[name];
+  return { callMs: medianOf('callMs'), renderMs: medianOf('renderMs'), deliverMs: medianOf('deliverMs') };
 }
 
-function median(values: readonly number[]): number {
+function median(values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? 0;
+  return sorted[sorted.length >> 1];
 }

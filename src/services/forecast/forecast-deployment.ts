@@ -1,5 +1,5 @@
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import { isoInstant, MINUTE_MS } from '../../base/time.ts';
+import { DAY_MS, isoInstant, MINUTE_MS } from '../../base/time.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { Pauses } from '../../queue/schedules/pauses.ts';
@@ -9,6 +9,7 @@ import { type AssumptionPorts, readAssumptions } from './assumptions.ts';
 import type { ForecastAssumptions } from './forecast-run.ts';
 import { type Forecast, type ForecastPorts, makeForecast } from './make-forecast.ts';
 import type { ForecastWindow } from './plan-slots.ts';
+import type { StoredForecasts } from './stored-forecasts.ts';
 
 /** The parts of a deployment that a forecast reads. */
 export interface ForecastSources extends ForecastPorts, AssumptionPorts {
@@ -16,6 +17,8 @@ export interface ForecastSources extends ForecastPorts, AssumptionPorts {
   readonly pauses: Pick<Pauses, 'list'>;
   readonly runs: Pick<RunStore, 'list' | 'get'>;
   readonly clock: { now(): number };
+  /** Forecasts that were stored before the slots. Absent: none are shown. */
+  readonly stored?: StoredForecasts;
 }
 
 export interface DeploymentForecast {
@@ -24,11 +27,27 @@ export interface DeploymentForecast {
   readonly assumptions: ForecastAssumptions;
   /** The runs of slots that have begun, by `forecastName`. */
   readonly actual: ReadonlyMap<string, RunRecord>;
+  /** When a forecast of minutes before the slot expected the delivery, epoch ms, by run. */
+  readonly foreseen?: ReadonlyMap<string, number>;
 }
 
 /** Names a run of a forecast. */
 export const forecastName = ({ name, slot }: { readonly name: string; readonly slot: number }): string =>
   `${name} ${slot}`;
+
+/** The id of its run. */
+export const runOf = ({ org, name, slot }: { readonly org: string; readonly name: string; readonly slot: number }) =>
+  runId(org, name.slice(org.length + 1), isoInstant(slot));
+
+/** When a run was delivered, epoch ms; null: not yet, or not at all. */
+export const deliveredAt = (record: RunRecord | undefined): number | null =>
+  record?.state === 'done' || record?.state === 'partly_delivered' ? record.finishedAt : null;
+
+export const definedReports = ({ orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>): FrozenDefinition[] =>
+  [...reports.values()].flatMap((definition) => {
+    const settings = orgs.get(definition.org);
+    return settings === undefined ? [] : [{ definition, settings }];
+  });
 
 const CONCURRENT_READS = 20;
 
@@ -37,12 +56,9 @@ export async function forecastDeployment(
   window: ForecastWindow,
   sources: ForecastSources,
 ): Promise<DeploymentForecast> {
-  const { jobs, pauses, runs, clock } = sources;
-  const { orgs, reports: definitions } = jobs();
-  const reports = [...definitions.values()].flatMap((definition): FrozenDefinition[] => {
-    const settings = orgs.get(definition.org);
-    return settings === undefined ? [] : [{ definition, settings }];
-  });
+  const { jobs, pauses, runs, clock, stored } = sources;
+  const { orgs } = jobs();
+  const reports = definedReports(jobs());
   const paused = (await pauses.list()).map(
     (pause) => [pause.report === null ? pause.org : `${pause.org}/${pause.report}`, pause] as const,
   );
@@ -52,11 +68,14 @@ export async function forecastDeployment(
   const actual = new Map<string, RunRecord>();
   const begun = forecast.runs.filter(({ run }) => run.begins <= clock.now());
   await forEachWithConcurrency(begun, CONCURRENT_READS, async ({ run }) => {
-    const report = run.name.slice(run.org.length + 1);
-    const record = await runs.get(runId(run.org, report, isoInstant(run.slot)));
+    const record = await runs.get(runOf(run));
     if (record !== undefined) actual.set(forecastName(run), record);
   });
-  return { forecast, window, assumptions, actual };
+  const foreseen = new Map<string, number>();
+  for (let day = window.from; stored !== undefined && day < Math.min(window.to, clock.now()) + DAY_MS; day += DAY_MS) {
+    for (const [run, { at }] of await stored.ofDay(day)) foreseen.set(run, at);
+  }
+  return { forecast, window, assumptions, actual, foreseen };
 }
 
 /** A forecast serves all that ask for the same window within this time, ms. */

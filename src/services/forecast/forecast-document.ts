@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoInstant, isoInstantOrNull, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import { type DeploymentForecast, forecastName } from './forecast-deployment.ts';
+import { type DeploymentForecast, deliveredAt, forecastName, runOf } from './forecast-deployment.ts';
 import type { SimulatedRun } from './simulate-runs.ts';
 
 const count = z.int().min(0);
@@ -23,6 +23,7 @@ const runSchema = z
     late: z.boolean(),
     run: z.string().nullable().describe('The run of the slot, if it was opened.'),
     actual: instant.nullable().describe('When that run was delivered.'),
+    foreseen: instant.nullable().describe('The forecast that was made minutes before the slot; null without one.'),
   })
   .meta({ id: 'ForecastRun' });
 
@@ -69,10 +70,12 @@ export const forecastSchema = z
     assumptions: z.strictObject({
       processes: count,
       concurrency: count.describe('Runs that a process works on at once.'),
-      call_seconds: seconds,
+      call_seconds: seconds.describe('Of reports without earlier runs.'),
       render_seconds: seconds.describe('Of reports without earlier runs.'),
       delivery_seconds: seconds.describe('Of reports without earlier runs.'),
-      measured_reports: count.describe('Reports whose rendering and delivery take as long as in their last ten runs.'),
+      measured_reports: count.describe(
+        'Reports whose calls, rendering and delivery take as long as in their last ten runs.',
+      ),
     }),
     runs: z.array(runSchema).readonly(),
     keys: z.array(keySchema).readonly(),
@@ -88,7 +91,7 @@ export type ForecastDocument = z.infer<typeof forecastSchema>;
 
 /** @param canSee whose reports are shown; of others on a key only the number of their calls is */
 export function forecastDocument(
-  { forecast, window: { from, to }, assumptions, actual }: DeploymentForecast,
+  { forecast, window: { from, to }, assumptions, actual, foreseen }: DeploymentForecast,
   canSee: (org: string) => boolean = () => true,
 ): ForecastDocument {
   const { runs, keys, lateSlots, unplanned, paused } = forecast;
@@ -106,7 +109,9 @@ export function forecastDocument(
       delivery_seconds: deliverMs / SECOND_MS,
       measured_reports: [...(reports?.keys() ?? [])].filter(nameIsVisible).length,
     },
-    runs: runs.filter(isVisible).map((one) => runDocument(one, actual.get(forecastName(one.run)))),
+    runs: runs
+      .filter(isVisible)
+      .map((one) => runDocument(one, actual.get(forecastName(one.run)), foreseen?.get(runOf(one.run)))),
     keys: keys
       .filter(({ organizations }) => organizations.some(canSee))
       .map(({ key, organizations, limits, minutes, fullAt }) => {
@@ -146,7 +151,11 @@ export function forecastDocument(
 
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
-const runDocument = ({ run, begun, ready, delivered, late, tokens }: SimulatedRun, actual: RunRecord | undefined) => ({
+const runDocument = (
+  { run, begun, ready, delivered, late, tokens }: SimulatedRun,
+  actual: RunRecord | undefined,
+  foreseen: number | undefined,
+) => ({
   report: run.name,
   key: run.key,
   slot: isoInstant(run.slot),
@@ -159,5 +168,6 @@ const runDocument = ({ run, begun, ready, delivered, late, tokens }: SimulatedRu
   late_at: isoInstantOrNull(run.lateAt ?? null),
   late,
   run: actual?.id ?? null,
-  actual: actual?.state === 'done' || actual?.state === 'partly_delivered' ? isoInstantOrNull(actual.finishedAt) : null,
+  actual: isoInstantOrNull(deliveredAt(actual)),
+  foreseen: isoInstantOrNull(foreseen ?? null),
 });

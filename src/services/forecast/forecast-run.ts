@@ -34,20 +34,18 @@ export interface ForecastRun {
 }
 
 export interface RunDurations {
+  /** From a request to its response. */
+  readonly callMs: number;
   readonly renderMs: number;
   readonly deliverMs: number;
 }
 
 /** What a forecast cannot know. */
-export interface ForecastAssumptions {
+export interface ForecastAssumptions extends RunDurations {
   /** Worker processes. */
   readonly processes: number;
   /** Runs that a process works on at once. */
   readonly concurrency: number;
-  /** From a request to its response. */
-  readonly callMs: number;
-  readonly renderMs: number;
-  readonly deliverMs: number;
   /** What the last runs of a report took, by `<org>/<report>`. */
   readonly reports?: ReadonlyMap<string, RunDurations>;
   /** `cached`: runs find their catalogs. Default: the first run of an hour takes a token for it. */

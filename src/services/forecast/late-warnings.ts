@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { diagnosticAt } from '../../definitions/yaml/parse-yaml.ts';
 import { describeLateSlot, prepareText } from './describe-late-slot.ts';
+import { definedReports } from './forecast-deployment.ts';
 import { forecastDocument } from './forecast-document.ts';
 import { DEFAULT_ASSUMPTIONS } from './forecast-run.ts';
 import { computeForecast } from './forecast-work.ts';
@@ -21,10 +22,7 @@ export async function lateWarnings(
   now: number,
   ports: Omit<ForecastPorts, 'compute'>,
 ): Promise<Diagnostic[]> {
-  const reports = [...jobs.reports.values()].flatMap((definition) => {
-    const settings = jobs.orgs.get(definition.org);
-    return settings === undefined ? [] : [{ definition, settings }];
-  });
+  const reports = definedReports(jobs);
   if (!reports.some(({ definition }) => definition.schedule.some((one) => one.late_after !== undefined))) return [];
   // From a full minute on, so that the window does not begin within a slot.
   const from = Math.ceil(now / MINUTE_MS) * MINUTE_MS;

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { type Budget, type BudgetLimits, type CallClass, waiterTimeouts } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
-import type { ForecastCall, ForecastRun } from './forecast-run.ts';
+import type { ForecastAssumptions, ForecastCall, ForecastRun, RunDurations } from './forecast-run.ts';
 import { sharedAnswers } from './shared-answers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -46,7 +46,7 @@ interface Request {
 export function simulateCalls(
   runs: readonly ForecastRun[],
   limits: ReadonlyMap<string, BudgetLimits>,
-  callMs: number,
+  assumptions: ForecastAssumptions,
   clock: VirtualClock,
 ) {
   const shared = sharedAnswers(clock);
@@ -76,6 +76,8 @@ export function simulateCalls(
     tokens.set(minute, byOrg.set(org, (byOrg.get(org) ?? 0) + 1));
     caller.tokens += 1;
   };
+
+  const durationsOf = ({ name }: ForecastRun): RunDurations => assumptions.reports?.get(name) ?? assumptions;
 
   const maxWaitMs = (priority: CallClass): number => (priority === 'preparation' ? 0 : MAX_WAIT_MS);
 
@@ -137,7 +139,7 @@ export function simulateCalls(
       }
       const requestedAt = clock.now();
       countToken(caller);
-      await clock.sleep(callMs);
+      await clock.sleep(durationsOf(run).callMs);
       await budget.complete(run.key, result.token);
       if (maxAgeMs > 0) shared.put(request, id, requestedAt);
       return undefined;
@@ -176,6 +178,7 @@ export function simulateCalls(
   return {
     keys,
     keyOf,
+    durationsOf,
     askCatalog,
     askReport: (caller: Caller, { request }: ForecastCall, index: number, priority: CallClass) =>
       ask(caller, { id: `${callerId(caller)} ${index}`, request, maxAgeMs: caller.run.maxAgeMs, priority }),

@@ -67,10 +67,9 @@ export async function simulateRuns(
   limits: ReadonlyMap<string, BudgetLimits>,
   assumptions: ForecastAssumptions,
 ): Promise<Simulation> {
-  const { callMs } = assumptions;
   const preparedFrom = runs.flatMap(({ calls }) => calls.flatMap((call) => call.preparedFrom ?? []));
   const clock = virtualClock(runs.reduce((first, { begins }) => Math.min(first, begins), Math.min(...preparedFrom)));
-  const { keys, keyOf, askCatalog, askReport } = simulateCalls(runs, limits, callMs, clock);
+  const { keys, keyOf, durationsOf, askCatalog, askReport } = simulateCalls(runs, limits, assumptions, clock);
   const line = createRunLine<Job>(clock);
   const jobs = runs.map(
     (run): Job => ({
@@ -88,7 +87,10 @@ export async function simulateRuns(
     await forEachWithConcurrency(missing, CONCURRENT_CALLS, async ([index, call]) => {
       // A snooze starts nothing new, and lets the others finish.
       if (snoozes.length > 0) return;
-      const until = call.kind === 'list' ? await clock.sleep(callMs) : await askReport(job, call, index, 'scheduled');
+      const until =
+        call.kind === 'list'
+          ? await clock.sleep(durationsOf(job.run).callMs)
+          : await askReport(job, call, index, 'scheduled');
       if (until === undefined) job.answered.add(index);
       else snoozes.push(until);
     });
@@ -107,7 +109,7 @@ export async function simulateRuns(
     job.begun ??= clock.now();
     const snoozed = await fetchCalls(job);
     if (snoozed === undefined) {
-      const { renderMs, deliverMs } = assumptions.reports?.get(job.run.name) ?? assumptions;
+      const { renderMs, deliverMs } = durationsOf(job.run);
       await clock.sleep(renderMs);
       const ready = clock.now();
       await clock.sleep(deliverMs);

@@ -38,6 +38,7 @@ const readings = (change: Partial<MetricsSnapshot> = {}): MetricsSnapshot => ({
   corrections: [],
   late: [],
   preparations: [],
+  forecastErrorMs: null,
   pendingNotices: 0,
   unknownDeliveries: 0,
   reports: 2,

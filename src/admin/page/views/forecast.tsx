@@ -132,7 +132,7 @@ const ForecastTable = ({ runs, zone }: { readonly runs: ForecastDocument['runs']
                 <Timestamp at={Date.parse(run.slot)} zone={zone} weekday />
               </td>
               <td data-name="Forecast">
-                <TimeAfter at={run.delivered} slot={run.slot} zone={zone} />
+                <TimeAfter at={run.foreseen ?? run.delivered} slot={run.slot} zone={zone} />
               </td>
               <td data-name="Actual">
                 {run.actual === null ? (
@@ -172,8 +172,8 @@ const TimeAfter = ({ at, slot, zone }: { readonly at: string; readonly slot: str
 
 const Assumptions = ({ of }: { readonly of: ForecastDocument['assumptions'] }) => (
   <p class="more muted small">
-    Assumed: {of.processes} × {of.concurrency} runs at once; {of.call_seconds} s a call; rendering and delivery as in
-    the last ten runs of {formatCounted(of.measured_reports, 'report')}, else {of.render_seconds} s and{' '}
+    Assumed: {of.processes} × {of.concurrency} runs at once; a call, rendering and delivery take as long as in the last
+    ten runs of {formatCounted(of.measured_reports, 'report')}, else {of.call_seconds}, {of.render_seconds} and{' '}
     {of.delivery_seconds} s. Not counted: runs on demand, backfills, readings, corrections and failures.
   </p>
 );

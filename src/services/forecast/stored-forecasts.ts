@@ -1,0 +1,52 @@
+import { DAY_MS, isoInstant, MINUTE_MS } from '../../base/time.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+
+/** Days whose forecasts are compared with the deliveries. */
+const COMPARED_DAYS = 30;
+const KEPT_MS = (COMPARED_DAYS + 1) * DAY_MS;
+/** One process makes the forecasts of this time. */
+const CLAIM_MS = 4 * MINUTE_MS;
+
+/** Forecasts of runs, made minutes before their slots. All of them can be lost. */
+export type StoredForecasts = ReturnType<typeof redisForecasts>;
+
+/** Throws `redis.unreachable`. */
+export function redisForecasts(redis: RedisClient, { prefix }: { readonly prefix: string }) {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  const dayOf = (at: number): string => isoInstant(at).slice(0, 10);
+  return {
+    /** Takes the next minutes for this process; false where another one has them. */
+    claim: mapped(async () => (await redis.set(keys.forecastClaim, '1', 'PX', CLAIM_MS, 'NX')) === 'OK'),
+    /** By run of a slot on the day of `at`: when it was to be delivered, epoch ms, and whether that was compared. */
+    ofDay: mapped(async (at: number) => {
+      const stored = Object.entries(await redis.hgetall(keys.forecasts(dayOf(at))));
+      return new Map(
+        stored.map(([run, text]) => [run, { at: Number.parseInt(text, 10), isCompared: text.endsWith('=') }]),
+      );
+    }),
+    /** The first forecast of a run stays. */
+    put: mapped(async (run: string, slot: number, delivered: number) => {
+      await redis.hsetnx(keys.forecasts(dayOf(slot)), run, Math.round(delivered));
+      await redis.pexpire(keys.forecasts(dayOf(slot)), KEPT_MS);
+    }),
+    /** @param errorMs undefined for a run that a person delayed */
+    compare: mapped(async (run: string, slot: number, delivered: number, errorMs: number | undefined) => {
+      await redis.hset(keys.forecasts(dayOf(slot)), run, `${delivered}=`);
+      if (errorMs === undefined) return;
+      const errors = keys.forecastErrors(dayOf(slot));
+      await redis.hincrby(errors, 'runs', 1);
+      await redis.hincrby(errors, 'ms', Math.round(errorMs));
+      await redis.pexpire(errors, KEPT_MS);
+    }),
+    /** Ms between forecast and delivery, the mean of the last 30 days; null without any. */
+    meanErrorMs: mapped(async (now: number) => {
+      const days = Array.from({ length: COMPARED_DAYS }, (_, index) => dayOf(now - index * DAY_MS));
+      const found = await Promise.all(days.map((day) => redis.hgetall(keys.forecastErrors(day))));
+      const sum = (name: string): number => found.reduce((all, one) => all + Number(one[name] ?? 0), 0);
+      return sum('runs') === 0 ? null : sum('ms') / sum('runs');
+    }),
+  };
+}

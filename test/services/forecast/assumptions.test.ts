@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { durationsOf } from '../../../src/services/forecast/assumptions.ts';
+
+const runOf = (more: Partial<Parameters<typeof durationsOf>[0][number]> = {}) => ({
+  timings: { fetch: 1_800, render: 4_000, deliver: 1_000 },
+  ...{ deliver: true, calls: { planned: 12, made: 12, saved: 0 }, tokenWaitMs: 0, ...more },
+});
+
+test('measures calls, of which four are made at once, rendering and delivery', () => {
+  expect(durationsOf([runOf()])).toEqual({ callMs: 600, renderMs: 4_000, deliverMs: 1_000 });
+});
+
+test('takes the median, and nothing of waiting for tokens or for people', () => {
+  const review = { seq: 1, phase: 'settled', content: null } as const;
+  const [slow, waited] = [runOf({ timings: { fetch: 9_000, render: 9_000 } }), runOf({ tokenWaitMs: 60_000 })];
+  const read = runOf({ timings: { fetch: 1_800, render: 4_000, deliver: 3_600_000 }, review: { ...review } as never });
+  expect(durationsOf([runOf(), slow, waited, read, runOf()])).toMatchObject({ callMs: 600, renderMs: 4_000 });
+  expect(durationsOf([read, runOf()])).toMatchObject({ deliverMs: 1_000 });
+});
+
+test('assumes half a second a call, three to render and two to deliver where no run measured them', () => {
+  expect(durationsOf([])).toBeUndefined();
+  const prepared = runOf({ calls: { planned: 12, made: 0, saved: 12 }, deliver: false });
+  expect(durationsOf([prepared])).toEqual({ callMs: 500, renderMs: 4_000, deliverMs: 2_000 });
+});
