@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { Secret } from '../../../src/base/secrets/secret.ts';
+import { secretSource } from '../../../src/base/secrets/secret.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
 import { forecastDeployment, runOf } from '../../../src/services/forecast/forecast-deployment.ts';
@@ -32,7 +32,7 @@ test('keeps the forecast of minutes before a slot, and the mean error of thirty 
   const stored = redisForecasts(redis, { prefix });
   const sources = {
     ...{ clock, stored, jobs: () => jobs, compute: computeForecast, unknownKey: () => 'no key' },
-    secrets: async () => new Secret('acme.s3cr3t-of-acme'),
+    secrets: secretSource({ ACME_KEY: 'acme.s3cr3t-of-acme' }),
     ...{ cachedCatalog: async () => CATALOG, pauses: { list: async () => [] }, processes: { list: async () => [] } },
     runs: { list: async () => [], get: async (id: string) => records.get(id) },
   };
