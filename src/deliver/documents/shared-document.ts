@@ -1,0 +1,90 @@
+import { setImmediate } from 'node:timers/promises';
+import type { z } from 'zod';
+import { DocketError } from '../../base/error.ts';
+import { SECOND_MS } from '../../base/time.ts';
+import { parseStored, type RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import type { ArchivedDocument, Versioned } from './archived-document.ts';
+
+/** So long a change by a process with another Redis, which shares the archive alone, may stay unnoticed. */
+const FRESH_MS = 10 * SECOND_MS;
+/** Other processes that change the document at the same moment. */
+const MAX_CONFLICTS = 20;
+
+const CACHE = loadLuaScript('./cache-document-2.lua', import.meta.url);
+
+export interface DocumentCache<T extends Versioned> {
+  readonly schema: z.ZodType<T>;
+  /** Key of the newest known version as JSON. */
+  readonly text: string;
+  /** Key that exists while `text` need not be compared with the archive. */
+  readonly fresh: string;
+  /** A key that exists only while a newest version is known that allows it, and for how long, in ms. */
+  readonly marker?: { readonly key: string; readonly ms: number; readonly isSet: (state: T) => boolean };
+}
+
+/** A document in the archive, cached in Redis: a change by any process of this Redis is seen by all of them at once. */
+export interface SharedDocument<T extends Versioned> {
+  /** Throws `switch.unreadable` where neither Redis nor the archive has it, and `redis.unreachable`. */
+  read(): Promise<T>;
+  /** The newest version that is known, for display: a process without the archive shows it, too. */
+  known(): Promise<T | undefined>;
+  /**
+   * Makes a new version of the newest one; the same object changes nothing. Repeats where others have changed it meanwhile.
+   * Throws as `read`, and `archive.unwritable`.
+   */
+  change(make: (state: T) => T): Promise<T>;
+}
+
+export function sharedDocument<T extends Versioned>(
+  redis: RedisClient,
+  archive: ArchivedDocument<T>,
+  { schema, text, fresh, marker }: DocumentCache<T>,
+): SharedDocument<T> {
+  // Of another version of Docket: the archive is read, which says so.
+  const parse = (json: unknown): T | undefined => parseStored<T>(schema, json);
+  const cache = async (state: T): Promise<T> => {
+    const { key = '', ms = 0, isSet } = marker ?? {};
+    const args = [JSON.stringify(state), state.version, FRESH_MS, key, isSet?.(state) ? 1 : 0, ms];
+    const newest = await withRedisErrors(undefined, () => runLuaScript(redis, CACHE, [text, fresh], args));
+    return newest === null ? state : (parse(newest) ?? state);
+  };
+  const readArchive = async (): Promise<T> => cache(await archive.read());
+
+  let local: T | undefined;
+  let reading: Promise<T> | undefined;
+  return {
+    read: async () => {
+      const version = await withRedisErrors(undefined, () => redis.get(fresh));
+      if (version !== null) {
+        // Parsed once: it may be large, and is read before each message.
+        if (local !== undefined && String(local.version) === version) return local;
+        const known = parse(await withRedisErrors(undefined, () => redis.get(text)));
+        if (known !== undefined) {
+          local = known;
+          return known;
+        }
+      }
+      // Concurrent callers share one read of the archive.
+      reading ??= readArchive().finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
+    known: async () =>
+      parse(await withRedisErrors(undefined, () => redis.get(text))) ?? archive.read().catch(() => undefined),
+    change: async (make) => {
+      for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
+        const before = await readArchive();
+        const after = make(before);
+        if (after === before) return before;
+        if (await archive.write(after)) return cache(after);
+        await setImmediate();
+      }
+      throw new DocketError('archive.unwritable', 'Others changed it all the time; nothing was changed.', {
+        next: 'Repeat the command.',
+      });
+    },
+  };
+}
