@@ -7,6 +7,7 @@ import { addAuditRoutes } from './api/audit.ts';
 import { addBudgetRoutes } from './api/budgets.ts';
 import { addDefinitionRoutes } from './api/definitions.ts';
 import { addDeliveryRoutes } from './api/deliveries.ts';
+import { addDenialRoutes } from './api/denials.ts';
 import { addFileRoutes } from './api/files.ts';
 import { addForecastRoute } from './api/forecast.ts';
 import { addOpenApiDocument } from './api/openapi-document.ts';
@@ -73,6 +74,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       for (const { addApi } of ports.parts ?? []) addApi?.(app);
       addPauseRoutes(app);
       addSwitchRoutes(app);
+      addDenialRoutes(app);
       addCorrectionRoutes(app);
       addScheduleRoutes(app, ports.clock.now);
       addDefinitionRoutes(app);

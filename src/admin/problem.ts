@@ -85,6 +85,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'definition.invalid': { status: 422, title: 'The definition is invalid' },
   'plan.invalid': { status: 422, title: 'The report cannot be planned' },
   'deliver.recipient_refused': { status: 422, title: 'A recipient is not allowed' },
+  'deliver.recipient_denied': { status: 422, title: 'A recipient is on the deny list' },
   'catalog.missing': { status: 409, title: 'No metric catalog is available' },
   'api.unreachable': SERVICE_UNAVAILABLE,
   'api.timeout': SERVICE_UNAVAILABLE,

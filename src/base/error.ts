@@ -91,6 +91,7 @@ export const ERRORS = {
   'delivery.stopped': { exit: 3, retryable: false },
   'switch.unreadable': { exit: 1, retryable: true },
   'deliver.recipient_refused': { exit: 3, retryable: false },
+  'deliver.recipient_denied': { exit: 3, retryable: false },
   'deliver.target_refused': { exit: 3, retryable: false },
   'deliver.target_failed': { exit: 3, retryable: true },
   'deliver.unknown': { exit: 3, retryable: false },

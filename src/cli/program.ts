@@ -4,6 +4,7 @@ import { reflowHelp } from './help-text.ts';
 import type { CommandIo } from './io.ts';
 import { addArchiveCommands } from './program/archive.ts';
 import { DocketCommand } from './program/command.ts';
+import { addDenialCommands } from './program/denials.ts';
 import { addFirstSteps } from './program/first-steps.ts';
 import { addOperationCommands } from './program/operation.ts';
 import { addReportCommands } from './program/reports.ts';
@@ -59,6 +60,7 @@ export function createProgram(io: CommandIo): DocketCommand {
     addReportCommands,
     addRunCommands,
     addSwitchCommands,
+    addDenialCommands,
     addResultCommands,
     addArchiveCommands,
     addOperationCommands,

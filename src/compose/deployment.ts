@@ -3,6 +3,7 @@ import { type Log, silentLog } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
+import { archivedDenials, sharedDenials } from '../deliver/denials/shared-denials.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { archivedSwitches } from '../deliver/switches/archived-switches.ts';
@@ -72,6 +73,7 @@ export function openDeployment(context: AppContext, settings: DeploymentSettings
     storage,
     signing,
     switches: sharedSwitches(redis, archivedSwitches(storage), { prefix, clock }),
+    denials: sharedDenials(redis, archivedDenials(storage), { prefix, clock }),
     reviews: openReviews(storage, signing),
     corrections: correctionArchive(storage, signing?.events),
     identity,

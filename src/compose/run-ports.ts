@@ -16,6 +16,7 @@ import { inlineArchive } from '../deliver/archive/inline-archive.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { PeriodClaims } from '../deliver/claims/claim.ts';
+import type { Denials } from '../deliver/denials/shared-denials.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { Switches } from '../deliver/switches/shared-switches.ts';
@@ -58,6 +59,8 @@ interface RunStores {
   readonly claims?: PeriodClaims | undefined;
   /** Absent: deliveries are never stopped. */
   readonly switches?: Pick<Switches, 'assertOpen'>;
+  /** Absent: nobody is denied. */
+  readonly denials?: Pick<Denials, 'list'>;
   readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
   /** Absent: runs that wait for people fail. */
@@ -91,7 +94,7 @@ export interface InlineContext {
 /** Where an inline run that delivers stores its files and deliveries. */
 export type DeliveryStores = Pick<
   RunStores,
-  'archive' | 'reviews' | 'editions' | 'ledger' | 'claims' | 'switches' | 'sentFigures'
+  'archive' | 'reviews' | 'editions' | 'ledger' | 'claims' | 'switches' | 'denials' | 'sentFigures'
 >;
 
 export interface InlineOptions {
@@ -271,6 +274,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       ledger: stores.ledger,
       claims: stores.claims,
       switches: stores.switches,
+      denials: stores.denials,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,
       maxWaitMs: stores.maxWaitMs,

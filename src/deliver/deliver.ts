@@ -8,8 +8,15 @@ import { reconcileRow, type VerificationResult } from './attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
 import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
 import { hasBegun, isBegun, needsClaim } from './claims/claim.ts';
+import { denialText } from './denials/deny-list.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
-import type { ArchivedState, DeliveryRow, NewDelivery, Receipt } from './ledger/ledger.ts';
+import {
+  type ArchivedState,
+  type DeliveryRow,
+  type NewDelivery,
+  NOTICE_TARGET,
+  type Receipt,
+} from './ledger/ledger.ts';
 import { type SendDecision, sendDecisionFor } from './send-decision.ts';
 import { type SendPorts, sendPending } from './send-pending.ts';
 import { listDeliveries } from './targets/registry.ts';
@@ -60,13 +67,13 @@ export interface DeliveryResult {
  *
  * Safe to repeat: `sent`, `refused` and `unknown` are never changed. A row in `sending` belongs to a dead attempt and
  * becomes `unknown`, unless the target proves the result. A ledger that was lost or rolled back is restored from the
- * archive first. A failing target does not stop the others. A delivery whose `send_if` was not met is `skipped`. With
- * `on_unknown: resend` an unknown delivery is put back once.
+ * archive first. A failing target does not stop the others. A delivery whose `send_if` was not met, or whose recipient is
+ * denied, is `skipped`. With `on_unknown: resend` an unknown delivery is put back once.
  *
  * Throws `review.not_approved` before anything is sent, whatever led here, for a report that needs approval and has none;
  * `already_delivered` likewise where another run has the claim of the period; `run.cancelled` where another worker has taken
- * over the run. Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written;
- * settled rows stay settled.
+ * over the run. Throws the signal's reason, `redis.unreachable`, `switch.unreadable`, and `archive.*` when the files cannot
+ * be trusted or written; settled rows stay settled.
  */
 export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   assertSameRun(input);
@@ -74,11 +81,13 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const { manifest } = published;
   const archivedStates = await archive.getArchivedStates(published);
   const additions = await admittedRecipients(archivedStates, input);
-  const all = listDeliveries({ workingDirectory: process.cwd(), ...input, additions }, input.targets);
+  const denyList = await input.denials?.list();
+  const all = listDeliveries({ workingDirectory: process.cwd(), ...input, additions, denyList }, input.targets);
   const isSkipped = ({ row }: Delivery) => decisionOn(manifest, row)?.send === false;
   const deliveries = all.filter((delivery) => !isSkipped(delivery));
   if (deliveries.length > 0) assertApproved(input.definition, manifest);
-  if (deliveries.some(({ row: { target } }) => needsClaim(target, input.targets))) {
+  const allowed = deliveries.filter(({ row }) => denyList?.find(row.recipient) === undefined);
+  if (allowed.some(({ row: { target } }) => needsClaim(target, input.targets))) {
     await input.claim?.(async () => {
       const archived = [...archivedStates.values()].some(({ state }) => isBegun(state));
       return archived || hasBegun(await ledger.list(input.order.id), input.targets);
@@ -101,6 +110,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     if (first !== undefined) outages.prefetch(first.service);
     // All rows first: if the process dies, the ledger knows every delivery that was planned.
     const opened = await openRows(deliveries, archivedStates, input);
+    if (allowed.length < deliveries.length) await skipDenied([...opened.values()], input);
     for (const { row } of all.filter(isSkipped)) {
       const { target, recipient } = row;
       const detail = decisionOn(manifest, row)?.reason ?? null;
@@ -113,10 +123,23 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
       listed.catch(() => {});
     };
     await sendPending(
-      { deliveries, opened, archivedStates, outages, notTried, ...(willResend ? {} : { onLastEnded: listRows }) },
+      {
+        deliveries: allowed,
+        opened,
+        archivedStates,
+        outages,
+        notTried,
+        ...(willResend ? {} : { onLastEnded: listRows }),
+      },
       input,
     );
-    if (willResend) await resendUnknown(deliveries, input);
+    // Somebody may have been denied meanwhile.
+    const current = await input.denials?.list();
+    if (current !== denyList && current?.size !== 0) {
+      await skipDenied(await ledger.list(input.order.id), input);
+      listed = undefined;
+    }
+    if (willResend) await resendUnknown(allowed, input);
   } catch (error) {
     listed = undefined;
     // Best effort: the archive shall have the receipts of what was sent before the failure.
@@ -193,6 +216,22 @@ async function openRows(
   return rowsById;
 }
 
+/** Closes the rows that are not sent, because their recipient is denied. Those that may have arrived stay as they are. */
+async function skipDenied(
+  rows: readonly DeliveryRow[],
+  { ledger, clock, denials, observe }: DeliverInput,
+): Promise<void> {
+  const list = await denials?.list();
+  for (const { id, epoch, state, target, recipient } of rows) {
+    const denial = list?.find(recipient);
+    if (denial === undefined || state !== 'pending' || target === NOTICE_TARGET) continue;
+    const decision = { to: 'skipped', by: denial.by, reason: denialText(denial), at: clock.now() } as const;
+    const skipped = await ledger.resolve(id, epoch, decision);
+    if (skipped !== undefined)
+      observe({ type: 'delivered', target, recipient, state: 'skipped', detail: skipped.detail });
+  }
+}
+
 /** Settles a row without a recorded result by what its target shows, else as `unknown`. */
 async function settleInterrupted(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
   const result = await verifyDelivery(delivery);
@@ -248,7 +287,7 @@ function toReceipts(
       recipient,
       state,
       detail: detail ?? notTried.get(delivery) ?? null,
-      messageId: state === 'pending' ? null : messageId,
+      messageId: state === 'pending' || state === 'skipped' ? null : messageId,
     };
   });
 }

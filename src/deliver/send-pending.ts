@@ -4,7 +4,9 @@ import { noTrace, type Trace } from '../base/trace.ts';
 import type { Archive, PublishedRun } from './archive/archive.ts';
 import { type AttemptPorts, beginAndSend, type EndedAttempt, type SendFn } from './attempt.ts';
 import type { OutageTracker } from './circuit/outage-tracker.ts';
-import type { FenceInput } from './internal/fence.ts';
+import { denialText } from './denials/deny-list.ts';
+import type { Denials } from './denials/shared-denials.ts';
+import { type FenceInput, NotConfirmedError } from './internal/fence.ts';
 import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from './ledger/ledger.ts';
 import type { Delivery } from './targets/target.ts';
 
@@ -13,7 +15,7 @@ export interface DeliveredEvent {
   readonly type: 'delivered';
   readonly target: string;
   readonly recipient: string;
-  readonly state: DeliveryState | 'skipped';
+  readonly state: DeliveryState;
   readonly detail: string | null;
   /** Duration of the attempt; absent without one. */
   readonly ms?: number;
@@ -22,6 +24,8 @@ export interface DeliveredEvent {
 /** What sending needs of a run and its stores. */
 export interface SendPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock' | 'confirmOpen'> {
   readonly published: PublishedRun;
+  /** Who gets nothing, whatever led here. Absent: nobody is denied. */
+  readonly denials?: Pick<Denials, 'list'> | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly clock: Clock;
@@ -127,6 +131,8 @@ export async function sendPending(
         }
         // Before the row is begun: a stop is to leave no attempts behind.
         await ports.confirmOpen?.();
+        // The caller closes the row.
+        if ((await ports.denials?.list())?.find(recipient) !== undefined) continue;
         anyAttempted = true;
         const startedAt = clock.now();
         const ended = await attemptInSpan(delivery, messages.take(id), row, ports, {
@@ -153,10 +159,10 @@ export async function sendPending(
 }
 
 function attemptInSpan(
-  { row: { target }, prepare }: Delivery,
+  { row: { target, recipient }, prepare }: Delivery,
   prepared: Promise<SendFn> | undefined,
   row: DeliveryRow,
-  { ledger, archive, clock, signal, published, monotonic, confirmOpen, trace = noTrace }: SendPorts,
+  { ledger, archive, clock, signal, published, monotonic, confirmOpen, denials, trace = noTrace }: SendPorts,
   ports: Pick<AttemptPorts, 'confirmLock' | 'previous' | 'onBegun'>,
 ): Promise<EndedAttempt | undefined> {
   return trace.span({ name: 'delivery', kind: 'client', target, delivery: row.id }, async (setAttributes) => {
@@ -166,7 +172,11 @@ function attemptInSpan(
       signal,
       recordAttempt: (record) => archive.putAttempt(published, record),
       monotonic,
-      confirmOpen,
+      confirmOpen: async () => {
+        const [list] = await Promise.all([denials?.list(), confirmOpen?.()]);
+        const denial = list?.find(recipient);
+        if (denial !== undefined) throw new NotConfirmedError(`${denialText(denial)}.`);
+      },
       ...ports,
     });
     if (ended !== undefined) setAttributes({ state: ended.result.state });

@@ -109,6 +109,10 @@ export function redisKeys(prefix: string) {
     switchesFresh: `${prefix}:switches:fresh`,
     /** Exists while no legal hold is known to be in force: without it no index drops entries. */
     unheld: `${prefix}:switches:unheld`,
+    /** The deny list as the archive has it: JSON with a version. */
+    denied: `${prefix}:denied`,
+    /** Exists while `denied` need not be compared with the archive. */
+    deniedFresh: `${prefix}:denied:fresh`,
     /** Probe: written to check that Redis accepts writes. */
     writable: `${prefix}:writable`,
     /** A session of the admin page, by the hash of its id. Beside it `:account` (encrypted) and `:refresh` (in progress). */

@@ -39,7 +39,7 @@ export function logRunEvents(log: Log): OnRunEvent {
         const fields = { stage: 'deliver', target, state, ...(ms === undefined ? {} : { ms }) };
         if (state === 'sent') return log.info('Delivered', fields);
         const why = detail === null ? {} : { why: detail };
-        if (state === 'skipped') return log.info('Not delivered: its condition is not met', { ...fields, ...why });
+        if (state === 'skipped') return log.info('Skipped', { ...fields, ...why });
         return log.warn('Not delivered', { ...fields, ...why });
       }
       case 'timed':

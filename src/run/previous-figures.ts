@@ -62,7 +62,8 @@ export async function deliverAndRecordFigures<T>(
       const statuses = known.get(destination) ?? {};
       if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at, statuses });
       // After a decision to resend the earlier message may have arrived as well.
-      else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(destination, run, at);
+      else if (state === 'unknown' || decisions.some(({ to }) => to !== 'skipped'))
+        await sentFigures.recordUncertain(destination, run, at);
       // `sending` belongs to another worker, which records it.
       else if (state !== 'sending') await sentFigures.recordNotSent(destination, run);
     }

@@ -6,6 +6,7 @@ import type { Definition } from '../definitions/schema/report-definition.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { PeriodClaims } from '../deliver/claims/claim.ts';
+import type { Denials } from '../deliver/denials/shared-denials.ts';
 import type { DestinationPolicy } from '../deliver/destination-guard.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
@@ -46,6 +47,8 @@ export interface RunPorts
   readonly claims?: PeriodClaims | undefined;
   /** Undefined: deliveries are never stopped. */
   readonly switches?: Pick<Switches, 'assertOpen'> | undefined;
+  /** Undefined: nobody is denied. */
+  readonly denials?: Pick<Denials, 'list'> | undefined;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;
   /** Shared by all workers; absent for inline runs. */

@@ -3,6 +3,7 @@ import { isHeldPack } from '../definitions/split.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import type { Manifest, ReadingRecord } from '../deliver/archive/manifest.ts';
 import { isReportFile } from '../deliver/archive/run-folder/pack-files.ts';
+import { isDenied } from '../deliver/denials/deny-list.ts';
 import { isClosed, type Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Judgement, TargetRecord } from '../fetch/dataset.ts';
 import type { Note } from '../fetch/notes.ts';
@@ -99,6 +100,22 @@ export function wrongFiguresError({
   );
 }
 
+/** What the owner is told of a run whose recipients are all denied; undefined for other runs. */
+export function allDeniedError(
+  deliveries: readonly { readonly state: string; readonly detail: string | null }[],
+): DocketError | undefined {
+  if (!deliveries.every(({ state }) => state === 'skipped') || !deliveries.some(isDenied)) return undefined;
+  return new DocketError(
+    'deliver.recipient_denied',
+    'Nobody received the report: its recipients are on the deny list.',
+    {
+      expected: 'a recipient who is not on the deny list',
+      got: `${deliveries.filter(isDenied).length} on it`,
+      next: 'Name other recipients in the definition, then run the period again. `docket deny` shows the list.',
+    },
+  );
+}
+
 /**
  * One error for all failed deliveries; undefined without any.
  * @param willRetry whether the run is attempted again by itself: until it has ended, a person cannot retry it
@@ -108,7 +125,7 @@ export function undeliveredError(
   run: string,
   willRetry = false,
 ): DocketError | undefined {
-  const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped' && !isClosed(state));
+  const missing = receipts.filter(({ state }) => state !== 'sent' && !isClosed(state));
   if (missing.length === 0) return undefined;
   const states = new Set(missing.map(({ state }) => state));
   const code =

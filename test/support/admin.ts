@@ -7,6 +7,7 @@ import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import { NOBODY_DENIED } from '../../src/deliver/denials/deny-list.ts';
 import { NO_SWITCHES } from '../../src/deliver/switches/switches.ts';
 import type { StateCounts } from '../../src/queue/runs/run-counts.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
@@ -123,6 +124,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
     correctionService: NO_CORRECTIONS,
     correctionIndex: fake({ summaries: async () => [] }),
     switches: fake({ known: async () => NO_SWITCHES }),
+    denials: fake({ read: async () => NOBODY_DENIED, known: async () => NOBODY_DENIED }),
     runHistory: async () => NO_HISTORY,
     earlierDelivery: async () => undefined,
     countRuns: async () => NO_RUNS,

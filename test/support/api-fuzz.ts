@@ -8,6 +8,7 @@ import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { definitionParser } from '../../src/compose/built-in-kinds.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
+import { archivedDenials, sharedDenials } from '../../src/deliver/denials/shared-denials.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
 import { archivedSwitches } from '../../src/deliver/switches/archived-switches.ts';
 import { sharedSwitches } from '../../src/deliver/switches/shared-switches.ts';
@@ -148,6 +149,7 @@ async function setUp(): Promise<void> {
         decide: (run) => added(run, 'approved@acme.example'),
       },
       queue: bench.queue,
+      denials: sharedDenials(bench.producer, archivedDenials(storage), { prefix: bench.prefix, clock }),
       switches: sharedSwitches(bench.producer, archivedSwitches(storage), { prefix: bench.prefix, clock }),
       trigger: bench.trigger,
       runs: bench.runs,
@@ -256,6 +258,11 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
   }
   if (path.endsWith('/recipients')) return fc.record({ to: mostly(fc.constant('new@acme.example')), reason });
   if (path.includes('/recipients/')) return fc.record({ as: mostly(fc.constantFrom('approved', 'rejected')), reason });
+  if (path.includes('/denied'))
+    return fc.record({
+      list: mostly(fc.constantFrom('new@acme.example', 'rival.example\nx', 'address;reason\na@b.example;x')),
+      reason,
+    });
   if (path.includes('/switches/')) {
     const organization = mostly(fc.constantFrom('acme', 'rival', null));
     return fc.record({ organization, reason });

@@ -3,6 +3,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { Archive, PublishedRun } from '../../src/deliver/archive/archive.ts';
 import type { ArchiveStorage, RunRef } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { denyListOf, NOBODY_DENIED } from '../../src/deliver/denials/deny-list.ts';
+import type { Denials } from '../../src/deliver/denials/shared-denials.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import type { Switches } from '../../src/deliver/switches/shared-switches.ts';
@@ -47,6 +49,8 @@ export const NEVER_STOPPED = fake<Switches>({
   assertOpen: async () => {},
   isHeld: async () => false,
 });
+
+export const NOBODY_IS_DENIED = fake<Denials>({ list: async () => denyListOf(NOBODY_DENIED) });
 
 /** An archive without reviews and without runs. */
 const NO_EVENTS = fake<Reviews>({ events: async () => [] });
@@ -93,7 +97,7 @@ export function decisionHarness(
       void kept.push(`${(run as PublishedRun).folder} released ${by} ${reason}`),
   });
   const { runs, queue } = bench;
-  const stores = { runs, queue, ledger, noticeOutbox, archive, storage: NO_RUNS, reviews };
+  const stores = { runs, queue, ledger, denials: NOBODY_IS_DENIED, noticeOutbox, archive, storage: NO_RUNS, reviews };
   return {
     decisions: createDecisionService(fake({ ...stores, audit, clock: systemClock, log })),
     owed: noticeOutbox,

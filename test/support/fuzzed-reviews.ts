@@ -13,7 +13,7 @@ import type { Deployment } from '../../src/services/deployment/deployment.ts';
 import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
 import { dataset, onboarding } from './dataset.ts';
 import type { DecisionHarness } from './decision-harness.ts';
-import { NEVER_STOPPED, NO_AUDIT } from './decision-harness.ts';
+import { NEVER_STOPPED, NO_AUDIT, NOBODY_IS_DENIED } from './decision-harness.ts';
 import { manifestOf, writeArtifact } from './delivery-case.ts';
 import { fake } from './fake.ts';
 import type { ManualClock } from './manual-clock.ts';
@@ -43,6 +43,7 @@ export function fuzzedReviews({
   const deployment = fake<Deployment>({
     ...{ runs: bench.runs, queue: bench.queue, ledger: desk.ledger, definitions },
     switches: NEVER_STOPPED,
+    denials: NOBODY_IS_DENIED,
     ...{ reviews, corrections, archive, audit: NO_AUDIT, orgs: () => new Map(), clock, log },
   });
   const reviewService = createReviewService(deployment, undefined);

@@ -59,7 +59,8 @@ function settleRow(
 function resolveRow(row: DeliveryRow | undefined, epoch: number, decision: Resolution): DeliveryRow | undefined {
   const { to, at } = decision;
   if (row === undefined || row.epoch !== epoch) return undefined;
-  if (row.state !== 'unknown' && !(row.state === 'refused' && to === 'pending')) return undefined;
+  const from = { sent: ['unknown'], pending: ['unknown', 'refused', 'skipped'], skipped: ['pending'] };
+  if (to === 'replaced' || to === 'withdrawn' || !from[to].includes(row.state)) return undefined;
   return {
     ...row,
     state: to,

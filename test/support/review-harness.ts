@@ -15,7 +15,7 @@ import { createReviewService, type ReviewService } from '../../src/services/revi
 import type { Reviewer } from '../../src/services/reviews/review-service.ts';
 import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
 import { dataset, MADE_AT, onboarding } from './dataset.ts';
-import { NEVER_STOPPED, NO_AUDIT } from './decision-harness.ts';
+import { NEVER_STOPPED, NO_AUDIT, NOBODY_IS_DENIED } from './decision-harness.ts';
 import { fake } from './fake.ts';
 import { runOf } from './page-data.ts';
 import { definitionOf, settingsOf } from './reports.ts';
@@ -136,6 +136,7 @@ export function reviewHarness({
       },
     }),
     switches: NEVER_STOPPED,
+    denials: NOBODY_IS_DENIED,
     queue: fake({ requeue: async ({ id }) => void requeued.push(id) }),
     audit,
     clock,

@@ -7,6 +7,7 @@ import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';
+import { denialsAccess } from './denials.ts';
 import { assertVisible, notFoundError, visibleOrgs } from './guards.ts';
 import { recipientsAccess } from './recipients.ts';
 import { reportsAccess } from './reports.ts';
@@ -47,6 +48,7 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   ...listingsAccess(services, principal),
   ...selectionsAccess(services, principal),
   ...switchesAccess(services, principal),
+  ...denialsAccess(services, principal),
 
   /**
    * Entries of the audit log, newest first. Those without an organization are only for an operator of all organizations.

@@ -201,7 +201,7 @@ export const deliverySchema = z
     state: z
       .enum(DELIVERY_STATES)
       .describe(
-        'unknown: it may have arrived and needs a decision; it is not sent again automatically. replaced: another address gets the files in its place. withdrawn: a corrected edition goes out in its place.',
+        'unknown: it may have arrived and needs a decision; it is not sent again automatically. replaced: another address gets the files in its place. withdrawn: a corrected edition goes out in its place. skipped: its recipient is on the deny list.',
       ),
     added: z.literal(true).optional().describe('A person added the recipient to the run.'),
     epoch: count.describe('Grows with each attempt.'),
@@ -210,7 +210,7 @@ export const deliverySchema = z
     decisions: z
       .array(
         z.object({
-          to: z.enum(['sent', 'pending', 'replaced', 'withdrawn']),
+          to: z.enum(['sent', 'pending', 'replaced', 'withdrawn', 'skipped']),
           by: z.string(),
           reason: z.string(),
           at: instantSchema,

@@ -44,6 +44,7 @@ const AUTHENTICATED_PATHS = [
   '/slots',
   '/forecast',
   '/pauses/*',
+  '/denied/*',
   '/organizations/*',
   '/audit',
   '/processes',

@@ -1,9 +1,10 @@
 import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
+import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
 import { createArchivedDeliveries } from '../../services/listings/archived-deliveries.ts';
 import type { DeliveredContent } from '../../services/listings/delivered-content.ts';
-import { listReceived } from '../../services/listings/received.ts';
+import { listReceived, type ReceivedPage } from '../../services/listings/received.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
@@ -122,10 +123,21 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
   });
   if (flags.json)
     return print.printJson({ deliveries: page.deliveries.map(receivedView), next: page.next, error: page.error });
+  printReceived(page, wide, context, io);
+}
+
+/** The deliveries of a page, and what to type next. */
+export function printReceived(
+  page: ReceivedPage,
+  wide: boolean | undefined,
+  { clock }: Pick<AppContext, 'clock'>,
+  io: CommandIo,
+): void {
+  const print = createPrinter(io);
   if (page.deliveries.length === 0) print.printLine('No deliveries match.');
   else {
     const rows = page.deliveries.map(({ row }) => row);
-    const times = timesFor(io, context.clock.now(), { wide });
+    const times = timesFor(io, clock.now(), { wide });
     const idCell = deliveryIdCells(rows.map(({ id }) => id));
     print.printTable(
       receivedColumns(new Set(rows.map(({ recipient }) => recipient)).size === 1),

@@ -174,11 +174,11 @@ const ageText = (ms: number): string => {
 const sentence = (on: Switch, since: string): string =>
   `${on.kind === 'stop' ? 'Deliveries are stopped' : 'A legal hold is in force'} for ${switchScope(on)} since ${since} by ${on.by}: ${on.reason}`;
 
-/** Processes of 0.2.0 know no switches. */
-async function warnOfOlder({ redis }: DecisionContext, print: Printer): Promise<void> {
+/** Processes of 0.2.0 know neither switches nor the deny list. */
+export async function warnOfOlder({ redis }: DecisionContext, print: Printer): Promise<void> {
   if (!(await redisProcessRegistry(redis, { prefix: DEFAULT_KEY_PREFIX, self: 'reader' }).hasOlder())) return;
   print.printStatus(
-    'Warning: a process of Docket 0.2.0 or older runs here. It ignores stops and legal holds: it sends and deletes. Stop it, or update it now.',
+    'Warning: a process of Docket 0.2.0 or older runs here. It ignores stops, legal holds and the deny list: it sends and deletes. Stop it, or update it now.',
   );
 }
 

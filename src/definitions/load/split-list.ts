@@ -36,7 +36,7 @@ export function parseSplitList(text: string): { readonly to: Record<string, stri
   const rows = lines.map((line, index) => ({ line: index + 1, text: line })).filter((row) => row.text.trim() !== '');
   const [head, ...entries] = rows;
   const separator = head?.text.includes(';') ? ';' : ',';
-  const names = cellsOf(head?.text ?? '', separator)?.map((cell) => cell.trim().toLowerCase()) ?? [];
+  const names = csvCells(head?.text ?? '', separator)?.map((cell) => cell.trim().toLowerCase()) ?? [];
   const [value, address] = [names.indexOf('value'), names.indexOf('address')];
   if (value < 0 || address < 0) {
     return fault(
@@ -56,7 +56,7 @@ export function parseSplitList(text: string): { readonly to: Record<string, stri
   }
   const to = new Map<string, { readonly value: string; readonly addresses: string[] }>();
   for (const row of entries) {
-    const cells = cellsOf(row.text, separator);
+    const cells = csvCells(row.text, separator);
     const [named = '', mailbox = ''] = [cells?.[value], cells?.[address]?.trim()];
     if (named.trim() === '' || addressKey(mailbox) === undefined) {
       return fault(
@@ -83,7 +83,7 @@ export function parseSplitList(text: string): { readonly to: Record<string, stri
 }
 
 /** The cells of a line, with RFC 4180 quotes; undefined for a quote that does not end. */
-function cellsOf(line: string, separator: string): string[] | undefined {
+export function csvCells(line: string, separator: string): string[] | undefined {
   const cells: string[] = [];
   let rest = line;
   for (;;) {

@@ -50,9 +50,11 @@ export function sharedDocument<T extends Versioned>(
     const newest = await withRedisErrors(undefined, () => runLuaScript(redis, CACHE, [text, fresh], args));
     return newest === null ? state : (parse(newest) ?? state);
   };
-  const readArchive = async (): Promise<T> => cache(await archive.read());
-
   let local: T | undefined;
+  const readArchive = async (): Promise<T> => {
+    local = await cache(await archive.read());
+    return local;
+  };
   let reading: Promise<T> | undefined;
   return {
     read: async () => {

@@ -28,7 +28,7 @@ else
   previous = redis.call('HGET', rows, id .. ':state')
   local previousEpoch = tonumber(redis.call('HGET', rows, id .. ':epoch'))
   local isFinal = state == 'sent' or state == 'refused'
-  if previous == 'sent' or previous == 'replaced' or previous == 'withdrawn' then
+  if previous == 'sent' or previous == 'replaced' or previous == 'withdrawn' or previous == 'skipped' then
     takes = false
   elseif epoch ~= previousEpoch then
     takes = epoch > previousEpoch

@@ -1,5 +1,5 @@
 --[[
-  A decision: `unknown` -> `sent`, or `unknown` and `refused` -> `pending` with a new epoch.
+  A decision: `unknown` -> `sent`; `unknown`, `refused` and `skipped` -> `pending` with a new epoch; `pending` -> `skipped`.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
   ARGV[1]  id   ARGV[2]  the epoch that was decided on   ARGV[3]  the new state   ARGV[4]  detail
@@ -15,7 +15,10 @@ local row = redis.call('HMGET', rows, id .. ':state', id .. ':epoch', id .. ':by
 local state, epoch, by, decisions = row[1], row[2], row[3], row[4]
 if not state then return 0 end
 if by == ARGV[8] then return 1 end
-local open = state == 'unknown' or (state == 'refused' and to == 'pending')
+local open
+if to == 'skipped' then open = state == 'pending'
+elseif to == 'pending' then open = state == 'unknown' or state == 'refused' or state == 'skipped'
+else open = state == 'unknown' end
 if not open or epoch ~= ARGV[2] then return 0 end
 if decisions and decisions ~= '' then decisions = decisions .. '\n' .. ARGV[7] else decisions = ARGV[7] end
 redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5], id .. ':by', ARGV[8],

@@ -11,17 +11,27 @@ import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
  *        └──resolve(pending): a decision to send a refused or unknown delivery again
  *     pending | refused ─add─▶ replaced: a person corrected its address; the new row is added in the same step
  *     pending | refused ─withdraw─▶ withdrawn: a corrected edition goes out instead
+ *     pending ─resolve(skipped)─▶ skipped: the recipient is on the deny list; resolve(pending) sends it after all
  *
  * A restart that finds `sending` sets `unknown`: the message may have been accepted. `unknown` is never sent again
  * automatically, unless the organization has `on_unknown: resend`; it waits for a person's decision.
  */
-export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown', 'replaced', 'withdrawn'] as const;
+export const DELIVERY_STATES = [
+  'pending',
+  'sending',
+  'sent',
+  'refused',
+  'unknown',
+  'replaced',
+  'withdrawn',
+  'skipped',
+] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 /** The states that an attempt leaves a row in. */
 export type AttemptState = Exclude<DeliveryState, 'sending' | ClosedState>;
 
-/** Final states: nothing is sent, and nobody has to decide. 0.2.0 does not know them, and refuses the run. */
-const CLOSED_STATES = ['replaced', 'withdrawn'] as const;
+/** Nothing is sent, and nobody has to decide. 0.2.0 does not know them, and refuses the run. */
+const CLOSED_STATES = ['replaced', 'withdrawn', 'skipped'] as const;
 export type ClosedState = (typeof CLOSED_STATES)[number];
 export const isClosed = (state: string): boolean => CLOSED_STATES.some((closed) => closed === state);
 
@@ -91,14 +101,14 @@ export interface Ledger {
    */
   settle(id: string, epoch: number, to: AttemptState, detail: string | null, at: number): Promise<boolean>;
   /**
-   * Carries out a decision about the row with this epoch: `unknown` → `sent`, or `unknown` and `refused` → `pending` with a
-   * new epoch, so that a running attempt can no longer settle it. Idempotent.
+   * Carries out a decision about the row with this epoch: `unknown` → `sent`; `unknown`, `refused` and `skipped` → `pending`
+   * with a new epoch, so that a running attempt can no longer settle it; `pending` → `skipped`. Idempotent.
    * @returns the new row; undefined when the row is in another state or epoch
    */
   resolve(
     id: string,
     epoch: number,
-    decision: Resolution & { readonly to: 'sent' | 'pending' },
+    decision: Resolution & { readonly to: 'sent' | 'pending' | 'skipped' },
   ): Promise<DeliveryRow | undefined>;
   /**
    * Adds a recipient to a run: opens its row as `pending`, and sets the row that it replaces, `pending` or `refused`, to
@@ -146,9 +156,9 @@ export const MAX_ATTEMPT_MS = 10 * MINUTE_MS;
 /** Target of the notices to owners. */
 export const NOTICE_TARGET = 'notice';
 
-/** Detail of a row after a decision. */
+/** Detail of a row after a decision. That to skip it comes with the whole sentence. */
 export const resolutionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
-  `${RESOLUTION_TEXTS[to]} by ${by}: ${reason}`;
+  to === 'skipped' ? reason : `${RESOLUTION_TEXTS[to]} by ${by}: ${reason}`;
 const RESOLUTION_TEXTS = {
   sent: 'Declared sent',
   pending: 'To be sent again, decided',
@@ -183,8 +193,8 @@ const receiptSchema = z.object({
   delivery: z.string(),
   target: z.string(),
   recipient: z.string(),
-  /** `skipped`: its `send_if` was not met, so it has no ledger row; `detail` has the reason. */
-  state: z.enum([...DELIVERY_STATES, 'skipped']),
+  /** `skipped`: its recipient is denied; or its `send_if` was not met, and it has no ledger row. `detail` has the reason. */
+  state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),
   messageId: z.string().nullable(),
 });

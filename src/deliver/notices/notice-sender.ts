@@ -3,6 +3,9 @@ import { DocketError } from '../../base/error.ts';
 import type { AttemptRecord } from '../archive/attempt-log.ts';
 import { attempt, reconcileRow, type SendFn } from '../attempt.ts';
 import type { CircuitBreaker } from '../circuit/circuit-breaker.ts';
+import { denialText } from '../denials/deny-list.ts';
+import type { Denials } from '../denials/shared-denials.ts';
+import { NotConfirmedError } from '../internal/fence.ts';
 import {
   type ArchivedState,
   type Ledger,
@@ -25,6 +28,7 @@ export interface NoticePorts {
   /** Undefined: no mail server is configured, and the notice is refused. */
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
+  readonly denials: Pick<Denials, 'list'>;
   /** Shared with other workers; absent without Redis. */
   readonly circuit?: CircuitBreaker | undefined;
   readonly clock: Clock;
@@ -49,7 +53,8 @@ export interface NoticeArchive {
  * Sends a notice to one person. It is a delivery with its own ledger row (target `notice`), so repeated calls send it once.
  * Retries a deferred notice a few times until the signal.
  *
- * The recipient need not be in the organization's allow-list: a notice has no figures and no files.
+ * The recipient need not be in the organization's allow-list: a notice has no figures and no files. One who is denied gets
+ * none: the row is `skipped`. Throws `switch.unreadable` where that cannot be read.
  *
  * @param date epoch ms; the same for every attempt
  */
@@ -57,7 +62,7 @@ export async function sendNotice(
   row: NewDelivery,
   build: () => Notice,
   date: number,
-  { mail, ledger, circuit, clock, signal, observe }: NoticePorts,
+  { mail, ledger, denials, circuit, clock, signal, observe }: NoticePorts,
   archive?: NoticeArchive,
 ): Promise<Receipt> {
   const { id, recipient } = row;
@@ -67,14 +72,25 @@ export async function sendNotice(
   const recording = archive === undefined ? {} : { recordAttempt: archive.recordAttempt };
   const service = mail?.service ?? 'mail';
   for (const delayMs of [0, ...RETRY_DELAYS_MS]) {
-    const { state, decisions } = await ledger.open(row, clock.now());
+    const { state, epoch, decisions } = await ledger.open(row, clock.now());
     if (state !== 'pending' || !(await waitUnlessAborted(delayMs, clock, signal))) break;
+    const denial = (await denials.list()).find(recipient);
+    if (denial !== undefined) {
+      const detail = denialText(denial);
+      await ledger.resolve(id, epoch, { to: 'skipped', by: denial.by, reason: detail, at: clock.now() });
+      observe({ type: 'delivered', target: NOTICE_TARGET, recipient, state: 'skipped', detail });
+      break;
+    }
     if ((await circuit?.check(service)) !== undefined) break;
     const isResend = decisions.length > 0;
     const result = await attempt(row, () => prepareNotice(row, build(), date, mail, archive, isResend), {
       ledger,
       clock,
       signal,
+      confirmOpen: async () => {
+        if ((await denials.list()).find(recipient) !== undefined)
+          throw new NotConfirmedError('The recipient is denied.');
+      },
       ...recording,
     });
     if (result === undefined) break;
@@ -83,7 +99,8 @@ export async function sendNotice(
     observe({ type: 'delivered', target: NOTICE_TARGET, recipient, state: result.state, detail: result.detail });
   }
   const { state, detail } = await ledger.open(row, clock.now());
-  const messageId = mail === undefined || state === 'pending' ? null : messageIdOf(id, mail.from);
+  const messageId =
+    mail === undefined || state === 'pending' || state === 'skipped' ? null : messageIdOf(id, mail.from);
   return Object.freeze({ delivery: id, target: NOTICE_TARGET, recipient, state, detail, messageId });
 }
 

@@ -24,11 +24,12 @@ export interface NoticeContent {
   readonly receipts: readonly Receipt[];
 }
 
-export type NoticeKind = 'failed' | 'held' | 'partial' | 'wrong_figures';
+export type NoticeKind = 'failed' | 'held' | 'partial' | 'wrong_figures' | 'denied';
 
 export function noticeKind({ error, receipts }: Pick<NoticeContent, 'error' | 'receipts'>): NoticeKind {
   if (error === null) return 'partial';
   if (isHeld(error)) return 'held';
+  if (error.code === 'deliver.recipient_denied') return 'denied';
   // A run that fails because of its figures is not delivered.
   return error.code === 'run.incomplete' && receipts.length > 0 ? 'wrong_figures' : 'failed';
 }

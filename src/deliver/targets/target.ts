@@ -10,6 +10,7 @@ import type { Artifact } from '../../render/artifact.ts';
 import type { Archive, Manifest, PublishedRun } from '../archive/archive.ts';
 import type { SharedLink } from '../archive/storage/archive-storage.ts';
 import type { SendFn, VerificationResult } from '../attempt.ts';
+import type { DenyList } from '../denials/deny-list.ts';
 import type { DestinationGuard, DestinationPolicy } from '../destination-guard.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../ledger/ledger.ts';
 import type { DkimKey } from './email/dkim.ts';
@@ -102,6 +103,8 @@ export interface DeliveryContext {
   readonly mail: MailRoute | undefined;
   /** Deployment-wide rules for destinations; the organization's own rules apply in any case. */
   readonly destinations?: DestinationPolicy | undefined;
+  /** Who gets nothing: not even named in a message to others. Absent: nobody is denied. */
+  readonly denyList?: DenyList | undefined;
   /** Recipients that people added to the run. Absent: none. */
   readonly additions?: readonly AddedRecipient[] | undefined;
 }

@@ -3,6 +3,7 @@ import { recipientSearchText } from '../../definitions/allow-lists/recipients.ts
 import { newestFirst } from '../../queue/runs/run-index.ts';
 import type { IndexedRecipient } from '../../queue/runs/search-index.ts';
 import type { RunFilter, RunRecord } from '../../run/run-record.ts';
+import { findMentions, type Mention } from '../../services/listings/address-mentions.ts';
 import { type FoundReport, matchReports } from '../../services/listings/match-reports.ts';
 import { deliveriesOf, exactOr, type ReceivedDelivery, recipientTerm } from '../../services/listings/received.ts';
 import { runsWithPrefix } from '../../services/runs/resolve-id.ts';
@@ -30,6 +31,8 @@ export interface SearchResult {
   /** By the start of their id, or by their period and report. */
   readonly runs: SearchGroup<RunRecord>;
   readonly recipients: SearchGroup<FoundRecipient>;
+  /** Of a complete address: the places in definitions that name it. */
+  readonly mentions: readonly Mention[];
 }
 
 type Services = AdminServices;
@@ -59,7 +62,8 @@ export async function findMatches(
   services: Services,
 ): Promise<SearchResult> {
   const query = parseSearch(text, services.clock.now());
-  if (query.allWords.length === 0) return { period: null, words: [], reports: none, runs: none, recipients: none };
+  if (query.allWords.length === 0)
+    return { period: null, words: [], reports: none, runs: none, recipients: none, mentions: [] };
   await services.searchIndex.refresh();
   const visible = ({ org }: { readonly org: string }): boolean => orgs === '*' || orgs.includes(org);
   const recorded = await services.searchIndex.reports();
@@ -68,12 +72,13 @@ export async function findMatches(
   const ofWords = matching(query.words);
   const ofAll = query.period === null ? ofWords : matching(query.allWords);
   const reports = [...new Map([...ofAll, ...ofWords].map((each) => [`${each.org}/${each.report}`, each])).values()];
-  const [runs, recipients] = await Promise.all([
+  const [runs, recipients, mentions] = await Promise.all([
     searchRuns(query, ofWords, orgs, services),
     searchRecipients(query, orgs, services),
+    findMentions(query.words.find((word) => word.includes('@')) ?? '', services.jobs(), orgs),
   ]);
   const { period, words } = query;
-  return { period, words, reports: groupOf(reports, MAX_REPORTS), runs, recipients };
+  return { period, words, reports: groupOf(reports, MAX_REPORTS), runs, recipients, mentions };
 }
 
 const groupOf = <Match>(all: readonly Match[], max: number): SearchGroup<Match> => ({

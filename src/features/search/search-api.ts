@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { mentionSchema } from '../../admin/api/denials.ts';
 import { filterProblems, jsonResponse, orNull, security } from '../../admin/api/openapi-helpers.ts';
 import { receivedSchema, receivedView, runSchema, runView } from '../../admin/api/schemas.ts';
 import type { AdminApp } from '../../admin/hono-env.ts';
@@ -34,6 +35,10 @@ const searchSchema = z
         .meta({ id: 'FoundRecipient' }),
       'Recipients that contain the words, the latest first; with a period, with what they got for it.',
     ),
+    mentions: z
+      .array(mentionSchema)
+      .readonly()
+      .describe('Of a complete address: the places in definitions that name it.'),
   })
   .meta({ id: 'SearchResult' });
 
@@ -57,7 +62,7 @@ const route = createRoute({
 /** `GET /api/search`. */
 export function addSearchRoute(app: AdminApp, find: FindMatches): void {
   app.openapi(route, async (context) => {
-    const { period, reports, runs, recipients } = await find(
+    const { period, reports, runs, recipients, mentions } = await find(
       context.req.valid('query').q,
       context.get('principal').orgs,
     );
@@ -71,6 +76,7 @@ export function addSearchRoute(app: AdminApp, find: FindMatches): void {
           recipient,
           ...viewOf<ReceivedDelivery, ReturnType<typeof receivedView>>(received, receivedView),
         })),
+        mentions,
       },
       200,
     );

@@ -14,8 +14,8 @@ export interface SearchData {
 
 /** The results of a search: reports, runs, and recipients with what each got. */
 export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>) => {
-  const { period, reports, runs, recipients } = result;
-  const total = reports.total + runs.total + recipients.total;
+  const { period, reports, runs, recipients, mentions } = result;
+  const total = reports.total + runs.total + recipients.total + mentions.length;
   return (
     <PageLayout layout={layout} title={text === '' ? 'Search' : `Search for ${text}`}>
       <h1>{text === '' ? 'Search' : <>Results for “{text}”</>}</h1>
@@ -51,6 +51,21 @@ export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>
           <More group={runs}>
             {period === null ? 'Add digits of the id.' : <a href={runsPath(period.label, result)}>Show all runs</a>}
           </More>
+        </Section>
+      )}
+      {mentions.length === 0 ? null : (
+        <Section id="mentions" heading={`Named in ${formatCounted(mentions.length, 'place')}`}>
+          <ul class="entries">
+            {mentions.map(({ org, report, file, line, field }) => (
+              <li>
+                {report === null ? <strong>{org}</strong> : <ReportLink org={org} report={report} />}{' '}
+                <code class="wrap">{field}</code>{' '}
+                <small class="muted wrap">
+                  {file}:{line}
+                </small>
+              </li>
+            ))}
+          </ul>
         </Section>
       )}
       {recipients.total === 0 ? null : (

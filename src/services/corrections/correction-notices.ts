@@ -81,7 +81,7 @@ export function buildCorrectionNotice(
  * @returns whether nothing is left to send; otherwise call it again
  */
 export const createCorrectionNotifier =
-  ({ ledger, config, orgs, clock }: Deployment, { mailOf, circuit }: Sending): NotifyCorrection =>
+  ({ ledger, denials, config, orgs, clock }: Deployment, { mailOf, circuit }: Sending): NotifyCorrection =>
   async (correction, edition, frozen, reason) => {
     const { run, number, foundAt } = correction;
     const { definition, settings } = frozen;
@@ -102,6 +102,7 @@ export const createCorrectionNotifier =
       {
         mail: await mailOf(currentSettings(settings, orgs())),
         ledger,
+        denials,
         circuit,
         clock,
         signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),

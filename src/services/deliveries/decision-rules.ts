@@ -1,9 +1,16 @@
 import { DocketError } from '../../base/error.ts';
 import { isHeldPack } from '../../definitions/split.ts';
+import { isDenied } from '../../deliver/denials/deny-list.ts';
 import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 
 export type RunAction = 'retry' | 'release' | 'cancel';
+
+/** Why a run that is done has sent nothing. @param deliveries all of them, each skipped */
+export const nothingSent = (
+  deliveries: readonly { readonly state: string; readonly detail: string | null }[],
+): string =>
+  deliveries.some(isDenied) ? 'Nobody got them: the recipients are on the deny list.' : 'There was nothing to send.';
 
 /** States in which a run may be retried. */
 export const RETRYABLE_STATES: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
@@ -42,7 +49,7 @@ export const heldPacks = ({ deliveries }: Pick<RunRecord, 'deliveries'>): RunRec
 
 /** The states of a delivery in which it may be declared sent, or sent again. */
 export const openStates = (as: 'sent' | 'resend'): readonly DeliveryState[] =>
-  as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
+  as === 'sent' ? ['unknown'] : ['unknown', 'refused', 'skipped'];
 
 export const nothingToDecideError = (run: string): DocketError =>
   new DocketError('delivery.conflict', `No delivery of run ${run} needs a decision.`, {
@@ -72,6 +79,8 @@ export function noDecisionNeededError(
       unknown: 'Check it again.',
       replaced: 'Another address gets the files in its place: it is never sent.',
       withdrawn: 'A corrected edition goes out in its place: it is never sent.',
+      skipped:
+        'Its recipient is on the deny list. `docket deny ADDRESS --remove` takes it off, then --resend sends it.',
     }[row.state],
   });
 }

@@ -20,6 +20,7 @@ import {
   WAITING_STATES,
 } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent } from '../audit-log.ts';
+import { assertNotDenied } from '../denials/denial-service.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { createDecisionArchive } from './decision-archive.ts';
 import {
@@ -166,6 +167,7 @@ export function createDecisionService(deployment: Deployment) {
       const [first] = rows;
       if (first === undefined) throw nothingToDecideError(run);
       for (const row of rows) if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+      if (as === 'resend') for (const { recipient } of rows) await assertNotDenied(recipient, deployment);
       const record = as === 'sent' ? undefined : await archive.restoreRecord(first);
       if (record !== undefined) await archive.assertPublished(record);
       const resolved = await recordDecisions(rows, as === 'sent' ? 'sent' : 'pending', author);
@@ -205,6 +207,7 @@ export function createDecisionService(deployment: Deployment) {
     if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, author);
     const open = openStates(as);
     if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+    if (as === 'resend') await assertNotDenied(row.recipient, deployment);
     if (as === 'sent') {
       const resolved = await recordDecision(row, 'sent', author);
       await updateRecord(resolved.run, author);

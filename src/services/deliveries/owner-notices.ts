@@ -4,13 +4,13 @@ import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
 import { MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import { notifyOwner } from '../../deliver/notices/notice.ts';
 import { type RunOrder, type RunRecord, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
-import { incompleteError, wrongFiguresError } from '../../run/run-result.ts';
+import { allDeniedError, incompleteError, wrongFiguresError } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { Deployment, Sending } from '../deployment/deployment.ts';
 
 /**
  * Final states without a notice, even if an earlier attempt has enqueued one; of a run that is done only with figures that
- * can be right.
+ * can be right, and a recipient.
  */
 const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'awaiting_approval', 'cancelled', 'skipped']);
 const ATTEMPT_TIMEOUT_MS = 60_000;
@@ -19,7 +19,7 @@ const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
 /** Notices to owners about runs that ended badly. */
 export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
-  const { noticeOutbox, runs, definitions, ledger, archive, config, orgs, clock, log } = deployment;
+  const { noticeOutbox, runs, definitions, ledger, denials, archive, config, orgs, clock, log } = deployment;
 
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
     const { definition, settings } = await loadFrozenDefinition(order, definitions);
@@ -27,7 +27,7 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
     const published = await archive.peek(order).catch(() => undefined);
     const archivedStates = published && (await archive.getArchivedStates(published).catch(() => undefined));
     const rows = await reconcileRun(order.id, archivedStates ?? new Map(), ledger, clock);
-    const { state, delivery } = await notifyOwner({
+    const { state, delivery, detail } = await notifyOwner({
       order,
       definition,
       locale: definition.locale ?? settings.locale,
@@ -40,12 +40,17 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
       published,
       mail: await mailOf(currentSettings(settings, orgs())),
       ledger,
+      denials,
       archive,
       circuit,
       clock,
       signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
       observe: (event) => observe(order, event),
     });
+    if (state === 'skipped') {
+      const { id: run, org, report } = order;
+      log.warn('Owner notice not sent: the owner is on the deny list', { run, org, report, why: detail ?? '' });
+    }
     if (state === 'unknown' && settings.on_unknown === 'resend') await requeue(delivery);
     // Read again: another process may have requeued it.
     const { state: current } = (await ledger.find(delivery)) ?? { state };
@@ -71,8 +76,10 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
   };
 
   /** What the owner is told of a run that is done; undefined: nothing. */
-  const wrongFiguresOf = async (record: RunRecord): Promise<ErrorJson | undefined> => {
+  const concernOf = async (record: RunRecord): Promise<ErrorJson | undefined> => {
     if (!record.deliver) return undefined;
+    const denied = allDeniedError(record.deliveries);
+    if (denied !== undefined) return denied.toJSON();
     const published = await archive.peek(record).catch(() => undefined);
     return published && wrongFiguresError(published.manifest)?.toJSON();
   };
@@ -81,7 +88,7 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
   const reasonOf = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
     if (record.state === 'failed') return record.error ?? pendingError;
     if (record.state === 'partly_delivered') return null;
-    if (record.state === 'done') return (await wrongFiguresOf(record)) ?? pendingError;
+    if (record.state === 'done') return (await concernOf(record)) ?? pendingError;
     const published = await archive.peek(record).catch(() => undefined);
     return incompleteError('run.held', published?.manifest.incomplete ?? [])?.toJSON() ?? pendingError;
   };
@@ -104,7 +111,7 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
         const isSilent =
           record !== undefined &&
           SILENT_STATES.has(record.state) &&
-          (record.state !== 'done' || (await wrongFiguresOf(record)) === undefined);
+          (record.state !== 'done' || (await concernOf(record)) === undefined);
         if (isSilent) {
           if (await isSettled(run)) await noticeOutbox.delete(run);
           continue;

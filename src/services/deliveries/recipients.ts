@@ -12,6 +12,7 @@ import type { ProposedRecipient } from '../../run/review/added-recipients.ts';
 import { type DecisionAuthor, type RunRecord, runNotFoundError } from '../../run/run-record.ts';
 import type { AuditEvent } from '../audit-log.ts';
 import { loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import { assertNotDenied } from '../denials/denial-service.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Reviewer } from '../reviews/review-service.ts';
 import { createDecisionArchive } from './decision-archive.ts';
@@ -119,10 +120,16 @@ export function createRecipientService(
     return reopened;
   };
 
+  /** Denied since it was proposed. */
+  const assertProposalAllowed = async (record: RunRecord, delivery: string): Promise<void> => {
+    const proposal = (await listProposals(record, deployment)).find((each) => each.delivery === delivery);
+    if (proposal !== undefined) await assertNotDenied(proposal.recipient, deployment);
+  };
+
   return {
     /**
      * Sends the files of an ended run to an address. In a report with `approval` it waits for as many approvals as the report.
-     * The same request may be repeated. Throws `run.not_found`, `run.conflict`, `deliver.recipient_refused`,
+     * The same request may be repeated. Throws `run.not_found`, `run.conflict`, `deliver.recipient_refused`, `deliver.recipient_denied`,
      * `delivery.conflict` for an address that has the files or may get them, and `approval.unreachable`.
      */
     send: async (run: string, request: RecipientRequest, reason: string, by: Reviewer): Promise<AddedDelivery> => {
@@ -135,6 +142,7 @@ export function createRecipientService(
           next: 'Correct the address, or allow it in org.yaml.',
         });
       }
+      await assertNotDenied(request.to, deployment);
       const { rows, manifest } = await rowsOf(record);
       const { target, replaced } = chooseTarget(request, rows, emailTargets(frozen, manifest), record);
       const recipient = canonicalAddress(request.to) ?? request.to;
@@ -171,6 +179,7 @@ export function createRecipientService(
     ): Promise<AddedDelivery> => {
       const scope = await scopeOf(run);
       const { record, frozen } = scope;
+      if (admitted) await assertProposalAllowed(record, delivery);
       const proposal = await decideProposal(record, delivery, admitted, reason, by, deployment);
       const { org, report } = record;
       const { delivery: id, target, recipient } = proposal;
@@ -264,6 +273,7 @@ function knownRecipientError({ id, run, recipient, state }: DeliveryRow): Docket
       unknown: `It may have arrived. Ask the recipient, then use \`docket deliveries resolve ${id} --sent --reason …\` or \`--resend\`.`,
       replaced: 'It was replaced by another address, and is never sent.',
       withdrawn: 'A corrected edition goes out in its place.',
+      skipped: `It was denied. \`docket deliveries resolve ${id} --resend --reason …\` sends it.`,
     }[state],
   });
 }

@@ -6,6 +6,7 @@ import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
 import type { CorrectionArchive } from '../../deliver/archive/corrections/correction-archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
+import type { Denials } from '../../deliver/denials/shared-denials.ts';
 import type { Ledger } from '../../deliver/ledger/ledger.ts';
 import type { Switches } from '../../deliver/switches/shared-switches.ts';
 import type { GetMailRoute } from '../../deliver/targets/email/mail-routes.ts';
@@ -47,6 +48,7 @@ export interface Deployment extends Omit<AppContext, 'redis'> {
   readonly signing: RunChain | undefined;
   /** The stop and the legal hold. */
   readonly switches: Switches;
+  readonly denials: Denials;
   readonly reviews: Reviews;
   readonly corrections: CorrectionArchive;
 }

@@ -36,7 +36,7 @@ export type ReviewNotices = ReturnType<typeof createReviewNotices>;
 
 /** Notices to approvers, owners and authors about reviews. */
 export function createReviewNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
-  const { reviews, ledger, config, orgs, clock, log } = deployment;
+  const { reviews, ledger, denials, config, orgs, clock, log } = deployment;
 
   const sendOne = async (review: NoticeReview, { key, recipient, at, news }: DueNotice): Promise<boolean> => {
     const { order, definition, settings } = review;
@@ -61,6 +61,7 @@ export function createReviewNotices(deployment: Deployment, { mailOf, circuit, o
       {
         mail: await mailOf(currentSettings(settings, orgs())),
         ledger,
+        denials,
         circuit,
         clock,
         signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),

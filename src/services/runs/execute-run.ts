@@ -7,7 +7,7 @@ import type { Execute } from '../../queue/jobs/process-job.ts';
 import { run } from '../../run/run.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { RunOrder } from '../../run/run-record.ts';
-import { incompleteError, type RunResult, wrongFiguresError } from '../../run/run-result.ts';
+import { allDeniedError, incompleteError, type RunResult, wrongFiguresError } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { OwnerNotices } from '../deliveries/owner-notices.ts';
 import type { Deployment } from '../deployment/deployment.ts';
@@ -103,8 +103,9 @@ async function notifyOwner(
   }
   if (outcome.kind !== 'done') return;
   const { state, incomplete, review, receipts } = outcome.value;
-  const wrong = state === 'done' && receipts.length > 0 ? wrongFiguresError(outcome.value) : undefined;
-  if (wrong !== undefined) await notices.send(order, wrong.toJSON());
+  const isDelivered = state === 'done' && receipts.length > 0;
+  const concern = isDelivered ? (allDeniedError(receipts) ?? wrongFiguresError(outcome.value)) : undefined;
+  if (concern !== undefined) await notices.send(order, concern.toJSON());
   if (state === 'partly_delivered') await notices.send(order, null);
   // The review sweep notifies about a review: it records its notices in the archive, since the run is not published yet.
   if (state === 'held' && review === undefined) {

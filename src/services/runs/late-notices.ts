@@ -75,7 +75,7 @@ export function createLateNotices(
 /** @returns whether nothing is left to send */
 async function notify(
   record: RunRecord,
-  { definitions, ledger, config, orgs, clock }: Deployment,
+  { definitions, ledger, denials, config, orgs, clock }: Deployment,
   { mailOf, circuit }: Sending,
 ): Promise<boolean> {
   const { id: run, org, report } = record;
@@ -89,6 +89,7 @@ async function notify(
     {
       mail: await mailOf(currentSettings(frozen.settings, orgs())),
       ledger,
+      denials,
       circuit,
       clock,
       signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),

@@ -31,6 +31,7 @@ const ID = '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e';
 const HASH = 'ab'.repeat(32);
 
 const stop = { kind: 'stop', org: 'acme', by: 'ops', reason: 'wrong figures', since: 1 } as const;
+const denial = { name: 'ana@acme.example', by: 'ops', reason: 'left', since: 1 };
 const pause = { org: 'acme', report: null, who: 'ops', why: 'audit', since: 1, key: null, run: null };
 const record: RunRecord = {
   ...anOrder({ id: ID, by: 'ops' }),
@@ -213,6 +214,12 @@ const FULL: Partial<Access> = {
   pauses: async () => [pause],
   pause: async () => pause,
   resume: async () => [pause],
+  denials: async () => [denial],
+  deny: async () => [denial],
+  allow: async () => [denial],
+  mentions: async () => [
+    { org: 'acme', report: null, file: 'jobs/acme/org.yaml', line: 7, field: 'recipients.domains[0]' },
+  ],
   switches: async () => [stop],
   stoppedRuns: async () => [{ record, replacedBy: { run: record.id, why: 'superseded' } }],
   setSwitch: async () => stop,
@@ -303,7 +310,8 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{section}', 'onboarding')
     .replace('{delivery}', ID)
     .replace('{kind}', 'stop')
-    .replace(/\/search$/, '/search?q=board');
+    .replace(/\/search$/, '/search?q=board')
+    .replace(/^\/api\/recipients$/, '/api/recipients?of=ana@acme.example');
   const isText = path.endsWith('/validate');
   const type = isText ? 'application/yaml' : 'application/json';
   const acts = method !== 'GET';
@@ -322,9 +330,11 @@ function asked({ method, path }: DeclaredOperation): {
               ? { action: 'cancel', ids: [ID] }
               : path.endsWith('/comments/{section}')
                 ? { text: 'As planned.' }
-                : path.includes('/switches/')
-                  ? { organization: 'acme', reason: 'wrong figures' }
-                  : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
+                : path.includes('/denied')
+                  ? { list: 'ana@acme.example', reason: 'left' }
+                  : path.includes('/switches/')
+                    ? { organization: 'acme', reason: 'wrong figures' }
+                    : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }

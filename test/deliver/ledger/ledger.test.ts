@@ -192,11 +192,11 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.find('0'.repeat(32))).toBeUndefined();
   });
 
-  test('resolves unknown rows to sent or pending, refused rows to pending, and no others', async () => {
+  test('resolves unknown rows to sent or pending, refused and skipped rows to pending, pending rows to skipped, and no others', async () => {
     const ledger = make();
     const decided: string[] = [];
     for (const state of DELIVERY_STATES) {
-      for (const to of ['sent', 'pending'] as const) {
+      for (const to of ['sent', 'pending', 'skipped'] as const) {
         const row = delivery(newRun());
         await ledger.open(row, 1, { state, epoch: 3, detail: 'as it was' });
         const decision = { to, by: 'ops', reason: 'asked her', at: 5 };
@@ -219,7 +219,13 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
         });
       }
     }
-    expect(decided).toEqual(['refused → pending', 'unknown → sent', 'unknown → pending']);
+    expect(decided).toEqual([
+      'pending → skipped',
+      'refused → pending',
+      'unknown → sent',
+      'unknown → pending',
+      'skipped → pending',
+    ]);
     expect(await ledger.resolve('0'.repeat(32), 0, { to: 'pending', by: 'ops', reason: '', at: 5 })).toBeUndefined();
   });
 

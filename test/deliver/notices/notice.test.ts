@@ -9,6 +9,7 @@ import { buildNotice, noticeText } from '../../../src/deliver/notices/notice-tex
 import type { DeliveredEvent } from '../../../src/deliver/send-pending.ts';
 import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archivedMessagePath } from '../../support/archived-messages.ts';
+import { NOBODY_IS_DENIED } from '../../support/decision-harness.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../../support/delivery-case.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 
@@ -45,6 +46,7 @@ async function noticeOf(
       },
     },
     ledger: memoryLedger(),
+    denials: NOBODY_IS_DENIED,
     archive,
     clock: systemClock,
     signal: new AbortController().signal,

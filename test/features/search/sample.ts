@@ -8,6 +8,7 @@ export const NOTHING_FOUND: SearchResult = {
   words: [],
   reports: group(),
   runs: group(),
+  mentions: [],
   recipients: group(),
 };
 /** More runs than are shown, and a recipient that got nothing for the period. */
@@ -16,6 +17,7 @@ export const found: SearchResult = {
   words: ['board'],
   reports: group({ org: 'acme', report: 'board-pack', title: 'Board pack' }),
   runs: { matches: runs, total: 200, isMinimum: true },
+  mentions: [],
   recipients: group(
     { org: 'acme', recipient: 'board@acme.example', ...group(...received) },
     { org: 'globex', recipient: 'board@globex.example', ...group<ReceivedDelivery>() },

@@ -8,6 +8,7 @@ import { Secret } from '../../../src/base/secrets/secret.ts';
 import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Archive, PublishedManifest } from '../../../src/deliver/archive/archive.ts';
+import { type DenyState, denialText, denyListOf, NOBODY_DENIED } from '../../../src/deliver/denials/deny-list.ts';
 import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../../src/deliver/ledger/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
@@ -16,11 +17,13 @@ import type { NoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
 import type { RedisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { createRunOrder } from '../../../src/run/run-order.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
+import { allDeniedError } from '../../../src/run/run-result.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
 import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices, type OwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import { fake } from '../../support/fake.ts';
 import { freePort } from '../../support/free-port.ts';
+import { recordingLog } from '../../support/queue-harness.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 import { testDeployment } from '../../support/test-deployment.ts';
 
@@ -43,6 +46,7 @@ const judgedArchive = (archive: Archive, judgements: () => readonly Judgement[] 
   putMessage: async () => '',
 });
 
+const DENIAL = { by: 'ana', reason: 'left', since: 1 };
 const OWNER = 'compliance-ops@acme.example';
 
 describe('the owner of a run that ended badly', () => {
@@ -59,9 +63,13 @@ describe('the owner of a run that ended badly', () => {
   let judgements: readonly Judgement[] | undefined;
   /** Ms that have gone by in between. */
   let ahead: number;
+  let denyState: DenyState;
+  let log: ReturnType<typeof recordingLog>;
 
   beforeEach(async () => {
     ahead = 0;
+    denyState = NOBODY_DENIED;
+    log = recordingLog();
     judgements = undefined;
     mail = await createMailCatcher(join(deployment.folder, 'mailbox'));
     smtp = mail.url;
@@ -86,6 +94,8 @@ describe('the owner of a run that ended badly', () => {
         ...deployment,
         definitions: fake({ get: async () => ({ ...report, settings }) }),
         archive: judgedArchive(deployment.archive, () => judgements),
+        denials: fake({ list: async () => denyListOf(denyState) }),
+        log,
         clock: { ...systemClock, now: () => systemClock.now() + ahead },
       },
       {
@@ -126,6 +136,29 @@ describe('the owner of a run that ended badly', () => {
     await notices.retryPending();
     expect(mail.messages()).toHaveLength(1);
     expect(await noticeOutbox.list()).toEqual([]);
+  });
+
+  test('is told that nobody got the report, because all its recipients are denied', async () => {
+    const skipped = { target: '0-email', recipient: 'lead@acme.example', state: 'skipped', detail: denialText(DENIAL) };
+    await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
+    await runs.update(order.id, { state: 'done', error: null, deliveries: [{ ...skipped, state: 'skipped' }] });
+    // The process died before it sent the notice.
+    await notices.enqueue(order, allDeniedError([skipped])?.toJSON() ?? null);
+    await notices.retryPending();
+    await notices.retryPending();
+    const [message, ...others] = mail.messages();
+    expect([message?.to, others]).toEqual([[OWNER], []]);
+    expect(await readFile(message?.path ?? '', 'utf8')).toContain('deliver.recipient_denied');
+  });
+
+  test('gets nothing when denied, which the log says', async () => {
+    denyState = { ...NOBODY_DENIED, entries: [{ ...DENIAL, name: OWNER }] };
+    await notices.send(order, error);
+    await notices.retryPending();
+    expect(mail.messages()).toEqual([]);
+    expect(await noticeOutbox.list()).toEqual([]);
+    expect(await deployment.ledger.find(noticeId(order.id, OWNER, false))).toMatchObject({ state: 'skipped' });
+    expect(log.lines).toMatchObject([{ level: 'warn', run: order.id, why: denialText(DENIAL) }]);
   });
 
   test('is told of what the run comes to: not while it goes on, and not when it ends well after all', async () => {

@@ -16,6 +16,7 @@ import type { Deployment } from '../../../src/services/deployment/deployment.ts'
 import { createReviewNotices, type NoticeReview } from '../../../src/services/reviews/approver-notices.ts';
 import { reviewDeadline } from '../../../src/services/reviews/review-deadlines.ts';
 import { fake } from '../../support/fake.ts';
+import { NOBODY_IS_DENIED } from '../../support/decision-harness.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder, reportDefinition } from '../../support/queue-harness.ts';
 
@@ -80,7 +81,7 @@ async function reviewOf(
     log: silentLog,
   };
   const send = () =>
-    createReviewNotices(fake<Deployment>({ ...stores, ledger }), {
+    createReviewNotices(fake<Deployment>({ ...stores, ledger, denials: NOBODY_IS_DENIED }), {
       mailOf: async () => ({
         from: 'docket@acme.example',
         mailer: {

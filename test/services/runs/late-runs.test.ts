@@ -13,6 +13,7 @@ import { createLateNotices } from '../../../src/services/runs/late-notices.ts';
 import { findLateRuns } from '../../../src/services/runs/late-runs.ts';
 import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { NOBODY_IS_DENIED } from '../../support/decision-harness.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 import { definitionOf, settingsOf } from '../../support/reports.ts';
@@ -59,6 +60,7 @@ function harness(records: readonly RunRecord[], pauses: readonly Pause[] = []) {
     pauses: fake({ list: async () => [...pauses] }),
     definitions: fake({ get: async () => frozen }),
     ledger,
+    denials: NOBODY_IS_DENIED,
     orgs: () => new Map(),
     config: readConfig({}),
     clock: { ...systemClock, ...clock },

@@ -206,11 +206,15 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'switch.unreadable': [
     'Nobody can say whether deliveries are stopped or a legal hold is in force.',
-    'Mount the archive or start its store; restore a damaged file of `.switches/` from a backup.',
+    'Mount the archive or start its store; restore a damaged file of `.switches/` or `.denied/` from a backup.',
   ],
   'deliver.recipient_refused': [
     'A server refused a recipient, or `org.yaml` does not allow it.',
     'Correct the address or `recipients` in the definition, then run the period again.',
+  ],
+  'deliver.recipient_denied': [
+    'The recipient is on the deny list, or all recipients of a run are.',
+    'Name somebody else, or take the entry off the list: `docket deny ADDRESS --remove`.',
   ],
   'deliver.target_refused': [
     'A target refused the files, or it is not allowed.',

@@ -33,7 +33,7 @@ import { createReviewService } from '../../../src/services/reviews/create-review
 import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
-import { NEVER_STOPPED, NO_AUDIT, NO_PAUSES } from '../decision-harness.ts';
+import { NEVER_STOPPED, NO_AUDIT, NO_PAUSES, NOBODY_IS_DENIED } from '../decision-harness.ts';
 import { fake } from '../fake.ts';
 import { memoryLedger } from '../memory-ledger.ts';
 import { type ProcessLife, processLife, seenBy } from './killable.ts';
@@ -115,6 +115,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
       noticeOutbox,
       pauses: NO_PAUSES,
       switches: NEVER_STOPPED,
+      denials: NOBODY_IS_DENIED,
       audit: NO_AUDIT,
       orgs: () => current.orgs,
       config: readConfig({}),

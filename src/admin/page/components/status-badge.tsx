@@ -41,6 +41,7 @@ export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> 
   unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
   replaced: { label: 'Replaced', tone: 'idle', description: 'Another address gets the files in its place.' },
   withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'A corrected edition goes out in its place.' },
+  skipped: { label: 'Skipped', tone: 'idle', description: 'Not sent: the recipient is on the deny list.' },
 };
 
 interface BadgeProps extends Pick<StateLabel, 'label' | 'tone'> {

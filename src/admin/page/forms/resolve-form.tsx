@@ -14,6 +14,7 @@ interface ResolveProps {
 const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'resend')[]>> = {
   unknown: ['sent', 'resend'],
   refused: ['resend'],
+  skipped: ['resend'],
 };
 
 const CHOICE_TEXTS = {

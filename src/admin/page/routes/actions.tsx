@@ -17,6 +17,7 @@ import {
   showCorrection,
   showDeliveries,
   showDelivery,
+  showDenied,
   showOverview,
   showPauses,
   showReport,
@@ -115,6 +116,23 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       );
     }
   }
+
+  action(
+    '/denied',
+    () => showDenied,
+    async (access, { text = '', reason }) => {
+      await access.deny(text, parseReason(reason));
+      return '/denied?did=denied';
+    },
+  );
+  action(
+    '/denied/:name/remove',
+    () => showDenied,
+    async (access, { reason }, { name = '' }) => {
+      await access.allow(name, parseReason(reason));
+      return '/denied?did=allowed';
+    },
+  );
 
   for (const what of ['cancel', 'retry', 'release'] as const) {
     action(

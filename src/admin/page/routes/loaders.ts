@@ -128,15 +128,16 @@ export async function loadReports(access: Access, query: ReportsQuery) {
 const MAX_HISTORY_RUNS = 15;
 
 export async function loadReport(access: Access, org: string, name: string) {
-  const [report, periods, { runs }] = await Promise.all([
+  const [report, periods, { runs }, denied] = await Promise.all([
     access.report(org, name),
     access.periods(org, name, PERIOD_CHOICES),
     access.runs({ org, report: name, limit: MAX_HISTORY_RUNS }),
+    access.isDenied(),
   ]);
   const lastRun = runs.find(hasFiles) ?? null;
   const files = lastRun === null ? null : await loadFiles(access, lastRun);
   // It identifies the form: sending it twice triggers one run.
-  return { report, periods, runs, lastRun, files, trigger: randomUUID() };
+  return { report, periods, runs, lastRun, files, denied, trigger: randomUUID() };
 }
 
 /** Whether the record shows that files were created. The record of a run that failed during delivery does not list them. */
@@ -274,3 +275,5 @@ export async function loadPauses(access: Access) {
   ]);
   return { organizations, pauses, switches, waiting };
 }
+
+export const loadDenied = async (access: Access) => ({ denied: await access.denials() });

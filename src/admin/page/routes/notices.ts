@@ -12,6 +12,8 @@ const NOTICES: Readonly<Record<string, string>> = {
   resumed: 'Resumed: scheduled runs continue.',
   stopped: 'Deliveries are stopped. Runs are made and wait.',
   'stop-released': 'The stop is released. The runs that waited go on.',
+  denied: 'They are on the deny list.',
+  allowed: 'Taken off the deny list. What was skipped is not sent by itself.',
   held: 'The legal hold is in force: nothing is deleted and nothing expires.',
   'hold-released': 'The legal hold is released. Retention and expiry go on.',
   cancel: 'Cancellation requested. The run stops before its next step.',
@@ -45,6 +47,7 @@ const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
   unknown: 'The delivery was sent again, and its result is unknown again.',
   replaced: 'Another address gets the files in its place.',
   withdrawn: 'A corrected edition goes out in its place.',
+  skipped: 'The recipient is on the deny list: the delivery is not sent.',
 };
 
 /** Undefined for other values. @param row the delivery, if known */

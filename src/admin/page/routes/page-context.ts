@@ -56,6 +56,7 @@ export function safeRedirectPath(target: string | undefined): string {
 export function selfPath({ req }: Context<Env>): string {
   const { pathname, searchParams } = new URL(req.url);
   if (pathname === '/selections') return '/runs';
+  if (pathname.startsWith('/denied')) return '/denied';
   if (req.method !== 'GET')
     return pathname.startsWith('/organizations/') ? '/pauses' : pathname.replace(/\/[^/]*$/, '');
   // They say what the last action has done.

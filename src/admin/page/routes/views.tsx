@@ -17,6 +17,7 @@ import { CorrectionPage } from '../views/corrections/correction.tsx';
 import { Corrections } from '../views/corrections/corrections.tsx';
 import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
+import { Denied } from '../views/denied.tsx';
 import { FORECAST_WINDOWS, ForecastPage } from '../views/forecast.tsx';
 import { Overview } from '../views/overview.tsx';
 import { Pauses } from '../views/pauses.tsx';
@@ -29,6 +30,7 @@ import { SelectionPage } from '../views/selection.tsx';
 import { MAX_SKIPPED, MAX_SLOTS, SKIPPED_DAYS, Slots } from '../views/slots.tsx';
 import {
   loadDeliveries,
+  loadDenied,
   loadOverview,
   loadPauses,
   loadReceived,
@@ -164,6 +166,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
     ),
   );
   app.get('/pauses', (context) => showPauses(page, context));
+  app.get('/denied', (context) => showDenied(page, context));
   app.get('/processes', (context) =>
     show(context, async (access, layout) => <Processes layout={layout} data={await access.processes()} />),
   );
@@ -290,6 +293,13 @@ export const showOverview: ShowView = async (page, context, options = {}) => {
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadOverview(access, page.now())]);
   const data = { ...loaded, refused: options.refused };
   return respond(context, <Overview layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
+
+export const showDenied: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadDenied(access)]);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Denied layout={layout} data={data} notice={noticeOf(context)} />, options);
 };
 
 export const showPauses: ShowView = async (page, context, options = {}) => {

@@ -22,6 +22,8 @@ const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'schedule.paused': 'paused',
   'schedule.resumed': 'resumed',
   'deliveries.stopped': 'stopped deliveries',
+  'recipient.denied': 'denied recipients',
+  'recipient.allowed': 'allowed recipients again',
   'deliveries.released': 'released deliveries',
   'hold.set': 'set a legal hold',
   'hold.released': 'released a legal hold',

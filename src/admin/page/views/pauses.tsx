@@ -132,6 +132,12 @@ export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPau
       <p class="lead">
         Scheduled runs of a paused organization or report wait. Runs on demand still start. Pause a single report on its
         page.
+        {layout.principal.orgs === '*' ? (
+          <>
+            {' '}
+            The <a href="/denied">deny list</a> stops mail to single addresses.
+          </>
+        ) : null}
       </p>
       {data.switches.length === 0 ? null : (
         <Section id="switches" heading="Stops and legal holds">

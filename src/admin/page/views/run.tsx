@@ -1,7 +1,7 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import { isLate, lateAt } from '../../../run/lateness.ts';
 import { type RunRecord, type RunStatus, runStatus, TERMINAL_STATES } from '../../../run/run-record.ts';
-import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
 import { type DeliveryRow, isClosed } from '../../../services/deliveries/decisions.ts';
 import type { WaitReason } from '../../../services/runs/timeline/wait-reason.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
@@ -151,7 +151,7 @@ const isSaidByReview = ({ error }: RunRecord, review: RunReview): boolean =>
 const MAX_FULL_TABLE = 10;
 /** More are counted: the page stays small. */
 const MAX_DELIVERIES = 50;
-const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown', 'replaced', 'withdrawn'] as const;
+const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown', 'replaced', 'withdrawn', 'skipped'] as const;
 
 /** The deliveries and notices. Many that need a decision are above, with the form. */
 const RunDeliveries = ({
@@ -232,20 +232,20 @@ const Waits = ({ waits: { for: kind, text, detail, until }, zone, now }: WaitsPr
 function statusDescription(
   status: RunStatus,
   record: RunRecord,
-  rows: readonly { readonly state: string }[],
+  rows: readonly { readonly state: string; readonly detail: string | null }[],
   view: RunFilesView,
 ): string {
   const { deliver, deliveries } = record;
   const known = rows.length === 0 ? deliveries : rows;
   const count = (state: string): number => known.filter((row) => row.state === state).length;
   const sent = count('sent');
-  const all = known.filter(({ state }) => state !== 'skipped' && !isClosed(state)).length;
+  const all = known.filter(({ state }) => !isClosed(state)).length;
   const archived = 'files' in view && view.files.some(({ kind }) => kind === 'file');
   const delivered = `${formatInteger(sent)} of ${formatCounted(all, 'delivery', 'deliveries')} arrived`;
   switch (status) {
     case 'done':
       if (!deliver) return 'Its files are in the archive. It was triggered without deliveries.';
-      return all === 0 ? 'Its files are in the archive. There was nothing to send.' : `${delivered}.`;
+      return all === 0 ? `Its files are in the archive. ${nothingSent(known)}` : `${delivered}.`;
     case 'partly_delivered':
       return `${delivered}: ${[...countText(count('refused'), 'refused'), ...countText(count('unknown'), 'unknown')].join(', ')}.`;
     case 'delivery_unknown':

@@ -1,6 +1,6 @@
 import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { runStatus } from '../../../run/run-record.ts';
-import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
 import { isClosed } from '../../../services/deliveries/decisions.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 import type { LoadedRun } from './load-run.ts';
@@ -12,9 +12,8 @@ export function describeRun(
 ): string {
   if (record === undefined) return 'Redis has no record of this run; this is what the archive has.';
   const reports = rows.filter(isReportDelivery);
-  const known = (reports.length === 0 ? record.deliveries : reports).filter(
-    ({ state }) => state !== 'skipped' && !isClosed(state),
-  );
+  const all = reports.length === 0 ? record.deliveries : reports;
+  const known = all.filter(({ state }) => !isClosed(state));
   const count = (state: string): number => known.filter((row) => row.state === state).length;
   const sent = count('sent');
   const others = (['refused', 'unknown', 'pending', 'sending'] as const).flatMap((state) =>
@@ -31,7 +30,7 @@ export function describeRun(
   switch (status) {
     case 'done':
       if (!record.deliver) return `${files}. It was triggered without deliveries.`;
-      return known.length === 0 ? `${files}. There was nothing to send.` : arrived;
+      return known.length === 0 ? `${files}. ${nothingSent(all)}` : arrived;
     case 'partly_delivered':
       return arrived;
     case 'delivery_unknown':

@@ -132,7 +132,7 @@ export const emailTarget = defineTarget({
     });
   },
   send: async ({ row }, spec, context, previousEpoch) => {
-    const { settings, published, archive, mail } = context;
+    const { settings, published, archive, mail, denyList } = context;
     assertAllowed(row.recipient, settings.recipients, {
       shown: JSON.stringify(row.recipient),
       next: 'Correct the recipient, or allow it in org.yaml.',
@@ -145,7 +145,9 @@ export const emailTarget = defineTarget({
     const visibleRecipients = (): readonly string[] =>
       uniqueMailboxes(
         addressesOf(spec).flatMap((recipient) =>
-          recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
+          recipientRefusal(recipient, settings.recipients) === undefined && denyList?.find(recipient) === undefined
+            ? (canonicalAddress(recipient) ?? [])
+            : [],
         ),
       );
     const build = async (body: Pick<MailBody, 'html' | 'text'>, files: readonly Artifact[]) =>

@@ -183,12 +183,14 @@ const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | '
   unknown: { text: 'Result unknown', outcome: 'uncertain' },
   replaced: { text: 'Replaced by another address', outcome: 'ok' },
   withdrawn: { text: 'Withdrawn for a corrected edition', outcome: 'ok' },
+  skipped: { text: 'Skipped: on the deny list', outcome: 'ok' },
 };
 const RESOLUTION_STEPS = {
   sent: 'Declared sent',
   pending: 'To be sent again',
   replaced: 'Replaced by another address',
   withdrawn: 'Withdrawn for a corrected edition',
+  skipped: 'Skipped: on the deny list',
 } as const;
 
 /** Of a run that is reviewed, approvers and authors get notices as well. */

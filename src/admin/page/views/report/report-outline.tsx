@@ -48,7 +48,13 @@ const compareText = (compare: ReportOutline['compare']): string =>
   compare.map((kind) => COMPARE_LABELS[kind]).join(' and ');
 
 /** Who gets the report, and in which form. */
-export const ReportRecipients = ({ outline }: { readonly outline: ReportOutline }) => (
+export const ReportRecipients = ({
+  outline,
+  isDenied,
+}: {
+  readonly outline: ReportOutline;
+  readonly isDenied: (address: string) => boolean;
+}) => (
   <Section id="recipients" heading="Who gets it">
     {outline.deliveries.length === 0 ? (
       <EmptyState>Nobody: the files stay in the archive.</EmptyState>
@@ -60,6 +66,7 @@ export const ReportRecipients = ({ outline }: { readonly outline: ReportOutline 
               {recipients.map((recipient) => (
                 <li class="wrap">
                   <strong>{recipient}</strong>
+                  {isDenied(recipient) ? <span class="state warn">Denied: gets nothing</span> : null}
                 </li>
               ))}
             </ul>

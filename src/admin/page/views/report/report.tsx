@@ -68,7 +68,7 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
         </div>
         <div>
           <ScheduleFacts report={report} period={data.periods[0]} now={layout.now} />
-          {report.outline === null ? null : <ReportRecipients outline={report.outline} />}
+          {report.outline === null ? null : <ReportRecipients outline={report.outline} isDenied={data.denied} />}
         </div>
       </div>
       <LatestFiles lastRun={lastRun} files={files} now={layout.now} />

@@ -1,0 +1,135 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import { isoInstant } from '../../base/time.ts';
+import type { Denial } from '../../services/denials/denial-service.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  filterProblems,
+  jsonRequestBody,
+  jsonResponse,
+  mutationProblems,
+  reasonSchema,
+  security,
+} from './openapi-helpers.ts';
+import { receivedSchema, receivedView } from './schemas.ts';
+
+const denialSchema = z
+  .object({
+    name: z.string().describe('An address in lower case, or a domain.').meta({ example: 'ana@acme.example' }),
+    by: z.string(),
+    reason: z.string(),
+    since: z.iso.datetime(),
+  })
+  .meta({ id: 'Denial' });
+
+export const denialView = ({ since, ...denial }: Denial): z.infer<typeof denialSchema> => ({
+  ...denial,
+  since: isoInstant(since),
+});
+
+export const mentionSchema = z
+  .object({
+    org: z.string(),
+    report: z.string().nullable().describe('null: the organization itself.'),
+    file: z.string(),
+    line: z.int().min(1),
+    field: z.string().meta({ example: 'deliveries[0].email.to[1]' }),
+  })
+  .meta({ id: 'Mention' });
+
+/** A body has at most 64 kB. `docket deny --file` imports longer lists. */
+const MAX_TEXT = 60_000;
+const changeSchema = z.strictObject({
+  list: z
+    .string()
+    .max(MAX_TEXT)
+    .describe(
+      'One address or domain a line, or CSV with a header: `address`, and perhaps `reason`. `docket deny --file` takes longer ones.',
+    )
+    .meta({ example: 'ana@acme.example' }),
+  reason: reasonSchema,
+});
+const shared = { tags: ['Recipients'], security };
+const request = { body: jsonRequestBody(changeSchema.meta({ id: 'ChangeDenied' })) };
+const listOf = (description: string) =>
+  jsonResponse(z.object({ denied: z.array(denialSchema).readonly() }), description);
+
+const listRoute = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/api/denied',
+  operationId: 'listDenied',
+  summary: 'The deny list',
+  description: 'Who gets no mail from this deployment, oldest first. For principals of all organizations.',
+  responses: { 200: listOf('The entries.'), ...filterProblems },
+});
+const denyRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: '/api/denied',
+  operationId: 'denyRecipients',
+  summary: 'Deny addresses and domains',
+  description:
+    'They get no report and no notice, whatever names them. A domain covers no sub-domains. An entry that exists stays as it is. One bad line changes nothing.',
+  request,
+  responses: { 200: listOf('Those that were added.'), ...mutationProblems },
+});
+const allowRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: '/api/denied/remove',
+  operationId: 'allowRecipients',
+  summary: 'Take addresses and domains off the deny list',
+  description: 'What was skipped meanwhile is not sent by itself: resend it.',
+  request,
+  responses: { 200: listOf('Those that were removed.'), ...mutationProblems },
+});
+const recipientRoute = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/api/recipients',
+  operationId: 'findRecipient',
+  summary: 'What names an address, and what it got',
+  request: {
+    query: z.strictObject({
+      of: z
+        .string()
+        .trim()
+        .min(3)
+        .max(320)
+        .meta({ description: 'A complete address, in any case.', example: 'ana@acme.example' }),
+      limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'Maximum number of runs.' }),
+    }),
+  },
+  responses: {
+    200: jsonResponse(
+      z.object({
+        mentions: z.array(mentionSchema).readonly().describe('Definitions, allow-lists, people and list files.'),
+        deliveries: z.array(receivedSchema).readonly().describe('As `GET /api/deliveries?to=`, newest first.'),
+        next: z.string().nullable().describe('For `after` of `GET /api/deliveries?to=`.'),
+      }),
+      'What was found in the visible organizations.',
+    ),
+    ...filterProblems,
+  },
+});
+
+export function addDenialRoutes(app: AdminApp): void {
+  app.openapi(listRoute, async (context) => {
+    return context.json({ denied: (await context.get('access').denials()).map(denialView) }, 200);
+  });
+  app.openapi(denyRoute, async (context) => {
+    const { list, reason } = context.req.valid('json');
+    return context.json({ denied: (await context.get('access').deny(list, reason)).map(denialView) }, 200);
+  });
+  app.openapi(allowRoute, async (context) => {
+    const { list, reason } = context.req.valid('json');
+    return context.json({ denied: (await context.get('access').allow(list, reason)).map(denialView) }, 200);
+  });
+  app.openapi(recipientRoute, async (context) => {
+    const access = context.get('access');
+    const { of: to, limit } = context.req.valid('query');
+    const [mentions, { deliveries, next }] = await Promise.all([access.mentions(to), access.received({ to, limit })]);
+    return context.json({ mentions, deliveries: deliveries.map(receivedView), next }, 200);
+  });
+}

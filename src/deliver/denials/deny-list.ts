@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { epochMsSchema, isoInstant } from '../../base/time.ts';
+import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recipients.ts';
+
+/** Entries of the list. Each change writes the whole list. */
+export const MAX_DENIED = 10_000;
+
+const entrySchema = z.object({
+  /** An address as `addressKey`, or a domain as `canonicalDomain`. */
+  name: z.string(),
+  by: z.string(),
+  reason: z.string(),
+  since: epochMsSchema,
+});
+/** An address or a domain that gets no mail from this deployment. */
+export type Denial = Readonly<z.infer<typeof entrySchema>>;
+
+export const denyStateSchema = z.object({
+  /** Grows with each change. */
+  version: z.int().nonnegative(),
+  entries: z.array(entrySchema).readonly(),
+  /** The change that led to this version, for people who read the archive. */
+  change: z
+    .object({
+      what: z.enum(['denied', 'allowed']),
+      count: z.int(),
+      by: z.string(),
+      reason: z.string(),
+      at: epochMsSchema,
+    })
+    .nullable(),
+});
+/** The deny list, as one version in the archive. */
+export type DenyState = Readonly<z.infer<typeof denyStateSchema>>;
+
+export const NOBODY_DENIED: DenyState = { version: 0, entries: [], change: null };
+
+interface Author {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** The one spelling of an address or a domain in the list; undefined for anything else. */
+export const denialName = (text: string): string | undefined =>
+  text.includes('@') ? addressKey(text) : canonicalDomain(text);
+
+/** Adds entries. One that is in the list stays as it is, with its author and reason. */
+export function withDenials(state: DenyState, added: readonly Denial[], { by, reason }: Author, at: number): DenyState {
+  const known = new Set(state.entries.map(({ name }) => name));
+  const fresh = added.filter(({ name }) => !known.has(name) && known.add(name));
+  if (fresh.length === 0) return state;
+  return {
+    version: state.version + 1,
+    entries: [...state.entries, ...fresh],
+    change: { what: 'denied', count: fresh.length, by, reason, at },
+  };
+}
+
+/** Removes entries; the same state where none is in the list. @param at epoch ms */
+export function withoutDenials(
+  state: DenyState,
+  names: readonly string[],
+  { by, reason }: Author,
+  at: number,
+): DenyState {
+  const removed = new Set(names);
+  const entries = state.entries.filter(({ name }) => !removed.has(name));
+  const count = state.entries.length - entries.length;
+  if (count === 0) return state;
+  return { version: state.version + 1, entries, change: { what: 'allowed', count, by, reason, at } };
+}
+
+/** One version of the list, for look-ups. */
+export interface DenyList {
+  readonly size: number;
+  /**
+   * The entry that denies a recipient. A domain covers exactly that domain, as in the allow-list. Undefined as well for what
+   * is no address, e.g. a bucket.
+   */
+  find(recipient: string): Denial | undefined;
+}
+
+export function denyListOf({ entries }: DenyState): DenyList {
+  const byName = new Map(entries.map((entry) => [entry.name, entry]));
+  return {
+    size: entries.length,
+    find: (recipient) => {
+      if (byName.size === 0) return undefined;
+      const key = addressKey(recipient);
+      return key === undefined ? undefined : (byName.get(key) ?? byName.get(key.slice(key.lastIndexOf('@') + 1)));
+    },
+  };
+}
+
+/** `YYYY-MM-DD`. */
+const DAY = 10;
+const ON_THE_LIST = 'On the deny list';
+
+/** The detail of a delivery that is not made. Without the name: the recipient is beside it, and logs have no addresses. */
+export const denialText = ({ by, reason, since }: Omit<Denial, 'name'>): string =>
+  `${ON_THE_LIST} since ${isoInstant(since).slice(0, DAY)} by ${by}: ${reason}`;
+
+/** Whether a delivery was skipped because of the list, by its detail. */
+export const isDenied = ({ state, detail }: { readonly state: string; readonly detail: string | null }): boolean =>
+  state === 'skipped' && detail?.startsWith(ON_THE_LIST) === true;

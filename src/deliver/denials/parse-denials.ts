@@ -1,0 +1,60 @@
+import { DocketError } from '../../base/error.ts';
+import { csvCells } from '../../definitions/load/split-list.ts';
+import { denialName, MAX_DENIED } from './deny-list.ts';
+
+/** An address or a domain that somebody wants to deny. */
+export interface DenialRequest {
+  /** As `denialName`. */
+  readonly name: string;
+  /** Undefined: the reason that is given for all. */
+  readonly reason: string | undefined;
+}
+
+const MAX_SHOWN = 10;
+const MAX_REASON = 500;
+
+/**
+ * Reads addresses and domains: one a line, or CSV with a header that has the column `address` or `domain`, and perhaps
+ * `reason`. Separated by commas or semicolons. Throws `usage.invalid` with the numbers of the lines that are neither.
+ */
+export function parseDenials(text: string): readonly DenialRequest[] {
+  const lines = text
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n|\n|\r/)
+    .map((line, index) => ({ number: index + 1, line: line.trim() }))
+    .filter(({ line }) => line !== '' && !line.startsWith('#'));
+  const separator = lines[0]?.line.includes(';') ? ';' : ',';
+  const cellsOf = (line: string) => csvCells(line, separator)?.map((cell) => cell.trim()) ?? [];
+  const head = cellsOf(lines[0]?.line ?? '').map((cell) => cell.toLowerCase());
+  const named = head.findIndex((cell) => cell === 'address' || cell === 'domain');
+  const hasHeader = named >= 0;
+  const reasons = hasHeader ? head.indexOf('reason') : -1;
+  const rows = lines.slice(hasHeader ? 1 : 0).map(({ number, line }) => {
+    const cells = hasHeader ? cellsOf(line) : [line];
+    const reason = cells[reasons]?.slice(0, MAX_REASON);
+    return { number, line, name: denialName(cells[Math.max(named, 0)] ?? ''), reason: reason || undefined };
+  });
+  if (rows.length > MAX_DENIED) throw tooManyDenials(rows.length);
+  const bad = rows.filter(({ name }) => name === undefined);
+  if (bad.length > 0 || rows.length === 0) throw badLines(bad);
+  return rows.flatMap(({ name, reason }) => (name === undefined ? [] : { name, reason }));
+}
+
+export const tooManyDenials = (got: number): DocketError =>
+  new DocketError('usage.invalid', 'The deny list would be too long.', {
+    expected: `at most ${MAX_DENIED} addresses and domains`,
+    got: String(got),
+    next: 'Nothing was changed. Deny a domain in place of its addresses.',
+  });
+
+function badLines(bad: readonly { readonly number: number; readonly line: string }[]): DocketError {
+  const shown = bad
+    .slice(0, MAX_SHOWN)
+    .map(({ number, line }) => `line ${number} ${JSON.stringify(line.slice(0, 80))}`);
+  const more = bad.length > MAX_SHOWN ? [`and ${bad.length - MAX_SHOWN} more`] : [];
+  return new DocketError('usage.invalid', 'Not every line is an address or a domain.', {
+    expected: 'name@domain.example or domain.example; of CSV a header with the column address, and perhaps reason',
+    got: [...shown, ...more].join(', ') || 'no lines',
+    next: 'Nothing was changed. Correct these lines, then repeat it.',
+  });
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../../base/clock.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import type { ArchiveStorage } from '../archive/storage/archive-storage.ts';
+import { type ArchivedDocument, archivedDocument } from '../documents/archived-document.ts';
+import { sharedDocument } from '../documents/shared-document.ts';
+import type { SwitchAuthor } from '../switches/shared-switches.ts';
+import {
+  type Denial,
+  type DenyList,
+  type DenyState,
+  denyListOf,
+  denyStateSchema,
+  MAX_DENIED,
+  NOBODY_DENIED,
+  withDenials,
+  withoutDenials,
+} from './deny-list.ts';
+import { type DenialRequest, tooManyDenials } from './parse-denials.ts';
+
+export const DENIED_FOLDER = '.denied';
+
+/** The deny list in the archive. While it cannot be read nothing may be sent. */
+export const archivedDenials = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): ArchivedDocument<DenyState> =>
+  archivedDocument(storage, {
+    folder: DENIED_FOLDER,
+    schema: denyStateSchema,
+    empty: NOBODY_DENIED,
+    unreadable: {
+      message: 'It cannot be read which recipients are denied.',
+      next: 'Nothing is sent until then.',
+    },
+  });
+
+/**
+ * The deny list of the deployment. Reads throw `switch.unreadable` where neither Redis nor the archive has it, and
+ * `redis.unreachable`: then nothing may be sent.
+ */
+export interface Denials {
+  /** For look-ups. */
+  list(): Promise<DenyList>;
+  read(): Promise<DenyState>;
+  /** The newest version that is known, for display. */
+  known(): Promise<DenyState | undefined>;
+  /**
+   * Denies these. One that is in the list stays as it is. Throws `usage.invalid` for a list that would be too long, and
+   * `archive.unwritable`. @returns those that were added
+   */
+  deny(requests: readonly DenialRequest[], author: SwitchAuthor): Promise<readonly Denial[]>;
+  /** Takes these off the list. @returns those that were in it */
+  allow(names: readonly string[], author: SwitchAuthor): Promise<readonly Denial[]>;
+}
+
+/** In the archive, and cached in Redis. */
+export function sharedDenials(
+  redis: RedisClient,
+  archive: ArchivedDocument<DenyState>,
+  { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
+): Denials {
+  const { denied: text, deniedFresh: fresh } = redisKeys(prefix);
+  const { read, known, change } = sharedDocument(redis, archive, { schema: denyStateSchema, text, fresh });
+  let indexed: { readonly state: DenyState; readonly list: DenyList } | undefined;
+  return {
+    read,
+    known,
+    list: async () => {
+      const state = await read();
+      if (indexed?.state !== state) indexed = { state, list: denyListOf(state) };
+      return indexed.list;
+    },
+    deny: async (requests, author) => {
+      const added = requests.map(({ name, reason = author.reason }): Denial => {
+        return { name, by: author.by, reason, since: clock.now() };
+      });
+      let before: DenyState = NOBODY_DENIED;
+      const after = await change((state) => {
+        before = state;
+        const next = withDenials(state, added, author, clock.now());
+        if (next.entries.length > MAX_DENIED) throw tooManyDenials(next.entries.length);
+        return next;
+      });
+      return after.entries.slice(before.entries.length);
+    },
+    allow: async (names, author) => {
+      let removed: readonly Denial[] = [];
+      await change((state) => {
+        removed = state.entries.filter(({ name }) => names.includes(name));
+        return withoutDenials(state, names, author, clock.now());
+      });
+      return removed;
+    },
+  };
+}

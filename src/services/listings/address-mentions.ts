@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recipients.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { positionOf, type SourceFile, type SourceNode, type ValuePath } from '../../definitions/yaml/source-file.ts';
+
+/** A place in the definitions that names an address. */
+export interface Mention {
+  readonly org: string;
+  /** Null: the organization's `org.yaml`. */
+  readonly report: string | null;
+  readonly file: string;
+  readonly line: number;
+  /** E.g. `deliveries[0].email.to[1]`; of a list file the value whose people it names. */
+  readonly field: string;
+}
+
+/**
+ * Where definitions name an address, in any spelling: as recipient, owner, person, approver or in an allow-list, also by its
+ * domain there, and in the list files of split reports.
+ */
+export async function findMentions(
+  address: string,
+  { folder, sources, reports }: Pick<Definitions, 'folder' | 'sources' | 'reports'>,
+  orgs: readonly string[] | '*',
+): Promise<readonly Mention[]> {
+  const key = addressKey(address.trim());
+  if (key === undefined) return [];
+  const domain = key.slice(key.lastIndexOf('@') + 1);
+  const found: Mention[] = [];
+  for (const [name, source] of sources) {
+    const [org = '', report = null] = name.split('/');
+    if (orgs !== '*' && !orgs.includes(org)) continue;
+    for (const { path, text, offset } of scalarsOf(source.tree, source)) {
+      const isNamed = text.includes('@')
+        ? addressKey(text) === key
+        : path.includes('domains') && canonicalDomain(text) === domain;
+      const { line } = positionOf(source, offset);
+      if (isNamed) found.push({ org, report, file: source.file, line, field: fieldText(path) });
+    }
+    const list = source.tree?.fields?.get('split')?.value?.fields?.get('to')?.value;
+    const { to = {} } = reports.get(name)?.split ?? {};
+    if (list === undefined || list.fields !== undefined || typeof to === 'string') continue;
+    const file = scalarText(list, source);
+    for (const [value, people] of Object.entries(to)) {
+      if (!people.some((each) => addressKey(each) === key)) continue;
+      const path = join(folder, org, file);
+      found.push({ org, report, file: path, line: await lineOf(path, value, key), field: value });
+    }
+  }
+  return found;
+}
+
+interface Scalar {
+  readonly path: ValuePath;
+  readonly text: string;
+  readonly offset: number;
+}
+
+const scalarText = ({ offset = 0, end = offset }: SourceNode, { text }: SourceFile): string =>
+  text.slice(offset, end).replace(/^(["'])(.*)\1$/s, '$2');
+
+/** The scalars of a file. An alias is found at its anchor. */
+function* scalarsOf(node: SourceNode | undefined, source: SourceFile, path: ValuePath = []): Generator<Scalar> {
+  for (const [name, { value }] of node?.fields ?? []) yield* scalarsOf(value, source, [...path, name]);
+  for (const [index, item] of node?.items?.entries() ?? []) yield* scalarsOf(item, source, [...path, index]);
+  if (node?.offset === undefined || node.fields !== undefined || node.items !== undefined) return;
+  yield { path, text: scalarText(node, source), offset: node.offset };
+}
+
+const fieldText = (path: ValuePath): string =>
+  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${part}`)).join('');
+
+/** The first line of a list file that names both; 1 where it cannot be read any more. */
+async function lineOf(path: string, value: string, key: string): Promise<number> {
+  const lines = (await readFile(path, 'utf8').catch(() => '')).split(/\r\n|\n|\r/);
+  return (
+    Math.max(
+      0,
+      lines.findIndex((line) => line.includes(value) && line.toLowerCase().includes(key)),
+    ) + 1
+  );
+}

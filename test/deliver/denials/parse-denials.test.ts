@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { DocketError } from '../../../src/base/error.ts';
+import { denyListOf, MAX_DENIED } from '../../../src/deliver/denials/deny-list.ts';
+import { parseDenials } from '../../../src/deliver/denials/parse-denials.ts';
+
+const errorOf = (text: string): DocketError => {
+  try {
+    parseDenials(text);
+  } catch (thrown) {
+    if (thrown instanceof DocketError) return thrown;
+  }
+  throw new Error('was taken');
+};
+
+test('takes addresses and domains one a line, in the spelling by which recipients are compared', () => {
+  expect(parseDenials('\uFEFFAna@ACME.example\r\n# left in May\n\n  bob+kpi@münchen.example\nBETA.example')).toEqual(
+    ['ana@acme.example', 'bob+kpi@xn--mnchen-3ya.example', 'beta.example'].map((name) => ({ name, reason: undefined })),
+  );
+});
+
+test('takes a CSV file with a header, and a reason for each line', () => {
+  expect(parseDenials('Name;Address;Reason\n"Ana; A.";ana@acme.example;"retired"\nBob;bob@acme.example;\n')).toEqual([
+    { name: 'ana@acme.example', reason: 'retired' },
+    { name: 'bob@acme.example', reason: undefined },
+  ]);
+});
+
+test.each([
+  ['ana@acme.example\nAna <ana@acme.example>\nlocalhost\nbob@acme.example', ['line 2', 'line 3'], ['line 1', 'line 4']],
+  ['address,reason\nana@acme.example,left\n,nobody', ['line 3'], ['line 2']],
+  ['', ['no lines'], []],
+])('names the bad lines of %j', (text, named, others) => {
+  const { code, got = '' } = errorOf(text);
+  expect(code).toBe('usage.invalid');
+  for (const line of named) expect(got).toContain(line);
+  for (const line of others) expect(got).not.toContain(line);
+});
+
+test('refuses a list that is too long', () => {
+  const lines = Array.from({ length: MAX_DENIED + 1 }, (_, index) => `p${index}@acme.example`);
+  expect(errorOf(lines.join('\n'))).toMatchObject({ code: 'usage.invalid', got: String(MAX_DENIED + 1) });
+});
+
+test('finds an address by any spelling and by its domain alone', () => {
+  const entry = (name: string) => ({ name, by: 'ana', reason: 'left', since: 1 });
+  const list = denyListOf({
+    version: 1,
+    entries: [entry('ana@acme.example'), entry('xn--mnchen-3ya.example')],
+    change: null,
+  });
+  const found = (recipient: string) => list.find(recipient)?.name;
+  expect(found('ANA@Acme.Example')).toBe('ana@acme.example');
+  expect(found('bob@MÜNCHEN.example')).toBe('xn--mnchen-3ya.example');
+  for (const other of ['ana+kpi@acme.example', 'ana@sub.acme.example', 'bob@a.münchen.example', 's3://ana@acme.example/'])
+    expect(found(other)).toBeUndefined();
+});
