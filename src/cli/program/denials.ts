@@ -20,7 +20,7 @@ left, the owner is told. A message to several names no denied address. Definitio
 The list holds for the deployment, at most 10,000 entries, and is stored in the archive. While it cannot be read, nothing is
 sent. A file with a bad line changes nothing. Processes of 0.2.0 ignore the list; the command warns if it sees one.
 
-What was skipped is not sent by itself after a removal: \`docket deliveries resolve ID --resend\` sends it.
+What was skipped is not sent by itself after a removal: --resend of \`docket deliveries\` sends it.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 

@@ -80,7 +80,7 @@ export function noDecisionNeededError(
       replaced: 'Another address gets the files in its place: it is never sent.',
       withdrawn: 'A corrected edition goes out in its place: it is never sent.',
       skipped:
-        'Its recipient is on the deny list. `docket deny ADDRESS --remove` takes it off, then --resend sends it.',
+        'Its recipient is on the deny list, or was. Once `docket deny` does not list it any more, use --resend.',
     }[row.state],
   });
 }

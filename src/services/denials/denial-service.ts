@@ -51,6 +51,6 @@ export async function assertNotDenied(address: string, { denials }: Pick<Deploym
   throw new DocketError('deliver.recipient_denied', `${address} gets nothing.`, {
     expected: 'a recipient who is not on the deny list',
     got: denialText(denial),
-    next: `Name somebody else, or take the entry off the list: \`docket deny ${denial.name} --remove --reason …\`.`,
+    next: `Name somebody else, or take ${denial.name} off the list with \`docket deny\` and --remove.`,
   });
 }

@@ -101,6 +101,7 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket runs --org _': { why: 'printed after a backfill of many runs; with --state it is typed' },
   'docket forecast': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
   'docket forecast --json': { why: 'prints no situation of its own', test: 'test/cli/commands/forecast.test.ts' },
+  'docket deny': { why: 'lists whom no situation denies' },
   'docket stop': { why: 'stops the deliveries of all other situations' },
   'docket deliveries approve _ --reason …': {
     why: 'needs an approved report that was delivered, and a token of an approver',

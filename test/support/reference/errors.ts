@@ -214,7 +214,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'deliver.recipient_denied': [
     'The recipient is on the deny list, or all recipients of a run are.',
-    'Name somebody else, or take the entry off the list: `docket deny ADDRESS --remove`.',
+    'Name somebody else, or take the entry off the list with `docket deny`.',
   ],
   'deliver.target_refused': [
     'A target refused the files, or it is not allowed.',
