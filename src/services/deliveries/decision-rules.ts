@@ -79,8 +79,7 @@ export function noDecisionNeededError(
       unknown: 'Check it again.',
       replaced: 'Another address gets the files in its place: it is never sent.',
       withdrawn: 'A corrected edition goes out in its place: it is never sent.',
-      skipped:
-        'Its recipient is on the deny list, or was. Once `docket deny` does not list it any more, use --resend.',
+      skipped: 'Its recipient is on the deny list, or was. Once `docket deny` does not list it any more, use --resend.',
     }[row.state],
   });
 }

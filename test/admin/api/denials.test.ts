@@ -41,7 +41,10 @@ it('denies and allows again, all lines or none, for operators of all organizatio
   const denied = await call('POST', '/api/denied', 'all', { list, reason: 'left' });
   expect(denied).toMatchObject({ status: 200, body: { denied: [ana, { name: 'beta.example' }] } });
   // The first reason stays.
-  expect(await call('POST', '/api/denied', 'all', { list, reason: 'x' })).toEqual({ status: 200, body: { denied: [] } });
+  expect(await call('POST', '/api/denied', 'all', { list, reason: 'x' })).toEqual({
+    status: 200,
+    body: { denied: [] },
+  });
   const bad = await call('POST', '/api/denied', 'all', { list: 'bob@acme.example\nbob', reason: 'left' });
   expect(bad).toMatchObject({ status: 422, body: { code: 'usage.invalid', got: expect.stringContaining('line 2') } });
   expect(await call('GET', '/api/denied', 'eyes')).toMatchObject({ body: { denied: [ana, {}] } });

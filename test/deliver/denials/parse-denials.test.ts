@@ -51,6 +51,11 @@ test('finds an address by any spelling and by its domain alone', () => {
   const found = (recipient: string) => list.find(recipient)?.name;
   expect(found('ANA@Acme.Example')).toBe('ana@acme.example');
   expect(found('bob@MÜNCHEN.example')).toBe('xn--mnchen-3ya.example');
-  for (const other of ['ana+kpi@acme.example', 'ana@sub.acme.example', 'bob@a.münchen.example', 's3://ana@acme.example/'])
+  for (const other of [
+    'ana+kpi@acme.example',
+    'ana@sub.acme.example',
+    'bob@a.münchen.example',
+    's3://ana@acme.example/',
+  ])
     expect(found(other)).toBeUndefined();
 });

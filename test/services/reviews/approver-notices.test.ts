@@ -15,8 +15,8 @@ import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
 import type { Deployment } from '../../../src/services/deployment/deployment.ts';
 import { createReviewNotices, type NoticeReview } from '../../../src/services/reviews/approver-notices.ts';
 import { reviewDeadline } from '../../../src/services/reviews/review-deadlines.ts';
-import { fake } from '../../support/fake.ts';
 import { NOBODY_IS_DENIED } from '../../support/decision-harness.ts';
+import { fake } from '../../support/fake.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 import { anOrder, reportDefinition } from '../../support/queue-harness.ts';
 
