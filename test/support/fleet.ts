@@ -12,7 +12,7 @@ import { redisRunStore } from '../../src/queue/runs/run-store.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { builtMain } from './built-main.ts';
 import { captureStderr } from './capture-stderr.ts';
 import { freePort } from './free-port.ts';
@@ -65,12 +65,12 @@ type Env = Readonly<Record<string, string>>;
 const POLL = { timeoutMs: 600_000, intervalMs: 100 };
 
 /** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
-export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
+export async function fleet(files: Readonly<Record<string, string>>, service: SandboxOptions = {}): Promise<Fleet> {
   const main = builtMain();
   const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
   const preload = await libfaketime();
   const redis = await restartableRedis();
-  const sandbox = await startSandbox();
+  const sandbox = await startSandbox(service);
   const mail = await createMailCatcher(join(folder, 'mailbox'));
   const client = await openRedis(redis.url, 'worker', silentLog);
   const store = redisRunStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
