@@ -44,6 +44,33 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     ],
   },
   {
+    only: 'processes',
+    defects: [
+      {
+        name: 'slices are swapped: a desk gets the figures of another one',
+        edits: [
+          [
+            'fetch/split/fetch-split.ts',
+            'resultOf(call, answers, plan, value)',
+            'resultOf(call, answers, plan, [...valuesWithRows(answers)].find((other) => other !== value) ?? value)',
+          ],
+        ],
+        breaks: 'figures that differ from the service',
+      },
+      {
+        name: 'a desk is sent the pack of another one',
+        edits: [
+          [
+            'deliver/deliver-packs.ts',
+            'definition: deskDefinition(definition, pack),',
+            'definition: deskDefinition(definition, packs[(packs.indexOf(pack) + 1) % packs.length] ?? pack),',
+          ],
+        ],
+        breaks: 'received by the wrong desk',
+      },
+    ],
+  },
+  {
     archive: 's3',
     only: ['store', 'jobs lost'],
     defects: [

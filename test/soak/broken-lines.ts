@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { leaksIn, leaksInRedis } from '../support/secret-scan.ts';
-import { archivedRuns, callsOf, figuresOf, type RecordReader } from './collect-facts.ts';
+import { archivedRuns, callsOf, figuresOf, misdealtMails, type RecordReader } from './collect-facts.ts';
 import { BUDGET } from './definitions.ts';
 import type { Deployment } from './deployment.ts';
 import { type CheckName, failedByTransientError, overBudget } from './reconcile.ts';
@@ -25,6 +25,7 @@ const PROBES = {
     const mails = deployment.sink.arrived().flatMap(({ run, to }) => to.map((address) => `${run} ${address}`));
     return new Set(mails).size < mails.length;
   },
+  'received by the wrong desk': async ({ deployment }) => (await misdealtMails(deployment)).length > 0,
   'runs failed by a transient error': async ({ record }) =>
     (await record.runs()).some((run) => failedByTransientError(run)),
   // Only the end of the soak tells whether they stay so.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { RandomSource } from '../../src/sandbox/generator/random.ts';
-import { ON_DEMAND } from './definitions.ts';
+import { ON_DEMAND, SPLIT } from './definitions.ts';
 import type { Deployment } from './deployment.ts';
 import type { DocketProcess } from './docket-process.ts';
 import { FAULTS, type FaultContext, type FaultName, interceptMailEnd, jumpClocks } from './faults.ts';
@@ -110,22 +110,25 @@ export async function runChaos(
     const org = oneOf(deployment.orgs).id;
     const key = `soak-${requests.length}-${between(0, 1e9)}`;
     const ids: string[] = [];
-    note(`request ${org}/${ON_DEMAND}`);
-    const request: Request = { org, report: ON_DEMAND, ids };
+    const report = oneOf([ON_DEMAND, SPLIT]);
+    note(`request ${org}/${report}`);
+    const request: Request = { org, report, ids };
     requests.push(request);
     const day = String(between(1, 28)).padStart(2, '0');
     // One of a few days, so that some occur twice.
     const body = JSON.stringify({ period: { from: `2026-10-${day}`, to: `2026-10-${day}` }, again: true });
     for (let tries = 0; ids.length === 0 && tries < 200; tries += 1) {
-      const answers = deployment.schedulers.flatMap(({ url }) => [0, 1].map(() => sendOnce(url, org, key, body)));
+      const answers = deployment.schedulers.flatMap(({ url }) =>
+        [0, 1].map(() => sendOnce(url, `${org}/${report}`, key, body)),
+      );
       for (const id of await Promise.all(answers)) if (id !== undefined) ids.push(id);
       if (ids.length === 0) await sleep(500);
     }
-    if (ids.length === 0) throw new Error(`the request for ${org}/${ON_DEMAND} was not acknowledged`);
+    if (ids.length === 0) throw new Error(`the request for ${org}/${report} was not acknowledged`);
   };
-  const sendOnce = async (url: string, org: string, key: string, body: string): Promise<string | undefined> => {
+  const sendOnce = async (url: string, report: string, key: string, body: string): Promise<string | undefined> => {
     try {
-      const response = await fetch(`${url}/api/reports/${org}/${ON_DEMAND}/runs`, {
+      const response = await fetch(`${url}/api/reports/${report}/runs`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${deployment.token}`,

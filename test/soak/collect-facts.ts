@@ -21,6 +21,7 @@ import { type Leak, leaksIn, leaksInRedis } from '../support/secret-scan.ts';
 import type { Request } from './chaos.ts';
 import {
   BUDGET,
+  desksOf,
   EVERY_HOURS,
   METRICS,
   mailbox,
@@ -28,6 +29,8 @@ import {
   READERS,
   SCHEDULED,
   type SoakOrg,
+  SPLIT,
+  SPLIT_BY,
   usesFolder,
   usesS3,
 } from './definitions.ts';
@@ -58,7 +61,8 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
     jobs,
     facts: async (requests, from, to) => {
       const misdelivered: string[] = [];
-      const mails = await mailsByRun(deployment, misdelivered);
+      const misdealt: string[] = [];
+      const mails = await mailsByRun(deployment, { misdelivered, misdealt });
       const archived = await archivedRuns(deployment, misdelivered);
       const records = await runs();
       const known = new Map(records.map((record) => [record.id, record]));
@@ -84,6 +88,7 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
         due: dueRuns(deployment, known, requests, from, to),
         asked: requests.map(({ ids }) => ids),
         misdelivered,
+        misdealt,
         calls: callsOf(deployment),
         budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 },
         figures: await figuresOf(deployment, archived, known),
@@ -135,6 +140,10 @@ function orgOf({ orgs }: Deployment, id: string): SoakOrg {
 
 function expectedDeliveries(org: SoakOrg, report: string): string[] {
   if (report === ON_DEMAND) return [`mail ${mailbox(org, 'lead')}`];
+  if (report === SPLIT) {
+    const desks = desksOf(org);
+    return [...desks.map(({ address }) => `mail ${address}`), ...desks.map(({ slug }) => `directory ${slug}`)];
+  }
   return [
     ...READERS[org.kind].map((who) => `mail ${mailbox(org, who)}`),
     ...(usesFolder(org.kind) ? ['directory'] : []),
@@ -166,8 +175,23 @@ const foreign = (text: string, { canary }: SoakOrg): string[] => [
   ...new Set([...text.matchAll(/Canary\d\dx/g)].map(([found]) => found).filter((found) => found !== canary)),
 ];
 
-/** Number of messages by run and mailbox. Searches each message for canaries of other organizations. */
-async function mailsByRun(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Map<string, number>>> {
+/** Names of values that are not this recipient's; of a pack without its own, that too. */
+function dealtWrong(content: string, org: SoakOrg, address: string): string[] {
+  const desks = desksOf(org);
+  const own = desks.find((desk) => desk.address === address);
+  if (own === undefined) return [];
+  const says = (value: string) => new RegExp(`\\b${value}\\b`).test(content);
+  return [
+    ...(says(own.value) ? [] : [`no ${own.value}`]),
+    ...desks.flatMap(({ value }) => (value !== own.value && says(value) ? [value] : [])),
+  ];
+}
+
+/** Number of messages by run and mailbox. Searches each message for canaries of other organizations and names of other desks. */
+async function mailsByRun(
+  deployment: Deployment,
+  { misdelivered, misdealt }: { readonly misdelivered: string[]; readonly misdealt: string[] },
+): Promise<Map<string, Map<string, number>>> {
   const byRun = new Map<string, Map<string, number>>();
   for (const { run, to, raw } of deployment.sink.arrived()) {
     const came = byRun.get(run) ?? new Map<string, number>();
@@ -188,9 +212,18 @@ async function mailsByRun(deployment: Deployment, misdelivered: string[]): Promi
       const found = org === undefined ? ['an unknown recipient'] : foreign(content, org);
       if (org !== undefined && !content.includes(org.canary)) found.push('no canary of its own');
       if (found.length > 0) misdelivered.push(`a mail of run ${run} to ${address}: ${found.join(', ')}`);
+      const dealt = org === undefined ? [] : dealtWrong(content, org, address);
+      if (dealt.length > 0) misdealt.push(`a mail of run ${run} to ${address}: ${dealt.join(', ')}`);
     }
   }
   return byRun;
+}
+
+/** Packs that were mailed to people of another desk. */
+export async function misdealtMails(deployment: Deployment): Promise<readonly string[]> {
+  const misdealt: string[] = [];
+  await mailsByRun(deployment, { misdelivered: [], misdealt });
+  return misdealt;
 }
 
 interface Archived {
@@ -239,20 +272,22 @@ async function deliveredFiles(
   if (report === ON_DEMAND) return {};
   const directory: string[] = [];
   const s3: string[] = [];
-  // The zip file is not delivered.
-  for (const { name, sha256 } of files.filter(({ format }) => format !== 'zip')) {
-    if (usesFolder(org.kind)) {
+  const inFolder = usesFolder(org.kind) || report === SPLIT;
+  const inBucket = usesS3(org.kind) && report !== SPLIT;
+  // The zip file and the messages of packs are not delivered as files.
+  for (const { name, sha256 } of files.filter(({ format }) => format !== 'zip' && format !== 'mail')) {
+    if (inFolder) {
       const bytes = await readFile(join(deployment.folder, 'out', org.id, id, name)).catch(() => undefined);
       if (bytes === undefined || hex(bytes) !== sha256) directory.push(`${name} in its folder is missing or differs`);
     }
-    if (usesS3(org.kind)) {
+    if (inBucket) {
       const object = deployment.s3.objects.get(`${org.id}/${id}/${name}`);
       if (object === undefined || hex(object.bytes) !== sha256) s3.push(`${name} in its bucket is missing or differs`);
     }
   }
   return {
-    ...(usesFolder(org.kind) ? { directory } : {}),
-    ...(usesS3(org.kind) ? { s3 } : {}),
+    ...(inFolder ? { directory } : {}),
+    ...(inBucket ? { s3 } : {}),
   };
 }
 
@@ -276,16 +311,22 @@ export async function figuresOf(
       if (from !== day || to !== day || timezone !== org.timezone)
         wrong.push(`${name} is of ${from} to ${to} ${timezone}, not of ${day} ${org.timezone}`);
     }
-    const question = JSON.stringify({ metrics: METRICS, time: { from, to, timezone } });
-    const asked = `${org.service} ${question}`;
-    const right = answers.get(asked) ?? (await answerOf(reference, org, question));
-    answers.set(asked, right);
-    const file = manifest.files.find((one) => one.name.endsWith(' figures.csv'))?.name;
-    const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);
-    // The last column shows whether the period was running.
-    const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
-    compared += METRICS.length;
-    if (row.join() !== right.join()) wrong.push(`${name}: ${row.join(', ')} instead of ${right.join(', ')}`);
+    const desks = manifest.report === SPLIT ? desksOf(org) : [undefined];
+    for (const desk of desks) {
+      const filters = desk === undefined ? [] : [{ dimension: SPLIT_BY, op: 'eq', values: [desk.value] }];
+      const question = JSON.stringify({ metrics: METRICS, time: { from, to, timezone }, filters });
+      const asked = `${org.service} ${question}`;
+      const right = answers.get(asked) ?? (await answerOf(reference, org, question));
+      answers.set(asked, right);
+      const place = desk === undefined ? '' : `${desk.slug}/`;
+      const file = manifest.files.find((one) => one.name.startsWith(place) && one.name.endsWith(' figures.csv'))?.name;
+      const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);
+      // The last column shows whether the period was running.
+      const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
+      compared += METRICS.length;
+      if (row.join() !== right.join())
+        wrong.push(`${name} ${desk?.value ?? ''}: ${row.join(', ')} instead of ${right.join(', ')}`);
+    }
   }
   return { compared, wrong };
 }

@@ -1,4 +1,6 @@
 import { stringify } from 'yaml';
+import { splitSlug } from '../../src/definitions/split.ts';
+import { ORGANIZATIONS } from '../../src/sandbox/generator/organizations.ts';
 
 /** A fictitious organization of the soak, and whose figures it gets. */
 export interface SoakOrg {
@@ -24,6 +26,9 @@ export const BUDGET = { calls: 6, window: 2 };
 export const METRICS = ['profiles.created', 'profiles.decided'] as const;
 export const SCHEDULED = 'daily';
 export const ON_DEMAND = 'adhoc';
+/** On demand, too: one pack for each group of profiles. */
+export const SPLIT = 'desks';
+export const SPLIT_BY = 'profile.group';
 
 const ZONES = [
   'UTC',
@@ -81,6 +86,19 @@ export const READERS: Readonly<Record<Kind, readonly string[]>> = {
 };
 export const OWNER = 'owner';
 export const mailbox = (org: Pick<SoakOrg, 'id'>, who: string): string => `${who}@${org.id}.example`;
+/** A value of the split report: who gets it, and its name in paths and targets. */
+export interface SoakDesk {
+  readonly value: string;
+  readonly slug: string;
+  readonly address: string;
+}
+
+export const desksOf = (org: Pick<SoakOrg, 'id' | 'service'>): readonly SoakDesk[] =>
+  (ORGANIZATIONS.find(({ id }) => id === org.service)?.groups ?? []).map((value) => ({
+    value,
+    slug: splitSlug(value),
+    address: mailbox(org, `desk-${splitSlug(value)}`),
+  }));
 export const usesFolder = (kind: Kind): boolean => kind === 'folder-and-mail' || kind === 'everywhere';
 export const usesS3 = (kind: Kind): boolean => kind === 's3' || kind === 'everywhere';
 
@@ -97,6 +115,7 @@ export function definitionsOf(orgs: readonly SoakOrg[], version: number, outside
       [`${org.id}/org.yaml`, stringify(orgFile(org))],
       [`${org.id}/${SCHEDULED}.yaml`, stringify(scheduled(org, version, outside))],
       [`${org.id}/${ON_DEMAND}.yaml`, stringify(onDemand(org, version))],
+      [`${org.id}/${SPLIT}.yaml`, stringify(split(org, version, outside))],
     ]),
   );
 }
@@ -161,4 +180,14 @@ const onDemand = (org: SoakOrg, version: number) => ({
   ...base(org, 'on demand', version),
   outputs: [{ format: 'csv' }],
   deliveries: [{ email: { to: [mailbox(org, 'lead')], attach: ['csv'] } }],
+});
+
+const split = (org: SoakOrg, version: number, { out }: Outside) => ({
+  ...base(org, 'desks', version),
+  split: { by: SPLIT_BY, to: Object.fromEntries(desksOf(org).map(({ value, address }) => [value, [address]])) },
+  outputs: [{ format: 'csv' }],
+  deliveries: [
+    { email: { to: 'split', attach: ['csv'] } },
+    { split: true, directory: { path: `${out}/${org.id}/{{ run }}/{{ split.slug }}` } },
+  ],
 });

@@ -62,6 +62,7 @@ const facts = (change: Partial<Facts> = {}): Facts => ({
   due: new Set([`org-00/daily ${SLOT}`]),
   asked: [],
   misdelivered: [],
+  misdealt: [],
   calls: [],
   budget: { calls: 2, windowMs: 1_000 },
   figures: { compared: 2, wrong: [] },
@@ -124,6 +125,7 @@ test.for<[string, Partial<Facts>, string]>([
     'received, but unknown to the ledger',
   ],
   ['a mail for somebody else', { misdelivered: ['x'] }, 'received by the wrong organization'],
+  ['the pack of another desk', { misdealt: ['x'] }, 'received by the wrong desk'],
   ['a figure that is another', { figures: { compared: 1, wrong: ['x'] } }, 'figures that differ from the service'],
   [
     'three calls in a window of two',

@@ -8,7 +8,7 @@ export interface RunFacts {
   readonly rows: readonly DeliveryRow[];
   /** Problems of its archive folder; null without one. */
   readonly archive: readonly string[] | null;
-  /** Deliveries of its definition, without notices: `mail lead@org-07.example`, `directory`, `s3`. */
+  /** Deliveries of its definition, without notices: `mail lead@org-07.example`, `directory`, `s3`, `directory <slug>` of a pack. */
   readonly expected: readonly string[];
   /** Messages that the mail server received and did not refuse, by mailbox. */
   readonly mails: ReadonlyMap<string, number>;
@@ -24,6 +24,8 @@ export interface Facts {
   readonly asked: readonly (readonly string[])[];
   /** Deliveries to unknown recipients or with data of another organization. */
   readonly misdelivered: readonly string[];
+  /** Packs of a split report with something of another value, or sent to its people. */
+  readonly misdealt: readonly string[];
   /** Metrics calls received by the service: key and epoch ms, ascending. */
   readonly calls: readonly { readonly key: string; readonly at: number }[];
   readonly budget: { readonly calls: number; readonly windowMs: number };
@@ -56,6 +58,7 @@ export type CheckName =
   | 'sent twice'
   | 'received, but unknown to the ledger'
   | 'received by the wrong organization'
+  | 'received by the wrong desk'
   | 'figures that differ from the service'
   | 'rate-limit windows exceeded at the server'
   | 'damaged or missing files'
@@ -226,6 +229,7 @@ export function reconcile(facts: Facts): CheckResult[] {
     most('sent twice', twice),
     most('received, but unknown to the ledger', unasked),
     most('received by the wrong organization', facts.misdelivered),
+    most('received by the wrong desk', facts.misdealt),
     most('figures that differ from the service', facts.figures.wrong),
     most(
       'rate-limit windows exceeded at the server',
@@ -267,5 +271,8 @@ export function reconcile(facts: Facts): CheckResult[] {
 }
 
 /** As in `RunFacts.expected`. */
-export const deliveryName = ({ target, recipient }: Pick<DeliveryRow, 'target' | 'recipient'>): string =>
-  recipient.includes('@') ? `mail ${recipient}` : target.endsWith('s3') ? 's3' : 'directory';
+export const deliveryName = ({ target, recipient }: Pick<DeliveryRow, 'target' | 'recipient'>): string => {
+  const [kind = '', desk] = target.split(':');
+  if (recipient.includes('@')) return `mail ${recipient}`;
+  return `${kind.endsWith('s3') ? 's3' : 'directory'}${desk === undefined ? '' : ` ${desk}`}`;
+};
