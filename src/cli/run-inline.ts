@@ -33,7 +33,7 @@ export interface InlineRunRequest {
   /** Days in `period` that are not over are meant. */
   readonly unfinished?: boolean | undefined;
   /** Of a report with `split`: only the pack of this value. */
-  readonly value?: string;
+  readonly value?: string | undefined;
   /** Replaces the stored readings of the archive. */
   readonly readings?: FindReadings;
   /** See `RunPorts.annotate`. */
@@ -73,7 +73,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
     warmUp();
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ definition, settings }, { signal: io.signals.stop(), observe }, (runContext) =>
-      run(order, { definition, settings, ...runContext, ...onlyOf(request), lastAttempt: true }, ports),
+      run(order, { definition, settings, ...runContext, lastAttempt: true }, ports),
     );
     if (outcome.kind === 'fail') throw outcome.error;
     if (outcome.kind === 'done' && outcome.value.review !== undefined) throw waitingError(order, outcome.value);
@@ -101,9 +101,10 @@ function waitingError({ id }: RunOrder, { error, review }: RunResult): DocketErr
   return new DocketError('run.awaiting_approval', `Run ${id} waits for approval of the content ${content}.`, { next });
 }
 
-const onlyOf = ({ value }: InlineRunRequest) => (value === undefined ? {} : { onlyValue: value });
-
-function createOrder({ definition, settings, period, deliver }: InlineRunRequest, { clock }: AppContext): RunOrder {
+function createOrder(
+  { definition, settings, period, value, deliver }: InlineRunRequest,
+  { clock }: AppContext,
+): RunOrder {
   const now = clock.now();
   return createRunOrder({
     definition,
@@ -113,6 +114,7 @@ function createOrder({ definition, settings, period, deliver }: InlineRunRequest
     slot: `trigger:${randomUUID()}`,
     at: now,
     ...(period === undefined ? {} : { period }),
+    value,
     deliver: deliver !== false,
     ...(deliver === false ? {} : { by: deliver.by, again: deliver.again }),
     now,

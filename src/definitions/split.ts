@@ -1,3 +1,4 @@
+import { DocketError } from '../base/error.ts';
 import { sha256 } from '../base/sha256.ts';
 import { renderTemplate } from '../base/text/template.ts';
 import type { Definition } from './schema/report-definition.ts';
@@ -31,6 +32,32 @@ export const isHeldPack = ({ target }: { readonly target: string }): boolean =>
   target === UNASSIGNED_TARGET || target.startsWith(`${UNASSIGNED_TARGET}:`);
 
 export const deskOf = (value: string, label: string): Desk => ({ value, label, slug: splitSlug(value) });
+
+/** Whether a recorded delivery is of the pack of a value. @param target as in the ledger, e.g. `0-email:retail-1f0e` */
+export const isOfValue = ({ target }: { readonly target: string | null }, value: string): boolean =>
+  target?.endsWith(`:${splitSlug(value)}`) ?? false;
+
+/** Throws `usage.invalid` where a value is named for a report that has none, or one that nobody would get. */
+export function assertSplitValue(
+  definition: Pick<Definition, 'org' | 'report' | 'split'>,
+  value: string | undefined,
+  { deliver }: { readonly deliver: boolean },
+): void {
+  if (value === undefined) return;
+  const report = `${definition.org}/${definition.report}`;
+  if (definition.split === undefined) {
+    throw new DocketError('usage.invalid', `${report} has no "split", and so no pack of one value.`, {
+      got: `the value "${value}"`,
+      next: 'Leave the value out.',
+    });
+  }
+  if (!deliver || deskRecipients(definition, value) !== undefined) return;
+  throw new DocketError('usage.invalid', `Nobody would get the pack of "${value}".`, {
+    where: report,
+    expected: 'a value with addresses in split.to',
+    next: 'Name its addresses in split.to, or correct the value.',
+  });
+}
 
 /** The addresses that get the pack of a value; undefined where nobody is named. */
 export function deskRecipients({ split }: Pick<Definition, 'split'>, value: string): readonly string[] | undefined {

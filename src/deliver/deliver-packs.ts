@@ -1,3 +1,5 @@
+import { DocketError } from '../base/error.ts';
+import { describeDelivery } from '../definitions/schema/kinds.ts';
 import { deskDefinition, heldTarget, UNASSIGNED_TARGET } from '../definitions/split.ts';
 import type { Archive } from './archive/archive.ts';
 import type { Manifest, PackRecord } from './archive/manifest.ts';
@@ -6,6 +8,8 @@ import type { Outage } from './circuit/circuit-breaker.ts';
 import { outageTracker } from './circuit/outage-tracker.ts';
 import { type DeliverInput, type DeliveryResult, deliver } from './deliver.ts';
 import { deliveryId, type Receipt } from './ledger/ledger.ts';
+import { plannedDeliveries } from './planned-deliveries.ts';
+import { TARGETS } from './targets/registry.ts';
 
 /** Wraps the delivery of one manifest. */
 export type AroundDelivery = (manifest: Manifest, work: () => Promise<DeliveryResult>) => Promise<DeliveryResult>;
@@ -19,6 +23,7 @@ export async function deliverPacks(input: DeliverInput, around: AroundDelivery):
   const { published, archive, definition } = input;
   const { packs, unassigned = [] } = published.manifest;
   if (packs === undefined) return around(published.manifest, () => deliver(input));
+  assertOwnPlaces(input);
   const archived = await archive.getArchivedStates(published);
   const receipts: Receipt[] = [];
   const waits: (Outage | undefined)[] = [];
@@ -59,6 +64,29 @@ export async function deliverPacks(input: DeliverInput, around: AroundDelivery):
   const known = waits.filter((wait) => wait !== undefined);
   const [outage] = known.toSorted((one, other) => one.until - other.until);
   return { receipts, retryable: waits.length > 0, outage: known.length === waits.length ? outage : undefined };
+}
+
+/** Throws `deliver.target_refused` before anything is sent where two packs would write to one place, whatever their paths say. */
+function assertOwnPlaces({ published: { manifest }, definition, ...input }: DeliverInput): void {
+  const { targets = TARGETS } = input;
+  const seen = new Map<string, string>();
+  const context = { workingDirectory: process.cwd(), ...input, definition };
+  for (const { target, recipient } of plannedDeliveries(manifest, context, targets)) {
+    const delivery = definition.deliveries[Number.parseInt(target, 10)];
+    if (delivery === undefined || describeDelivery(delivery, targets).writes === undefined) continue;
+    const [, pack = ''] = target.split(':');
+    const first = seen.get(recipient) ?? pack;
+    if (first !== pack) {
+      throw new DocketError('deliver.target_refused', 'Two packs would be written to one place.', {
+        where: recipient,
+        expected: 'a place of its own for each value',
+        got: `${first} and ${pack}`,
+        next: 'Put {{ split.slug }} into the path. Nothing was sent.',
+        retryable: false,
+      });
+    }
+    seen.set(recipient, pack);
+  }
 }
 
 /** A pack that nobody gets, in the list of deliveries. It has no ledger row: a retry changes nothing. */

@@ -7,16 +7,18 @@ export interface FingerprintedRequest {
   readonly period?: PeriodSpec | undefined;
   readonly deliver: boolean;
   readonly again?: boolean | undefined;
+  readonly value?: string | undefined;
 }
 
 /**
  * Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. `unfinished` permits a
  * request, and changes nothing in its run.
  */
-export function requestFingerprint({ period, deliver, again = false }: FingerprintedRequest): string {
+export function requestFingerprint({ period, deliver, again = false, value }: FingerprintedRequest): string {
   const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
-  // `again` is absent where false: the fingerprint is then that of an older version.
-  return sha256(JSON.stringify([days, deliver, ...(again ? [{ again }] : [])])).slice(0, 32);
+  // What is not asked for is absent: the fingerprint is then that of an older version.
+  const more = { ...(again ? { again } : {}), ...(value === undefined ? {} : { value }) };
+  return sha256(JSON.stringify([days, deliver, ...(Object.keys(more).length === 0 ? [] : [more])])).slice(0, 32);
 }
 
 /** Whether the run was requested with `again`. An order of version 0.2.0 or older says it in its fingerprint only. */

@@ -80,8 +80,6 @@ export interface RunContext {
   readonly lastAttempt: boolean;
   /** No attempt has begun before: no response of the run is stored. */
   readonly fresh?: boolean | undefined;
-  /** Of a report with `split`: only the pack of this value is made. Only for runs that deliver nothing. */
-  readonly onlyValue?: string;
   /** A held run was released for delivery. */
   readonly released?: boolean;
   /** Epoch ms at which a person last asked for an attempt of the run. Absent: nobody did. */

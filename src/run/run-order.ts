@@ -22,6 +22,8 @@ export interface RunOrderRequest {
   /** Replaces the definition's period. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
+  /** Of a report with `split`: only the pack of this value. */
+  readonly value?: string | undefined;
   /** Delivers again what another run has delivered. */
   readonly again?: boolean | undefined;
   /** The requesting actor; absent for scheduled runs. */
@@ -49,6 +51,7 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
     ...runPeriodsOf(definition, settings, request.at, request.period),
     digest: definition.digest,
     deliver: request.deliver,
+    ...(request.value === undefined ? {} : { value: request.value }),
     ...(request.again === true && { again: true as const }),
     createdAt: request.now,
     deadlineMs: definition.deadline * 1000,

@@ -92,6 +92,8 @@ export interface RunOrder {
   readonly lateAfterMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is an error. */
   readonly asked?: string;
+  /** Of a report with `split`: only the pack of this value is made and delivered. Absent: all are. */
+  readonly value?: string;
   /** true: it may deliver a period that another run has delivered. Absent otherwise, and in older records. */
   readonly again?: true;
   /** The run whose edition this one replaces, for a corrected edition: it goes to those who received that one. */

@@ -151,7 +151,7 @@ export function undeliveredError(
 }
 
 const HELD_PACKS =
-  'A held pack is sent by a new run: name its people under `split.to` of the definition, or correct the value, then run the report again for this period.';
+  'A held pack is sent by a new run: name its people under `split.to` of the definition, or correct the value, then run the report for this period with `--value`.';
 
 const RETRIED = 'Docket retries these deliveries by itself. If the error lasts, fix what the target reports.';
 

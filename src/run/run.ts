@@ -26,6 +26,7 @@ import { currentCountsWindow } from './run-order.ts';
 import type { RunOrder } from './run-record.ts';
 import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
 import { buildPacks } from './split/build-packs.ts';
+import { fetchSplitFigures } from './split/split-figures.ts';
 
 /**
  * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.
@@ -211,7 +212,12 @@ const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): P
   reviewRun(order, context, ports, async (folder, again) => {
     const definition = again ? { ...context.definition, max_age: 0 } : context.definition;
     // Figures may be fetched several times in one attempt.
-    const fetched = await fetchFigures(order, { ...context, definition, fresh: false }, ports, folder);
+    const own = { ...context, definition, fresh: false };
+    if (definition.split !== undefined) {
+      const split = await fetchSplitFigures(order, own, ports, folder);
+      return split.kind === 'done' ? done(split.value.figures) : split;
+    }
+    const fetched = await fetchFigures(order, own, ports, folder);
     return fetched.kind === 'done' ? done(fetched.value.dataset) : fetched;
   });
 

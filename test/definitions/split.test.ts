@@ -40,9 +40,7 @@ const load = async (from: string, to: string, list?: string) => {
 
 describe('a report with split', () => {
   test.each([
-    ['approval', 'period:', 'approval: { by: [mlro] }\nperiod:', 'split.not_supported'],
     ['corrections', 'period:', 'corrections: { watch: 35d, materiality: 1% }\nperiod:', 'split.not_supported'],
-    ['a comment', 'profiles.created]', 'profiles.created], commentary: required', 'split.not_supported'],
     ['a list', '  - { id: one', '  - { id: all, list: profiles }\n  - { id: one', 'split.not_supported'],
     [
       'a filter on the dimension',
@@ -65,6 +63,18 @@ describe('a report with split', () => {
     ['no split section', 'id: one,', 'id: one, split: false,', 'split.invalid'],
     ['a delivery of everything', 'to: split', 'to: [all@acme.example]', 'split.invalid'],
     ['a path for all', '- email: { to: split }', '- { split: true, directory: { path: out } }', 'split.invalid'],
+    [
+      'a path with a part of the slug',
+      '- email: { to: split }',
+      '- { split: true, directory: { path: "out/{{ split.slug | slice: 0, 3 }}" } }',
+      'split.invalid',
+    ],
+    [
+      'a slug that no path shows',
+      '- email: { to: split }',
+      '- { split: true, directory: { path: "out/{% comment %}{{ split.slug }}{% endcomment %}" } }',
+      'split.invalid',
+    ],
     ['a plain Yes', '"Retail"', 'Yes', 'split.invalid'],
     ['a plain number', '"Retail"', '1', 'split.invalid'],
     ['a plain null', '"Retail"', 'null', 'split.invalid'],

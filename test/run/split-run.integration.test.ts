@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import PostalMime from 'postal-mime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
@@ -13,16 +14,20 @@ import { RENDER_THREAD } from '../../src/compose/threads.ts';
 import { splitSlug } from '../../src/definitions/split.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import type { Manifest } from '../../src/deliver/archive/manifest.ts';
+import { createReviewArchive } from '../../src/deliver/archive/reviews/create-review-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
 import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { renderPool } from '../../src/render/render-pool.ts';
+import { loadReview } from '../../src/run/review/load-review.ts';
+import { type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import type { RunEvent } from '../../src/run/run-events.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { deliveredContent } from '../../src/services/listings/delivered-content.ts';
+import { reviewedPacks } from '../../src/services/reviews/reviewed-files.ts';
 import { createRunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { programOf } from '../recorded/program.ts';
 import { filesBelow } from '../support/canary.ts';
@@ -30,6 +35,8 @@ import { program } from '../support/debian.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 
 const WINDOW_MS = 300;
+const ANN: ReviewActor = { person: 'ann', name: 'Ann Approver', principal: 'token:ann' };
+const BEN: ReviewActor = { person: 'ben', name: 'Ben Writer', principal: 'token:ben' };
 const ORG = `
 version: 1
 name: Acme Payments
@@ -38,6 +45,9 @@ api_key: { env: DEMO_API_KEY }
 timezone: Europe/Zurich
 recipients: { domains: [acme.example] }
 destinations: { folders: [out] }
+people:
+  ann: { name: Ann Approver, tokens: [ann] }
+  ben: { name: Ben Writer, tokens: [ben] }
 `;
 const REPORT = `
 version: 1
@@ -260,6 +270,81 @@ targets:
     const { stdout } = await older('archive', 'verify', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ runs: 1 });
     await expect(older('check', '--offline')).rejects.toMatchObject({ stdout: expect.stringContaining('"split"') });
+  });
+
+  test('waits for one approval of all packs, and prints each comment with the figures of its own desk', async () => {
+    const [first = '', ...others] = groups;
+    await save(listOf(groups), (report) =>
+      report
+        .replace('limit: 3, chart: bar }', 'limit: 3, chart: bar, commentary: required }')
+        .replace('sections:', 'approval: { by: [ann], need: 1 }\nsections:'),
+    );
+    const reviews = createReviewArchive(directoryStorage(join(folder, 'archive')), reviewEventSchema);
+    const attempt = () => go({ ports: { reviews } });
+    const { outcome, order } = await attempt();
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'held', error: { code: 'run.comments_missing' } } });
+    const stateOf = async () => (await loadReview(reviews, order)).state;
+    const tell = async (event: object) => {
+      const seq = (await reviews.events(order)).length + 1;
+      await reviews.append(order, seq, reviewEventSchema.parse({ at: systemClock.now(), ...event, seq }));
+    };
+    const text = 'Made {{ risk.profiles.created }} of them.';
+    await tell({ type: 'comment', by: BEN, section: 'risk', text: `zqall ${text}` });
+    await tell({ type: 'comment', by: BEN, section: 'risk', value: first, text: `zqone ${text}` });
+    const waiting = await attempt();
+    expect(waiting.outcome).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
+    expect(mail.messages()).toEqual([]);
+    const { content, phase } = await stateOf();
+    expect(phase).toBe('approval');
+    const packs = await reviewedPacks(reviews, order, content ?? '');
+    expect(packs.map(({ value, held }) => [value, held])).toEqual(groups.map((value) => [value, null]));
+
+    await tell({ type: 'approve', by: ANN, content: content ?? '', reason: 'seen' });
+    const { outcome: end } = await attempt();
+    expect(end).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    const manifest = await manifestOf(order.id);
+    expect(manifest.review).toMatchObject({ content, approved_by: [{ person: 'ann' }] });
+    expect(mail.messages()).toHaveLength(groups.length);
+    const figures = new Set<string>();
+    for (const { path, to } of mail.messages()) {
+      const desk = groups.find((_, index) => to.includes(address(index))) ?? '';
+      const own = (await PostalMime.parse(await readFile(path))).text ?? '';
+      const figure = /(zq\w+) Made ([\d,]+) of them/.exec(own);
+      expect(figure?.[1]).toBe(desk === first ? 'zqone' : 'zqall');
+      figures.add(figure?.[2] ?? '');
+      for (const other of [...others, first].filter((each) => each !== desk)) expect(own).not.toContain(other);
+    }
+    expect(figures.size).toBe(groups.length);
+    for (const group of groups) {
+      for await (const { path, text: found } of readable(
+        join(folder, 'archive/acme/desks', order.id, 'files', splitSlug(group)),
+      )) {
+        expect(found.includes(group === first ? 'zqall' : 'zqone') ? path : '').toBe('');
+        if (path.endsWith('.xlsx')) expect(found).toContain('Ann Approver');
+      }
+    }
+  });
+
+  test('asks for another approval when a desk is added while the run waits', async () => {
+    const [added = '', ...before] = groups;
+    const approved = (report: string) => report.replace('sections:', 'approval: { by: [ann], need: 1 }\nsections:');
+    const withoutOthers = (report: string) =>
+      approved(report).replace('to: desks.csv', 'to: desks.csv\n  others: skip');
+    await save(listOf(before), withoutOthers);
+    const reviews = createReviewArchive(directoryStorage(join(folder, 'archive')), reviewEventSchema);
+    const { order } = await go({ ports: { reviews } });
+    const { content } = (await loadReview(reviews, order)).state;
+    const seq = (await reviews.events(order)).length + 1;
+    const at = systemClock.now();
+    await reviews.append(order, seq, { type: 'approve', seq, at, by: ANN, content: content ?? '', reason: 'seen' });
+    // Redis was lost, and the slot is opened again with the list of today.
+    await save(listOf([added, ...before]), withoutOthers);
+    const again = await go({ ports: { reviews } });
+    expect(again.outcome).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
+    const { state } = await loadReview(reviews, order);
+    expect(state).toMatchObject({ phase: 'approval', approvals: [] });
+    expect(state.content).not.toBe(content);
+    expect(mail.messages()).toEqual([]);
   });
 
   test('sends nothing twice when the run is repeated, and asks for nothing again', async () => {

@@ -221,6 +221,7 @@ export const outline: ReportOutline = {
   compare: ['previous_period'],
   to_date: 'year',
   on_incomplete: 'hold',
+  split: null,
   approval: {
     by: ['mlro', 'head-of-compliance'],
     need: 2,
@@ -464,6 +465,7 @@ export const reviewView: ReviewView = {
       references: [{ reference: '{{ screening.screening.hits }}', label: 'Hits', text: '1,204' }],
     },
   ],
+  packs: [],
   drafts: [
     {
       section: 'alerts',

@@ -13,6 +13,8 @@ export interface DeliveriesFilter {
   readonly report?: string | undefined;
   readonly run?: string | undefined;
   readonly state?: DeliveryState | undefined;
+  /** Of reports with `split`: only those of the packs of this value. */
+  readonly value?: string | undefined;
   /** `next` of the page before. */
   readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */

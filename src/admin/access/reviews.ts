@@ -39,15 +39,17 @@ export function reviewsAccess(
      *
      * @param section null: on the whole report
      * @param text null: withdraws the comment
+     * @param value of a report with `split`: only in the pack of this value
      */
     comment: async (
       id: string,
       section: string | null,
       text: string | null,
+      value?: string,
     ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
       const run = await idOf(id);
       assertOperator(principal);
-      return services.reviewService.comment(run, section, text, author);
+      return services.reviewService.comment(run, section, text, author, value);
     },
 
     /**

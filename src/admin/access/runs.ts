@@ -30,6 +30,8 @@ import type { AdminServices } from './services.ts';
 
 export interface RunRequest {
   readonly period?: PeriodSpec | undefined;
+  /** Of a report with `split`: only the pack of this value. */
+  readonly value?: string | undefined;
   readonly deliver: boolean;
   readonly priority: Priority;
   /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
@@ -92,7 +94,7 @@ export function runsAccess(services: AdminServices, principal: Principal) {
     trigger: async (
       org: string,
       report: string,
-      { period, deliver, priority, again, unfinished = false, idempotencyKey }: RunRequest,
+      { period, value, deliver, priority, again, unfinished = false, idempotencyKey }: RunRequest,
     ): Promise<{ readonly opened: boolean; readonly record: RunRecord }> => {
       assertVisible(principal, org);
       const { version, faults } = await currentReport(services, org, report);
@@ -114,6 +116,7 @@ export function runsAccess(services: AdminServices, principal: Principal) {
         trigger: 'on_demand' as const,
         priority,
         ...(period === undefined ? {} : { period }),
+        value,
         deliver,
         again,
         unfinished,

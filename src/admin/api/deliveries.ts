@@ -47,6 +47,14 @@ const listRoute = createRoute({
       run: idOrPrefixSchema.optional(),
       ...partFilters,
       state: z.enum(DELIVERY_STATES).optional(),
+      value: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe(
+          'Of reports with `split`: only those of the packs of this value. Not beside `to`, `match` or `period`.',
+        ),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
     }),
@@ -129,8 +137,8 @@ export function addDeliveryRoutes(app: AdminApp): void {
     const access = context.get('access');
     const { to, match, period, ...filter } = context.req.valid('query');
     if (to !== undefined || match !== undefined || period !== undefined) {
-      const { run, ...runs } = filter;
-      if (run !== undefined) throw runWithPartsError();
+      const { run, value, ...runs } = filter;
+      if (run !== undefined || value !== undefined) throw runWithPartsError();
       const page = await access.received({ ...runs, to, match, period });
       const received = {
         deliveries: page.deliveries.map(receivedView),
@@ -168,7 +176,7 @@ export function addDeliveryRoutes(app: AdminApp): void {
 }
 
 const runWithPartsError = (): DocketError =>
-  new DocketError('usage.invalid', '`run` cannot be combined with `to`, `match` or `period`.', {
-    expected: '`run` alone, or the others',
-    next: 'Leave out `run`: all deliveries of one run are in one answer.',
+  new DocketError('usage.invalid', '`run` and `value` cannot be combined with `to`, `match` or `period`.', {
+    expected: '`run` and `value`, or the others',
+    next: 'Leave out `to`, `match` and `period`: all deliveries of one run are in one answer.',
   });

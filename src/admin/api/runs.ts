@@ -149,6 +149,12 @@ export const periodSchema = z
 const runRequestSchema = z
   .strictObject({
     period: periodSchema.optional(),
+    value: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Of a report with `split`: only the pack of this value is made and delivered. Absent: all packs.'),
     deliver: z.boolean().default(true).describe('false: the files are made and archived, nothing is sent.'),
     // `scheduled` is not allowed: alerts and catch-up rely on runs that a schedule has opened.
     priority: z

@@ -2,6 +2,7 @@ import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
+import { nothingToDecideError, openStates } from '../../services/deliveries/decision-rules.ts';
 import { createArchivedDeliveries } from '../../services/listings/archived-deliveries.ts';
 import type { DeliveredContent } from '../../services/listings/delivered-content.ts';
 import { listReceived, type ReceivedPage } from '../../services/listings/received.ts';
@@ -23,6 +24,7 @@ interface ListFlags extends Omit<RunPartsFlags, 'error'> {
   readonly report?: string;
   readonly run?: string;
   readonly unknown?: boolean;
+  readonly value?: string;
   readonly after?: string;
   readonly limit: string;
   readonly wide?: boolean;
@@ -31,6 +33,7 @@ interface ListFlags extends Omit<RunPartsFlags, 'error'> {
 
 interface ResolveFlags extends ActorFlags, ManyFlags {
   readonly run?: string;
+  readonly value?: string;
   readonly sent?: boolean;
   readonly resend?: boolean;
 }
@@ -67,6 +70,7 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
       ...(flags.report === undefined ? {} : { report: flags.report }),
       ...(flags.run === undefined ? {} : { run: await requireRunId(flags.run, runs) }),
       ...(flags.unknown ? { state: 'unknown' as const } : {}),
+      value: flags.value,
       limit,
     }),
   );
@@ -106,10 +110,10 @@ const receivedColumns = (single: boolean): readonly Column[] => [
 /** Who got what. */
 async function listReceivedDeliveries(flags: ListFlags, limit: number, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const { org, report, run, to, match, period, unknown, after, wide } = flags;
-  if (run !== undefined) {
-    throw new DocketError('usage.invalid', '--run cannot be combined with --to, --match or --period.', {
-      expected: '--run alone, or the others',
+  const { org, report, run, to, match, period, unknown, value, after, wide } = flags;
+  if (run !== undefined || value !== undefined) {
+    throw new DocketError('usage.invalid', '--run and --value cannot be combined with --to, --match or --period.', {
+      expected: '--run and --value, or the others',
       next: '`docket deliveries --run` lists all deliveries of the run.',
     });
   }
@@ -183,6 +187,13 @@ export async function resolve(texts: readonly string[], flags: ResolveFlags, io:
     const idsOf = (opened: DecisionContext) => Promise.all(texts.map((each) => requireDeliveryId(each, opened)));
     return decideMany(action, idsOf, flags, { command: `deliveries resolve ${option}`, io });
   }
+  if (flags.run === undefined && flags.value !== undefined) {
+    throw new DocketError('usage.invalid', 'The option requires --run.', {
+      where: '--value',
+      expected: '--run as well',
+      next: 'Name the run whose pack is meant.',
+    });
+  }
   if ((text === undefined) === (flags.run === undefined) || hasFilter(flags) || flags.confirm !== undefined) {
     throw new DocketError('usage.invalid', 'Give either deliveries, filters or --run.', {
       expected: 'ids of deliveries, filters such as --report, or --run for all uncertain ones of a run',
@@ -232,7 +243,13 @@ async function resolveRun(run: string, flags: ResolveFlags, io: CommandIo): Prom
     context,
     async ({ decisions, runs }) => {
       const id = await requireRunId(run, runs);
-      const rows = await decisions.resolveMany(id, 'all', flags.sent ? 'sent' : 'resend', actor);
+      const as = flags.sent ? 'sent' : 'resend';
+      const { value } = flags;
+      const open = openStates(as);
+      const own = value === undefined ? [] : await decisions.list({ orgs: '*', run: id, value, limit: 1 });
+      const ids = own.flatMap((row) => (open.includes(row.state) ? row.id : []));
+      if (value !== undefined && ids.length === 0) throw nothingToDecideError(id);
+      const rows = await decisions.resolveMany(id, value === undefined ? 'all' : ids, as, actor);
       if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
       const subject = rows.length === 1 ? '1 delivery is' : `${rows.length} deliveries are`;
       print.printLine(

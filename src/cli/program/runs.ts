@@ -14,6 +14,7 @@ export function addRunCommands(program: DocketCommand, io: CommandIo): void {
       'instead of the definition’s period, e.g. previous_month, 2026-Q3, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
     )
     .option('--unfinished', 'with days in --period that are not over: the figures so far')
+    .option('--value <value>', 'of a report with `split`: only the pack of this value, e.g. Retail')
     .option('--out <dir>', 'output folder; default: out/<org>/<report>/<period>')
     .option('--no-deliver', 'only create the files')
     .option('--again', 'deliver again even if it was delivered for this period before; no prompt')

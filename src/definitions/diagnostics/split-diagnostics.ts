@@ -7,13 +7,13 @@ import type { SplitSettings } from '../schema/split.ts';
 import { isSplitSection, isToSplit } from '../split.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile, SourceNode, ValuePath } from '../yaml/source-file.ts';
-import { SAMPLE_SPLIT, templateDiagnostics } from './delivery-diagnostics.ts';
+import { SAMPLE_SPLIT, sampleVariables, templateDiagnostics } from './delivery-diagnostics.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
 
 type Text = Pick<Diagnostic, 'expected' | 'got' | 'next' | 'code'>;
 
 /** Fields of a report whose combination with `split` this version does not have. */
-const UNSUPPORTED = ['approval', 'corrections'] as const;
+const UNSUPPORTED = ['corrections'] as const;
 
 /** What a report with `split` may not have, and what only such a report may have. */
 export function splitDiagnostics(source: SourceFile, report: ReportFile, { targets }: DefinitionKinds): Diagnostic[] {
@@ -57,12 +57,10 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
     );
   });
   sections.forEach((section, index) => {
-    const { list, commentary, filters = [], dimensions = [], layout } = section;
+    const { list, filters = [], dimensions = [], layout } = section;
     const at = ['sections', index];
     if (list !== undefined)
       unsupported([...at, 'list'], 'a list', 'move it into a report of its own: a list shows the rows of all values');
-    if (commentary !== undefined)
-      unsupported([...at, 'commentary'], '"commentary"', 'remove it: this version does not have both');
     filters.forEach(({ dimension }, position) => {
       if (dimension !== split.by) return;
       add([...at, 'filters', position], {
@@ -103,9 +101,9 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
         got: 'neither',
         next: 'add one; a pack of all values is another report',
       });
-    } else if (writes !== undefined && !/\bsplit\.slug\b/.test(writes.template)) {
+    } else if (writes !== undefined && !namesPack(writes.template)) {
       add([...at, kind], {
-        expected: 'a path with {{ split.slug }}: every value has its own place',
+        expected: 'a path with the whole {{ split.slug }}: every value has its own place',
         got: describeValue(writes.template),
         next: 'add {{ split.slug }} to the path',
       });
@@ -113,6 +111,20 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
   });
   found.push(...keyDiagnostics(source), ...addressDiagnostics(source, split, malformed));
   return found;
+}
+
+const SAMPLE_SLUGS = [SAMPLE_SPLIT.slug, 'b-9876543210'];
+
+/** Whether files of every value have a place of their own: the path has its whole slug. A path that cannot be filled has a fault of its own. */
+function namesPack(template: string): boolean {
+  const variables = sampleVariables('acme', 'report', 'Title', 'UTC', 'name');
+  try {
+    return SAMPLE_SLUGS.every((slug) =>
+      renderTemplate(template, { ...variables, split: { ...SAMPLE_SPLIT, slug } }, 'the path').includes(slug),
+    );
+  } catch {
+    return true;
+  }
 }
 
 /** Where a delivery says that it is of each value; undefined where it does not. */

@@ -287,6 +287,8 @@ const packManifestSchema = z.object({
       comments: listOf(
         z.object({
           section: nullableText,
+          /** Only in the pack of this value. */
+          value: z.string().optional(),
           text: z.string(),
           person: z.string(),
           author: z.string(),

@@ -103,4 +103,6 @@ export interface ClaimingRun extends ClaimedPeriod {
   readonly period: Period;
   /** Epoch ms. */
   readonly createdAt: number;
+  /** Of a report with `split`: what it delivers is the pack of this value alone. */
+  readonly value?: string;
 }

@@ -3,18 +3,18 @@ import { canonicalJson } from '../../plan/requests/call.ts';
 import { delegationOf, delegationRefusal, involvedIn, isBarred, sharesSeat, voterOf } from './delegations.ts';
 import type { ReviewActor, ReviewEvent } from './review-event.ts';
 import type { ReviewInputs } from './review-inputs.ts';
-import type { ReviewComment, ReviewPhase, ReviewState, Voter } from './review-state.ts';
+import { commentKey, type ReviewComment, type ReviewPhase, type ReviewState, type Voter } from './review-state.ts';
 
 type Approvals = ReviewState['approvals'];
 
 /** What the events have come to, without what follows from it. */
 interface Progress {
   readonly figures: string | null;
-  /** The printed comments by section, and how many versions each section has had. */
-  readonly comments: ReadonlyMap<string | null, ReviewComment>;
-  readonly versions: ReadonlyMap<string | null, number>;
+  /** The printed comments by `commentKey`, and how many versions each has had. */
+  readonly comments: ReadonlyMap<string, ReviewComment>;
+  readonly versions: ReadonlyMap<string, number>;
   /** Who wrote a version of a comment that is printed, since it was last withdrawn. */
-  readonly authors: ReadonlyMap<string | null, readonly ReviewActor[]>;
+  readonly authors: ReadonlyMap<string, readonly ReviewActor[]>;
   readonly approvals: Approvals;
   readonly delegations: ReviewState['delegations'];
   readonly released: boolean;
@@ -131,18 +131,19 @@ function follow(
 const undecided = { approvals: [], released: false, ended: null } as const;
 
 function withComment(progress: Progress, event: Extract<ReviewEvent, { type: 'comment' }>): Progress {
-  const { section, text, by, at } = event;
-  const version = (progress.versions.get(section) ?? 0) + 1;
+  const { section, value, text, by, at } = event;
+  const key = commentKey(event);
+  const version = (progress.versions.get(key) ?? 0) + 1;
   const comments = new Map(progress.comments);
   const authors = new Map(progress.authors);
   if (text === null) {
-    comments.delete(section);
-    authors.delete(section);
+    comments.delete(key);
+    authors.delete(key);
   } else {
-    comments.set(section, { section, text, by, at, version });
-    authors.set(section, [...(authors.get(section) ?? []), by]);
+    comments.set(key, { section, ...(value === undefined ? {} : { value }), text, by, at, version });
+    authors.set(key, [...(authors.get(key) ?? []), by]);
   }
-  return { ...progress, comments, authors, versions: new Map(progress.versions).set(section, version) };
+  return { ...progress, comments, authors, versions: new Map(progress.versions).set(key, version) };
 }
 
 /** Who an approval counts for; undefined where it does not. */
@@ -165,7 +166,7 @@ function commentsInOrder({ comments }: Progress, inputs: ReviewInputs | undefine
   const order = new Map(inputs?.sections.map(({ id }, index) => [id, index]) ?? []);
   const place = ({ section }: ReviewComment): number =>
     section === null ? -1 : (order.get(section) ?? Number.MAX_SAFE_INTEGER);
-  return [...comments.values()].sort((a, b) => place(a) - place(b) || ((a.section ?? '') < (b.section ?? '') ? -1 : 1));
+  return [...comments.values()].sort((a, b) => place(a) - place(b) || (commentKey(a) < commentKey(b) ? -1 : 1));
 }
 
 /**
@@ -176,8 +177,9 @@ const contentHash = (figures: string, comments: readonly ReviewComment[]): strin
   sha256(
     canonicalJson({
       figures,
-      comments: comments.map(({ section, text, by: { person, name, principal }, at, version }) => ({
+      comments: comments.map(({ section, value, text, by: { person, name, principal }, at, version }) => ({
         section,
+        ...(value === undefined ? {} : { value }),
         text,
         by: { person, name, principal },
         at,
@@ -192,7 +194,13 @@ const contentOf = (progress: Progress, inputs: ReviewInputs | undefined): string
 const missingComments = (progress: Progress, inputs: ReviewInputs | undefined): readonly string[] =>
   progress.figures === null || inputs === undefined
     ? []
-    : inputs.sections.filter(({ id, required }) => required && !progress.comments.has(id)).map(({ id }) => id);
+    : inputs.sections
+        .filter(({ id, required, values }) => {
+          if (!required || progress.comments.has(commentKey({ section: id }))) return false;
+          // For all packs, or for each that needs one.
+          return values?.every((value) => progress.comments.has(commentKey({ section: id, value }))) !== true;
+        })
+        .map(({ id }) => id);
 
 /** The order of a run: `send_if`, required comments, `on_incomplete`, approval, delivery. */
 function phaseOf(progress: Progress, inputs: ReviewInputs | undefined): ReviewPhase {

@@ -8,6 +8,14 @@ import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts'
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { Dataset, RowFile, Table } from '../../fetch/dataset.ts';
 import type { ConditionResults } from '../delivery-conditions.ts';
+import {
+  conditionsSchema,
+  type FrozenSplit,
+  freezeSplit,
+  frozenSplitSchema,
+  type SplitFigures,
+  thawSplit,
+} from '../split/frozen-split.ts';
 import type { RenderFile } from './frozen-templates.ts';
 import { figuresFile, type Reviews } from './load-review.ts';
 import { type OpenReview, openReviewSchema, orderOf } from './open-review.ts';
@@ -20,10 +28,13 @@ export interface FrozenInputs extends OpenReview {
   /** Epoch ms: the time of creation that all files show. */
   readonly madeAt: number;
   readonly conditions: ConditionResults;
+  readonly split?: FrozenSplit | undefined;
 }
 
-export interface Frozen extends FrozenInputs {
+export interface Frozen extends Omit<FrozenInputs, 'split'> {
   readonly dataset: Dataset;
+  /** Of a report with `split`: the figures of its packs; `dataset` has none. */
+  readonly split?: SplitFigures | undefined;
   readonly review: ReviewInputs;
   readonly files: readonly RenderFile[];
 }
@@ -34,19 +45,6 @@ const fileListSchema = z.object({
   files: z.array(z.object({ name: z.string(), sha256: sha256Schema })),
 });
 
-const conditionsSchema = z.object({
-  figures: z.string().exactOptional(),
-  conditions: z.array(
-    z.object({
-      target: z.string(),
-      recipient: z.string().nullable(),
-      send_if: z.string(),
-      send: z.boolean(),
-      reason: z.string(),
-    }),
-  ),
-});
-
 const inputsSchema = z.intersection(
   z.object({
     docket: z.string(),
@@ -54,6 +52,8 @@ const inputsSchema = z.intersection(
     conditions: conditionsSchema,
     /** Templates, logo and what outputs name, by their path in the folder of rendering, with the name of the stored file. */
     renderFiles: z.array(z.object({ path: z.string(), name: z.string() })),
+    /** Of a report with `split`: its packs. */
+    split: frozenSplitSchema.optional(),
   }),
   openReviewSchema,
 );
@@ -64,19 +64,29 @@ const LIST = 'files.json';
  * Stores figures with everything frozen under `figures/<sha256>/`: `files.json` with the hash of each file, which the name of
  * the folder is the hash of. It is written last. Storing the same again changes nothing.
  *
+ * @param folder gets the rows of lists of packs as files
  * @returns the SHA-256 (hex)
  */
-export async function storeFigures(reviews: Reviews, run: RunRef, frozen: Frozen): Promise<string> {
+export async function storeFigures(reviews: Reviews, run: RunRef, frozen: Frozen, folder?: string): Promise<string> {
   const { dataset, review, files, docket, madeAt, conditions, order, definition, settings } = frozen;
+  const split = frozen.split && freezeSplit(frozen.split);
   // The name of the folder is known only when every file is: parts of lists are hashed first and stored in a second pass.
   const hashes = new Map<string, string>();
   const hash = async (name: string, bytes: string | Uint8Array): Promise<void> => {
     hashes.set(name, sha256(bytes));
   };
   const renderFiles = files.map(({ path }, index) => ({ path, name: `render/${String(index).padStart(4, '0')}` }));
-  const inputs = { docket, madeAt, conditions, renderFiles, order: orderOf(order), definition, settings };
+  const packs = split === undefined ? {} : { split };
+  const inputs = { docket, madeAt, conditions, renderFiles, ...packs, order: orderOf(order), definition, settings };
   const write = async (put: (name: string, bytes: string | Uint8Array) => Promise<void>): Promise<void> => {
     await put('dataset.json', JSON.stringify(await storeRows(dataset, put)));
+    for (const [index, pack] of (frozen.split?.packs ?? []).entries()) {
+      const place = split?.packs[index]?.folder;
+      const own = await pack.dataset?.(folder);
+      if (place === undefined || own === undefined) continue;
+      const stored = await storeRows(own, (name, bytes) => put(`${place}/${name}`, bytes));
+      await put(`${place}/dataset.json`, JSON.stringify(stored));
+    }
     await put('inputs.json', JSON.stringify(inputs));
     await put('review.json', JSON.stringify(review));
     for (const [index, { bytes }] of files.entries()) await put(renderFiles[index]?.name ?? '', bytes);
@@ -97,6 +107,8 @@ export interface FiguresReader {
   readonly inputs: FrozenInputs;
   /** @param folder gets the rows of lists as files; undefined: lists come without rows */
   dataset(folder?: string): Promise<Dataset>;
+  /** The packs of a report with `split`; undefined for others. */
+  split(): Promise<SplitFigures | undefined>;
   /** Templates, logo and what outputs name. */
   files(): Promise<readonly RenderFile[]>;
 }
@@ -115,10 +127,16 @@ export async function openFigures(reviews: Reviews, run: RunRef, figures: string
   const hashes = new Map(list.files.map(({ name, sha256: hash }) => [name, hash]));
   const read = (name: string): Promise<Buffer> => get(name, hashes.get(name));
   const { renderFiles, ...inputs } = parseMetadata(location, 'inputs.json', await read('inputs.json'), inputsSchema);
+  const readDataset = async (place: string, folder: string | undefined): Promise<Dataset> => {
+    const stored = parseMetadata(location, 'dataset.json', await read(`${place}dataset.json`), storedDatasetSchema);
+    return loadRows(stored, (name) => read(`${place}${name}`), folder);
+  };
   return {
     inputs,
-    dataset: async (folder) =>
-      loadRows(parseMetadata(location, 'dataset.json', await read('dataset.json'), storedDatasetSchema), read, folder),
+    dataset: (folder) => readDataset('', folder),
+    split: async () =>
+      inputs.split &&
+      thawSplit(inputs.split, await readDataset('', undefined), (stored, folder) => readDataset(`${stored}/`, folder)),
     files: async () => {
       const files: RenderFile[] = [];
       for (const { path, name } of renderFiles) files.push({ path, bytes: await read(name) });

@@ -53,6 +53,7 @@ export const orderOf = (order: RunOrder): RunOrder => ({
   createdAt: order.createdAt,
   ...(order.deadlineMs === undefined ? {} : { deadlineMs: order.deadlineMs }),
   ...(order.asked === undefined ? {} : { asked: order.asked }),
+  ...(order.value === undefined ? {} : { value: order.value }),
   ...(order.corrects === undefined ? {} : { corrects: order.corrects }),
 });
 

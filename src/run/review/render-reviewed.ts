@@ -15,6 +15,7 @@ import type { Rendered } from '../../render/renderer.ts';
 import { createManifest, publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
+import { publishPacks, renderPacks } from '../split/build-packs.ts';
 import type { FiguresReader } from './frozen-figures.ts';
 import { writeRenderFiles } from './frozen-templates.ts';
 import { contentFile, type Reviews } from './load-review.ts';
@@ -29,23 +30,33 @@ export interface ReviewedFigures {
   readonly state: ReviewState;
 }
 
-/** The dataset with the comments as they are printed, and the files that rendering reads, in `folder`. */
+/** What is rendered from besides the figures: the files that rendering reads are in `folder`. */
 async function renderInput(
-  { figures, state }: ReviewedFigures,
+  { figures }: ReviewedFigures,
   folder: string,
-  { definition, settings }: RunContext,
+  { definition }: RunContext,
   ports: RunPorts,
-): Promise<RenderInput> {
+): Promise<Omit<RenderInput, 'dataset'>> {
   const { inputs } = figures;
-  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
-  const typed = state.comments.map(({ section, text, by: { name: author }, at }) => ({ section, text, author, at }));
   return {
-    dataset: withComments(await figures.dataset(folder), typed, locale),
     folder,
     secrets: await revealOutputSecrets(definition, ports),
     madeAt: inputs.madeAt,
     paths: await writeRenderFiles(await figures.files(), folder, inputs.settings.logo),
   };
+}
+
+/** The figures with the comments as they are printed. In a pack, one on its value stands in place of that for all. */
+function commented(dataset: Dataset, { state }: ReviewedFigures, { definition, settings }: RunContext): Dataset {
+  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+  const { desk } = dataset;
+  const own = new Set(
+    state.comments.flatMap(({ section, value }) => (value === undefined || value !== desk?.value ? [] : [section])),
+  );
+  const typed = state.comments.flatMap(({ section, value, text, by: { name: author }, at }) =>
+    (value === undefined ? !own.has(section) : value === desk?.value) ? [{ section, text, author, at }] : [],
+  );
+  return withComments(dataset, typed, locale);
 }
 
 /**
@@ -63,11 +74,20 @@ export async function reviewedManifest(
   const stored = await reviews.get(order, name);
   if (stored !== undefined) return parseMetadata(`the review of run ${order.id}`, name, stored, manifestSchema);
   return inStagedFolder(order, ports, async (folder) => {
+    const { figures } = reviewed;
     const input = await renderInput(reviewed, folder, context, ports);
-    const rendered = await renderRun(input, order, context, ports);
+    const split = await figures.split();
+    if (split !== undefined) {
+      const printed = (dataset: Dataset) => commented(dataset, reviewed, context);
+      const packs = await renderPacks(split, { ...input, printed }, order, context, ports);
+      await storeContent(reviews, order, reviewed.content, folder, packs.manifest, packs);
+      return packs.manifest;
+    }
+    const dataset = commented(await figures.dataset(folder), reviewed, context);
+    const rendered = await renderRun({ ...input, dataset }, order, context, ports);
     const manifest: Manifest = {
-      ...createManifest(input, rendered.artifacts, order, context, ports),
-      ...reviewed.figures.inputs.conditions,
+      ...createManifest({ ...input, dataset }, rendered.artifacts, order, context, ports),
+      ...figures.inputs.conditions,
     };
     await storeContent(reviews, order, reviewed.content, folder, manifest, rendered);
     return manifest;
@@ -83,9 +103,16 @@ export async function publishReviewed(
   ports: RunPorts,
 ): Promise<PublishedRun> {
   const input = await renderInput(reviewed, folder, context, ports);
-  const dataset = withApproval(input.dataset, reviewed);
+  const { figures } = reviewed;
+  const printed = (frozen: Dataset) => withApproval(commented(frozen, reviewed, context), reviewed);
+  const split = await figures.split();
+  if (split !== undefined) {
+    const how = { ...input, printed, review: manifestReview(reviewed) };
+    return publishPacks(await renderPacks(split, how, order, context, ports), folder, context, ports);
+  }
+  const dataset = printed(await figures.dataset(folder));
   const rendered = await renderRun({ ...input, dataset }, order, context, ports);
-  const { conditions } = reviewed.figures.inputs;
+  const { conditions } = figures.inputs;
   return publishRun({ ...input, dataset }, rendered, order, context, ports, async () => ({
     ...conditions,
     review: manifestReview(reviewed),
@@ -118,8 +145,9 @@ const manifestReview = ({ hash, content, state }: ReviewedFigures): NonNullable<
     reason,
     ...(approver && { for: { person: approver.id, name: approver.name } }),
   })),
-  comments: state.comments.map(({ section, text, by: { person, name: author }, at, version }) => ({
+  comments: state.comments.map(({ section, value, text, by: { person, name: author }, at, version }) => ({
     section,
+    ...(value === undefined ? {} : { value }),
     text,
     person,
     author,

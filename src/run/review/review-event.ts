@@ -23,8 +23,17 @@ const base = { seq: z.int().positive(), at: z.number(), by: actorSchema };
 export const reviewEventSchema = z.discriminatedUnion('type', [
   /** The worker has stored figures: the first ones, or new ones after `reject` with `refetch`. */
   z.object({ ...base, type: z.literal('figures'), figures: sha256Schema }),
-  /** A comment's new version. `section` null: on the whole report; `text` null: withdrawn. Markup as typed. */
-  z.object({ ...base, type: z.literal('comment'), section: z.string().nullable(), text: z.string().nullable() }),
+  /**
+   * A comment's new version. `section` null: on the whole report; `text` null: withdrawn. Markup as typed. `value`: of a
+   * report with `split`, only in the pack of this value, in place of the comment for all; absent: for all.
+   */
+  z.object({
+    ...base,
+    type: z.literal('comment'),
+    section: z.string().nullable(),
+    value: z.string().exactOptional(),
+    text: z.string().nullable(),
+  }),
   z.object({
     ...base,
     type: z.literal('approve'),

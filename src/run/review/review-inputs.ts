@@ -15,7 +15,16 @@ import type { RunOrder } from '../run-record.ts';
 export const reviewInputsSchema = z.object({
   version: z.literal(1),
   /** The sections in the order of the report, and whether they need a comment with these figures. */
-  sections: z.array(z.object({ id: z.string(), required: z.boolean() })).readonly(),
+  sections: z
+    .array(
+      z.object({
+        id: z.string(),
+        required: z.boolean(),
+        /** Of a report with `split`: the values whose packs need one. */
+        values: z.array(z.string()).readonly().optional(),
+      }),
+    )
+    .readonly(),
   /** Figures are incomplete and `on_incomplete` is `hold`. */
   incomplete: z.boolean(),
   /** No delivery of the report meets its `send_if`: the run is published without comments and approval. */

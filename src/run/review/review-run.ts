@@ -3,14 +3,15 @@ import { DocketError } from '../../base/error.ts';
 import { cancel, done, type Outcome } from '../../base/outcome.ts';
 import { sha256 } from '../../base/sha256.ts';
 import { inStagedFolder, type PublishedRun } from '../../deliver/archive/archive.ts';
-import type { Dataset } from '../../fetch/dataset.ts';
 import { canonicalJson } from '../../plan/requests/call.ts';
 import { replacedFiles } from '../corrections/corrected-edition.ts';
 import { decideDeliveries } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
 import { incompleteError, type RunResult, toWaitingResult } from '../run-result.ts';
-import { type FiguresReader, type FrozenInputs, openFigures, storeFigures } from './frozen-figures.ts';
+import { decideSplit } from '../split/decide-split.ts';
+import { isSplit, type ReviewedFigures, runDataset } from '../split/frozen-split.ts';
+import { type FiguresReader, type Frozen, type FrozenInputs, openFigures, storeFigures } from './frozen-figures.ts';
 import { currentPaths, type RenderFile, readRenderFiles } from './frozen-templates.ts';
 import { type LoadedReview, loadReview, type Reviews } from './load-review.ts';
 import { openReviewText, orderOf } from './open-review.ts';
@@ -22,7 +23,7 @@ import { createReviewInputs } from './review-inputs.ts';
  * The figures of a run with their statuses, as an attempt fetches them into `folder`.
  * @param again whether a reviewer has asked for new ones: no response of before is used
  */
-export type FetchFigures = (folder: string, again: boolean) => Promise<Outcome<Dataset>>;
+export type FetchFigures = (folder: string, again: boolean) => Promise<Outcome<ReviewedFigures>>;
 
 /** What an attempt of a reviewed run comes to: files to deliver, or a state in which it waits for people. */
 export type Reviewed =
@@ -69,7 +70,7 @@ export async function reviewRun(
     const { figures: hash, content, phase } = state;
     const storeAgain = (files?: readonly RenderFile[]): Promise<void> =>
       inStagedFolder(order, ports, async (folder) => {
-        const again = await freezeAgain(figures, await figures.dataset(folder), order, context, reviews, files);
+        const again = await freezeAgain(figures, folder, order, context, ports, reviews, files);
         await append(order, review, { type: 'figures', figures: again }, ports, reviews);
       });
     if (!isRenderedAlike(figures.inputs, context)) {
@@ -123,9 +124,9 @@ async function storeFetched(
   fetchFigures: FetchFigures,
 ): Promise<Outcome<void>> {
   return inStagedFolder(order, ports, async (folder): Promise<Outcome<void>> => {
-    const dataset = await fetchFigures(folder, review.inputs !== undefined);
-    if (dataset.kind !== 'done') return dataset;
-    const figures = await freezeFigures(dataset.value, order, context, ports, reviews);
+    const fetched = await fetchFigures(folder, review.inputs !== undefined);
+    if (fetched.kind !== 'done') return fetched;
+    const figures = await freezeFigures(fetched.value, folder, order, context, ports, reviews);
     // They belong to these figures. A crash before this is as the fetch that it interrupts.
     await ports.responses.delete(order.id);
     await append(order, review, { type: 'figures', figures }, ports, reviews);
@@ -177,27 +178,46 @@ const notReviewableError = ({ org, report }: RunOrder): DocketError =>
     next: 'Set REDIS_URL; `--no-deliver` makes the files without delivering them.',
   });
 
-/** Freezes figures with everything that is rendered from. @returns SHA-256 (hex). @param dataset judged */
+/** Freezes figures with everything that is rendered from. @returns SHA-256 (hex). @param figures judged */
 async function freezeFigures(
-  dataset: Dataset,
+  figures: ReviewedFigures,
+  folder: string,
   order: RunOrder,
   context: RunContext,
   ports: RunPorts,
   reviews: Reviews,
 ): Promise<string> {
   const { definition, settings } = context;
-  const conditions = await decideDeliveries(dataset, context, ports);
+  const decided = await decide(figures, folder, order, context, ports);
   const files = await readRenderFiles(
     currentPaths(definition, settings, ports),
     definition,
     ports.formats,
     await replacedFiles(order, ports.editions),
   );
-  const review = createReviewInputs(dataset, order, definition, settings, conditions);
   // Before the first event: a process that finds the review after Redis was lost can continue it.
   await reviews.open(order, openReviewText({ order, definition, settings }));
-  const frozen = { dataset, review, files, docket: version(), madeAt: ports.clock.now(), conditions };
-  return storeFigures(reviews, order, { ...frozen, order, definition, settings });
+  const frozen = { ...decided, files, docket: version(), madeAt: ports.clock.now() };
+  return storeFigures(reviews, order, { ...frozen, order, definition, settings }, folder);
+}
+
+/** The decisions on the deliveries, and what the review depends on. @param frozen decisions that were taken before */
+async function decide(
+  figures: ReviewedFigures,
+  folder: string,
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+  frozen?: FrozenInputs['conditions'],
+): Promise<Pick<Frozen, 'dataset' | 'split' | 'review' | 'conditions'>> {
+  if (isSplit(figures)) {
+    const dataset = runDataset(figures, order, context);
+    return { dataset, conditions: { conditions: [] }, ...(await decideSplit(figures, folder, order, context, ports)) };
+  }
+  const { definition, settings } = context;
+  const conditions = frozen ?? (await decideDeliveries(figures, context, ports));
+  const review = createReviewInputs(figures, order, definition, settings, conditions);
+  return { dataset: figures, conditions, review };
 }
 
 /**
@@ -235,24 +255,23 @@ async function changedRenderFiles(
  */
 async function freezeAgain(
   figures: FiguresReader,
-  dataset: Dataset,
+  folder: string,
   order: RunOrder,
-  { definition, settings }: RunContext,
+  context: RunContext,
+  ports: RunPorts,
   reviews: Reviews,
   files?: readonly RenderFile[],
 ): Promise<string> {
-  const { inputs } = figures;
-  const review = createReviewInputs(dataset, order, definition, settings, inputs.conditions);
-  const { madeAt, conditions } = inputs;
+  const { madeAt, conditions } = figures.inputs;
+  const { definition, settings } = context;
+  const stored = (await figures.split()) ?? (await figures.dataset(folder));
   const frozen = {
-    dataset,
-    review,
+    ...(await decide(stored, folder, order, context, ports, conditions)),
     files: files ?? (await figures.files()),
     docket: version(),
     madeAt,
-    conditions,
     definition,
     settings,
   };
-  return storeFigures(reviews, order, { ...frozen, order: orderOf(order) });
+  return storeFigures(reviews, order, { ...frozen, order: orderOf(order) }, folder);
 }

@@ -18,6 +18,8 @@ export interface Delegation extends Omit<Extract<ReviewEvent, { type: 'delegate'
 export interface ReviewComment {
   /** Null: on the whole report. */
   readonly section: string | null;
+  /** Of a report with `split`: only in the pack of this value. Absent: for all. */
+  readonly value?: string;
   /** As typed: markup and references to figures are not resolved. */
   readonly text: string;
   readonly by: ReviewActor;
@@ -26,6 +28,10 @@ export interface ReviewComment {
   /** From 1. */
   readonly version: number;
 }
+
+/** Identifies what a comment is on: of each there is one. */
+export const commentKey = ({ section, value }: Pick<ReviewComment, 'section' | 'value'>): string =>
+  JSON.stringify(value === undefined ? [section] : [section, value]);
 
 /** What the run waits for. `sealed`, `rejected` and `cancelled` are final. */
 export const REVIEW_PHASES = [

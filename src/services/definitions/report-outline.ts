@@ -7,6 +7,7 @@ import { formatSchedule } from '../../definitions/schedules/slot-view.ts';
 import { COMPARISON_KINDS, TO_DATE } from '../../definitions/schema/comparison.ts';
 import { type DeliverySpec, describeDelivery } from '../../definitions/schema/kinds.ts';
 import { chartAsked, type Definition, type Section } from '../../definitions/schema/report-definition.ts';
+import { splitRecipients } from '../../definitions/schema/split.ts';
 import { heldTarget, reportTargets, type SourcedTarget, targetKey } from '../../definitions/schema/targets.ts';
 import { formatDurationLiteral } from '../../definitions/schema/values/durations.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
@@ -41,6 +42,16 @@ export const reportOutlineSchema = z
       })
       .nullable()
       .describe('null: delivered figures are not watched.'),
+    split: z
+      .object({
+        by: z.string().describe('The dimension.'),
+        to: z.array(z.object({ value: z.string(), recipients: z.array(z.string()).readonly() })).readonly(),
+        others: z
+          .union([z.enum(['hold', 'skip']), z.array(z.string()).readonly()])
+          .describe('What happens to the pack of a value that is not in `to`, or who gets it.'),
+      })
+      .nullable()
+      .describe('Each value gets its own pack; null: one pack for all.'),
     schedules: z
       .array(
         z.object({
@@ -127,6 +138,7 @@ export function outlineReport({ definition, settings }: FrozenDefinition, now: n
     on_incomplete,
     approval: outlineApproval(definition.approval),
     corrections: outlineCorrections(definition.corrections),
+    split: outlineSplit(definition.split),
     schedules: definition.schedule.map((schedule) => ({
       words: scheduleWords(schedule),
       line: formatSchedule(schedule),
@@ -162,6 +174,15 @@ const outlineApproval = (approval: Definition['approval']): ReportOutline['appro
 
 const outlineCorrections = (corrections: Definition['corrections']): ReportOutline['corrections'] =>
   corrections === undefined ? null : { ...corrections, watch: formatDurationLiteral(corrections.watch) };
+
+const outlineSplit = (split: Definition['split']): ReportOutline['split'] =>
+  split === undefined
+    ? null
+    : {
+        by: split.by,
+        to: [...splitRecipients(split)].map(([value, recipients]) => ({ value, recipients })),
+        others: split.others,
+      };
 
 function outlineCommentary(commentary: Section['commentary']): ReportOutline['sections'][number]['commentary'] {
   if (commentary === undefined) return null;

@@ -1,3 +1,4 @@
+import { isOfValue } from '../../definitions/split.ts';
 import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import { newestFirst } from '../../queue/runs/run-index.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
@@ -11,6 +12,8 @@ export interface DeliveryFilter {
   readonly report?: string | undefined;
   readonly run?: string | undefined;
   readonly state?: DeliveryState | undefined;
+  /** Of reports with `split`: only those of the packs of this value. */
+  readonly value?: string | undefined;
   /** `next` of the page before. Throws `usage.invalid` for an invalid cursor. */
   readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first. With `state: 'unknown'`: maximum number of rows, of all runs. */
@@ -31,12 +34,13 @@ const BATCH_SIZE = 500;
  * need no decision.
  */
 export async function queryDeliveries(filter: DeliveryFilter, { runs, ledger }: Deployment): Promise<DeliveryPage> {
-  const { orgs, report, run, state, limit } = filter;
+  const { orgs, report, run, state, value, limit } = filter;
   const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
   const visible = (row: DeliveryRow): boolean =>
     (orgs === '*' || orgs.includes(row.org)) &&
     (report === undefined || row.report === report) &&
-    (state === undefined || row.state === state);
+    (state === undefined || row.state === state) &&
+    (value === undefined || isOfValue(row, value));
   if (run !== undefined) return { deliveries: (await ledger.list(run)).filter(visible), next: null };
   if (state === 'unknown') return queryUnknown(ledger, visible, after, limit);
   const page = await listRunPage(restrictToOrgs(runs, orgs), { report, after, limit });

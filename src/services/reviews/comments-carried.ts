@@ -30,7 +30,7 @@ export async function carriedComments(
     definition.sections.flatMap(({ id, commentary = {} }) => ('carry' in commentary && commentary.carry ? [id] : [])),
   );
   const open = [null, ...definition.sections.map(({ id }) => id)].filter(
-    (id) => !comments.some(({ section }) => section === id),
+    (id) => !comments.some(({ section, value }) => section === id && value === undefined),
   );
   if (open.length === 0) return [];
   const { org, report, period } = run;
@@ -50,7 +50,7 @@ export async function carriedComments(
     const isLast = each.period.to === latest?.period.to;
     const origin = messagesFor(locale).review.carried(shortPeriod(each.period, locale));
     return open.flatMap((section): CarriedComment[] => {
-      const comment = state.comments.find((written) => written.section === section);
+      const comment = state.comments.find((written) => written.section === section && written.value === undefined);
       if (comment === undefined) return [];
       const kind = isLast && section !== null && whole.has(section) ? 'comment' : 'actions';
       const text = kind === 'comment' ? stripInvisible(comment.text) : openActions(comment.text, origin);

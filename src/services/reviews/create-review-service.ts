@@ -7,6 +7,7 @@ import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
 import { openReviewText } from '../../run/review/open-review.ts';
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
+import { commentKey } from '../../run/review/review-state.ts';
 import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-record.ts';
 import type { AuditEvent } from '../audit-log.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
@@ -27,7 +28,7 @@ import {
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, reviewersOf, stateOfEnded } from './review-view.ts';
-import { reviewedFileReader } from './reviewed-files.ts';
+import { reviewedFileReader, reviewedPacks } from './reviewed-files.ts';
 
 /** Other events that may come in between before a decision gives up. */
 const MAX_TRIES = 20;
@@ -119,6 +120,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       sections: commentableSections(figures, inputs),
       drafts: await carriedComments(record, figures, state.comments, deployment),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
+      packs: state.content === null ? [] : await reviewedPacks(reviews, refOf(record), state.content),
       due: reviewDeadline(state, inputs.approval, figures.settings, clock.now(), stoppedMs)?.due ?? null,
       reviewers: reviewersOf(review, clock.now()).map(({ voter }) => voterName(voter)),
       deputies: by === undefined ? [] : possibleDeputies(review, by, clock.now()),
@@ -143,9 +145,9 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   }
 
   /** Also of the last figures while new ones are fetched. */
-  const figuresOf = ({ record, events }: OpenReview): Promise<FrozenReport> => {
+  const figuresOf = ({ record, events }: OpenReview, value?: string): Promise<FrozenReport> => {
     const last = events.findLast((event) => event.type === 'figures');
-    return loadFrozenReport(reviews, refOf(record), last?.figures ?? '');
+    return loadFrozenReport(reviews, refOf(record), last?.figures ?? '', value);
   };
 
   const reader = (content: string) => reviewedFileReader(reviews, content);
@@ -186,27 +188,34 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         : reader(review.state.content).preview(refOf(review.record), body);
     },
 
-    /** The audit log gets no text. @param section null: on the whole report. @param typed null: withdraws the comment */
+    /**
+     * The audit log gets no text. @param section null: on the whole report. @param typed null: withdraws the comment.
+     * @param value of a report with `split`: only in the pack of this value
+     */
     comment: async (
       run: string,
       section: string | null,
       typed: string | null,
       by: Reviewer,
+      value?: string,
     ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
       const text = typed === null ? null : normalizeComment(typed);
       let warnings: readonly CommentWarning[] = [];
       const review = await append(run, async (before) => {
         assertTakesEvents(before);
-        warnings = checkComment(section, text, await figuresOf(before));
-        const printed = before.state.comments.find((each) => each.section === section);
+        const place = { section, ...(value === undefined ? {} : { value }) };
+        // One that stays for a pack that is gone can be withdrawn.
+        warnings = checkComment(section, text, await figuresOf(before, text === null ? undefined : value));
+        const printed = before.state.comments.find((each) => commentKey(each) === commentKey(place));
         if ((printed?.text ?? null) === text) return null;
-        const event = { type: 'comment', at: clock.now(), by: actor(before, by), section, text } as const;
+        const event = { type: 'comment', at: clock.now(), by: actor(before, by), ...place, text } as const;
         refuseUnreachable(before, event);
         return event;
       });
       const view = await viewOf(review, by);
       const on = section === null ? 'on the whole report' : `on section ${section}`;
-      await record('run.commented', view, by, `${on}${typed === null ? ', withdrawn' : ''}`);
+      const of = value === undefined ? '' : ` for ${value}`;
+      await record('run.commented', view, by, `${on}${of}${typed === null ? ', withdrawn' : ''}`);
       return { view, warnings };
     },
 

@@ -1,3 +1,4 @@
+import { DocketError } from '../../base/error.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
@@ -12,10 +13,29 @@ export interface FrozenReport extends Pick<FrozenInputs, 'definition' | 'setting
   readonly dataset: Dataset;
 }
 
-/** Throws `archive.corrupt` for a missing or changed file. @param figures SHA-256 (hex) */
-export async function loadFrozenReport(reviews: Reviews, run: RunRef, figures: string): Promise<FrozenReport> {
+/**
+ * Throws `archive.corrupt` for a missing or changed file, and `review.comment_invalid` for a value without a pack.
+ * @param figures SHA-256 (hex)
+ * @param value of a report with `split`: the pack whose figures are wanted; the first one when absent
+ */
+export async function loadFrozenReport(
+  reviews: Reviews,
+  run: RunRef,
+  figures: string,
+  value?: string,
+): Promise<FrozenReport> {
   const reader = await openFigures(reviews, run, figures);
   const { definition, settings } = reader.inputs;
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
-  return { definition, settings, locale, dataset: await reader.dataset() };
+  const packs = (await reader.split())?.packs.filter(
+    ({ held, dataset }) => held === undefined && dataset !== undefined,
+  );
+  const pack = value === undefined ? packs?.[0] : packs?.find(({ desk }) => desk.value === value);
+  if (value !== undefined && pack === undefined) {
+    throw new DocketError('review.comment_invalid', `The run has no pack of "${value}" that somebody gets.`, {
+      ...(packs === undefined ? {} : { expected: packs.map(({ desk }) => desk.value).join(', ') }),
+      next: 'Leave the value out: the comment is then in every pack.',
+    });
+  }
+  return { definition, settings, locale, dataset: await (pack?.dataset ?? reader.dataset)() };
 }

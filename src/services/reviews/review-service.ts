@@ -53,6 +53,15 @@ export interface ReviewView {
   readonly drafts: readonly CarriedComment[];
   /** Names of the rendered files of `state.content`, once the worker has made them. */
   readonly files: readonly { readonly name: string; readonly bytes: number }[];
+  /** Of a report with `split`, once the worker has made the files: what each pack says. */
+  readonly packs: readonly {
+    readonly value: string;
+    readonly label: string;
+    readonly slug: string;
+    readonly headlines: readonly string[];
+    /** Why nobody gets it; null where somebody does. */
+    readonly held: string | null;
+  }[];
   /** Epoch ms at which `within` ends; null without it. */
   readonly due: number | null;
   /** Who may approve now, by printed name; deputies as `X for Y`. */
@@ -71,6 +80,7 @@ export interface ReviewView {
   /** All versions of all comments, oldest first. */
   readonly history: readonly {
     readonly section: string | null;
+    readonly value?: string;
     readonly text: string | null;
     readonly by: string;
     readonly at: number;

@@ -5,7 +5,7 @@ import { reviewState } from '../../run/review/fold-review.ts';
 import type { LoadedReview } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
-import type { ReviewState } from '../../run/review/review-state.ts';
+import type { ReviewComment, ReviewState } from '../../run/review/review-state.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { ReviewView } from './review-service.ts';
 
@@ -89,10 +89,15 @@ export function approvalRefusal(review: LoadedReview, by: ReviewActor | undefine
 const namesOf = ({ approval, people }: ReviewInputs): readonly string[] =>
   approvers(approval?.by ?? [], people).map(({ name }) => name);
 
+const placeOf = ({ section, value }: Pick<ReviewComment, 'section' | 'value'>) => ({
+  section,
+  ...(value === undefined ? {} : { value }),
+});
+
 /** All versions of all comments, oldest first. */
 export const historyOf = (events: readonly ReviewEvent[]): ReviewView['history'] =>
   events.flatMap((event) =>
     event.type === 'comment'
-      ? [{ section: event.section, text: event.text && stripInvisible(event.text), by: event.by.name, at: event.at }]
+      ? [{ ...placeOf(event), text: event.text && stripInvisible(event.text), by: event.by.name, at: event.at }]
       : [],
   );

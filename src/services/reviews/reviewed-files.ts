@@ -1,6 +1,8 @@
+import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { contentFile, type Reviews } from '../../run/review/load-review.ts';
 import { createRunFileReader, type RunFileReader } from '../runs/run-file-reader.ts';
+import type { ReviewView } from './review-service.ts';
 
 /**
  * The files that people look at before they approve a content: stored as those of a run, with a manifest. Each is verified
@@ -8,6 +10,18 @@ import { createRunFileReader, type RunFileReader } from '../runs/run-file-reader
  */
 export const reviewedFileReader = (reviews: Reviews, content: string): RunFileReader =>
   createRunFileReader({ runFiles: (run) => reviewedFiles(reviews, run, content) });
+
+/** What each pack of a content says; empty for a report without `split`, and until the worker has made the files. */
+export async function reviewedPacks(reviews: Reviews, run: RunRef, content: string): Promise<ReviewView['packs']> {
+  const { packs = [] } = (await readManifest(reviewedFiles(reviews, run, content))) ?? {};
+  return packs.map(({ value, label, slug, reason, manifest }) => ({
+    value,
+    label,
+    slug,
+    headlines: manifest?.headlines ?? [],
+    held: reason ?? null,
+  }));
+}
 
 /** The stored files of a content, read-only. */
 export function reviewedFiles(reviews: Reviews, run: RunRef, content: string): RunFiles {

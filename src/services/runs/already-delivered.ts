@@ -6,6 +6,7 @@ import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
 import { kindOfTarget, targetOf } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { isOfValue } from '../../definitions/split.ts';
 import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
 import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { Claim } from '../../deliver/claims/claim.ts';
@@ -23,6 +24,8 @@ export interface ReportPeriod {
   readonly period: Period;
   /** A run to ignore: the current one. */
   readonly id?: string;
+  /** Of a report with `split`: only the pack of this value counts. Absent: all do. */
+  readonly value?: string | undefined;
 }
 
 /** A run that has delivered a report for a period. */
@@ -74,15 +77,17 @@ const countedTargets = (targets: readonly Target[]) =>
 const DELIVERED_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sent']);
 const UNCERTAIN_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sending', 'unknown']);
 
-/** Summarizes the deliveries of a run; undefined if none of them counts. */
+/** Summarizes the deliveries of a run; undefined if none of them counts. @param value only those of its pack */
 export function summarizeDeliveries(
   run: string,
   period: Period,
   facts: readonly KnownDelivery[],
   targets = TARGETS,
+  value?: string,
 ): EarlierDelivery | undefined {
   const kinds = countedTargets(targets).map(({ kind }) => kind);
   const counted = facts.flatMap((fact) => {
+    if (value !== undefined && !isOfValue(fact, value)) return [];
     const kind = kinds.find((each) => fact.target !== null && kindOfTarget(fact.target) === each);
     return kind === undefined && fact.target !== null ? [] : [{ ...fact, kind }];
   });
@@ -104,14 +109,15 @@ const PERIOD_MARGIN_MS = 2 * DAY_MS;
 
 /** Searches the records of the report's runs, newest first, back to the first day of the period. */
 export function findDeliveredInRecords({ runs, ledger }: Deployment): FindEarlierDelivery {
-  return async ({ id, org, report, period }) => {
+  return async ({ id, org, report, period, value }) => {
     const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
     for (let after: RunCursor | undefined; ; ) {
       const page = await runs.list({ org, report, since, limit: RECORDS_PAGE_SIZE, ...(after && { after }) });
       for (const record of page) {
         const counts = record.id !== id && record.deliver && record.state !== 'skipped';
         if (!counts || !isSamePeriod(record.period, period)) continue;
-        const found = summarizeDeliveries(record.id, record.period, await readKnownDeliveries(record, ledger));
+        const known = await readKnownDeliveries(record, ledger);
+        const found = summarizeDeliveries(record.id, record.period, known, TARGETS, value);
         if (found !== undefined) return found;
       }
       after = page.at(-1);
@@ -136,7 +142,8 @@ const findDeliveredIn =
   (findRuns: FindArchivedRuns): FindEarlierDelivery =>
   async (query) => {
     for await (const { run, deliveries } of findRuns(query)) {
-      const found = run === query.id ? undefined : summarizeDeliveries(run, query.period, deliveries);
+      const found =
+        run === query.id ? undefined : summarizeDeliveries(run, query.period, deliveries, TARGETS, query.value);
       if (found !== undefined) return found;
     }
     return undefined;

@@ -26,6 +26,8 @@ export interface FileEntry {
   readonly sha256: string | null;
   /** What of a template was filled; absent where the file is not made from one. */
   readonly workbook?: FilledWorkbook;
+  /** The label of the value that its pack is of. Absent for files of no pack. */
+  readonly pack?: string;
 }
 
 export interface RunFile extends FileEntry {
@@ -62,7 +64,7 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
     if (manifest?.files.some(({ name }) => /[/\\]/.test(name) && !isPackFile(name))) {
       throw archiveCorrupt(runFiles.location, 'manifest.json names a file outside the run', {});
     }
-    return manifest && [...manifest.files.map(fileEntry), ...mailEntries(manifest)];
+    return manifest && [...fileEntries(manifest), ...mailEntries(manifest)];
   };
   return {
     files: (run) => entriesOf(run, storage.runFiles(run)),
@@ -110,6 +112,14 @@ const fileEntry = (file: Manifest['files'][number]): FileEntry => {
   const kind = isReportFile(file) ? 'file' : type.startsWith('image/') ? 'picture' : 'mail';
   return { name, kind, type, bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
 };
+
+function fileEntries({ files, packs = [] }: Manifest): readonly FileEntry[] {
+  const labels = new Map(packs.map(({ slug, label }) => [slug, label]));
+  return files.map((file) => {
+    const pack = labels.get(file.name.split('/', 1)[0] ?? '');
+    return { ...fileEntry(file), ...(pack === undefined ? {} : { pack }) };
+  });
+}
 
 const MAIL_FILE_TYPES = { html: MAIL_MEDIA_TYPES.html, text: MAIL_MEDIA_TYPES.text, picture: 'image/png' } as const;
 

@@ -7,6 +7,7 @@ import { assertPeriodAllowed } from '../../definitions/periods/assert-period.ts'
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import { assertSplitValue } from '../../definitions/split.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
@@ -29,6 +30,8 @@ export interface TriggerRequest {
   readonly priority: RunOrder['priority'];
   /** Overrides the period of the definition. */
   readonly period?: PeriodSpec;
+  /** Of a report with `split`: only the pack of this value. */
+  readonly value?: string | undefined;
   readonly deliver: boolean;
   /** Delivers again what was already delivered for the period. */
   readonly again?: boolean;
@@ -79,12 +82,13 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
  * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
  * names the refused one. Throws `approval.unreachable` likewise where too few people could approve what this person has
  * triggered. Throws `period.not_begun` and `period.unfinished` as `assertPeriodAllowed`: the run of a scheduled slot ends
- * with the first of them. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
+ * with the first of them. Throws `usage.invalid` as `assertSplitValue`, and `already_delivered` for a period that was delivered before, unless the request sets `again`
  * or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a
  * different request, `redis.unreachable` if nothing was written.
  */
 export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
   const { definition, settings, slot } = request;
+  assertSplitValue(definition, request.value, request);
   if (request.deliver && request.trigger !== 'schedule') {
     assertRecipientsAllowed(definition, settings);
     assertApprovable(request, request);
@@ -101,6 +105,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       slot: scheduled ? new Date(slot.scheduled).toISOString() : `trigger:${slot.trigger}`,
       at: scheduled ? slot.scheduled : now,
       ...(request.period === undefined ? {} : { period: request.period }),
+      value: request.value,
       deliver: request.deliver,
       again: request.again,
       lateAfterMs: request.lateAfterMs,

@@ -110,6 +110,7 @@ const review: ReviewView = {
       references: [{ reference: '{{ onboarding.profiles.created }}', label: 'Profiles created', text: '12' }],
     },
   ],
+  packs: [],
   drafts: [
     { section: 'onboarding', kind: 'comment', text: 'Of last week.', author: 'Mia Lro', period: '2026-W45', run: ID },
   ],

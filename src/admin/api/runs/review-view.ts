@@ -25,6 +25,7 @@ export const reviewSchema = z
       .array(
         z.object({
           section: sectionSchema,
+          value: z.string().nullable().describe('Only in the pack of this value; null: for all.'),
           text: z.string().describe('As typed.'),
           author: z.string(),
           at: instantSchema,
@@ -92,12 +93,32 @@ export const reviewSchema = z
       .describe(
         'Comments of the last period where `carry` is set, and open actions of the others. They are never printed.',
       ),
+    packs: z
+      .array(
+        z.object({
+          value: z.string(),
+          label: z.string(),
+          slug: z.string().describe('The folder of its files.'),
+          headlines: z.array(z.string()).readonly(),
+          held: z.string().nullable().describe('Why nobody gets it; null where somebody does.'),
+        }),
+      )
+      .readonly()
+      .describe('Of a report with `split`: the packs that one decision is about. Empty until a worker has made them.'),
     files: z
       .array(z.object({ name: z.string(), bytes: z.int(), href: z.string() }))
       .readonly()
       .describe('What is reviewed, as files; empty until a worker has made them.'),
     history: z
-      .array(z.object({ section: sectionSchema, text: z.string().nullable(), author: z.string(), at: instantSchema }))
+      .array(
+        z.object({
+          section: sectionSchema,
+          value: z.string().nullable(),
+          text: z.string().nullable(),
+          author: z.string(),
+          at: instantSchema,
+        }),
+      )
       .readonly()
       .describe('All versions of all comments, oldest first; text null: withdrawn.'),
   })
@@ -111,8 +132,8 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   due: isoInstantOrNull(view.due),
   figures: state.figures,
   content: state.content,
-  comments: state.comments.map(({ section, text, by, at, version }) => {
-    return { section, text, author: by.name, at: isoInstant(at), version };
+  comments: state.comments.map(({ section, value = null, text, by, at, version }) => {
+    return { section, value, text, author: by.name, at: isoInstant(at), version };
   }),
   missing_comments: state.missingComments,
   need: state.need,
@@ -128,10 +149,13 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   can_reject: view.canReject,
   sections: view.sections,
   drafts: view.drafts,
+  packs: view.packs,
   files: view.files.map(({ name, bytes }) => {
     return { name, bytes, href: `/api/runs/${record.id}/review/files/${encodeURIComponent(name)}` };
   }),
-  history: view.history.map(({ section, text, by, at }) => ({ section, text, author: by, at: isoInstant(at) })),
+  history: view.history.map(({ section, value = null, text, by, at }) => {
+    return { section, value, text, author: by, at: isoInstant(at) };
+  }),
 });
 
 /** A comment that was written or withdrawn, as `commentedView` gives it. */

@@ -68,6 +68,15 @@ const previewRoute = createRoute({
   },
 });
 
+const commentQuery = z.strictObject({
+  value: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Of a report with `split`: only in the pack of this value, in place of the comment for all packs.'),
+});
+
 const commentParams = z.object({
   id: idOrPrefixSchema,
   section: z
@@ -87,6 +96,7 @@ const commentRoute = createRoute({
   security,
   request: {
     params: commentParams,
+    query: commentQuery,
     body: jsonRequestBody(
       z.strictObject({ text: z.string().max(4 * MAX_COMMENT_LENGTH) }).meta({
         id: 'CommentRequest',
@@ -108,7 +118,7 @@ const withdrawRoute = createRoute({
   tags: ['Reviews'],
   summary: 'Withdraw the comment of a section',
   security,
-  request: { params: commentParams },
+  request: { params: commentParams, query: commentQuery },
   responses: {
     200: jsonResponse(commentedSchema, 'Withdrawn.'),
     ...mutationProblems,
@@ -232,12 +242,14 @@ export function addReviewRoutes(app: AdminApp, { log }: { readonly log: Log }): 
   app.openapi(commentRoute, async (context) => {
     const { id, section } = context.req.valid('param');
     const { text } = context.req.valid('json');
-    return context.json(commentedView(await context.get('access').comment(id, sectionOf(section), text)), 200);
+    const { value } = context.req.valid('query');
+    return context.json(commentedView(await context.get('access').comment(id, sectionOf(section), text, value)), 200);
   });
 
   app.openapi(withdrawRoute, async (context) => {
     const { id, section } = context.req.valid('param');
-    return context.json(commentedView(await context.get('access').comment(id, sectionOf(section), null)), 200);
+    const { value } = context.req.valid('query');
+    return context.json(commentedView(await context.get('access').comment(id, sectionOf(section), null, value)), 200);
   });
 
   app.openapi(approveRoute, async (context) => {

@@ -1,8 +1,10 @@
 import type { ErrorJson } from '../../../base/error.ts';
+import { heldTarget } from '../../../definitions/split.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
 import { ErrorDetails } from './error-details.tsx';
-import { formatByteCount } from './format-numbers.ts';
+import { formatByteCount, formatCounted } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 
 /** The e-mail as a page. @param body the first one when absent */
@@ -35,12 +37,27 @@ const isCsv = ({ type, name }: FileEntry): boolean => type.startsWith('text/csv'
 /** More CSV files than this are folded. */
 const MAX_OPEN_CSV_FILES = 2;
 
-/** The files of a run as downloads: CSV files folded, and all as one zip. */
-export const FileList = ({ record, view }: { readonly record: RunRecord; readonly view: RunFilesView }) => {
+/** More packs than this get a field to find one. */
+const MAX_OPEN_PACKS = 10;
+
+interface FileListProps {
+  readonly record: RunRecord;
+  readonly view: RunFilesView;
+  /** Of all packs: one line of the list says what of its pack was sent. */
+  readonly deliveries?: readonly Pick<DeliveryRow, 'target' | 'state'>[];
+  /** Only packs whose label contains this. */
+  readonly pack?: string | undefined;
+}
+
+/** The files of a run as downloads: CSV files folded, one line a pack, and all as one zip. */
+export const FileList = ({ record, view, deliveries = [], pack: sought = '' }: FileListProps) => {
   if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
   const files = view.files.filter(({ kind }) => kind === 'file');
   if (files.length === 0) return <EmptyState>{emptyReason(record)}</EmptyState>;
   const packs = packFolders(view.files);
+  const shown = [...packs]
+    .map(([folder, own]) => ({ folder, own, label: own[0]?.pack ?? folder }))
+    .filter(({ label }) => label.toLowerCase().includes(sought.toLowerCase()));
   const plain = files.filter(({ name }) => !name.includes('/'));
   const csv = plain.filter(isCsv);
   const folded = csv.length > MAX_OPEN_CSV_FILES ? csv : [];
@@ -77,10 +94,19 @@ export const FileList = ({ record, view }: { readonly record: RunRecord; readonl
           </ul>
         </details>
       )}
-      {[...packs].map(([folder, own]) => (
+      {packs.size <= MAX_OPEN_PACKS ? null : (
+        <form method="get" class="filters">
+          <label>
+            Pack <input type="search" name="pack" value={sought} />
+          </label>
+          <button type="submit">Find</button>
+        </form>
+      )}
+      {shown.length === 0 && packs.size > 0 ? <p class="muted">No pack has “{sought}” in its name.</p> : null}
+      {shown.map(({ folder, label, own }) => (
         <details class="fold">
           <summary>
-            {folder}: {own.length} files, {bytes(own)}
+            {label}: {packState(record, deliveries, folder)} · {formatCounted(own.length, 'file')}, {bytes(own)}
           </summary>
           <ul class="files">
             {own.map((file) => (
@@ -100,6 +126,14 @@ export const FileList = ({ record, view }: { readonly record: RunRecord; readonl
     </>
   );
 };
+
+/** `2 sent, 1 refused`; why nobody got it. */
+function packState(record: RunRecord, deliveries: NonNullable<FileListProps['deliveries']>, slug: string): string {
+  if (record.deliveries.some(({ target }) => target === heldTarget({ slug }))) return 'held';
+  const states = deliveries.flatMap(({ target, state }) => (target.endsWith(`:${slug}`) ? [state] : []));
+  const counts = [...new Set(states)].map((state) => `${states.filter((one) => one === state).length} ${state}`);
+  return counts.length === 0 ? 'nothing sent' : counts.join(', ');
+}
 
 const FileItem = ({ run, file: { name, bytes, sha256 } }: { readonly run: string; readonly file: FileEntry }) => (
   <li>

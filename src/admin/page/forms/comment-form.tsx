@@ -13,6 +13,8 @@ interface CommentFormProps {
   /** Null: the whole report. */
   readonly section: string | null;
   readonly title: string;
+  /** Of a report with `split`: the values that a comment may be for. */
+  readonly values: readonly string[];
   /** The present comment; null if the section has none. */
   readonly text: string | null;
   /** The last period's comment, if somebody asked for it as the beginning of a new one. */
@@ -30,7 +32,17 @@ const isOf = (refused: RejectedForm | undefined, run: string, section: string | 
   refused?.action === commentAction(run) && refused.values.section === sectionKey(section);
 
 /** Writes, changes or withdraws the comment on a section. */
-export const CommentForm = ({ layout, run, approvable, section, title, text, draft, refused }: CommentFormProps) => {
+export const CommentForm = ({
+  layout,
+  run,
+  approvable,
+  section,
+  title,
+  values,
+  text,
+  draft,
+  refused,
+}: CommentFormProps) => {
   const rejected = isOf(refused, run, section) ? refused : undefined;
   const id = `comment-text-${sectionKey(section)}`;
   const errorId = rejected === undefined ? undefined : `${id}-error`;
@@ -50,6 +62,19 @@ export const CommentForm = ({ layout, run, approvable, section, title, text, dra
               : `This draft is the comment of ${draft.period} by ${draft.author}. Check every sentence against the figures of this period.`}
           </p>
         )}
+        {values.length === 0 ? null : (
+          <label>
+            In{' '}
+            <select name="value">
+              <option value="">every pack</option>
+              {values.map((value) => (
+                <option value={value} selected={rejected?.values.value === value}>
+                  the pack of {value} only
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label for={id}>Comment: {title}</label>
         <textarea id={id} name="text" rows={7} maxlength={MAX_COMMENT_LENGTH} aria-describedby={errorId}>
           {rejected?.values.text ?? draft?.text ?? text ?? ''}
@@ -65,7 +90,7 @@ export const CommentForm = ({ layout, run, approvable, section, title, text, dra
           <button type="submit" class="primary">
             Store the comment
           </button>{' '}
-          {text === null ? null : (
+          {text === null && values.length === 0 ? null : (
             <button type="submit" name="withdraw" value="yes" class="danger" formnovalidate>
               Withdraw the comment
             </button>

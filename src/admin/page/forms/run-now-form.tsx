@@ -25,6 +25,8 @@ interface RunNowProps {
   readonly trigger: string;
   /** The days of each of `PERIOD_CHOICES`; empty if unknown. */
   readonly periods: readonly Period[];
+  /** Of a report with `split`: those with recipients. */
+  readonly packs: readonly string[];
   readonly refused: RejectedForm | undefined;
 }
 
@@ -32,7 +34,7 @@ interface RunNowProps {
  * Triggers a run: period, and whether it is delivered. Exact days take precedence over a named period. If the period was
  * delivered before, the form is rejected and offers to deliver again.
  */
-export const RunNowForm = ({ layout, path, trigger, periods, refused }: RunNowProps) => {
+export const RunNowForm = ({ layout, path, trigger, periods, packs, refused }: RunNowProps) => {
   const action = `${path}/run`;
   const rejected = refused?.action === action ? refused : undefined;
   const values = rejected?.values ?? {};
@@ -85,6 +87,19 @@ export const RunNowForm = ({ layout, path, trigger, periods, refused }: RunNowPr
           />
           <label for="run-unfinished">Also if the last day is not over: the figures so far</label>
         </div>
+        {packs.length === 0 ? null : (
+          <>
+            <label for="run-value">Pack</label>
+            <select id="run-value" name="value">
+              <option value="">all {packs.length}</option>
+              {packs.map((value) => (
+                <option value={value} selected={values.value === value}>
+                  {value}
+                </option>
+              ))}
+            </select>
+          </>
+        )}
         <fieldset>
           <legend>When the files are created</legend>
           <div class="choice">

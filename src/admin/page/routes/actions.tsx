@@ -64,15 +64,17 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       const period = parsePeriodFields(fields);
       const { deliver } = fields;
       const again = fields.again === 'yes';
+      const value = fields.value ? fields.value : undefined;
       if (deliver !== 'yes' && deliver !== 'no')
         throw incompleteForm('Choose whether the files are delivered.', 'one of the two choices');
       const { opened, record } = await access.trigger(org, report, {
         period,
+        value,
         deliver: deliver === 'yes',
         priority: 'on_demand',
         again,
         unfinished: fields.unfinished === 'yes',
-        idempotencyKey: idempotencyKeyOf(fields, { period, deliver, ...(again ? { again } : {}) }),
+        idempotencyKey: idempotencyKeyOf(fields, { period, value, deliver, ...(again ? { again } : {}) }),
       });
       return `/runs/${record.id}?did=${opened ? 'opened' : 'repeated'}`;
     },

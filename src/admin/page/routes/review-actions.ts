@@ -13,14 +13,15 @@ const MAX_DOUBTS = 8;
 export const REVIEW_ACTIONS = {
   comments: async (access: Access, fields: FormFields, run: string): Promise<string> => {
     const section = parseSection(fields);
+    const value = fields.value ? fields.value : undefined;
     if (fields.withdraw === 'yes') {
-      await access.comment(run, section, null);
+      await access.comment(run, section, null, value);
       return `/runs/${run}?did=withdrawn`;
     }
     // A browser sends line ends of two characters.
     const text = (fields.text ?? '').replaceAll(/\r\n?/g, '\n').trim();
     if (text === '') throw incompleteForm('The comment is empty.', 'a text, or the button that withdraws the comment');
-    const { warnings } = await access.comment(run, section, text);
+    const { warnings } = await access.comment(run, section, text, value);
     const doubts = warnings.slice(0, MAX_DOUBTS).map(({ number }): [string, string] => ['doubt', number]);
     return `/runs/${run}?${new URLSearchParams([['did', 'commented'], ...doubts])}#comment-${fields.section}`;
   },

@@ -232,7 +232,12 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   const layout = await page.layout(context, access, { zone: runZone(loaded.snapshot.record) });
   const { review } = loaded;
   const comments = review !== null && 'view' in review ? review.view.state.comments : [];
-  const data = { ...loaded, refused: options.refused, draft: textParameter.parse(context.req.query('draft')) };
+  const data = {
+    ...loaded,
+    refused: options.refused,
+    draft: textParameter.parse(context.req.query('draft')),
+    pack: textParameter.parse(context.req.query('pack')),
+  };
   const doubts = numbersInComments(context.req.queries('doubt') ?? [], comments);
   const notice = runNotice(context.req.query('did'), loaded.snapshot.record, {
     doubts,

@@ -22,6 +22,8 @@ import { correctionPath } from './corrections/corrections.tsx';
 interface RunViewQuery {
   /** The section whose draft somebody wants to begin a comment with. */
   readonly draft?: string | undefined;
+  /** A part of the name of the packs to list. */
+  readonly pack?: string | undefined;
 }
 
 /** One run: what needs a decision, its steps, files, deliveries and record. */
@@ -120,7 +122,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
             <RunTimeline entries={entries} zone={zone} now={layout.now} />
           </Section>
           <Section id="files" heading="Files" live="files-list">
-            <FileList record={record} view={data.files} />
+            <FileList record={record} view={data.files} deliveries={data.deliveries} pack={data.pack} />
           </Section>
           <div id="workbooks" data-live>
             {layout.panels?.map((panel) => ('files' in data.files ? panel.files(data.files.files) : null))}

@@ -8,6 +8,7 @@ import { FORMATS, loadDefinitions, requireReport } from '../../../compose/built-
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { assertSplitValue } from '../../../definitions/split.ts';
 import type { PublishedRun } from '../../../deliver/archive/archive.ts';
 import type { PackRecord } from '../../../deliver/archive/manifest.ts';
 import { readPack } from '../../../deliver/archive/run-folder/pack-files.ts';
@@ -37,11 +38,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
   const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
-  if (flags.value !== undefined && definition.split === undefined) {
-    throw new DocketError('usage.invalid', `${report} has no "split": --value needs one.`, {
-      next: 'Leave --value out.',
-    });
-  }
+  assertSplitValue(definition, flags.value, { deliver: false });
   const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
   const source = flags.sample
     ? await useSandbox(context, settings)
@@ -58,7 +55,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
         unfinished: flags.unfinished,
         out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
         deliver: false,
-        ...(flags.value === undefined ? {} : { value: flags.value }),
+        value: flags.value,
       },
       source.context,
       io,

@@ -15,6 +15,7 @@ import { phaseSentence } from './review-lines.ts';
 
 interface CommentFlags {
   readonly section?: string;
+  readonly value?: string;
   readonly text?: string;
   readonly file?: string;
   readonly withdraw?: boolean;
@@ -30,7 +31,7 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
   const context = await createContext(io);
   const note = await readNote(flags, io);
   const principal = hasToken(context) ? await signIn(context, io) : undefined;
-  const { section = null } = flags;
+  const { section = null, value } = flags;
   await withDecisions(
     context,
     async ({ reviewService, runs }) => {
@@ -39,15 +40,16 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
         if (principal === undefined) {
           const name = readActorName();
           const author = { name, kind: 'shell', subject: `shell:${name}` } as const;
-          return reviewService.comment(id, section, note, author);
+          return reviewService.comment(id, section, note, author, value);
         }
         await assertSees(principal, id, runs);
-        return reviewsAccess({ reviewService, runs }, principal).comment(id, section, note);
+        return reviewsAccess({ reviewService, runs }, principal).comment(id, section, note, value);
       };
       const { view, warnings } = await write();
       if (flags.json) return print.printJson({ review: reviewView(view), warnings });
       const { org, report, period } = view.record;
-      const on = section === null ? 'on the whole report' : `on ${section}`;
+      const pack = value === undefined ? '' : `, in the pack of ${value}`;
+      const on = `${section === null ? 'on the whole report' : `on ${section}`}${pack}`;
       print.printText(
         `${note === null ? 'Comment withdrawn' : 'Comment stored'}: ${org}/${report} ${period.label}, ${on}.`,
       );

@@ -40,7 +40,7 @@ export function reviewLines(
   view: ReviewView,
   { wide, times }: { readonly wide: boolean; readonly times: LocalTimes },
 ): string[] {
-  const { state, due, files, drafts, delivered } = view;
+  const { state, due, files, packs, drafts, delivered } = view;
   const { content, comments, approvals, delegations, need } = state;
   const quote = figureQuoter(view.sections);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -50,14 +50,18 @@ export function reviewLines(
     ...(due === null ? [] : [`  until      ${times.exact(due - SECOND_MS)}`]),
     ...(content === null ? [] : [`  content    ${wide ? content : content.slice(0, 12)}`]),
     ...(files.length === 0 ? [] : [`  files      ${formatCounted(files.length, 'file')} (${formatByteCount(bytes)})`]),
+    ...packs.flatMap(({ label, headlines, held }) => [
+      `  pack       ${isolateBidi(label)}${held === null ? '' : ': held'}`,
+      ...headlines.map((headline) => `    ${isolateBidi(headline)}`),
+    ]),
     ...(need === 0 ? [] : [`  approvals  ${approvals.length} of ${need}`]),
     ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${voterName(by)}: ${reason}`),
     ...delegations.map(({ from, to, by, until, reason }) => {
       const end = until === null ? '' : `, until ${times.exact(until - SECOND_MS)}`;
       return `  deputy     ${to.name} for ${from.name}${end}; ${by.name}: ${reason}`;
     }),
-    ...comments.flatMap(({ section, text, by, at, version }) => [
-      `  comment on ${section ?? 'the whole report'}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
+    ...comments.flatMap(({ section, value, text, by, at, version }) => [
+      `  comment on ${section ?? 'the whole report'}${value === undefined ? '' : ` for ${isolateBidi(value)}`}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
       ...quote(text)
         .split('\n')
         .map((line) => `    ${isolateBidi(line)}`.trimEnd()),

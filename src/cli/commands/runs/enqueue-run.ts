@@ -14,6 +14,8 @@ import { followRun, printRunResult } from './watch.ts';
 
 export interface EnqueueRequest {
   readonly period: PeriodSpec | undefined;
+  /** Of a report with `split`: only the pack of this value. */
+  readonly value: string | undefined;
   readonly deliver: boolean;
   /** Also if it was delivered for this period before. */
   readonly again: boolean;
@@ -27,7 +29,7 @@ export interface EnqueueRequest {
 /** Enqueues one run for the workers, as the HTTP API does. */
 export async function enqueueRun(
   report: string,
-  { period, deliver, again, unfinished, wait, json }: EnqueueRequest,
+  { period, value, deliver, again, unfinished, wait, json }: EnqueueRequest,
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
@@ -46,6 +48,7 @@ export async function enqueueRun(
           trigger: 'on_demand',
           priority: 'on_demand',
           ...(period === undefined ? {} : { period }),
+          value,
           deliver,
           again: force,
           unfinished,

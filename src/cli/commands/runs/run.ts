@@ -1,6 +1,7 @@
 import { DocketError } from '../../../base/error.ts';
 import { loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
+import { assertSplitValue } from '../../../definitions/split.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import { fewStatusText } from '../../../render/figures/status-text.ts';
@@ -18,6 +19,7 @@ import { runAgainCommand } from './run-commands.ts';
 
 interface RunFlags {
   readonly period?: string;
+  readonly value?: string;
   readonly out?: string;
   readonly deliver: boolean;
   readonly again?: boolean;
@@ -40,12 +42,13 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   if (flags.queue) {
     const { enqueueRun } = await import('./enqueue-run.ts');
     const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
-    return enqueueRun(report, { period, deliver, again, unfinished, wait, json }, io);
+    return enqueueRun(report, { period, value: flags.value, deliver, again, unfinished, wait, json }, io);
   }
   const { runInline } = await import('../../run-inline.ts');
   const context = await createContext(io);
   const definitions = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(definitions, report);
+  assertSplitValue(definition, flags.value, { deliver });
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = readActorName();
   const request = {
@@ -55,6 +58,7 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
     fresh: flags.fresh,
     period: flags.period === undefined ? undefined : parsePeriod(flags.period),
     unfinished,
+    value: flags.value,
     out: ({ period }: RunOrder) => resolvePath(flags.out ?? `out/${report}/${period.label}`, io),
   };
   const { order, result } = await withRepeatConfirmation({ again, json }, io, (force) =>

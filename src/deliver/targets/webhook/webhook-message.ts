@@ -30,7 +30,7 @@ export function webhookBody(
   links: ReadonlyMap<string, readonly string[]>,
   figures = false,
 ): string {
-  const { run, org, organization, report, title, slot, period, incomplete, ranges, made_at } = manifest;
+  const { run, org, organization, report, title, desk, slot, period, incomplete, ranges, made_at } = manifest;
   const files = artifacts.map(
     ({ name, mediaType, bytes, sha256 }): WebhookFile => ({
       name,
@@ -49,6 +49,7 @@ export function webhookBody(
       organization,
       report,
       title,
+      ...(desk === undefined ? {} : { split: desk }),
       slot,
       period,
       incomplete: incomplete.map(({ section, code, text }) => ({ section, code, text })),

@@ -241,8 +241,10 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
 const MAX_OPEN_FILES = 4;
 
 /** The files of exactly this content, and its e-mail. */
-const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView }) => {
+const ReviewFiles = ({ view }: { readonly view: ReviewView }) => {
+  const { files, record, packs } = view;
   if (files.length === 0) return <p>A worker is making the files. They appear here in a moment.</p>;
+  if (packs.length > 0) return <ReviewPacks view={view} />;
   const isData = ({ name }: { readonly name: string }): boolean => /\.(csv|schema\.json)$/.test(name);
   const folded = files.length > MAX_OPEN_FILES ? files.filter(isData) : [];
   const tables = folded.filter(({ name }) => name.endsWith('.csv')).length;
@@ -273,6 +275,35 @@ const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView })
   );
 };
 
+/** Each pack that the decision is about, with its headlines and files. */
+const ReviewPacks = ({ view: { files, record, packs } }: { readonly view: ReviewView }) => (
+  <>
+    <p>One decision for {packs.length === 1 ? 'this pack' : `these ${packs.length} packs`}:</p>
+    {packs.map(({ label, slug, headlines, held }) => (
+      <details class="fold">
+        <summary>
+          <strong>{label}</strong> {held === null ? headlines[0] : 'held'}
+        </summary>
+        {held === null ? null : <p>{held}</p>}
+        <ul class="plain-list compact">
+          {headlines.map((headline) => (
+            <li>{headline}</li>
+          ))}
+          {[...files.filter(({ name }) => name.startsWith(`${slug}/`)), { name: `${slug}/mail.html` }].map(
+            ({ name }) => (
+              <li>
+                <a class="wrap" href={reviewFilePath(record.id, name)} download={name.split('/').at(-1)}>
+                  {name.split('/').at(-1)}
+                </a>
+              </li>
+            ),
+          )}
+        </ul>
+      </details>
+    ))}
+  </>
+);
+
 /** What an approval accepts besides the files: gaps in their figures, and their recipients. */
 const ReviewedDelivery = ({ reviewed: { missing, recipients } }: { readonly reviewed: HeldRun }) => (
   <div id="review-delivery">
@@ -287,8 +318,9 @@ const ReviewedDelivery = ({ reviewed: { missing, recipients } }: { readonly revi
   </div>
 );
 
-const EmailPreview = ({ view: { files, record } }: { readonly view: ReviewView }) =>
-  files.length > 0 ? (
+/** Packs have a message each. */
+const EmailPreview = ({ view: { files, packs, record } }: { readonly view: ReviewView }) =>
+  files.length > 0 && packs.length === 0 ? (
     <details class="fold">
       <summary>The e-mail as it would be sent</summary>
       <iframe

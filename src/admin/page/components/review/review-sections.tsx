@@ -37,11 +37,15 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
     !required &&
     !view.state.missingComments.includes(id) &&
     commentOn(view, id) === undefined &&
+    packCommentsOn(view, id).length === 0 &&
     draftOf(view, id) === undefined &&
     refused?.values.section !== id;
   // Nothing to read or to write: a report has no figures of its own.
   const isEmpty = ({ id }: Commentable): boolean =>
-    id === null && commentOn(view, id) === undefined && !(props.isOpen && canAct(props.layout));
+    id === null &&
+    commentOn(view, id) === undefined &&
+    packCommentsOn(view, id).length === 0 &&
+    !(props.isOpen && canAct(props.layout));
   const plain = sections.filter(isPlain);
   return (
     <>
@@ -67,7 +71,11 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
 };
 
 const commentOn = (view: ReviewView, section: string | null) =>
-  view.state.comments.find((comment) => comment.section === section);
+  view.state.comments.find((comment) => comment.section === section && comment.value === undefined);
+
+/** The comments of single packs, which stand in place of that for all. */
+const packCommentsOn = (view: ReviewView, section: string | null) =>
+  view.state.comments.filter((comment) => comment.section === section && comment.value !== undefined);
 
 const draftOf = (view: ReviewView, section: string | null): CarriedComment | undefined =>
   view.drafts.find((draft) => draft.section === section);
@@ -99,14 +107,17 @@ const SectionEntry = ({
       {quotableFigures(references).length === 0 ? null : (
         <FigureTable caption={`Figures of ${title}`} references={references} />
       )}
-      {comment === undefined ? null : (
-        <div class="printed-comment">
-          <CommentText text={comment.text} sections={view.sections} />
-          <p class="muted">
-            {comment.by.name}, <When at={comment.at} zone={zone} />
-            {comment.version === 1 ? null : `, version ${comment.version}`}
-          </p>
-        </div>
+      {[...(comment === undefined ? [] : [comment]), ...packCommentsOn(view, id)].map(
+        ({ value, text, by, at, version }) => (
+          <div class="printed-comment">
+            {value === undefined ? null : <p class="muted">In the pack of {value}:</p>}
+            <CommentText text={text} sections={view.sections} />
+            <p class="muted">
+              {by.name}, <When at={at} zone={zone} />
+              {version === 1 ? null : `, version ${version}`}
+            </p>
+          </div>
+        ),
       )}
       {comment !== undefined || carried === undefined || !isOpen ? null : (
         <div class="carried">
@@ -134,6 +145,7 @@ const SectionEntry = ({
           approvable={view.state.need > 0}
           section={id}
           title={title}
+          values={view.packs.flatMap(({ value, held }) => (held === null ? [value] : []))}
           text={comment?.text ?? null}
           draft={wanted === key ? carried : undefined}
           refused={refused}

@@ -63,6 +63,7 @@ export const ReportRecipients = ({
         {outline.deliveries.map(({ kind, recipients, formats, body, send_if }) => (
           <li>
             <ul class="plain-list compact">
+              {recipients.length > 0 || outline.split === null ? null : <li>The people of each pack</li>}
               {recipients.map((recipient) => (
                 <li class="wrap">
                   <strong>{recipient}</strong>
@@ -84,7 +85,30 @@ export const ReportRecipients = ({
         ))}
       </ul>
     )}
+    {outline.split === null ? null : <PackRecipients split={outline.split} />}
   </Section>
+);
+
+const OTHER_LABELS = {
+  hold: 'A value that is not listed: its pack is held.',
+  skip: 'A value that is not listed: no pack.',
+};
+
+/** Who gets the pack of each value, one line a value. */
+const PackRecipients = ({ split: { by, to, others } }: { readonly split: NonNullable<ReportOutline['split']> }) => (
+  <details open={to.length <= 10}>
+    <summary>
+      {formatCounted(to.length, 'pack')} by <code>{by}</code>
+    </summary>
+    <dl class="facts">
+      {to.map(({ value, recipients }) => (
+        <Fact name={value}>{recipients.join(', ')}</Fact>
+      ))}
+    </dl>
+    <p class="muted">
+      {typeof others === 'string' ? OTHER_LABELS[others] : `Packs of other values go to ${others.join(', ')}.`}
+    </p>
+  </details>
 );
 
 const conditionText = (condition: string): Child =>

@@ -40,7 +40,14 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
       )}
       {canAct(layout) ? (
         <div class="actions">
-          <RunNowForm layout={layout} path={path} trigger={data.trigger} periods={data.periods} refused={refused} />
+          <RunNowForm
+            layout={layout}
+            path={path}
+            trigger={data.trigger}
+            periods={data.periods}
+            packs={report.outline?.split?.to.map(({ value }) => value) ?? []}
+            refused={refused}
+          />
           <PauseForm layout={layout} report={report} path={path} refused={refused} />
         </div>
       ) : null}

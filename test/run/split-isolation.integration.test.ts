@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { splitSlug } from '../../src/definitions/split.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
+import { filesBelow } from '../support/canary.ts';
+import { canaryDeskService, DESKS, deskAddress, desksIn, deskValue, pdfObjects } from '../support/canary-desks.ts';
+import { program } from '../support/debian.ts';
+import { type HostileServer, hostileServer } from '../support/hostile-server.ts';
+import { runCommand } from '../support/run-command.ts';
+
+const ORG = (webhook: string) => ({
+  'org.yaml': `
+version: 1
+name: Acme
+org: 7
+api_key: { env: ACME_KEY }
+timezone: Europe/Zurich
+recipients: { domains: [acme.example] }
+destinations: { folders: [out], hosts: ["127.0.0.1"] }
+allow_private: true
+budget: { calls: 1000, window: 1 }
+`,
+  'desks.yaml': `
+version: 1
+title: Casework
+owner: owner@acme.example
+period: previous_week
+compare: previous_period
+headline: [profiles.created, profiles.decided]
+split:
+  by: profile.group
+  to: { ${[1, 2, 3].map((n) => `"${deskValue(n)}": [${deskAddress(n)}, deputy-${deskAddress(n)}]`).join(', ')}, "${deskValue(5)}": [${deskAddress(5)}] }
+targets:
+${DESKS.map((n) => `  - { metric: profiles.decided, better: higher, target: 4${n}9999, note: "of ${deskValue(n)}", where: { profile.group: "${deskValue(n)}" } }`).join('\n')}
+  - { metric: profiles.created, better: higher, target: 800000, each_desk: true }
+  - { metric: profiles.rejected, better: higher, target: 700000, rows: [profile.reason], each_desk: true }
+sections:
+  - { id: totals, title: Totals, layout: scorecard, metrics: [profiles.created, profiles.decided], trend: 13 }
+  - { id: reasons, title: Reasons, metrics: [profiles.created], dimensions: [profile.reason], totals: true, order: [{ by: profiles.created, dir: desc }], limit: 1, chart: bar }
+  - { id: days, title: Days, metrics: [profiles.created, profiles.rejected], granularity: day, chart: line }
+  - { id: months, title: Months, metrics: [profiles.created], dimensions: [profile.reason], granularity: day }
+  - { id: own, title: Own row, metrics: [profiles.created], dimensions: [profile.group], granularity: week, totals: true }
+  - { id: market, title: Market, split: false, metrics: [profiles.created] }
+outputs:
+  - { format: xlsx, name: "{{ split.value }}" }
+  - { format: csv, name: "{{ split.label }} {{ section.id }}", csv: { values: formatted } }
+  - { format: pdf }
+deliveries:
+  - email: { to: split, attach: [xlsx, csv, pdf], subject: "{{ split.label }}: {{ title }}", together: true }
+  - split: true
+    directory: { path: "out/{{ split.slug }}/{{ period.label }}", overwrite: true }
+  - split: true
+    webhook: { url: "${webhook}/hook", secret: { env: HOOK_SECRET } }
+`,
+});
+
+/** The text of every file: workbooks, messages, zips and PDFs opened. */
+async function* readable(folder: string): AsyncGenerator<{ readonly path: string; readonly text: string }> {
+  const [pdftotext, pdfinfo] = [await program('pdftotext', 'poppler-utils'), await program('pdfinfo', 'poppler-utils')];
+  const out = async (command: string, args: string[]) => (await promisify(execFile)(command, args)).stdout;
+  for await (const { path, text } of filesBelow(folder)) {
+    yield path.endsWith('.pdf')
+      ? {
+          path,
+          text: [await pdfObjects(path), await out(pdftotext, ['-layout', path, '-']), await out(pdfinfo, [path])].join(
+            '\n',
+          ),
+        }
+      : { path, text };
+  }
+}
+
+describe('a report with split, of a service that plants the desk in each of its figures and labels', () => {
+  let folder: string;
+  let redis: LocalRedis;
+  let mail: MailCatcher;
+  let api: HostileServer;
+  let hook: HostileServer;
+  let env: Record<string, string>;
+  let run: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-isolation-'));
+    redis = await localRedis({ PATH: process.env.PATH });
+    mail = await createMailCatcher(join(folder, 'mailbox'));
+    api = await hostileServer();
+    api.behave(canaryDeskService());
+    hook = await hostileServer();
+    hook.behave((_request, response) => response.writeHead(204).end());
+    await mkdir(join(folder, 'jobs/acme'), { recursive: true });
+    for (const [name, text] of Object.entries(ORG(hook.url))) await writeFile(join(folder, 'jobs/acme', name), text);
+    env = {
+      COMPLIANCE_API_URL: api.url,
+      ACME_KEY: 'key',
+      HOOK_SECRET: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+      DOCKET_JOBS: join(folder, 'jobs'),
+      DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+      DOCKET_PUBLIC_URL: 'https://docket.acme.example',
+      REDIS_URL: redis.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+    };
+    const ended = await runCommand(['run', 'acme/desks', '--json'], { env, cwd: folder });
+    // Desk 4 has rows, and nobody is named for it: its pack is held.
+    expect(ended.code, ended.stderr).toBe(3);
+    run = JSON.parse(ended.stdout).run;
+  });
+  afterAll(async () => {
+    await mail.close();
+    await api.close();
+    await hook.close();
+    await redis.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Everything in a folder tells of the desk alone. @returns the kinds of files that tell of it */
+  const onlyOf = async (place: string, n: number, own: boolean = true): Promise<ReadonlySet<string>> => {
+    const kinds = new Set<string>();
+    for await (const { path, text } of readable(place)) {
+      const found = desksIn(`${basename(path)} ${text}`);
+      for (const other of [...found].filter((each) => each !== n)) {
+        const at = text.search(new RegExp(`zq0${other}canary|(?<![\\w.])4${other}\\d,?\\d{3}(?!\\w)`));
+        expect(`${path}: ${text.slice(Math.max(0, at - 200), at + 60)}`).toBe('');
+      }
+      if (own && found.has(n)) kinds.add(path.replace(/^.*\./, ''));
+    }
+    return kinds;
+  };
+
+  test('has no word and no figure of another desk in its archived files, e-mail and folders', async () => {
+    for (const n of DESKS) {
+      const slug = splitSlug(deskValue(n));
+      const kinds = await onlyOf(join(folder, 'archive/acme/desks', run, 'files', slug), n);
+      expect([...kinds].sort()).toEqual(['csv', 'html', 'json', 'pdf', 'txt', 'xlsx', 'zip'].sort());
+      if (n !== 4) await onlyOf(join(folder, 'out', slug), n);
+    }
+  });
+
+  test('has none in any message and any request to a webhook', async () => {
+    const seen = new Set<number>();
+    for await (const { path, text } of readable(join(folder, 'mailbox'))) {
+      const found = desksIn(text);
+      expect([...found].length, path).toBe(1);
+      for (const n of found) seen.add(n);
+    }
+    expect([...seen].sort()).toEqual([1, 2, 3, 5]);
+    expect(hook.requests).toHaveLength(4);
+    for (const { body, headers } of hook.requests) expect(desksIn(JSON.stringify([body, headers])).size).toBe(1);
+  });
+
+  test('makes and sends the pack of one desk alone, and not again unless somebody insists', async () => {
+    const given = { env, cwd: folder };
+    const of = (n: number, ...more: string[]) =>
+      runCommand(['run', 'acme/desks', '--json', '--value', deskValue(n), ...more], given);
+    const refused = await of(2);
+    expect(refused.code).toBe(2);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'already_delivered', delivered: { people: 2 } } });
+    const before = mail.messages().length;
+    const again = await of(2, '--again');
+    expect(again.code, again.stderr).toBe(0);
+    const sent = mail.messages().slice(before);
+    expect(sent.map(({ to }) => to)).toEqual([[deskAddress(2), `deputy-${deskAddress(2)}`]]);
+    const { folder: made } = JSON.parse(again.stdout);
+    await onlyOf(made, 2);
+
+    // Nobody was named for desk 4, whose pack was held; nobody has it yet.
+    expect((await of(4)).code).toBe(2);
+    const file = join(folder, 'jobs/acme/desks.yaml');
+    const report = await readFile(file, 'utf8');
+    await writeFile(file, report.replace('  to: { ', `  to: { "${deskValue(4)}": [${deskAddress(4)}], `));
+    const late = await of(4);
+    expect(late.code, late.stderr).toBe(0);
+    expect(mail.messages().at(-1)?.to).toEqual([deskAddress(4)]);
+    const listed = await runCommand(['deliveries', '--value', deskValue(4), '--json'], given);
+    expect(JSON.parse(listed.stdout).deliveries).toMatchObject([
+      { recipient: deskAddress(4), state: 'sent' },
+      { state: 'sent' },
+      { state: 'sent' },
+    ]);
+    expect(desksIn(listed.stdout)).toEqual(new Set([4]));
+    await writeFile(file, report);
+  });
+
+  test('has none in the preview of one desk, and none in the folder of each in the preview of all', async () => {
+    const given = { env, cwd: folder };
+    const one = await runCommand(['preview', 'acme/desks', '--value', deskValue(2), '--out', 'one'], given);
+    expect(one.code, one.stderr).toBe(0);
+    expect((await onlyOf(join(folder, 'one'), 2)).has('html')).toBe(true);
+    expect(desksIn(one.stdout)).toEqual(new Set([2]));
+    const all = await runCommand(['preview', 'acme/desks', '--out', 'all'], given);
+    expect(all.code, all.stderr).toBe(0);
+    for (const n of DESKS) await onlyOf(join(folder, 'all', splitSlug(deskValue(n))), n);
+  });
+});

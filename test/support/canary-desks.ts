@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises';
+import { inflateSync } from 'node:zlib';
+import { bucketsOf, previousPeriod } from '../../src/plan/buckets.ts';
+import { type Behaviour, json } from './hostile-server.ts';
+
+export const SPLIT_BY = 'profile.group';
+export const DESKS = [1, 2, 3, 4, 5] as const;
+
+/** The value of the n-th desk, which only its own files may name. Its label and the labels in its rows have the word, too. */
+export const deskValue = (n: number): string => `zq0${n}canary`;
+export const deskAddress = (n: number): string => `desk-zq0${n}canary@acme.example`;
+
+/** Each figure of desk n has six digits and begins with 4n. */
+const FIGURE = /(?<![\w.])4([1-5])\d,?\d{3}(?!\w)/g;
+const WORD = /zq0(\d)canary/g;
+
+/** The desks that a text tells of: by a word, or by a figure. */
+export const desksIn = (text: string): ReadonlySet<number> =>
+  new Set([...text.matchAll(WORD), ...text.matchAll(FIGURE)].map(([, n]) => Number(n)));
+
+/** All objects of a PDF: streams are inflated. */
+export async function pdfObjects(path: string): Promise<string> {
+  const bytes = await readFile(path);
+  const text = bytes.toString('latin1');
+  const streams = [...text.matchAll(/stream\r?\n/g)].flatMap(({ index, 0: { length } }) => {
+    try {
+      return inflateSync(bytes.subarray(index + length)).toString('utf8');
+    } catch {
+      return [];
+    }
+  });
+  return [text, ...streams].join('\n');
+}
+
+const REASONS = [...DESKS.map((n) => `zq0${n}canary-reason`), 'plain'];
+const METRICS = ['profiles.created', 'profiles.decided', 'profiles.rejected'];
+
+interface Asked {
+  readonly metrics: readonly string[];
+  readonly dimensions?: readonly string[];
+  readonly filters?: readonly { readonly dimension: string; readonly op: string; readonly values: readonly string[] }[];
+  readonly time: {
+    readonly from: string;
+    readonly to: string;
+    readonly timezone: string;
+    readonly granularity?: 'day' | 'week' | 'month';
+    readonly compare?: string;
+  };
+  readonly include?: readonly string[];
+}
+
+/**
+ * A service whose figures, groups and labels tell which desk they are of. Desk 5 has no rows. Rows of a desk are those of its
+ * own reason and of one that all have; without the split's dimension, figures are those of the whole market.
+ */
+export const canaryDeskService =
+  (requests: Asked[] = []): Behaviour =>
+  (request, response, body) => {
+    if (request.method === 'GET') return json(CATALOG)(request, response, body);
+    const asked = JSON.parse(body) as Asked;
+    requests.push(asked);
+    return json(answerTo(asked))(request, response, body);
+  };
+
+function answerTo({ metrics, dimensions = [], filters = [], time, include }: Asked) {
+  const allowed = (dimension: string, value: string) =>
+    filters.every(
+      ({ dimension: of, op, values }) =>
+        of !== dimension || values.includes(value) !== (op === 'neq' || op === 'not_in'),
+    );
+  const desks = dimensions.includes(SPLIT_BY) ? DESKS.filter((n) => n !== 5 && allowed(SPLIT_BY, deskValue(n))) : [0];
+  const buckets = time.granularity === undefined ? [null] : bucketsOf(time, time.granularity).map(({ label }) => label);
+  const before = time.granularity === undefined ? 1 : bucketsOf(previousPeriod(time), time.granularity).length;
+  const figure = (desk: number, seed: number) =>
+    (desk === 0 ? 900_000 : 400_000 + desk * 10_000) + ((seed * 7919) % 9_000);
+  const figures = (desk: number, seed: number) =>
+    Object.fromEntries(metrics.map((metric) => [metric, figure(desk, seed + METRICS.indexOf(metric) + 1)]));
+  const rows = desks.flatMap((desk) =>
+    REASONS.filter((reason) => !dimensions.includes('profile.reason') || isOf(reason, desk))
+      .slice(0, dimensions.includes('profile.reason') ? undefined : 1)
+      .flatMap((reason, nth) =>
+        buckets.map((bucket, index) => ({
+          ...(bucket === null ? {} : { bucket }),
+          ...(dimensions.includes(SPLIT_BY) ? { [SPLIT_BY]: deskValue(desk) } : {}),
+          ...(dimensions.includes('profile.reason') ? { 'profile.reason': reason } : {}),
+          ...figures(desk, nth * 50 + index),
+          ...(time.compare === undefined
+            ? {}
+            : { compare: index < before ? figures(desk, nth * 50 + index + 5) : null }),
+          partial: false,
+        })),
+      ),
+  );
+  const kinds = [...(time.granularity === undefined ? [] : ['bucket']), ...dimensions, ...metrics];
+  return {
+    meta: {
+      as_of: new Date().toISOString(),
+      cached: false,
+      refresh_retry_after: null,
+      timezone: time.timezone,
+      range: { from: time.from, to: time.to },
+      ...(time.compare === undefined ? {} : { compare_range: previousPeriod(time) }),
+      granularity: time.granularity ?? null,
+      row_count: rows.length,
+      truncated: false,
+      registry_version: 7,
+    },
+    columns: kinds.map((name) => columnOf(name)),
+    rows,
+    ...(include === undefined ? {} : { totals: figures(0, 3) }),
+  };
+}
+
+const isOf = (reason: string, desk: number): boolean =>
+  desk === 0 || reason === 'plain' || reason.startsWith(deskValue(desk));
+
+function columnOf(name: string) {
+  if (name === 'bucket') return { name, label: 'Date', kind: 'time', type: 'date' };
+  const dimension = CATALOG.dimensions.find(({ id }) => id === name);
+  return dimension === undefined
+    ? { name, label: name, kind: 'metric', type: 'integer', unit: 'count' }
+    : { name, label: dimension.label, kind: 'dimension', type: 'enum' };
+}
+
+const CATALOG = {
+  registry_version: 7,
+  metrics: METRICS.map((id) => ({
+    id,
+    label: id,
+    description: '',
+    type: 'integer',
+    unit: 'count',
+    aggregation: 'count',
+    time_field: 'created',
+    granularities: ['day', 'week', 'month'],
+    dimensions: [SPLIT_BY, 'profile.reason'],
+    additive_over_time: true,
+    data_available: { from: '2020-01-01' },
+    deprecated_at: null,
+    replaced_by: null,
+  })),
+  dimensions: [
+    {
+      id: SPLIT_BY,
+      label: 'Group',
+      description: '',
+      type: 'enum',
+      values: DESKS.map((n) => ({ value: deskValue(n), label: `Desk ${deskValue(n)}` })),
+    },
+    {
+      id: 'profile.reason',
+      label: 'Reason',
+      description: '',
+      type: 'enum',
+      // A name that no font of the PDF has: it is explained on a page of its own.
+      values: REASONS.map((value) => ({ value, label: `Because of ${value} \u{13080}` })),
+    },
+  ],
+  limits: { max_range_days: 366, max_dimensions: 2, max_rows: 5000 },
+};
