@@ -15,11 +15,13 @@ import { loadDefinitions, requireReport } from '../compose/built-in-kinds.ts';
 import { composeDocket } from '../compose/docket.ts';
 import { staticDefinitions } from '../definitions/load/definition-source.ts';
 import { daysBetween } from '../definitions/schedules/reading-window.ts';
+import { kindOfTarget } from '../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { directoryArchive } from '../deliver/archive/inline-archive.ts';
+import { readPack } from '../deliver/archive/run-folder/pack-files.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
-import { inlineImages } from '../render/artifact.ts';
+import { inlineImages, type RunMail } from '../render/artifact.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunRecord } from '../run/run-record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -32,7 +34,7 @@ import { sampleReadings } from './sample-readings.ts';
 import { createStagingFolder } from './staging-folder.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
-const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-book'] as const;
+const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-book', 'demo/desks'] as const;
 
 export interface DemoOptions {
   /** Output folder. Written elsewhere and moved here at the end, so that concurrent demos do not mix. */
@@ -184,10 +186,14 @@ async function deleteKeys(url: string, prefix: string): Promise<void> {
 async function writeMailPages(staging: string, records: readonly RunRecord[]): Promise<void> {
   const archive = directoryArchive(join(staging, 'archive'));
   for (const record of records) {
-    const hasMail = record.deliveries.some(({ target }) => target.endsWith('-email'));
+    const hasMail = record.deliveries.some(({ target }) => kindOfTarget(target) === 'email');
     const sealed = hasMail ? await archive.find(record) : undefined;
-    if (sealed !== undefined)
-      await writeFile(join(staging, 'mailbox', `${record.report}.html`), inlineImages(sealed.mail));
+    if (sealed === undefined) continue;
+    const { packs } = sealed.manifest;
+    const page = (name: string, mail: RunMail) => writeFile(join(staging, 'mailbox', `${name}.html`), inlineImages(mail));
+    if (packs === undefined) await page(record.report, sealed.mail);
+    // Each desk has a message of its own.
+    for (const pack of packs ?? []) await page(`${record.report}-${pack.slug}`, (await readPack(sealed, pack)).mail);
   }
 }
 

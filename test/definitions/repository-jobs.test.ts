@@ -40,7 +40,7 @@ afterAll(() => sandbox.close());
 
 test('every file in jobs/ loads without a fault', () => {
   expect(jobs.diagnostics.map(formatDiagnostic)).toEqual([]);
-  expect([...jobs.reports.keys()]).toEqual(['demo/board-book', 'demo/board-pack', 'demo/weekly-kpi']);
+  expect([...jobs.reports.keys()]).toEqual(['demo/board-book', 'demo/board-pack', 'demo/desks', 'demo/weekly-kpi']);
 });
 
 test('every file in jobs/ names its schema for editors', () => {

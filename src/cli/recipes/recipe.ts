@@ -26,6 +26,10 @@ export const RECIPES = {
     title: 'Compliance backlog',
     summary: 'what waits for somebody now, each working day at seven',
   },
+  desks: {
+    title: 'Compliance by desk',
+    summary: 'a pack for each group of profiles, with its own figures only, Mondays at eight',
+  },
   export: {
     title: 'Compliance figures',
     summary: 'raw values of the day before as CSV for programs, daily at five',

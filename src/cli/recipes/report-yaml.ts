@@ -2,6 +2,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
+import { MAX_SPLIT_VALUES } from '../../definitions/schema/split.ts';
 import { fillLines, RECIPES, type RecipeName, readRecipe } from './recipe.ts';
 import { scalar, targetsHint } from './suggested-targets.ts';
 
@@ -58,12 +59,19 @@ const parseSection = (text: string) => z.tuple([sectionSchema]).parse(parse(text
 export function reportYaml(name: RecipeName, options: ReportOptions, catalog: Catalog | undefined): NewReport {
   const { owner, to, approvers = [], title = RECIPES[name].title } = options;
   const isApproved = name === 'approved-pack';
+  const isSplit = name === 'desks';
   const recipe = fillLines(readRecipe(`${isApproved ? 'board-pack' : name}.yaml`), {
     title: [scalar(title)],
     owner: [scalar(owner)],
     to: to.map((address) => scalar(address)),
-    subject: [scalar(`${title} {{ period.label }}`, 'QUOTE_DOUBLE')],
-    path: [scalar(`${options.folder ?? 'out'}/${options.report}/{{ period.label }}`, 'QUOTE_DOUBLE')],
+    subject: [scalar(`${isSplit ? '{{ split.label }}: ' : ''}${title} {{ period.label }}`, 'QUOTE_DOUBLE')],
+    path: [
+      scalar(
+        `${options.folder ?? 'out'}/${options.report}/${isSplit ? '{{ split.slug }}/' : ''}{{ period.label }}`,
+        'QUOTE_DOUBLE',
+      ),
+    ],
+    desk: splitValues(catalog).map((value) => `${scalar(value, 'QUOTE_DOUBLE')}: [${to.map((address) => scalar(address)).join(', ')}]`),
     units: options.hasUnits ? [''] : [],
     approved: isApproved ? [''] : [],
     approver: isApproved ? (approvers.length === 0 ? [owner] : approvers).map((id) => scalar(id)) : [],
@@ -134,6 +142,12 @@ function fitToCatalog(text: string, { metrics: known, dimensions: listed, limits
   return text.replace(/^ {4}(?:(\w+):.*| {2}- (\S+))\n/gm, (line, field?: string, id?: string) =>
     (field === undefined ? ids.includes(id ?? '') : !refused.includes(field)) ? line : '',
   );
+}
+
+/** The values that get a pack: those of the catalog, or an example. */
+function splitValues(catalog: Catalog | undefined): readonly string[] {
+  const values = catalog?.dimensions.find(({ id }) => id === 'profile.group')?.values ?? [];
+  return values.length === 0 ? ['Retail'] : values.slice(0, MAX_SPLIT_VALUES).map(({ value }) => value);
 }
 
 const MAX_LISTED_METRICS = 100;
