@@ -146,6 +146,11 @@ describe('the demo', () => {
       const [slot] = nextReportSlots(timetableOf(definition, settings), NOW, 1);
       return new Date(slot?.at ?? 0).toISOString();
     });
-    expect(next).toEqual(['2026-12-01T06:00:00.000Z', '2026-12-01T06:00:00.000Z', '2026-11-30T07:00:00.000Z']);
+    expect(next).toEqual([
+      '2026-12-01T06:00:00.000Z',
+      '2026-12-01T06:00:00.000Z',
+      '2026-11-30T07:00:00.000Z',
+      '2026-11-30T07:00:00.000Z',
+    ]);
   });
 });
