@@ -156,14 +156,15 @@ describe.concurrent('a report with four desks whose workers are killed', (it) =>
       }
       const out = join(world.folder, 'out', splitSlug(desk));
       const archived = join(world.folder, 'archive/acme/desks', run.id, 'files', splitSlug(desk));
-      const names = (await readdir(out)).sort();
-      expect(names, because).toEqual(
-        expect.arrayContaining([`${splitSlug(desk)}-figures.csv`, `${splitSlug(desk)}.xlsx`]),
-      );
+      const folder = packs.find(({ target }) => target === `1-directory:${splitSlug(desk)}`);
+      const names = (await readdir(out).catch(() => [])).filter((name) => !name.startsWith('.'));
+      // An unknown one may have begun; what is there is the desk's own.
+      const all = [`${splitSlug(desk)}-figures.csv`, `${splitSlug(desk)}.xlsx`];
+      if (folder?.state === 'sent') expect(names, because).toEqual(expect.arrayContaining(all));
       for (const name of names) {
         expect((await readFile(join(out, name))).equals(await readFile(join(archived, name))), because).toBe(true);
       }
-      expect(figuresIn(await readFile(join(out, `${splitSlug(desk)}-figures.csv`), 'utf8')), because).toBe(
+      expect(figuresIn(await readFile(join(archived, `${splitSlug(desk)}-figures.csv`), 'utf8')), because).toBe(
         expected.get(desk),
       );
     }
