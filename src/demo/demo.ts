@@ -18,8 +18,8 @@ import { daysBetween } from '../definitions/schedules/reading-window.ts';
 import { kindOfTarget } from '../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { directoryArchive } from '../deliver/archive/inline-archive.ts';
-import { readPack } from '../deliver/archive/run-folder/pack-files.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
+import { readPack } from '../deliver/archive/run-folder/pack-files.ts';
 import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
 import { inlineImages, type RunMail } from '../render/artifact.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
@@ -190,7 +190,8 @@ async function writeMailPages(staging: string, records: readonly RunRecord[]): P
     const sealed = hasMail ? await archive.find(record) : undefined;
     if (sealed === undefined) continue;
     const { packs } = sealed.manifest;
-    const page = (name: string, mail: RunMail) => writeFile(join(staging, 'mailbox', `${name}.html`), inlineImages(mail));
+    const page = (name: string, mail: RunMail) =>
+      writeFile(join(staging, 'mailbox', `${name}.html`), inlineImages(mail));
     if (packs === undefined) await page(record.report, sealed.mail);
     // Each desk has a message of its own.
     for (const pack of packs ?? []) await page(`${record.report}-${pack.slug}`, (await readPack(sealed, pack)).mail);

@@ -160,7 +160,9 @@ describe('a report with split, of a service that plants the desk in each of its 
       runCommand(['run', 'acme/desks', '--json', '--value', deskValue(n), ...more], given);
     const refused = await of(2);
     expect(refused.code).toBe(2);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'already_delivered', delivered: { people: 2 } } });
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      error: { code: 'already_delivered', delivered: { people: 2 } },
+    });
     const before = mail.messages().length;
     const again = await of(2, '--again');
     expect(again.code, again.stderr).toBe(0);

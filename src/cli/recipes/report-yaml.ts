@@ -71,7 +71,9 @@ export function reportYaml(name: RecipeName, options: ReportOptions, catalog: Ca
         'QUOTE_DOUBLE',
       ),
     ],
-    desk: splitValues(catalog).map((value) => `${scalar(value, 'QUOTE_DOUBLE')}: [${to.map((address) => scalar(address)).join(', ')}]`),
+    desk: splitValues(catalog).map(
+      (value) => `${scalar(value, 'QUOTE_DOUBLE')}: [${to.map((address) => scalar(address)).join(', ')}]`,
+    ),
     units: options.hasUnits ? [''] : [],
     approved: isApproved ? [''] : [],
     approver: isApproved ? (approvers.length === 0 ? [owner] : approvers).map((id) => scalar(id)) : [],
