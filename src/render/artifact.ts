@@ -75,14 +75,23 @@ export interface StoredKind {
 /** The kind of an archived file. */
 export function artifactKind({ format, media_type: mediaType, part }: StoredKind): ArtifactKind {
   const implied = IMPLIED_KINDS[format];
-  if (implied !== undefined) return mediaType === undefined ? implied : { ...implied, mediaType };
+  if (implied !== undefined) {
+    return { ...implied, ...(mediaType === undefined ? {} : { mediaType }), ...(part === undefined ? {} : { part }) };
+  }
   return { mediaType: mediaType ?? 'application/octet-stream', ...(part === undefined ? {} : { part }) };
 }
 
 /** What a manifest stores about the kind of a file. */
 export const storedKind = ({ format, mediaType, part }: Artifact): StoredKind => {
   const implied = Object.hasOwn(IMPLIED_KINDS, format) ? IMPLIED_KINDS[format] : undefined;
-  if (implied !== undefined) return { format, ...(mediaType === implied.mediaType ? {} : { media_type: mediaType }) };
+  if (implied !== undefined) {
+    const ofAnother = part !== undefined && part.of !== implied.part?.of;
+    return {
+      format,
+      ...(mediaType === implied.mediaType ? {} : { media_type: mediaType }),
+      ...(ofAnother ? { part } : {}),
+    };
+  }
   return { format, media_type: mediaType, ...(part === undefined ? {} : { part }) };
 };
 

@@ -34,6 +34,25 @@ export function renderFileName(
   return safeFileName(stem, `${ending}${extension}`);
 }
 
+const DEFAULT_SECTION_NAME = '{{ title }} {{ period.label }}';
+
+/**
+ * What the names of a section's files begin with. Truncates a long title rather than the section's id, which makes the names
+ * unique. Throws `template.invalid`.
+ * @param options `added` to the default name, e.g. the section's id; `longestSuffix` of the files
+ */
+export function sectionFileStem(
+  template: string | undefined,
+  { ending = '', ...variables }: NameVariables,
+  { id, title }: { readonly id: string; readonly title: string },
+  options: { readonly added: string; readonly extension: `.${string}`; readonly longestSuffix: string },
+): string {
+  const { added, extension, longestSuffix } = options;
+  const name = renderFileName(template ?? DEFAULT_SECTION_NAME, { ...variables, section: { id, title } }, extension);
+  const suffix = `${template === undefined ? added : ''}${ending}${longestSuffix}`;
+  return safeFileName(name.slice(0, -extension.length), suffix).slice(0, -longestSuffix.length);
+}
+
 /** What ends the names of a corrected edition's files: another name than that of the edition that it replaces. */
 export function nameEnding({ correction, period }: Pick<Dataset, 'correction' | 'period'>, locale?: string): string {
   const at = correction === undefined ? undefined : new Date(correction.replaces.at);

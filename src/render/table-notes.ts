@@ -107,6 +107,17 @@ export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[
   return [...tableNotesOnce(table), ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
 }
 
+/** What a file for programs says about its table, one sentence a line; empty where there is nothing to say. */
+export function tableDescription(
+  dataset: Pick<Dataset, 'period' | 'sums'>,
+  table: Table,
+  locale: string = DEFAULT_LOCALE,
+): string {
+  const words = messagesFor(locale);
+  const notes = tableNotes(table, locale).map((note) => incompleteNoteText(note, words));
+  return [...tableFacts(dataset, table, locale), ...notes].join('\n');
+}
+
 /** More rows than a reader compares one by one: each column of figures has one number of decimals. */
 const LONG_TABLE = 12;
 export const isLong = ({ rows }: Pick<Table, 'rows'>): boolean => rows.length > LONG_TABLE;

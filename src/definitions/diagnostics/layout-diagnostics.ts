@@ -11,7 +11,7 @@ export function exceptionWarnings(
   { sections, outputs, targets }: ReportFile,
   org: Pick<OrgSettings, 'targets'>,
 ): Diagnostic[] {
-  const hasRows = outputs.some(({ format }) => format === 'csv');
+  const hasRows = outputs.some(({ format }) => ['csv', 'jsonl', 'parquet'].includes(format));
   const held = reportTargets(org.targets, targets).filter(({ target }) => target !== undefined);
   return sections.flatMap(({ layout, metrics = [], dimensions = [], granularity }, index): Diagnostic[] => {
     if (layout !== 'exceptions') return [];

@@ -17,7 +17,7 @@ export const filesSchema = (formats: readonly string[]) =>
     .max(formats.length + COMPANIONS.length)
     .optional()
     .describe(
-      'Which files are written: formats of the outputs, `totals` (the .totals.csv files) and `schema` (the .schema.json files). Default: all.',
+      'Which files are written: formats of the outputs, `totals` (the files of totals) and `schema` (the .schema.json files). Default: all.',
     );
 
 /** The files of a run that a target with `files` writes. */
@@ -40,17 +40,22 @@ export function requireFiles(
   });
 }
 
+/** The formats that have files of totals. */
+const WITH_TOTALS = ['csv', 'jsonl', 'parquet'];
+
 /** What `files` calls a file. */
 const kindOf = (artifact: Artifact): string =>
-  artifact.part === undefined && /\.totals\.csv(\.gz)?$/.test(artifact.name) ? 'totals' : artifact.format;
+  artifact.part === undefined && /\.totals\.(csv|jsonl|parquet)(\.gz)?$/.test(artifact.name)
+    ? 'totals'
+    : artifact.format;
 
-/** For `describe`: the formats of these files; totals and schemas are those of CSV. */
+/** For `describe`: the formats of these files. */
 export const shownFormats = ({
   files,
 }: {
   readonly files?: readonly string[] | undefined;
 }): readonly string[] | 'all' =>
-  files === undefined ? 'all' : files.map((kind) => (kind === 'totals' ? 'csv' : kind));
+  files === undefined ? 'all' : files.flatMap((kind) => (kind === 'totals' ? WITH_TOTALS : kind));
 
 /** A filled template, or undefined when it cannot be filled, which `send` then refuses with the reason. */
 export function fillOrUndefined<T>(fill: () => T): T | undefined {

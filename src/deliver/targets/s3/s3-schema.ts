@@ -52,6 +52,10 @@ export const s3Schema = (formats: readonly string[]) =>
         'Where readers of a mail find the keys of the bucket, e.g. https://reports.acme.example: mails link there to files that are too large to attach. Absent: signed links for up to seven days.',
       ),
     files: filesSchema(formats),
+    complete_marker: z
+      .boolean()
+      .optional()
+      .describe('true: an empty object _SUCCESS is put last, for programs that wait until all files are there.'),
     overwrite: z.boolean().default(false).describe(OVERWRITE_DESCRIPTION),
   });
 export type S3Spec = z.infer<ReturnType<typeof s3Schema>>;

@@ -1,6 +1,8 @@
+import { devNull } from 'node:os';
 import { DocketError, errorMessage } from '../../../base/error.ts';
 import { renderPath } from '../../../base/files/safe-path.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
+import { sha256 } from '../../../base/sha256.ts';
 import type { TemplateVariables } from '../../../base/text/template.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import type { LinkTimes, SharedLink } from '../../archive/storage/archive-storage.ts';
@@ -27,6 +29,23 @@ const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/$
 
 const objectsOf = (spec: S3Spec, { published }: DeliveryContext): S3Object[] =>
   toS3Objects(spec, templateVariables(published.manifest), chosenFiles(published.artifacts, spec));
+
+/** Put last where `complete_marker` asks for it. Its name is that of Hadoop's committers, which data tools know. */
+const MARKER: Artifact = {
+  name: '_SUCCESS',
+  format: 'marker',
+  mediaType: 'application/octet-stream',
+  path: devNull,
+  bytes: 0,
+  sha256: sha256(''),
+};
+
+/** What is put, in order. */
+const objectsToPut = (spec: S3Spec, { published }: DeliveryContext): S3Object[] =>
+  toS3Objects(spec, templateVariables(published.manifest), [
+    ...chosenFiles(published.artifacts, spec),
+    ...(spec.complete_marker ? [MARKER] : []),
+  ]);
 
 /** A bucket of an object store. */
 export const s3Target = defineTarget({
@@ -58,7 +77,7 @@ export const s3Target = defineTarget({
         messageId: null,
         // A PUT is idempotent, so an unreachable store counts as `unsent`.
         verify: async () =>
-          (await hasAllObjects(objectsOf(spec, context), open).catch(() => false)) ? 'sent' : 'unsent',
+          (await hasAllObjects(objectsToPut(spec, context), open).catch(() => false)) ? 'sent' : 'unsent',
         linkable: true,
         fileLocations: () =>
           new Map(objectsOf(spec, context).map((object) => [object.artifact.name, objectUrl(spec, object.key)])),
@@ -72,7 +91,7 @@ export const s3Target = defineTarget({
     const guard = destinationGuard(settings, destinations);
     guard.assertBucket(spec);
     requireFiles(published.artifacts, spec);
-    return putObjects(spec, objectsOf(spec, context), guardedS3(spec, published.manifest.run, secrets, guard));
+    return putObjects(spec, objectsToPut(spec, context), guardedS3(spec, published.manifest.run, secrets, guard));
   },
   probe: (spec, context) => probeS3(spec, context),
 });

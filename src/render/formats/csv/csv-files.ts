@@ -1,7 +1,6 @@
 import { DocketError } from '../../../base/error.ts';
-import { safeFileName } from '../../../base/files/safe-path.ts';
 import { type Dataset, isTextTable, type Table } from '../../../fetch/dataset.ts';
-import { type NameVariables, renderFileName } from '../../file-names.ts';
+import { renderFileName, sectionFileStem } from '../../file-names.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
 import { commentsCsv, commentsSchema } from './comments-csv.ts';
 import type { CsvOutput } from './csv-schema.ts';
@@ -27,23 +26,6 @@ const LONGEST_COMMENTS_SUFFIX = '.comments.schema.json';
 /** What a template for names sees in place of a section. */
 const COMMENTS = { id: 'comments', title: 'comments' };
 
-/**
- * Truncates a long title rather than the section's id, which makes the names unique.
- * @param added to the default name, e.g. the section's id
- * @param longest of the suffixes
- */
-function fileStem(
-  template: string | undefined,
-  { ending = '', ...variables }: NameVariables,
-  { id, title }: { readonly id: string; readonly title: string },
-  added: string,
-  longest: string,
-): string {
-  const name = renderFileName(template ?? DEFAULT_NAME_TEMPLATE, { ...variables, section: { id, title } }, '.csv');
-  const suffix = `${template === undefined ? added : ''}${ending}${longest}`;
-  return safeFileName(name.slice(0, -'.csv'.length), suffix).slice(0, -longest.length);
-}
-
 const csvFile = (name: string, label: string, write: PlannedFile['write']): PlannedFile => ({
   name,
   format: 'csv',
@@ -65,7 +47,11 @@ const schemaFile = (name: string, described: PlannedFile, write: PlannedFile['wr
 function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context: FormatContext): PlannedFile[] {
   const { variables, locale, signal } = context;
   const settings = csvSettings(output.csv, locale);
-  const stem = fileStem(output.name, variables, table, ` ${table.id}`, LONGEST_SUFFIX);
+  const stem = sectionFileStem(output.name, variables, table, {
+    added: ` ${table.id}`,
+    extension: '.csv',
+    longestSuffix: LONGEST_SUFFIX,
+  });
   // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
@@ -98,7 +84,11 @@ function commentFiles(dataset: Dataset, output: CsvOutput, context: FormatContex
   if ((dataset.comments ?? []).length === 0) return [];
   const { variables, locale, signal } = context;
   const settings = csvSettings(output.csv, locale);
-  const stem = fileStem(output.name, variables, COMMENTS, '', LONGEST_COMMENTS_SUFFIX);
+  const stem = sectionFileStem(output.name, variables, COMMENTS, {
+    added: '',
+    extension: '.csv',
+    longestSuffix: LONGEST_COMMENTS_SUFFIX,
+  });
   const data = csvFile(`${stem}.comments.csv`, 'the CSV file of comments', (path) =>
     writeChunks(path, [commentsCsv(dataset, settings)], signal),
   );

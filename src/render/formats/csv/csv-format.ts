@@ -1,4 +1,4 @@
-import { usesSection } from '../../../definitions/schema/template-fields.ts';
+import { sectionNameDiagnostics } from '../data-files.ts';
 import type { Format } from '../format.ts';
 import { type CsvOutput, csvSchema } from './csv-schema.ts';
 
@@ -7,16 +7,7 @@ export const csvFormat: Format<CsvOutput> = {
   format: 'csv',
   schema: csvSchema,
   severalFiles: true,
-  diagnostics: ({ name }, sections) =>
-    name === undefined || sections.length < 2 || usesSection(name)
-      ? []
-      : [
-          {
-            path: ['name'],
-            expected: 'a name of its own for the file of each section',
-            next: 'put {{ section.id }} into the name',
-          },
-        ],
+  diagnostics: sectionNameDiagnostics,
   render: async (dataset, output, context) => {
     const { csvFiles } = await import('./csv-files.ts');
     return csvFiles(dataset, output, context);

@@ -23,7 +23,7 @@ export function schemaTargets(
 }
 
 /** The judgements of a table's metrics. A row without bucket and group has the figure of the totals. */
-function rowJudgements(table: Table, { judgements = [] }: Pick<Dataset, 'judgements'>) {
+export function rowJudgements(table: Table, { judgements = [] }: Pick<Dataset, 'judgements'>) {
   const byMetric = judgementsByMetric(
     table,
     judgements.filter(({ section }) => section === table.id),

@@ -4,7 +4,7 @@ import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
 import type { RawColumn } from '../../figures/raw-columns.ts';
-import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
+import { tableDescription } from '../../table-notes.ts';
 import { fieldText, SEPARATORS } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
 import { schemaTargets } from './status-fields.ts';
@@ -162,10 +162,7 @@ export function tableSchema(
       ...(targets.length === 0 ? {} : { targets }),
     };
   });
-  const description = [
-    ...tableFacts(dataset, table, locale),
-    ...tableNotes(table, locale).map((note) => incompleteNoteText(note, words)),
-  ].join('\n');
+  const description = tableDescription(dataset, table, locale);
   return {
     $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
     title: table.title,

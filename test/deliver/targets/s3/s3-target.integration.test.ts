@@ -104,6 +104,21 @@ test('a retry puts only what is missing', async () => {
   expect(puts(server) - before).toBe(1);
 });
 
+test('the marker for programs that wait is put when all files are there', async () => {
+  const { server, once } = await caseOf({ complete_marker: true });
+  const marker = 'acme/2026-11-09/_SUCCESS';
+  server.fault = ({ key, method }) =>
+    method === 'PUT' && key.endsWith('.csv')
+      ? { when: 'before', how: { status: 403, code: 'AccessDenied' } }
+      : undefined;
+  await once();
+  expect(server.objects.has(marker)).toBe(false);
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect([...server.objects.keys()]).toEqual([...KEYS, marker]);
+  expect(server.objects.get(marker)?.bytes).toHaveLength(0);
+});
+
 test.each(['reset', 'close'] as const)('a PUT whose answer is lost (%s) is looked up, and was sent', async (how) => {
   const { server, once } = await caseOf();
   const lost = new Set<string>();

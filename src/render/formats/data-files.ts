@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { sectionFileNameSchema, usesSection } from '../../definitions/schema/template-fields.ts';
+import { type Dataset, isTextTable, type Table } from '../../fetch/dataset.ts';
+import { sectionFileStem } from '../file-names.ts';
+import { tableDescription } from '../table-notes.ts';
+import { compressSchema } from './compress-schema.ts';
+import type { DataColumn } from './data-columns.ts';
+import type { Format, FormatContext, PlannedFile } from './format.ts';
+
+/** The fields of an output with a file of typed rows for each section. */
+export const dataOutputSchema = <F extends string>(format: F) =>
+  z.strictObject({
+    format: z.literal(format),
+    name: sectionFileNameSchema
+      .optional()
+      .describe(`File name, one file a section, e.g. "{{ section.id }} {{ period.label }}.${format}".`),
+    compress: compressSchema,
+  });
+export interface DataOutput {
+  readonly name?: string | undefined;
+}
+
+/** Each section has a file of its own, so their names must differ. */
+export const sectionNameDiagnostics: NonNullable<Format<DataOutput>['diagnostics']> = ({ name }, sections) =>
+  name === undefined || sections.length < 2 || usesSection(name)
+    ? []
+    : [
+        {
+          path: ['name'],
+          expected: 'a name of its own for the file of each section',
+          next: 'put {{ section.id }} into the name',
+        },
+      ];
+
+/** The rows of a section, or its totals as one row. */
+export interface DataPart {
+  readonly table: Table;
+  /** Absent: the rows. */
+  readonly totals?: true;
+}
+
+/**
+ * A file of the rows of each section with columns, and one of the service's totals where there are any: a sum over a column
+ * would count them twice. Sections of text have none.
+ */
+export const dataFiles = (
+  dataset: Dataset,
+  { name }: DataOutput,
+  context: FormatContext,
+  { extension, longestSuffix }: { readonly extension: `.${string}`; readonly longestSuffix: string },
+  files: (part: DataPart, stem: string) => readonly PlannedFile[],
+): readonly PlannedFile[] =>
+  dataset.tables.flatMap((table) => {
+    if (isTextTable(table)) return [];
+    const stem = sectionFileStem(name, context.variables, table, { added: ` ${table.id}`, extension, longestSuffix });
+    const rows = files({ table }, stem);
+    return table.totals === undefined ? rows : [...rows, ...files({ table, totals: true }, `${stem}.totals`)];
+  });
+
+/** Columns of the totals, or of the rows. */
+export const partColumns = ({ totals }: DataPart, columns: readonly DataColumn[]): readonly DataColumn[] =>
+  totals === undefined ? columns : columns.filter(({ total }) => total !== undefined);
+
+/** What programs must know about a file beside its rows: where it is from, and what its columns mean. */
+export function dataDescription(
+  dataset: Dataset,
+  { table }: DataPart,
+  columns: readonly DataColumn[],
+  { run, digest, locale }: FormatContext,
+) {
+  const description = tableDescription(dataset, table, locale);
+  return {
+    title: table.title,
+    ...(description === '' ? {} : { description }),
+    fields: columns.map(({ name, type, source }) => ({
+      name,
+      type,
+      ...(source === undefined ? {} : { title: source.label }),
+      ...(source?.unit == null ? {} : { unit: source.unit }),
+      ...(source?.description === undefined ? {} : { description: source.description }),
+      ...(source?.values === undefined ? {} : { categories: source.values }),
+    })),
+    missingValues: [],
+    docket: {
+      org: dataset.org,
+      report: dataset.report,
+      section: table.id,
+      run,
+      definition: digest,
+      period: { from: table.period.from, to: table.period.to, timezone: table.period.timezone },
+      as_of: table.asOf,
+      registry_version: dataset.registryVersion,
+    },
+  };
+}
