@@ -4,7 +4,7 @@ import { type Dataset, isTextTable, type Table } from '../../fetch/dataset.ts';
 import { sectionFileStem } from '../file-names.ts';
 import { tableDescription } from '../table-notes.ts';
 import { compressSchema } from './compress-schema.ts';
-import type { DataColumn } from './data-columns.ts';
+import { type DataColumn, dataColumns } from './data-columns.ts';
 import type { Format, FormatContext, PlannedFile } from './format.ts';
 
 /** The fields of an output with a file of typed rows for each section. */
@@ -48,18 +48,22 @@ export const dataFiles = (
   { name }: DataOutput,
   context: FormatContext,
   { extension, longestSuffix }: { readonly extension: `.${string}`; readonly longestSuffix: string },
-  files: (part: DataPart, stem: string) => readonly PlannedFile[],
+  files: (part: DataPart, stem: string, columns: () => readonly DataColumn[]) => readonly PlannedFile[],
 ): readonly PlannedFile[] =>
   dataset.tables.flatMap((table) => {
     if (isTextTable(table)) return [];
     const stem = sectionFileStem(name, context.variables, table, { added: ` ${table.id}`, extension, longestSuffix });
-    const rows = files({ table }, stem);
-    return table.totals === undefined ? rows : [...rows, ...files({ table, totals: true }, `${stem}.totals`)];
+    // Computed when the first file is written: the types need a scan of all rows.
+    let computed: readonly DataColumn[] | undefined;
+    const columns = (): readonly DataColumn[] => {
+      computed ??= dataColumns(dataset, table);
+      return computed;
+    };
+    const rows = files({ table }, stem, columns);
+    if (table.totals === undefined) return rows;
+    const ofTotals = () => columns().filter(({ total }) => total !== undefined);
+    return [...rows, ...files({ table, totals: true }, `${stem}.totals`, ofTotals)];
   });
-
-/** Columns of the totals, or of the rows. */
-export const partColumns = ({ totals }: DataPart, columns: readonly DataColumn[]): readonly DataColumn[] =>
-  totals === undefined ? columns : columns.filter(({ total }) => total !== undefined);
 
 /** What programs must know about a file beside its rows: where it is from, and what its columns mean. */
 export function dataDescription(

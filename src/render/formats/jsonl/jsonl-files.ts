@@ -1,7 +1,7 @@
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
-import { type DataColumn, dataColumns } from '../data-columns.ts';
-import { type DataOutput, type DataPart, dataDescription, dataFiles, partColumns } from '../data-files.ts';
+import type { DataColumn } from '../data-columns.ts';
+import { type DataOutput, type DataPart, dataDescription, dataFiles } from '../data-files.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
 
 /** Characters written at once, so that a long list is never in memory as a whole. */
@@ -28,9 +28,8 @@ export const jsonlFiles = (dataset: Dataset, output: DataOutput, context: Format
     output,
     context,
     { extension: '.jsonl', longestSuffix: '.totals.jsonl.schema.json' },
-    (part, stem) => {
+    (part, stem, columns) => {
       const { signal } = context;
-      const columns = () => partColumns(part, dataColumns(dataset, part.table));
       const label = `${part.totals === undefined ? 'the JSON Lines' : 'the totals in JSON Lines'} of section "${part.table.id}"`;
       return [
         {

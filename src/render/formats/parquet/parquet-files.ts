@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type ColumnSource, fileWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Dataset, Row, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
-import { type DataColumn, type DataType, dataColumns } from '../data-columns.ts';
-import { type DataOutput, type DataPart, dataDescription, dataFiles, partColumns } from '../data-files.ts';
+import type { DataColumn, DataType } from '../data-columns.ts';
+import { type DataOutput, type DataPart, dataDescription, dataFiles } from '../data-files.ts';
 import type { FormatContext, PlannedFile } from '../format.ts';
 
 /** Rows in memory at once. */
@@ -35,9 +35,12 @@ const columnData = (columns: readonly DataColumn[], read: (column: DataColumn) =
     data: read(column).map((value) => parquetValue(value, column.type)),
   }));
 
-function writeParquet(path: string, dataset: Dataset, part: DataPart, context: FormatContext): void {
-  const columns = partColumns(part, dataColumns(dataset, part.table));
-  const { fields, ...about } = dataDescription(dataset, part, columns, context);
+function writeParquet(
+  path: string,
+  columns: readonly DataColumn[],
+  { table, totals, about }: DataPart & { readonly about: ReturnType<typeof dataDescription> },
+  signal: AbortSignal,
+): void {
   const writer = fileWriter(path);
   const parquet = new ParquetWriter({
     writer,
@@ -45,17 +48,17 @@ function writeParquet(path: string, dataset: Dataset, part: DataPart, context: F
       { name: 'root', num_children: columns.length },
       ...columns.map(({ name, type }) => ({ ...TYPES[type], name, repetition_type: 'OPTIONAL' as const })),
     ],
-    kvMetadata: [{ key: 'docket', value: JSON.stringify({ ...about, fields }) }],
+    kvMetadata: [{ key: 'docket', value: JSON.stringify(about) }],
     createdBy: 'docket',
   });
   const write = (rows: readonly Row[]): void => {
-    context.signal.throwIfAborted();
+    signal.throwIfAborted();
     const data = columnData(columns, ({ read }) => rows.map(read));
     parquet.write({ columnData: data, rowGroupSize: ROW_GROUP });
   };
-  if (part.totals === undefined) {
+  if (totals === undefined) {
     let group: Row[] = [];
-    for (const row of iterateRows(part.table.rows)) {
+    for (const row of iterateRows(table.rows)) {
       if (group.push(row) < ROW_GROUP) continue;
       write(group);
       group = [];
@@ -82,12 +85,21 @@ function correctEmptyFile(path: string): void {
 
 /** The Parquet files, https://parquet.apache.org/docs/file-format/. */
 export const parquetFiles = (dataset: Dataset, output: DataOutput, context: FormatContext): readonly PlannedFile[] =>
-  dataFiles(dataset, output, context, { extension: '.parquet', longestSuffix: '.totals.parquet' }, (part, stem) => [
-    {
-      name: `${stem}.parquet`,
-      format: 'parquet',
-      mediaType: 'application/vnd.apache.parquet',
-      label: `${part.totals === undefined ? 'the Parquet file' : 'the totals in Parquet'} of section "${part.table.id}"`,
-      write: async (path) => writeParquet(path, dataset, part, context),
-    },
-  ]);
+  dataFiles(
+    dataset,
+    output,
+    context,
+    { extension: '.parquet', longestSuffix: '.totals.parquet' },
+    (part, stem, columns) => [
+      {
+        name: `${stem}.parquet`,
+        format: 'parquet',
+        mediaType: 'application/vnd.apache.parquet',
+        label: `${part.totals === undefined ? 'the Parquet file' : 'the totals in Parquet'} of section "${part.table.id}"`,
+        write: async (path) => {
+          const about = dataDescription(dataset, part, columns(), context);
+          writeParquet(path, columns(), { ...part, about }, context.signal);
+        },
+      },
+    ],
+  );
