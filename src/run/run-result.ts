@@ -157,7 +157,7 @@ const RETRIED = 'Docket retries these deliveries by itself. If the error lasts, 
 
 const nextStep = (unknown: boolean, run: string): string =>
   unknown
-    ? `Check with the recipients of \`unknown\` deliveries; Docket does not resend them automatically. Then run \`docket deliveries resolve --run ${run} --sent --reason …\` or \`--resend\`.`
+    ? `Check with the recipients of \`unknown\` deliveries; Docket does not resend them automatically. Then run \`docket deliveries resolve --run ${run} --sent --reason …\`, or \`docket deliveries resolve ID --resend --reason …\` for each that has not arrived.`
     : `Fix the error that the target reports, then run \`docket runs retry ${run} --reason …\`: it sends failed deliveries only.`;
 
 export interface RunResult {

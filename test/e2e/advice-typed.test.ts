@@ -155,7 +155,7 @@ situation('deliveries are uncertain', async (someone) => {
   const show = async (run: string) => someone.reads((await deployment.command(['runs', 'show', run])).stdout);
   await show(first);
   Object.assign(mail.get('doubt') ?? {}, { script: {} });
-  await someone.types('docket deliveries resolve --run _ --resend --reason …');
+  await someone.types('docket deliveries resolve --run _ --sent --reason …');
   await deployment.runIn('doubt', 'done');
   // Of a second run one has arrived, and one has not.
   Object.assign(mail.get('doubt') ?? {}, { script: { dot: 'RST' } });

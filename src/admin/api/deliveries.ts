@@ -104,7 +104,7 @@ const resolveManyRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Decide about several deliveries of a run at once',
   description:
-    '`all`: those whose result is unknown; notices to the owner need no decision. Or these, by their full ids: sent for unknown ones, resend for unknown and refused ones. Changes all of them or none: 409 where the decision does not fit one. The run is reopened once.',
+    '`all`: those whose result is unknown; notices to the owner need no decision. Or these, by their full ids: sent for unknown ones, resend for unknown and refused ones. Changes all of them or none: 409 where the decision does not fit one, and where several unknown ones would be sent again: these are resent one by one. The run is reopened once.',
   security,
   request: {
     params: idParams,

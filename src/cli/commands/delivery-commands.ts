@@ -7,7 +7,7 @@ const RUN_DIGITS = 8;
 /** Cells, of a comment. */
 const MAX_RECIPIENT = 40;
 
-/** What a person can do about deliveries that did not surely arrive. Nothing for the others, and for notices to owners. */
+/** What a person can do about deliveries that are unknown or refused. Nothing for the others, and for notices to owners. */
 export function deliveryCommands(
   rows: readonly DeliveryRow[],
   shortId: (delivery: string) => string,
@@ -27,7 +27,7 @@ export function deliveryCommands(
   ];
 }
 
-/** How the first uncertain delivery is decided, or all of its run. */
+/** How the first uncertain delivery is decided, or all of its run. Each is sent again by itself. */
 export function resolveCommands(
   rows: readonly DeliveryRow[],
   shortId: (delivery: string) => string,
@@ -45,6 +45,9 @@ export function resolveCommands(
       ? []
       : [{ command: `docket deliveries --run ${run}`, why: 'the deliveries, to decide one by one' }]),
     { command: `docket deliveries resolve ${what} --sent --reason "…"`, why: `if ${who}: nothing is sent` },
-    { command: `docket deliveries resolve ${what} --resend --reason "…"`, why: 'if not: sends the same message again' },
+    {
+      command: `docket deliveries resolve ${shortId(first.id)} --resend --reason "…"`,
+      why: ofRun.length === 1 ? 'if not: sends the same message again' : 'sends one again, e.g. this one',
+    },
   ];
 }

@@ -267,7 +267,8 @@ Examples:
     .actor()
     .details(`
 The decision, its author and reason are stored in the ledger, the archive and the audit log. A worker does the sending.
-${MANY} Of these, --sent is for those that may have arrived, --resend only for refused ones.
+${MANY} Of these, --sent is for those that may have arrived, --resend only for refused ones: what may have arrived is sent again
+one by one, each with its reason.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 

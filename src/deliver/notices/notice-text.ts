@@ -123,7 +123,6 @@ export function buildNotice(content: NoticeContent): Notice {
           : [
               sentence(notice.decideAll),
               command(`deliveries resolve --run ${order.id} --sent --reason "..."`, 'text'),
-              command(`deliveries resolve --run ${order.id} --resend --reason "..."`, 'text'),
             ]),
       ]),
       ...deliveryGroup(notice.delivered, ['sent'], receipts),

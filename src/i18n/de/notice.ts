@@ -50,8 +50,8 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
     uncertain: 'Zustellung ungewiss:',
     askRecipients:
       'Docket versendet diese nicht von selbst noch einmal, weil sie angekommen sein können. Fragen Sie nach. Bestätigen Sie, was angekommen ist:',
-    resendOthers: 'Versenden Sie die anderen noch einmal:',
-    decideAll: 'Oder entscheiden Sie über alle zugleich, auf eine dieser Arten:',
+    resendOthers: 'Versenden Sie die anderen noch einmal, jede für sich:',
+    decideAll: 'Oder bestätigen Sie, dass alle angekommen sind:',
     delivered: 'Zugestellt:',
     nothingDelivered: 'Es wurde nichts zugestellt.',
     writeComment: 'Um einen Kommentar zu schreiben:',

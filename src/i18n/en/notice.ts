@@ -55,8 +55,8 @@ export const notice = (to: LocaleFormatters) => {
     uncertain: 'Delivery uncertain:',
     askRecipients:
       'Docket does not send these again by itself, because they may have arrived. Ask the recipients. Confirm what arrived:',
-    resendOthers: 'Send the others again:',
-    decideAll: 'Or decide about all of them at once, in one of these ways:',
+    resendOthers: 'Send the others again, one by one:',
+    decideAll: 'Or confirm that all of them arrived:',
     delivered: 'Delivered:',
     nothingDelivered: 'Nothing was delivered.',
     writeComment: 'To write a comment:',

@@ -84,6 +84,27 @@ export function noDecisionNeededError(
   });
 }
 
+/**
+ * Throws `delivery.conflict` where the decision does not fit one of the deliveries of a run, and for several that may have
+ * arrived: each is sent again by itself, with its own reason.
+ */
+export function assertDecidable(
+  rows: readonly DeliveryRow[],
+  as: 'sent' | 'resend',
+  open: readonly DeliveryState[],
+): void {
+  for (const row of rows) if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+  const unknown = as === 'sent' ? [] : rows.filter(({ state }) => state === 'unknown');
+  const [first, second] = unknown;
+  if (first === undefined || second === undefined) return;
+  throw new DocketError('delivery.conflict', 'Deliveries that may have arrived are sent again one by one.', {
+    where: `run ${first.run}`,
+    expected: 'one of them, with its own reason',
+    got: `${unknown.length} of them`,
+    next: `\`docket deliveries --run ${first.run}\` lists them. Ask the recipient, then e.g. \`docket deliveries resolve ${first.id} --resend --reason …\`.`,
+  });
+}
+
 export function notRetryableError({ id, state }: RunRecord): DocketError {
   const next =
     state === 'held'

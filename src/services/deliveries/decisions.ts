@@ -24,6 +24,7 @@ import { assertNotDenied } from '../denials/denial-service.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { createDecisionArchive } from './decision-archive.ts';
 import {
+  assertDecidable,
   deliveryChangedError,
   isReportDelivery,
   NOTIFIED_STATES,
@@ -153,6 +154,7 @@ export function createDecisionService(deployment: Deployment) {
     /**
      * Resolves several deliveries of a run: these, or `all` that are `unknown` except notices to the owner. Changes nothing
      * unless the decision fits each of them. Leaves a delivery that changes meanwhile out of the result. Reopens the run once.
+     * Of those that may have arrived it sends one again.
      * Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
      * @param open the states in which the decision fits: by default those of `resolve`
      */
@@ -166,7 +168,7 @@ export function createDecisionService(deployment: Deployment) {
       const rows = await rowsToDecide(run, deliveries);
       const [first] = rows;
       if (first === undefined) throw nothingToDecideError(run);
-      for (const row of rows) if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+      assertDecidable(rows, as, open);
       if (as === 'resend') for (const { recipient } of rows) await assertNotDenied(recipient, deployment);
       const record = as === 'sent' ? undefined : await archive.restoreRecord(first);
       if (record !== undefined) await archive.assertPublished(record);

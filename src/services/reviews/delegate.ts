@@ -11,7 +11,7 @@ import { closedReason } from './review-view.ts';
 export interface DelegationRequest {
   /** A person of `people`: their key, or one of their tokens or accounts. */
   readonly to: string;
-  /** The approver, as an entry of `approval.by`. Absent: who asks. */
+  /** The approver, as an entry of `approval.by`. Absent: who asks, or the only one. */
   readonly from?: string | undefined;
   /** The last day, `YYYY-MM-DD` in the time zone of the organization. Absent: no end. */
   readonly until?: string | undefined;
@@ -35,7 +35,9 @@ export function newDelegation(
   if (inputs === undefined) throw notAllowedError(run, 'delegate', 'The report needs no approval.');
   const { approval, people } = inputs;
   const own = approverOf(by, approval?.by ?? [], people);
-  const [from = own ?? ''] = typedFrom === undefined ? [] : approvers([typedFrom], people).map(({ id }) => id);
+  const named = approvers(typedFrom === undefined ? (approval?.by ?? []) : [typedFrom], people);
+  const from = (typedFrom === undefined ? own : undefined) ?? (named.length === 1 ? named[0]?.id : undefined);
+  if (from === undefined) throw notAllowedError(run, 'delegate', 'Name the approver who needs a deputy (`from`).');
   const to = keyOfEntry(typedTo, people) ?? typedTo;
   // A day that does not exist is over.
   const end = lastDay && DateTime.fromISO(lastDay, { zone }).plus({ days: 1 }).startOf('day').toMillis();

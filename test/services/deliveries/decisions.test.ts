@@ -98,6 +98,10 @@ test('all unknown deliveries of a run are declared sent at once, and the run com
 test('some are sent again: those rows alone are open, and the run is reopened once', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'unknown', 'refused', 'unknown']);
   const [first = '', second = '', third = ''] = deliveries;
+  // Of those that may have arrived only one at a time.
+  for (const which of ['all', [first, second]] as const)
+    await expect(desk.decisions.resolveMany(id, which, 'resend', WHO)).rejects.toMatchObject(conflict);
+  expect(await states(id)).toEqual(['unknown', 'unknown', 'refused', 'unknown']);
   await desk.decisions.resolveMany(id, [first, third, first], 'resend', WHO);
   expect(await states(id)).toEqual(['pending', 'unknown', 'pending', 'unknown']);
   expect((await bench.runs.get(id))?.reopened).toMatchObject([{ what: 'resend', ...WHO }]);

@@ -55,7 +55,7 @@ interface FailureGroupsProps {
 /** Runs grouped by their cause: one full disk, or one dropped metric, stops many reports, and needs one decision. */
 export const FailureGroups = ({ runs, more, verb, action, layout, zone }: FailureGroupsProps) => (
   <>
-    {groupFailures(runs).map(({ error, runs: members, reports, first, last }, index) => {
+    {groupFailures(runs).map(({ error, runs: members, reports, first, last }) => {
       const retryable = NEEDS_NEW_RUN.has(error.code) ? [] : members.filter((run) => RETRYABLE.has(run.state));
       const { code, message, next = '' } = error;
       const path = `/runs?state=${members[0]?.state}&error=${code}`;
@@ -93,25 +93,41 @@ export const FailureGroups = ({ runs, more, verb, action, layout, zone }: Failur
             )}
           </p>
           {canAct(layout) && NEEDS_NEW_RUN.has(error.code) ? <RunAgain layout={layout} runs={members} /> : null}
-          {canAct(layout) && retryable.length > 0 ? (
-            <ReasonForm
-              layout={layout}
-              action={`/runs/retry?group=${index}`}
-              from="/"
-              label={retryable.length === 1 ? action : `${action} all ${retryable.length}`}
-              question="What was the cause, and is it removed?"
-            >
-              {retryable.map(({ id }) => (
-                <input type="hidden" name="run" value={id} />
-              ))}
-              <p>Deliveries that arrived are not repeated. Unknown deliveries stay for your decision.</p>
-            </ReasonForm>
-          ) : null}
+          {canAct(layout) ? <RetryGroup layout={layout} runs={retryable} action={action} /> : null}
         </div>
       );
     })}
   </>
 );
+
+interface RetryProps extends Pick<FailureGroupsProps, 'layout' | 'runs' | 'action'> {}
+
+/** One run is retried with a reason; several after a preview. */
+const RetryGroup = ({ layout, runs, action }: RetryProps) => {
+  const [first, another] = runs;
+  if (first === undefined) return null;
+  if (another === undefined) {
+    return (
+      <ReasonForm
+        layout={layout}
+        action={`/runs/${first.id}/retry`}
+        from="/"
+        label={action}
+        question="What was the cause, and is it removed?"
+      >
+        <p>Deliveries that arrived are not repeated. Unknown deliveries stay for your decision.</p>
+      </ReasonForm>
+    );
+  }
+  return (
+    <form method="post" action="/selections">
+      <Csrf layout={layout} />
+      <input type="hidden" name="action" value="retry" />
+      <input type="hidden" name="run" value={runs.map(({ id }) => id).join(',')} />
+      <button type="submit" class="button">{`${action} all ${runs.length}…`}</button>
+    </form>
+  );
+};
 
 /** A new run for each report and period, with the definitions as they are now. */
 const RunAgain = ({ layout, runs }: { readonly layout: LayoutData; readonly runs: readonly RunRecord[] }) => {

@@ -169,7 +169,8 @@ export const PageLayout = ({
         </p>
       )}
       <SettingsProvider value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf }}>
-        {layout.switches.map((each) => (
+        {/* There each is an entry, with the form that ends it. */}
+        {(current === '/pauses' ? [] : layout.switches).map((each) => (
           <SwitchBanner {...each} zone={layout.zone.name} />
         ))}
         {children}

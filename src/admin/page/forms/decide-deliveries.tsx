@@ -85,6 +85,7 @@ const DecideForm = ({ layout, run, zone, rows, refused }: FormProps) => {
       <fieldset>
         <legend>{several ? 'Did they arrive?' : 'Did it arrive?'}</legend>
         <ResolutionChoices id="decide" choices={['sent', 'resend']} chosen={rejected?.values.as} />
+        {several ? <p class="hint">Select one to send it again: each needs a reason of its own.</p> : null}
       </fieldset>
       <ReasonInput id="decide-reason" question="How do you know?" value={rejected?.values.reason} />
       <p class="hint">Recorded under your name, {layout.principal.name}.</p>

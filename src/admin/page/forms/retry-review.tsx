@@ -60,7 +60,8 @@ const FailedDeliveries = ({ rows, zone }: { readonly rows: readonly DeliveryRow[
   return (
     <>
       <p>
-        Sends the archived files again to {formatCounted(failed.length, 'recipient')} that surely did not receive them.
+        Repeats {formatCounted(failed.length, 'delivery', 'deliveries')} that failed for certain, with the archived
+        files.
         {others.length === 0 ? '' : ` Not affected: ${others.join(' and ')}.`} A server that refused them will do so
         again until the reason is corrected. If an address is wrong, correct it in the definition and run the report
         again: a retry sends to the addresses of this run.

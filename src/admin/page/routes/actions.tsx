@@ -147,22 +147,6 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     );
   }
 
-  action(
-    '/runs/retry',
-    () => showOverview,
-    async (access, fields) => {
-      const reason = parseReason(fields.reason);
-      const results = await Promise.allSettled(selectedRuns(fields).map((id) => access.decide(id, 'retry', reason)));
-      // Those that have changed meanwhile need no retry, or another decision.
-      const failed = results.flatMap((each) => (each.status === 'rejected' ? [toDocketError(each.reason)] : []));
-      const [serious = failed.length === results.length ? failed[0] : undefined] = failed.filter(
-        ({ code }) => code !== 'run.conflict' && code !== 'delivery.conflict',
-      );
-      if (serious !== undefined) throw serious;
-      return `/?did=${failed.length === 0 ? 'retry-many' : 'retry-some'}`;
-    },
-  );
-
   action('/selections', ({ of }) => (of === 'deliveries' ? showDeliveries : showRuns), previewSelected);
   action(
     '/selections/:digest/decide',

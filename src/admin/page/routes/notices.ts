@@ -18,8 +18,6 @@ const NOTICES: Readonly<Record<string, string>> = {
   'hold-released': 'The legal hold is released. Retention and expiry go on.',
   cancel: 'Cancellation requested. The run stops before its next step.',
   retry: 'The run is queued again.',
-  'retry-many': 'The runs continue now, or are queued again.',
-  'retry-some': 'The runs continue now, or are queued again, except those that have changed meanwhile.',
   release: 'The run is released and queued for delivery.',
   withdrawn: 'The comment is withdrawn.',
   commented: 'The comment is stored.',

@@ -90,7 +90,11 @@ const SwitchEntry = ({ one: { kind, org, by, since, reason }, layout, data, zone
           />
         ) : null}
       </ReasonForm>
-    ) : null}
+    ) : (
+      <p class="hint">
+        <code>{`docket ${kind} ${org ?? '--all'} --release --reason "…"`}</code> ends it.
+      </p>
+    )}
   </li>
 );
 

@@ -15,7 +15,7 @@ export interface SelectionData {
 const EFFECTS: Readonly<Record<SelectionView['action'], string>> = {
   cancel: 'Each stops before its next step. Completed deliveries are not affected.',
   retry:
-    'Sends the same files to those who surely did not get them, runs again what failed before its files were made, and ends the wait of waiting runs. Deliveries that may have arrived stay as they are.',
+    'Repeats deliveries that failed for certain, with the same files, runs again what failed before its files were made, and ends the wait of waiting runs. Deliveries that may have arrived stay as they are.',
   release:
     'Delivers the files as they are, with their notes on missing figures. Runs with a review are not among them.',
   resend:

@@ -2,7 +2,7 @@ import { formatPeriodArgument } from '../../../definitions/periods/period.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { heldPacks, isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
-import type { NextCommand } from '../../terminal/next-commands.ts';
+import { type NextCommand, quoteWord } from '../../terminal/next-commands.ts';
 import { idCells } from '../../terminal/table/cell.ts';
 import { resolveCommands } from '../delivery-commands.ts';
 import type { LoadedRun } from './load-run.ts';
@@ -50,12 +50,23 @@ export function runCommands({
     case 'failed':
       return [
         ...resolveCommands(deliveries, (delivery) => shortId(delivery).brief),
+        ...correctCommands(deliveries),
         ...retryCommands(record, retryScope(record, rows), archived !== undefined),
         ...(heldPacks(record).length === 0
           ? []
           : [{ command: again(record), why: 'after a correction of `split`: a new run sends the held packs' }]),
       ];
   }
+}
+
+/** How a refused address is corrected. */
+function correctCommands(deliveries: LoadedRun['rows']): readonly NextCommand[] {
+  const refused = deliveries.filter(({ state, target }) => state === 'refused' && /^\d+-email/.test(target));
+  const [first] = refused;
+  if (first === undefined || refused.length > 1) return [];
+  const { run, recipient } = first;
+  const command = `docket deliveries send ${run.slice(0, 8)} --replaces ${quoteWord(recipient)} --to "…" ${REASON}`;
+  return [{ command, why: 'if the address is wrong: sends the files to the right one' }];
 }
 
 /** What people can do about a run that waits for them. */
@@ -84,6 +95,10 @@ function reviewCommands(record: RunRecord, { state }: ReviewView): readonly Next
           : [
               { command: `docket runs approve ${run}${content} ${REASON}`, why: 'approves exactly this content' },
               { command: `docket runs reject ${run}${content} ${REASON}`, why: 'sends it back' },
+              {
+                command: `docket runs delegate ${run} --to "…" ${REASON}`,
+                why: 'names a deputy for you, or --from another approver',
+              },
             ]),
         ...(state.phase === 'approval'
           ? []
@@ -108,7 +123,9 @@ function retryCommands(
   const command = `docket runs retry ${record.id.slice(0, 8)} ${REASON}`;
   if (scope === 'nothing' || scope === 'wait') return [];
   if (scope === 'deliveries') {
-    return [{ command, why: 'sends the same files to those who surely did not get them; remove the cause first' }];
+    return [
+      { command, why: 'repeats the deliveries that failed for certain, with the same files; remove the cause first' },
+    ];
   }
   if (record.state === 'cancelled' || hasFiles) return [{ command, why: 'continues it' }];
   return [
