@@ -53,8 +53,8 @@ beforeAll(async () => {
   for (const by of ['p', 't']) {
     const away = `${by}-away`;
     await deployment.addOrg(away, {
-      org: `people:\n  anna: { name: Anna, tokens: [anna] }\n  ben: { name: Ben, tokens: [night-${away}] }\n`,
-      more: 'approval: { by: [anna, ben], need: 1, within: 1bd }\n',
+      org: `people:\n  anna: { name: Anna, tokens: [anna] }\n  cleo: { name: Cleo, tokens: [cleo] }\n`,
+      more: `approval: { by: [anna], within: 1bd, may_delegate: [night-${away}] }\n`,
     });
     const grey = `${by}-grey`;
     mail.set(grey, await deployment.addOrg(grey, { mail: isGreylisted }));
@@ -70,6 +70,7 @@ beforeAll(async () => {
     ends.push(proxy.close);
     await deployment.write(`secrets/${tls}.smtp`, `smtps://127.0.0.1:${proxy.port}`);
   }
+  await deployment.addPerson('cleo');
   // Approvers have a business day, and greylisting takes an hour.
   await deployment.setClock('-5d');
   await deployment.start();
@@ -235,27 +236,37 @@ incident(
     page: async (operator) => {
       await operator.opens();
       await operator.clicks('link', /^Weekly figures/);
-      await operator.reads(/^Due$/);
-      await operator.reads(/Ben/);
-      await operator.clicks('button', /^Approve$/);
+      await operator.reads(/^Anna$/);
+      await operator.opensForm('Name a deputy');
+      await operator.fills(/^Why does the approver/, 'on leave');
+      await operator.clicks('button', /^Name a deputy/);
+      await operator.repairs('ask the deputy to approve', /Cleo for Anna/, () => approveAsDeputy('p-away'));
       await deployment.runIn('p-away', 'done');
     },
     terminal: async (operator) => {
+      operator.receives('Anna is on leave; cleo is there.');
       const list = await operator.types('docket runs --state awaiting_approval');
       const run = list.reads(/t-away[^\n]*?\b([0-9a-f]{8,32})\b/);
-      const shown = await operator.types('docket runs show {run}', { run });
-      shown.reads(/May approve: Anna, Ben/);
-      const content = shown.reads(/--content ([0-9a-f]{12})/);
-      await operator.types('docket runs approve {run} --content {content} --reason {why}', {
+      (await operator.types('docket runs show {run}', { run })).reads(/May approve: Anna/);
+      await operator.types('docket runs delegate {run} --to {deputy} --reason {why}', {
         run,
-        content,
-        why: 'Anna is away',
+        deputy: 'cleo',
+        why: 'on leave',
       });
+      await operator.repairs('ask the deputy to approve', /Cleo for Anna/, () => approveAsDeputy('t-away'));
       await deployment.runIn('t-away', 'done');
+      (await operator.types('docket runs show {run}', { run })).reads(/Cleo for Anna/);
     },
   },
   { concurrent: true },
 );
+
+async function approveAsDeputy(org: string): Promise<void> {
+  const { id, review } = await deployment.runIn(org, 'awaiting_approval');
+  const args = ['runs', 'approve', id, '--content', review?.content ?? '', '--reason', 'checked', '--json'];
+  const { code, stderr, stdout } = await deployment.command(args, { DOCKET_TOKEN: deployment.token('cleo') });
+  if (code !== 0) throw new Error(stderr + stdout);
+}
 
 incident(
   'Greylisted for an hour',

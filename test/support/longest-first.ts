@@ -10,6 +10,7 @@ const LONGEST = [
   'test/e2e/incidents-service.test.ts',
   'test/e2e/ledger-lost.test.ts',
   'test/e2e/upgrade.test.ts',
+  'test/e2e/deputy-in-0.2.0.test.ts',
   'test/e2e/image.test.ts',
   'test/e2e/topologies.test.ts',
   'test/e2e/deliver-sigkill.test.ts',

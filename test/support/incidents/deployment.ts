@@ -46,6 +46,8 @@ export interface IncidentDeployment {
   setClock(offset: string): Promise<void>;
   /** Adds an organization with one report, `weekly`. */
   addOrg(id: string, options?: OrgOptions): Promise<MailServer>;
+  /** Adds a token of this name, for all organizations. */
+  addPerson(name: string): Promise<void>;
   /** Writes the key of an organization; `label` as in the sandbox. */
   setKey(org: string, label: string): Promise<void>;
   write(path: string, content: string): Promise<void>;
@@ -182,6 +184,7 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
       await write(`jobs/${id}/weekly.yaml`, reportYaml(id, report));
       return Object.assign(state, server);
     },
+    addPerson: async (name) => void tokens.set(name, await createToken(name)),
     define: (org, report) => replace(`${org}/weekly`, reportYaml(org, report)),
     replace,
     trigger: async (org, report = 'weekly') => {

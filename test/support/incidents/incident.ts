@@ -1,9 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type TestOptions, test } from 'vitest';
 import { alarmText } from './alarms.ts';
 import type { IncidentDeployment } from './deployment.ts';
 import { checkRow, INCIDENTS, type Incident } from './incident-table.ts';
 import type { PageOperator } from './page-operator.ts';
 import type { TerminalOperator } from './terminal-operator.ts';
+
+const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
 interface Scripts {
   /** The organizations of the two operators: each has an incident of its own, or both see the same. */
@@ -14,6 +19,10 @@ interface Scripts {
   readonly strike?: () => Promise<unknown>;
   readonly page: (operator: PageOperator) => Promise<void>;
   readonly terminal: (operator: TerminalOperator) => Promise<void>;
+  /** What a person says who calls, where no alarm fires. */
+  readonly called?: (orgs: Scripts['orgs']) => string;
+  /** The page of the documentation that the operator at the terminal reads. */
+  readonly guide?: string;
   /** Added to the environment of the operator at the terminal. */
   readonly env?: () => Readonly<Record<string, string>>;
 }
@@ -22,13 +31,15 @@ interface Scripts {
 export function incident(
   name: Incident,
   deployment: () => IncidentDeployment,
-  { orgs, raise, strike, page: onPage, terminal: inTerminal, env }: Scripts,
+  { orgs, raise, strike, page: onPage, terminal: inTerminal, called, guide, env }: Scripts,
   options: TestOptions = {},
 ): void {
   test(name, options, async () => {
     await raise?.();
     const terminal = deployment().terminal(env?.());
-    terminal.receives(await alarmText(INCIDENTS[name], { org: orgs.terminal }));
+    const alarm = INCIDENTS[name];
+    terminal.receives(alarm === null ? (called?.(orgs) ?? '') : await alarmText(alarm, { org: orgs.terminal }));
+    if (guide !== undefined) terminal.receives(await readFile(join(PROJECT, guide), 'utf8'));
     const page = await deployment().page(orgs.page);
     await strike?.();
     await Promise.all([onPage(page), inTerminal(terminal)]);

@@ -13,11 +13,15 @@ export interface PageOperator {
   opens(): Promise<void>;
   /** Waits until this is visible, in the page's content; the text of the element. */
   reads(text: string | RegExp): Promise<string>;
+  /** Clicks a link of the menu. */
+  visits(name: string): Promise<void>;
   /** Clicks the first visible element of this role and accessible name. */
   clicks(role: Role, name: string | RegExp): Promise<void>;
   /** Opens the form behind a button such as `Retry deliveries…`. */
   opensForm(label: string | RegExp): Promise<void>;
   fills(label: string | RegExp, value: string): Promise<void>;
+  /** Chooses an option of a list by its text. */
+  chooses(label: string | RegExp, option: string): Promise<void>;
   /** Does something to what is not Docket's; the page must name it. */
   repairs(what: string, named: string | RegExp, repair: () => unknown): Promise<void>;
 }
@@ -49,6 +53,11 @@ export function pageOperator(page: Page, url: string): PageOperator {
       await page.goto(url);
     },
     reads,
+    visits: async (name) => {
+      const target = await shown(page.locator('header').getByRole('link', { name, exact: true }), name);
+      log.add('click', name);
+      await target.click();
+    },
     clicks: async (role, name) => {
       const target = await shown(main.getByRole(role, { name }), name);
       log.add('click', (await nameOf(target)) || String(name));
@@ -63,6 +72,11 @@ export function pageOperator(page: Page, url: string): PageOperator {
       const target = await shown(main.getByLabel(label), label);
       log.add('field', String(label));
       await target.fill(value);
+    },
+    chooses: async (label, option) => {
+      const target = await shown(main.getByLabel(label), label);
+      log.add('field', String(label));
+      await target.selectOption({ label: option });
     },
     repairs: async (what, named, repair) => {
       await reads(named);
