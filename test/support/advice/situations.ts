@@ -86,10 +86,6 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket corrections show _': { why: 'needs figures that the service changes after a day' },
   'docket corrections send _ --reason …': { why: 'needs figures that the service changes after a day' },
   'docket corrections dismiss _ --reason …': { why: 'needs figures that the service changes after a day' },
-  'docket runs delegate _ --to _ --reason …': {
-    why: 'needs a token of an approver',
-    test: 'test/e2e/incidents-reports.test.ts',
-  },
   'docket runs _ --help': { why: 'a help text, which `docket deliveries --help` stands for' },
   'docket readings': { why: 'the same as `docket readings ORG`, for all organizations' },
   'docket runs --state _': { why: 'the states that need a person, which other situations list one by one' },
@@ -110,5 +106,4 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket deliveries approve _ --reason …': {
     why: 'needs an approved report that was delivered, and a token of an approver',
   },
-  'docket hold': { why: 'stops the retention of all other situations' },
 };
