@@ -16,8 +16,8 @@ export const Denied = ({ layout, data: { denied, refused }, notice }: ViewProps<
     <PageLayout layout={layout} title="Deny list" notice={notice}>
       <h1>Deny list</h1>
       <p class="lead">
-        These addresses and domains get no report and no notice, whatever names them. The others still get theirs.
-        Search for an address to see what names it.
+        These addresses and domains get no report and no notice, whatever names them. The others still get theirs.{' '}
+        <code>docket recipients --of</code> shows what names an address.
       </p>
       {shown.length === 0 ? (
         <EmptyState>Nobody is denied.</EmptyState>
@@ -26,7 +26,7 @@ export const Denied = ({ layout, data: { denied, refused }, notice }: ViewProps<
           {shown.map(({ name, since, by, reason }) => (
             <tr>
               <td>
-                <a class="wrap" href={`/search?q=${encodeURIComponent(name)}`}>
+                <a class="wrap" href={`/deliveries?to=${encodeURIComponent(name)}`}>
                   {name}
                 </a>
               </td>
@@ -60,7 +60,7 @@ export const Denied = ({ layout, data: { denied, refused }, notice }: ViewProps<
       )}
       {canAct(layout) ? (
         <Section id="deny" heading="Deny">
-          <form method="post" action="/denied">
+          <form method="post" action="/denied" class="resolve">
             <Csrf layout={layout} />
             {rejected === undefined ? null : (
               <ErrorDetails error={rejected.error} id="deny-error" heading="Nothing was changed" />
