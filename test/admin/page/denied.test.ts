@@ -10,11 +10,16 @@ import { randomPrefix } from '../../support/queue-harness.ts';
 
 const DENIED = [
   { name: 'ana@acme.example', by: 'hr', reason: 'left the company', since: NOW - 86_400_000 },
-  { name: 'a.very.long.name.of.somebody.who.left@subsidiary-of-a-group.example', by: 'mira', reason: 'GDPR', since: NOW },
+  {
+    name: 'a.very.long.name.of.somebody.who.left@subsidiary-of-a-group.example',
+    by: 'mira',
+    reason: 'GDPR',
+    since: NOW,
+  },
   { name: 'former-partner.example', by: 'mira', reason: 'the contract ended', since: NOW },
 ];
 
-const open = async (change: Parameters<typeof openPage>[2], orgs?: readonly string[]) => {
+const open = async (change: Parameters<typeof openPage>[2], orgs?: string[]) => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
   const { token, entry } = createToken('anna', orgs === undefined ? {} : { orgs });
@@ -27,7 +32,8 @@ test('the page shows who is denied, denies more, and takes them off the list', a
   const { browser } = await open(() => ({
     denials: async () => DENIED,
     deny: async (text, reason) => {
-      if (text.includes('nobody')) throw new DocketError('usage.invalid', 'Not every line is an address.', { got: 'line 2 "nobody"' });
+      if (text.includes('nobody'))
+        throw new DocketError('usage.invalid', 'Not every line is an address.', { got: 'line 2 "nobody"' });
       did.push(['deny', text, reason]);
       return [];
     },
