@@ -164,12 +164,11 @@ describe('a report with split, of a service that plants the desk in each of its 
       error: { code: 'already_delivered', delivered: { people: 2 } },
     });
     const before = mail.messages().length;
-    const again = await of(2, '--again');
+    const again = await of(2, '--again', '--out', 'two');
     expect(again.code, again.stderr).toBe(0);
     const sent = mail.messages().slice(before);
-    expect(sent.map(({ to }) => to)).toEqual([[deskAddress(2), `deputy-${deskAddress(2)}`]]);
-    const { folder: made } = JSON.parse(again.stdout);
-    await onlyOf(made, 2);
+    expect(sent.flatMap(({ to }) => to).sort()).toEqual([`deputy-${deskAddress(2)}`, deskAddress(2)]);
+    await onlyOf(join(folder, 'two'), 2);
 
     // Nobody was named for desk 4, whose pack was held; nobody has it yet.
     expect((await of(4)).code).toBe(2);
@@ -180,11 +179,9 @@ describe('a report with split, of a service that plants the desk in each of its 
     expect(late.code, late.stderr).toBe(0);
     expect(mail.messages().at(-1)?.to).toEqual([deskAddress(4)]);
     const listed = await runCommand(['deliveries', '--value', deskValue(4), '--json'], given);
-    expect(JSON.parse(listed.stdout).deliveries).toMatchObject([
-      { recipient: deskAddress(4), state: 'sent' },
-      { state: 'sent' },
-      { state: 'sent' },
-    ]);
+    const rows: { recipient: string; state: string }[] = JSON.parse(listed.stdout).deliveries;
+    expect(rows.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
+    expect(rows.map(({ recipient }) => recipient)).toContain(deskAddress(4));
     expect(desksIn(listed.stdout)).toEqual(new Set([4]));
     await writeFile(file, report);
   });
