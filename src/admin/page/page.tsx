@@ -61,11 +61,12 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const page: PageContext = {
     access: (context) => ports.access(context.get('principal')),
     layout: async (context, access, subject = {}) => {
-      const [undecided, organizations, corrections, switches] = await Promise.all([
+      const [undecided, organizations, corrections, switches, pauses] = await Promise.all([
         loadUndecided(access),
         access.organizations(),
         access.correctionSummaries(),
         access.switches(),
+        access.pauses(),
       ]);
       return {
         principal: context.get('principal'),
@@ -74,6 +75,7 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
         undecided: undecided.length,
         corrections: corrections.some(({ watched, open }) => watched + open > 0),
         switches,
+        pauses,
         now: clock.now(),
         zone: pageZone(context, organizations, subject),
         self: selfPath(context),

@@ -1,4 +1,5 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
 import type { Switch } from '../../../services/switches/switch-service.ts';
 import type { OrganizationEntry, ReportDetail } from '../../access/reports.ts';
@@ -33,6 +34,8 @@ export interface LayoutData {
   readonly panels?: readonly Panels[];
   /** The title of a current report; undefined where it is not known. */
   readonly titleOf: (org: string, report: string) => string | undefined;
+  /** As in `PageSettings`. */
+  readonly pauses?: readonly Pause[];
   /** Whether the navigation links to Bull Board. */
   readonly bullBoard?: boolean;
 }
@@ -168,7 +171,9 @@ export const PageLayout = ({
           {notice}
         </p>
       )}
-      <SettingsProvider value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf }}>
+      <SettingsProvider
+        value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf, pauses: layout.pauses }}
+      >
         {/* There each is an entry, with the form that ends it. */}
         {(current === '/pauses' ? [] : layout.switches).map((each) => (
           <SwitchBanner {...each} zone={layout.zone.name} />

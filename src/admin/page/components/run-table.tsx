@@ -1,10 +1,11 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { LiveProgress, RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { isLateNow } from '../../../services/runs/late-runs.ts';
 import { formatElapsed, formatInteger } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
 import { Table } from './layout.tsx';
-import { RunBadge } from './status-badge.tsx';
+import { LateBadge, RunBadge } from './status-badge.tsx';
 import { RelativeTime, Timestamp, When } from './time.tsx';
 
 /** A link with the first digits of the id. The label keeps screen readers from reading single digits. */
@@ -146,7 +147,7 @@ export const RunTable = ({
           </td>
         ) : null}
         <td class="col-state">
-          <RunBadge {...run} />
+          <RunBadge {...run} /> <LateMark run={run} now={now} />
         </td>
         {report ? (
           <td class="col-report">
@@ -168,6 +169,11 @@ export const RunTable = ({
     ))}
   </Table>
 );
+
+const LateMark = ({ run, now }: { readonly run: RunRecord; readonly now: number }) => {
+  const pauses = usePageSettings()?.pauses;
+  return pauses !== undefined && isLateNow(run, pauses, now) ? <LateBadge /> : null;
+};
 
 /** The time from the first start to the end, or until now. */
 export const elapsedText = ({ startedAt, finishedAt, state }: RunRecord, now: number): string =>

@@ -1,4 +1,5 @@
 import { createContext, useContext } from 'hono/jsx';
+import type { Pause } from '../../../../queue/schedules/pauses.ts';
 
 /** What instants and links on a page are shown with. */
 export interface PageSettings {
@@ -8,6 +9,8 @@ export interface PageSettings {
   readonly now: number;
   /** The title of a current report; undefined where it is not known to this process or not visible. */
   readonly titleOf: (org: string, report: string) => string | undefined;
+  /** What is paused: its runs are not late. Absent: no run is shown as late. */
+  readonly pauses?: readonly Pause[] | undefined;
 }
 
 const SettingsContext = createContext<PageSettings | null>(null);
