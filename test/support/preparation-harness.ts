@@ -90,6 +90,7 @@ export async function preparationHarness(
   const stop = new AbortController();
   const paused = new Map<string, unknown>();
   const active = () => new Map([['acme/weekly', definition.digest]]);
+  const portsOf = async () => ({ ...(await inline.portsOf(settings)), responses: store });
   const process = (change: Partial<PreparationRoundPorts> = {}) =>
     createPreparationRounds({
       index,
@@ -98,7 +99,7 @@ export async function preparationHarness(
       paused: async () => paused,
       keyOf: async () => (await inline.portsOf(settings)).key,
       settingsNow: () => settings,
-      preparePortsOf: async () => ({ ...(await inline.portsOf(settings)), responses: store }),
+      preparePortsOf: portsOf,
       clock,
       log,
       signal: stop.signal,
@@ -118,6 +119,7 @@ export async function preparationHarness(
     paused,
     logged,
     process,
+    portsOf,
     rounds,
     calls,
     catalogs,

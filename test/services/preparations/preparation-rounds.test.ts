@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { preparationHarness } from '../../support/preparation-harness.ts';
 
@@ -137,6 +139,41 @@ test('an edited definition uses the calls that are still the same', async () => 
   harness.edit({ compare: ['previous_year'], digest: 'e'.repeat(64) });
   const { fetched } = await harness.run(SLOT);
   expect(fetched.some(({ preparedAt }) => preparedAt === undefined)).toBe(true);
+});
+
+test('answers of another version of the catalog are not used', async () => {
+  const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
+  const { client, ...ports } = await harness.portsOf();
+  const older: typeof client = {
+    ...client,
+    catalog: async (...args) => ({ ...(await client.catalog(...args)), registry_version: 1 }),
+  };
+  const catalogs = memoryCatalogCache(harness.clock);
+  await harness.process({ preparePortsOf: async () => ({ ...ports, client: older, catalogs }) }).round();
+  expect([...(await harness.index.statuses()).values()][0]?.prepared).toBeGreaterThan(0);
+  harness.clock.set(Date.parse(SLOT));
+  const { files, fetched } = await harness.run(SLOT);
+  expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
+  expect(files).toEqual((await unprepared()).files);
+});
+
+test('a slot that the calendar moves after its preparation is made where it is then', async () => {
+  const schedule = schedulesSchema.parse({ cron: '0 9 * * MON', shift: 'next_business_day', prepare: '2h' });
+  const moved = '2026-04-07T07:00:00.000Z';
+  const harness = await preparationHarness('2026-04-06T06:50:00Z', { schedule });
+  harness.configure({ calendar: calendarSchema.parse({ country: 'US' }) });
+  await harness.rounds.round();
+  const made = harness.calls();
+  expect(made).toBeGreaterThan(0);
+  // Easter Monday.
+  harness.configure({ calendar: calendarSchema.parse({ country: 'CH', region: 'ZH' }) });
+  harness.clock.set(Date.parse('2026-04-06T06:55:00Z'));
+  await harness.process().round();
+  expect(harness.calls()).toBe(made);
+  harness.clock.set(Date.parse(moved));
+  const { files, fetched } = await harness.run(moved);
+  expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
+  expect(files).toEqual((await (await preparationHarness(moved, { schedule })).run(moved)).files);
 });
 
 test('answers to a clock that was ahead are not kept', async () => {
