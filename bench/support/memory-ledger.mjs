@@ -21,6 +21,8 @@ export function memoryLedger() {
     },
     resolve: async () => undefined,
     add: async () => undefined,
+    withdraw: async () => [],
+    isWithdrawn: async () => false,
     find: async (id) => rows.get(id),
     list: async (run) => [...rows.values()].filter((row) => row.run === run),
     listUnknown: async () => [],

@@ -7,6 +7,7 @@ import {
   isSupersededBy,
   type Ledger,
   type NewDelivery,
+  NOTICE_TARGET,
   type Resolution,
   resolutionText,
 } from '../../src/deliver/ledger/ledger.ts';
@@ -71,25 +72,39 @@ function resolveRow(row: DeliveryRow | undefined, epoch: number, decision: Resol
   };
 }
 
+function withdrawIfReplaced(row: DeliveryRow, decision: Omit<Resolution, 'to'> | undefined): DeliveryRow {
+  const isOpen = (row.state === 'pending' || row.state === 'refused') && row.target !== NOTICE_TARGET;
+  if (decision === undefined || !isOpen) return row;
+  const made = { to: 'withdrawn' as const, ...decision };
+  const changed = { state: made.to, detail: resolutionText(made), epoch: row.epoch + 1 };
+  return { ...row, ...changed, at: decision.at, decisions: [...row.decisions, made] };
+}
+
 /** A ledger in the memory of a test. */
 export function memoryLedger(): Ledger {
   const rows = new Map<string, DeliveryRow>();
+  const withdrawals = new Map<string, Omit<Resolution, 'to'>>();
   const put = (row: DeliveryRow | undefined): DeliveryRow | undefined => {
-    if (row !== undefined) rows.set(row.id, Object.freeze(row));
-    return row;
+    const kept = row && withdrawIfReplaced(row, withdrawals.get(row.run));
+    if (kept !== undefined) rows.set(kept.id, Object.freeze(kept));
+    return kept;
   };
   return {
     open: async (delivery, at, archived) => {
       const row = openRow(rows.get(delivery.id), delivery, at, archived);
-      put(row);
-      return row;
+      return put(row) ?? row;
     },
     begin: async (id, at) => put(beginRow(rows.get(id), at))?.epoch,
     settle: async (id, epoch, to, detail, at) => put(settleRow(rows.get(id), epoch, to, detail, at)) !== undefined,
-    resolve: async (id, epoch, decision) => put(resolveRow(rows.get(id), epoch, decision)),
+    resolve: async (id, epoch, decision) => {
+      const row = rows.get(id);
+      const isReplaced = row !== undefined && row.target !== NOTICE_TARGET && withdrawals.has(row.run);
+      return decision.to === 'pending' && isReplaced ? undefined : put(resolveRow(row, epoch, decision));
+    },
     add: async (delivery, decision, replaced) => {
       const existing = rows.get(delivery.id);
       if (existing !== undefined) return { added: false, row: existing };
+      if (withdrawals.has(delivery.run)) return undefined;
       const old = replaced && rows.get(replaced.id);
       if (replaced !== undefined) {
         const isOpen = (old?.state === 'pending' || old?.state === 'refused') && old.epoch === replaced.epoch;
@@ -107,6 +122,12 @@ export function memoryLedger(): Ledger {
       put(row);
       return { added: true, row };
     },
+    withdraw: async (run, decision) => {
+      withdrawals.set(run, withdrawals.get(run) ?? decision);
+      const own = [...rows.values()].filter((row) => row.run === run);
+      return own.map((row) => put(row) ?? row);
+    },
+    isWithdrawn: async (run) => withdrawals.has(run),
     find: async (id) => rows.get(id),
     listUnknown: async (limit, after) =>
       [...rows.values()]

@@ -8,7 +8,8 @@
   ARGV[12]  id of the replaced row, empty for none   ARGV[13]  its epoch   ARGV[14]  its detail   ARGV[15]  its decision
 
   The client repeats a command with a lost reply: by the request's id the repetition recognises its own row.
-  Returns 1 when the row is added, 0 when it exists, -1 when the replaced row is in another state or epoch.
+  Returns 1 when the row is added, 0 when it exists, -1 when the replaced row is in another state or epoch, or a
+  corrected edition replaces the run.
 ]]
 -- @include ./ledger-expiry.lua
 -- @include ./recipient-index.lua
@@ -16,6 +17,7 @@ local rows, id, old = KEYS[1], ARGV[1], ARGV[12]
 if redis.call('HEXISTS', rows, id .. ':row') == 1 then
   return redis.call('HGET', rows, id .. ':by') == ARGV[7] and 1 or 0
 end
+if redis.call('HEXISTS', rows, 'withdrawn:' .. ARGV[11]) == 1 then return -1 end
 if old ~= '' then
   local row = redis.call('HMGET', rows, old .. ':state', old .. ':epoch', old .. ':decisions')
   if (row[1] ~= 'pending' and row[1] ~= 'refused') or row[2] ~= ARGV[13] then return -1 end

@@ -1,6 +1,7 @@
 --[[
   Opens a delivery row as `pending`, or finds the existing one. A row that this server has lost, or has in an earlier
-  state, takes over the archived state (`isSupersededBy` in ledger.ts).
+  state, takes over the archived state (`isSupersededBy` in ledger.ts). Where a corrected edition replaces the run,
+  a row that would be `pending` or `refused` is `withdrawn`.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
   ARGV[1]  id   ARGV[2]  the constant fields as JSON   ARGV[3]  at, epoch ms   ARGV[4]  days to keep the rows
@@ -15,6 +16,7 @@
   Returns { row, state, epoch, detail, at, decisions }, all strings; an empty detail is none.
 ]]
 -- @include ./ledger-expiry.lua
+-- @include ./ledger-withdrawn.lua
 -- @include ./recipient-index.lua
 local rows, id = KEYS[1], ARGV[1]
 local state, epoch = ARGV[5], tonumber(ARGV[6])
@@ -41,6 +43,7 @@ if takes then
   redis.call('HSET', rows, id .. ':state', state, id .. ':epoch', epoch, id .. ':detail', ARGV[7], id .. ':at', ARGV[3])
   if previous == 'unknown' and state ~= 'unknown' then removeUnknown(rows, KEYS[2], id, ARGV[4]) end
 end
+withdrawIfReplaced(rows, id, ARGV[3])
 renewExpiry(rows, ARGV[4])
 -- Also for rows that an older version left to expire.
 local now = redis.call('HMGET', rows, id .. ':state', id .. ':at')

@@ -7,9 +7,11 @@
   ARGV[8]  id of this request
 
   The client repeats a command with a lost reply: by the request's id the repetition recognises its own decision.
-  Returns 1 when the decision is carried out, 0 when the row is in another state or epoch.
+  Returns 1 when the decision is carried out, 0 when the row is in another state or epoch, or is to be
+  sent again although a corrected edition replaces the run.
 ]]
 -- @include ./ledger-expiry.lua
+-- @include ./ledger-withdrawn.lua
 local rows, id, to = KEYS[1], ARGV[1], ARGV[3]
 local row = redis.call('HMGET', rows, id .. ':state', id .. ':epoch', id .. ':by', id .. ':decisions')
 local state, epoch, by, decisions = row[1], row[2], row[3], row[4]
@@ -20,6 +22,7 @@ if to == 'skipped' then open = state == 'pending'
 elseif to == 'pending' then open = state == 'unknown' or state == 'refused' or state == 'skipped'
 else open = state == 'unknown' end
 if not open or epoch ~= ARGV[2] then return 0 end
+if to == 'pending' and withdrawalOf(rows, id) then return 0 end
 if decisions and decisions ~= '' then decisions = decisions .. '\n' .. ARGV[7] else decisions = ARGV[7] end
 redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5], id .. ':by', ARGV[8],
   id .. ':decisions', decisions)

@@ -1,5 +1,6 @@
 --[[
-  `sending` with this epoch -> ARGV[3]; `unknown` with this epoch -> `sent` or `refused`. Idempotent.
+  `sending` with this epoch -> ARGV[3]; `unknown` with this epoch -> `sent` or `refused`. Idempotent. Where a corrected edition
+  replaces the run, what is not delivered is `withdrawn` instead.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
   ARGV[1]  id   ARGV[2]  epoch   ARGV[3]  the new state   ARGV[4]  detail, empty for none   ARGV[5]  at, epoch ms
@@ -8,6 +9,7 @@
   Returns 1 when the row is in the new state, 0 when this writer is refused.
 ]]
 -- @include ./ledger-expiry.lua
+-- @include ./ledger-withdrawn.lua
 local rows, id, to = KEYS[1], ARGV[1], ARGV[3]
 local row = redis.call('HMGET', rows, id .. ':state', id .. ':epoch')
 local state, epoch = row[1], row[2]
@@ -24,4 +26,5 @@ else
   redis.call('ZREM', KEYS[2], id)
   renewExpiry(rows, ARGV[6])
 end
+withdrawIfReplaced(rows, id, ARGV[5])
 return 1

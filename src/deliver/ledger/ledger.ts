@@ -10,7 +10,7 @@ import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
  *        ▲                └──settle(pending): a definite failure before the message was consumed
  *        └──resolve(pending): a decision to send a refused or unknown delivery again
  *     pending | refused ─add─▶ replaced: a person corrected its address; the new row is added in the same step
- *     pending | refused ─withdraw─▶ withdrawn: a corrected edition goes out instead
+ *     pending | refused ─withdraw─▶ withdrawn: a corrected edition goes out instead; `sending` follows with its result
  *     pending ─resolve(skipped)─▶ skipped: the recipient is on the deny list; resolve(pending) sends it after all
  *
  * A restart that finds `sending` sets `unknown`: the message may have been accepted. `unknown` is never sent again
@@ -120,6 +120,15 @@ export interface Ledger {
     decision: Omit<Resolution, 'to'>,
     replaced?: Pick<DeliveryRow, 'id' | 'epoch'>,
   ): Promise<{ readonly added: boolean; readonly row: DeliveryRow } | undefined>;
+  /**
+   * A corrected edition replaces the run: its deliveries that are `pending` or `refused` become `withdrawn` with a new epoch,
+   * in one step. None of its deliveries begins afterwards, whatever is opened or settled later. Notices do. Idempotent: the
+   * first decision stands.
+   * @returns all rows of the run. Those in `sending` become `withdrawn` with their result, unless they may have arrived
+   */
+  withdraw(run: string, decision: Omit<Resolution, 'to'>): Promise<DeliveryRow[]>;
+  /** Whether `withdraw` was called for the run. */
+  isWithdrawn(run: string): Promise<boolean>;
   find(id: string): Promise<DeliveryRow | undefined>;
   /** All rows of a run, in the order they were opened. */
   list(run: string): Promise<DeliveryRow[]>;

@@ -106,6 +106,7 @@ export function redisLedger(
     settle: loadScript('./ledger-settle-2.lua'),
     resolve: loadScript('./ledger-resolve-2.lua'),
     add: loadScript('./ledger-add-3.lua'),
+    withdraw: loadScript('./ledger-withdraw-1.lua'),
   };
   const unknownKey = unknownKeyOf(prefix);
   const rowsKey = (id: string): string => rowsKeyOf(prefix, hashTagOfDelivery(id));
@@ -118,6 +119,11 @@ export function redisLedger(
     const fields = FIELDS.map((field) => `${id}:${field}`);
     const reply = await withContext('find', () => redis.hmget(rowsKey(id), ...fields));
     return reply[0] === null ? undefined : parseRowReply(reply);
+  };
+
+  const list = async (run: string): Promise<DeliveryRow[]> => {
+    const reply = await withContext('list', () => redis.hgetall(rowsKeyOf(prefix, hashTagOfRun(run))));
+    return parseRowsReply(reply).filter((row) => row.run === run);
   };
 
   return {
@@ -173,6 +179,17 @@ export function redisLedger(
       const row = await find(id);
       return row && { added: reply === 1, row };
     },
+    withdraw: async (run, decision) => {
+      const made = { to: 'withdrawn', ...decision } as const;
+      const args = [run, JSON.stringify(made), resolutionText(made), decision.at, ttlDays];
+      const keys = [rowsKeyOf(prefix, hashTagOfRun(run))];
+      await withContext('withdraw', () => runLuaScript(redis, scripts.withdraw, keys, args));
+      return list(run);
+    },
+    isWithdrawn: async (run) =>
+      (await withContext('withdrawn', () =>
+        redis.hexists(rowsKeyOf(prefix, hashTagOfRun(run)), `withdrawn:${run}`),
+      )) === 1,
     find,
     listUnknown: async (limit, after) => {
       const since = after?.at ?? '-inf';
@@ -189,9 +206,6 @@ export function redisLedger(
       }
       return rows.slice(0, limit);
     },
-    list: async (run) => {
-      const reply = await withContext('list', () => redis.hgetall(rowsKeyOf(prefix, hashTagOfRun(run))));
-      return parseRowsReply(reply).filter((row) => row.run === run);
-    },
+    list,
   };
 }
