@@ -20,7 +20,7 @@ import { redisPauses } from '../queue/schedules/pauses.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
 import { redisAuditLog } from '../services/audit-log.ts';
-import { createEditionStore } from '../services/corrections/editions.ts';
+import { createEditionStore } from '../services/corrections/edition-store.ts';
 import { reconcileWithArchive } from '../services/deliveries/ledger-repair.ts';
 import type { Deployment } from '../services/deployment/deployment.ts';
 import type { DeploymentIdentity } from '../services/deployment/deployment-identity.ts';

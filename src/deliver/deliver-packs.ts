@@ -2,8 +2,8 @@ import { DocketError } from '../base/error.ts';
 import { describeDelivery } from '../definitions/schema/kinds.ts';
 import { deskDefinition, heldTarget, UNASSIGNED_TARGET } from '../definitions/split.ts';
 import type { Archive } from './archive/archive.ts';
-import type { Manifest, PackRecord } from './archive/manifest.ts';
-import { readPack } from './archive/run-folder/pack-files.ts';
+import type { Manifest } from './archive/manifest.ts';
+import { readFileSets, readPack } from './archive/run-folder/pack-files.ts';
 import type { Outage } from './circuit/circuit-breaker.ts';
 import { outageTracker } from './circuit/outage-tracker.ts';
 import { type DeliverInput, type DeliveryResult, deliver } from './deliver.ts';
@@ -22,6 +22,7 @@ export type AroundDelivery = (manifest: Manifest, work: () => Promise<DeliveryRe
 export async function deliverPacks(input: DeliverInput, around: AroundDelivery): Promise<DeliveryResult> {
   const { published, archive, definition } = input;
   const { packs, unassigned = [] } = published.manifest;
+  if (published.manifest.unmarked !== undefined) return deliverFileSets(input, around);
   if (packs === undefined) return around(published.manifest, () => deliver(input));
   assertOwnPlaces(input);
   const archived = await archive.getArchivedStates(published);
@@ -89,6 +90,45 @@ function assertOwnPlaces({ published: { manifest }, definition, ...input }: Deli
   }
 }
 
+/**
+ * Delivers a corrected edition: the marked files to those who have the edition that it replaces, and the others to those whose
+ * delivery of that one was withdrawn. Each set has a decision about every recipient.
+ */
+async function deliverFileSets(input: DeliverInput, around: AroundDelivery): Promise<DeliveryResult> {
+  const { published, archive, observe } = input;
+  const { marked, unmarked } = await readFileSets(published);
+  const archived = await archive.getArchivedStates(published);
+  // People add recipients to the marked set.
+  const planned = new Map([...archived].map(([id, { added: _, ...state }]) => [id, state]));
+  const found = new Map<string, Receipt>();
+  const results: DeliveryResult[] = [];
+  const outages = outageTracker(input.clock, input.circuit, input.askedAt);
+  const sets = [
+    { view: marked, slug: undefined, states: archived },
+    ...(unmarked === undefined ? [] : [{ view: unmarked, slug: published.manifest.unmarked?.slug, states: planned }]),
+  ];
+  try {
+    for (const { view, slug, states } of sets) {
+      const own: Receipt[] = [];
+      const set = { ...input, outages, published: view, archive: packArchive(archive, { slug }, states, own) };
+      // The other set says whether it is skipped.
+      const observed: DeliverInput['observe'] = (event) => (event.state === 'skipped' ? undefined : observe(event));
+      try {
+        results.push(await around(view.manifest, () => deliver({ ...set, observe: observed })));
+      } finally {
+        for (const receipt of own) {
+          if (receipt.state !== 'skipped' || !found.has(receipt.delivery)) found.set(receipt.delivery, receipt);
+        }
+      }
+    }
+  } finally {
+    if (found.size > 0) await archive.putReceipts(published, [...found.values()]);
+  }
+  const waiting = results.filter(({ retryable }) => retryable);
+  const outage = waiting.every((each) => each.outage !== undefined) ? waiting[0]?.outage : undefined;
+  return { receipts: [...found.values()], retryable: waiting.length > 0, outage };
+}
+
 /** A pack that nobody gets, in the list of deliveries. It has no ledger row: a retry changes nothing. */
 function heldReceipt({ order, observe }: DeliverInput, target: string, recipient: string, detail: string): Receipt {
   observe({ type: 'delivered', target, recipient, state: 'refused', detail });
@@ -101,7 +141,7 @@ function heldReceipt({ order, observe }: DeliverInput, target: string, recipient
  */
 const packArchive = (
   archive: Archive,
-  { slug }: Pick<PackRecord, 'slug'>,
+  { slug }: { readonly slug: string | undefined },
   archived: Awaited<ReturnType<Archive['getArchivedStates']>>,
   own: Receipt[],
 ): Archive => ({
@@ -112,5 +152,5 @@ const packArchive = (
   },
   ...(archive.link === undefined
     ? {}
-    : { link: async (published, name) => archive.link?.(published, `${slug}/${name}`) }),
+    : { link: async (published, name) => archive.link?.(published, slug === undefined ? name : `${slug}/${name}`) }),
 });

@@ -47,6 +47,8 @@ export interface DeliverInput extends SendPorts {
   readonly claim?: ((hasBegun: () => Promise<boolean>) => Promise<void>) | undefined;
   /** The ids of the deliveries whose recipient enough people have approved. Absent: nobody can be added. */
   readonly admitted?: (() => Promise<ReadonlySet<string>>) | undefined;
+  /** Closes the deliveries of the run where a corrected edition replaces it. Called for a run that has delivered before. */
+  readonly closeIfReplaced?: (() => Promise<void>) | undefined;
   /** What other calls for the same run have found to be down. Absent: nothing. */
   readonly outages?: OutageTracker | undefined;
   /** The built-in ones by default. */
@@ -80,6 +82,8 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const { published, ledger, archive, clock, circuit } = input;
   const { manifest } = published;
   const archivedStates = await archive.getArchivedStates(published);
+  // A ledger that was lost does not know it.
+  if (archivedStates.size > 0) await input.closeIfReplaced?.();
   const additions = await admittedRecipients(archivedStates, input);
   const denyList = await input.denials?.list();
   const all = listDeliveries({ workingDirectory: process.cwd(), ...input, additions, denyList }, input.targets);

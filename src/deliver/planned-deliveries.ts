@@ -2,7 +2,7 @@ import { deskDefinition, heldTarget } from '../definitions/split.ts';
 import { type Artifact, artifactKind } from '../render/artifact.ts';
 import type { PublishedRun } from './archive/archive.ts';
 import type { Manifest } from './archive/manifest.ts';
-import { sendDecisionFor } from './send-decision.ts';
+import { CORRECTION_CONDITIONS, sendDecisionFor } from './send-decision.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { DeliveryContext, Target } from './targets/target.ts';
 
@@ -39,7 +39,8 @@ export function plannedDeliveries(
   return listDeliveries({ ...context, published, mail: undefined }, targets).map(({ row, recipientRefusal }) => {
     const { target, recipient } = row;
     const decision = sendDecisionFor(manifest, row);
-    if (decision?.send === false) return { target, recipient, receives: false, why: decision.reason };
+    const isUnmarked = decision?.send_if === CORRECTION_CONDITIONS.unmarked;
+    if (decision?.send === false && !isUnmarked) return { target, recipient, receives: false, why: decision.reason };
     const refusal = recipientRefusal?.();
     return { target, recipient, receives: refusal === undefined, why: refusal === undefined ? null : `It ${refusal}.` };
   });

@@ -12,6 +12,12 @@ export interface SendDecision {
   readonly reason: string;
 }
 
+/**
+ * In place of a condition, in the decisions on a corrected edition. `unmarked`: the recipient gets the file set without the mark,
+ * whatever the decision of the marked one says.
+ */
+export const CORRECTION_CONDITIONS = { marked: 'correction', unmarked: 'correction, unmarked' } as const;
+
 /** The same key for every spelling of one mailbox. */
 export const recipientKey = (recipient: string): string => addressKey(recipient) ?? recipient;
 
@@ -34,5 +40,11 @@ export function sendDecisionFor(
   );
   if (decision !== undefined || corrects === undefined) return decision;
   const reason = `It is not known to have received run ${corrects.run}, which this edition corrects.`;
-  return { target: delivery.target, recipient: delivery.recipient, send_if: 'correction', send: false, reason };
+  return {
+    target: delivery.target,
+    recipient: delivery.recipient,
+    send_if: CORRECTION_CONDITIONS.marked,
+    send: false,
+    reason,
+  };
 }

@@ -328,6 +328,10 @@ export interface CorrectedEdition {
   readonly changes: readonly FigureChange[];
   /** Who received that edition, or may have: nobody else gets this one. `target` as in the ledger, e.g. `0-email`. */
   readonly recipients?: readonly { readonly target: string; readonly recipient: string }[];
+  /** Why a person sends it. Absent: Docket found the changes. */
+  readonly reason?: string;
+  /** Whose open delivery of the replaced run was withdrawn: they get this edition without the mark. Absent without any. */
+  readonly unmarked?: readonly { readonly target: string; readonly recipient: string }[];
 }
 
 /** A figure that the service has changed after it was delivered. */

@@ -2,7 +2,7 @@ import { describeDelivery, targetName } from '../definitions/schema/kinds.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { meetsComparison, parseSendCondition, type SendCondition } from '../definitions/schema/send-condition.ts';
 import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
-import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
+import { CORRECTION_CONDITIONS, recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { CorrectedEdition, Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
 import { rowBatches, wrongFigures, type YieldToEventLoop } from '../fetch/rows.ts';
@@ -169,9 +169,6 @@ async function evaluateStatusChanged(
   return conditionResult(true, `${crossed} is ${described(statuses)}, and was ${described(before)} in ${when}.`);
 }
 
-/** In place of a condition, in the decisions on a corrected edition. */
-const CORRECTION = 'correction';
-
 /** The decisions, and the hash of the figures they are based on. */
 export interface ConditionResults {
   /** The hash of the figures (`hashFigures`); absent if no delivery has a condition. */
@@ -228,26 +225,39 @@ export async function evaluateConditions(
 
 /**
  * A corrected edition goes to those who received the one that it replaces, or may have, and to nobody else. It goes to nobody
- * where the service reports the delivered figures again since somebody decided.
+ * where the service reports the delivered figures again since somebody decided. One that a person opened is always sent, and
+ * goes without the mark to those whose open delivery it withdrew.
+ *
+ * @param set of the files that the decisions are about
  */
-function correctionDecisions(
-  { replaces, changes, recipients: received = [] }: CorrectedEdition,
+export function correctionDecisions(
+  { replaces, changes, reason: why, recipients: received = [], unmarked = [] }: CorrectedEdition,
   deliveries: Definition['deliveries'],
   targets: typeof TARGETS,
+  set: keyof typeof CORRECTION_CONDITIONS = 'marked',
 ): readonly SendDecision[] {
   return deliveries.flatMap((delivery, index): SendDecision[] => {
     const { kind, mailboxes } = describeDelivery(delivery, targets);
     const target = targetName(index, kind);
-    const before = received.filter((one) => one.target === target).map(({ recipient }) => recipientKey(recipient));
+    const keysOf = (all: typeof received) =>
+      all.filter((one) => one.target === target).map(({ recipient }) => recipientKey(recipient));
+    const [marked, first] = [keysOf(received), keysOf(unmarked)];
+    const before = [...marked, ...first];
     const decision = (recipient: string | null): SendDecision => {
-      const isKnown = recipient === null ? before.length > 0 : before.includes(recipient);
-      const send = isKnown && changes.length > 0;
-      if (isKnown && !send) {
+      const isOf = (keys: readonly string[]) => (recipient === null ? keys.length > 0 : keys.includes(recipient));
+      const isFirst = !isOf(marked) && isOf(first);
+      const send_if = CORRECTION_CONDITIONS[isFirst ? 'unmarked' : 'marked'];
+      if (isOf(before) && changes.length === 0 && why === undefined) {
         const reason = `No figure of run ${replaces.run} differs any more: there is nothing to correct.`;
-        return { target, recipient, send_if: CORRECTION, send, reason };
+        return { target, recipient, send_if, send: false, reason };
       }
+      if (isFirst) {
+        const reason = `Its open delivery of run ${replaces.run} was withdrawn: it gets this edition without the mark.`;
+        return { target, recipient, send_if, send: set === 'unmarked', reason };
+      }
+      const send = isOf(marked);
       const reason = `${send ? 'Received' : 'Did not receive'} run ${replaces.run}, which this edition corrects.`;
-      return { target, recipient, send_if: CORRECTION, send, reason };
+      return { target, recipient, send_if, send: send && set === 'marked', reason };
     };
     if (mailboxes === undefined) return [decision(null)];
     // Also those whom a person added to the edition.

@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { runPageUrl } from '../base/config/public-url.ts';
 import { DocketError } from '../base/error.ts';
@@ -7,6 +9,7 @@ import { describeDelivery, type TargetDescription } from '../definitions/schema/
 import { outputFiles } from '../definitions/schema/outputs.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manifest.ts';
+import { isReportFile, UNMARKED, UNMARKED_SLUG, writePackFiles } from '../deliver/archive/run-folder/pack-files.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
@@ -18,7 +21,7 @@ import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { replacedFiles, storeEditionFigures } from './corrections/corrected-edition.ts';
-import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
+import { type ConditionResults, correctionDecisions, evaluateConditions } from './delivery-conditions.ts';
 import { currentPaths, type RenderPaths, readOutputFiles, withReplacedFiles } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
@@ -117,7 +120,7 @@ export function decideDeliveries(
 
 /** Publishes rendered files with their manifest atomically. @param decide the decisions on the deliveries */
 export async function publishRun(
-  input: Pick<RenderInput, 'dataset' | 'folder' | 'madeAt' | 'paths'>,
+  input: Omit<RenderInput, 'figures'>,
   rendered: Rendered,
   order: RunOrder,
   context: RunContext,
@@ -127,6 +130,7 @@ export async function publishRun(
   const { definition, settings, observe } = context;
   const { archive, clock, editions, formats, trace } = ports;
   const { artifacts, mail } = rendered;
+  const unmarked = await renderUnmarked(input, order, context, ports);
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
     const decisions = await decide();
     const edition = await storeEditionFigures(
@@ -142,15 +146,49 @@ export async function publishRun(
       },
       editions,
     );
+    const all = [...artifacts, ...(unmarked?.files ?? [])];
     const manifest = {
-      ...createManifest(input, artifacts, order, context, ports),
+      ...createManifest(input, all, order, context, ports),
       ...decisions,
       ...(edition === undefined ? {} : { edition_figures: edition }),
+      ...(unmarked && { unmarked: { slug: UNMARKED_SLUG, manifest: { ...decisions, ...unmarked.manifest } } }),
     };
-    return archive.publish(input.folder, manifest, artifacts, mail);
+    return archive.publish(input.folder, manifest, all, mail);
   });
-  for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
+  for (const { name, bytes } of published.artifacts.filter(isReportFile)) observe({ type: 'rendered', name, bytes });
   return published;
+}
+
+/**
+ * The file set of a corrected edition for those whose open delivery it withdrew: as a first edition. Undefined without such
+ * recipients. Its manifest decides about every recipient, so that nobody gets both sets.
+ */
+async function renderUnmarked(
+  input: Omit<RenderInput, 'figures'>,
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+): Promise<{ readonly manifest: Manifest; readonly files: readonly Artifact[] } | undefined> {
+  const { correction, ...dataset } = input.dataset;
+  if (correction?.unmarked === undefined || correction.unmarked.length === 0) return undefined;
+  const folder = join(input.folder, 'packs', UNMARKED_SLUG);
+  await mkdir(folder, { recursive: true });
+  const { artifacts, mail: rendered } = await renderRun({ ...input, dataset, folder }, order, context, ports);
+  const { files, mail } = await writePackFiles(folder, UNMARKED_SLUG, artifacts, rendered);
+  const locale = context.definition.locale ?? context.settings.locale;
+  const { corrects } = correctsOf(input.dataset, locale);
+  const manifest: Manifest = {
+    ...createManifest({ ...input, dataset }, artifacts, order, context, ports),
+    ...(corrects && { corrects: { ...corrects, subject: undefined } }),
+    conditions: correctionDecisions(correction, context.definition.deliveries, ports.targets ?? TARGETS, 'unmarked'),
+    // Those of the run are the same.
+    calls: [],
+    mail,
+  };
+  // No output has this format: nothing but the delivery of this set takes the files for its own.
+  const hidden = ({ part: _part, ...file }: Artifact): Artifact =>
+    isReportFile(file) ? { ...file, format: UNMARKED } : file;
+  return { manifest, files: files.map(hidden) };
 }
 
 /** The manifest of rendered files, without decisions on deliveries. */

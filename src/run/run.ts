@@ -137,6 +137,7 @@ async function holdOrDeliver(
           confirmLock,
           claim,
           askedAt,
+          closeIfReplaced: async () => ports.editions?.closeIfReplaced(order),
           admitted: async () =>
             ports.reviews === undefined ? new Set() : admittedDeliveries(await loadReview(ports.reviews, order)),
         },
@@ -193,7 +194,8 @@ async function fetchFigures(
   const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
   if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
   const judged = judgedDataset(dataset.value, context, catalog);
-  return done({ dataset: await withCorrection(judged, order, definition, ports.editions), secrets });
+  const corrected = await withCorrection(judged, order, context, ports);
+  return corrected.kind === 'done' ? done({ dataset: corrected.value, secrets }) : corrected;
 }
 
 /** Fetches and renders in a private folder that is deleted unless it was published. */

@@ -92,6 +92,7 @@ const NO_CORRECTIONS: CorrectionService = {
   list: async () => [],
   find: async () => undefined,
   send: () => Promise.reject(new Error('not here')),
+  open: () => Promise.reject(new Error('not here')),
   dismiss: () => Promise.reject(new Error('not here')),
   reopen: () => Promise.reject(new Error('not here')),
 };

@@ -29,7 +29,7 @@ import type { RunOrder, RunRecord } from '../../src/run/run-record.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type CorrectionWatch, createCorrectionRounds } from '../../src/services/corrections/correction-rounds.ts';
 import { createCorrectionService } from '../../src/services/corrections/correction-service.ts';
-import { createEditionStore } from '../../src/services/corrections/editions.ts';
+import { createEditionStore } from '../../src/services/corrections/edition-store.ts';
 import type { CorrectionSummary, WatchIndex } from '../../src/services/corrections/watch-index.ts';
 import type { Deployment } from '../../src/services/deployment/deployment.ts';
 import { NO_AUDIT } from './decision-harness.ts';
@@ -95,7 +95,12 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const ledger = memoryLedger();
   const corrections = correctionArchive(storage);
   const reviews = createReviewArchive(storage, reviewEventSchema);
-  const editions = createEditionStore(fake({ corrections, archive, ledger }));
+  const frozen = new Map<string, FrozenDefinition>();
+  const definitions = fake<Deployment['definitions']>({
+    reportSchema: reportFileSchema,
+    get: async (digest) => frozen.get(digest),
+    put: async (one) => void frozen.set(one.definition.digest, one),
+  });
   // The smallest history: a change of the past is generated again.
   const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
   const settings = settingsOf({
@@ -103,6 +108,9 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     recipients: { domains: ['acme.example'], addresses: [] },
   });
   const orgs = new Map<string, OrgSettings>([[settings.id, settings]]);
+  const editions = createEditionStore(
+    fake({ corrections, archive, ledger, definitions, clock, orgs: () => orgs, workingDirectory: folder }),
+  );
   const config = readConfig({ COMPLIANCE_API_URL: sandbox.url, SMTP_URL: mail.url, MAIL_FROM: 'reports@acme.example' });
   const inline = createInlinePorts(
     { config, env: { ACME_KEY: key }, clock, log: silentLog, workingDirectory: folder },
@@ -120,7 +128,6 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
 
   // Without a thread, whose start takes longer than what is rendered here.
   const render = createRenderer(FORMATS);
-  const frozen = new Map<string, FrozenDefinition>();
   const records = new Map<string, RunRecord>();
   const queued: string[] = [];
   const notified: string[] = [];
@@ -129,11 +136,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     corrections,
     archive,
     ledger,
-    definitions: fake({
-      reportSchema: reportFileSchema,
-      get: async (digest) => frozen.get(digest),
-      put: async (one) => void frozen.set(one.definition.digest, one),
-    }),
+    definitions,
+    workingDirectory: folder,
     runs: fake({
       get: async (id) => records.get(id),
       open: async (order) => {
@@ -150,7 +154,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     clock,
     log: silentLog,
   });
-  const service = createCorrectionService(deployment);
+  const service = createCorrectionService(deployment, async () => false);
   const stopping = new AbortController();
   /** Another process over the same archive and Redis. */
   const process = (change: Partial<CorrectionWatch> = {}) =>

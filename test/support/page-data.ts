@@ -535,8 +535,14 @@ export const correctionView: CorrectionView = {
   period: done.period,
   deliveredAt: NOW - 2 * HOUR,
   recipients: [
-    { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null },
-    { target: '0-email', recipient: 'left@elsewhere.example', receives: false, why: 'It is not allowed.' },
+    { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null, marked: true },
+    {
+      target: '0-email',
+      recipient: 'left@elsewhere.example',
+      receives: false,
+      why: 'It is not allowed.',
+      marked: true,
+    },
   ],
   sections: [
     {

@@ -324,6 +324,12 @@ export type PackRecord = Readonly<z.infer<typeof packSchema>>;
 const manifestFieldsSchema = packManifestSchema.extend({
   /** The packs of a report with `split`. Absent in others, and in older manifests. */
   packs: listOf(packSchema, MAX_PACKS).optional(),
+  /**
+   * Of a corrected edition: the file set without the mark, for those whose open delivery of the replaced edition was withdrawn.
+   * As a pack it has a folder and a manifest of its own. Its files have the format `unmarked` in `files` of the run. Absent
+   * without such recipients, and in older manifests.
+   */
+  unmarked: packSchema.pick({ slug: true, manifest: true }).optional(),
   /** Sentences about rows that are in no pack. Absent without any. */
   unassigned: listOf(z.string(), MAX_PACKS).optional(),
 });

@@ -1,14 +1,20 @@
+import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
+import { done, type Outcome, snooze } from '../../base/outcome.ts';
+import { SECOND_MS } from '../../base/time.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { CorrectedEdition, Dataset } from '../../fetch/dataset.ts';
+import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
+import { type TypedComment, withComments } from '../../render/figures/comments/printed-comments.ts';
 import type { RunOrder } from '../run-record.ts';
 import { compareEditions } from './compare-editions.ts';
 import { boundariesOf, type EditionFigures, editionSections } from './edition-figures.ts';
 
 /** An edition that a corrected one replaces. */
 export interface ReplacedEdition {
-  readonly figures: EditionFigures;
+  /** Undefined where they are not kept: of a report without `corrections`. */
+  readonly figures: EditionFigures | undefined;
   /** When it was delivered, epoch ms. */
   readonly at: number;
   /** Which edition the run that replaces it is, counted from 1, the first one. */
@@ -16,6 +22,13 @@ export interface ReplacedEdition {
   /** How many of the corrected editions up to that run Docket sent by itself. */
   readonly automatic: number;
   readonly recipients: NonNullable<CorrectedEdition['recipients']>;
+  /** Absent where Docket found the changes. */
+  readonly byHand?: Required<Pick<CorrectedEdition, 'reason' | 'unmarked'>> & {
+    /** On the whole report. */
+    readonly comment?: TypedComment;
+    /** Messages of the replaced edition that are being sent: until their results are known it is not known who gets what. */
+    readonly sending: number;
+  };
 }
 
 /** A file that an output is made from. */
@@ -34,10 +47,12 @@ export interface EditionStore {
   /** The files that the outputs of an edition were made from. Throws as `replacedBy`. */
   filesReplacedBy(run: RunOrder & { readonly corrects: string }): Promise<readonly OutputFileBytes[]>;
   /**
-   * The edition that this run replaces. Throws `correction.not_found` where nobody decided that this run replaces it,
+   * The edition that this run replaces. What a person corrects is closed for good before it is returned. Throws `correction.not_found` where nobody decided that this run replaces it,
    * `archive.*`, `redis.unreachable`.
    */
   replacedBy(run: RunOrder & { readonly corrects: string }): Promise<ReplacedEdition>;
+  /** Closes the deliveries of this run where a corrected edition replaces it, also after the ledger was lost. */
+  closeIfReplaced(run: RunOrder): Promise<void>;
 }
 
 interface EditionInput {
@@ -56,26 +71,38 @@ export async function replacedFiles(
   return corrects === undefined || editions === undefined ? [] : editions.filesReplacedBy({ ...order, corrects });
 }
 
-/** The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. */
+/** A message that is being sent takes seconds. */
+const SENDING_SNOOZE_MS = 5 * SECOND_MS;
+
+/**
+ * The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. Snoozes while
+ * messages of the replaced edition are being sent.
+ */
 export async function withCorrection(
   dataset: Dataset,
   order: RunOrder,
-  { sections }: Definition,
-  editions: EditionStore | undefined,
-): Promise<Dataset> {
+  { definition: { sections, locale }, settings }: Pick<EditionInput, 'definition' | 'settings'>,
+  { editions, clock }: { readonly editions?: EditionStore | undefined; readonly clock: Clock },
+): Promise<Outcome<Dataset>> {
   const { corrects } = order;
-  if (corrects === undefined) return dataset;
+  if (corrects === undefined) return done(dataset);
   if (editions === undefined) throw new DocketError('internal.defect', 'This process cannot correct editions.');
-  const { figures, at, recipients, edition, automatic } = await editions.replacedBy({ ...order, corrects });
-  const { changes } = compareEditions(figures, editionSections(dataset, sections));
+  const { figures, at, recipients, edition, automatic, byHand } = await editions.replacedBy({ ...order, corrects });
+  if (byHand !== undefined && byHand.sending > 0) {
+    const messages = byHand.sending === 1 ? '1 message' : `${byHand.sending} messages`;
+    return snooze(clock.now() + SENDING_SNOOZE_MS, `${messages} of the replaced edition being sent`);
+  }
+  const changes = figures === undefined ? [] : compareEditions(figures, editionSections(dataset, sections)).changes;
   const correction = {
     replaces: { run: corrects, at: new Date(at).toISOString() },
     edition,
     automatic,
     changes,
     recipients,
+    ...(byHand && { reason: byHand.reason, unmarked: byHand.unmarked }),
   };
-  return { ...dataset, correction };
+  const typed = byHand?.comment === undefined ? [] : [byHand.comment];
+  return done(withComments({ ...dataset, correction }, typed, locale ?? settings.locale ?? DEFAULT_LOCALE));
 }
 
 /**

@@ -69,7 +69,10 @@ export function createReviewInputs(
     incomplete: on_incomplete === 'hold' && incompleteNotes(dataset).length > 0,
     // A report without deliveries is for the archive, and is approved for it.
     nothing_to_send:
-      deliveries.length > 0 && conditional.size === deliveries.length && conditions.every(({ send }) => !send),
+      deliveries.length > 0 &&
+      conditional.size === deliveries.length &&
+      conditions.every(({ send }) => !send) &&
+      (dataset.correction?.unmarked ?? []).length === 0,
     ...(approval === undefined ? {} : { approval }),
     people: settings.people ?? {},
     ...(order.by === undefined ? {} : { triggered_by: order.by }),

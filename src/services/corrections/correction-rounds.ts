@@ -7,11 +7,11 @@ import type { CorrectionsSpec } from '../../definitions/schema/review.ts';
 import type { WatchedRun } from '../../deliver/archive/corrections/correction-archive.ts';
 import { type CorrectionEvent, MAX_STORED_CHANGES } from '../../deliver/archive/corrections/correction-event.ts';
 import type { EditionComparison } from '../../run/corrections/compare-editions.ts';
-import type { RunRecord, RunState, RunStore } from '../../run/run-record.ts';
+import type { RunRecord, RunStore } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { countAutomaticEditions, MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import { type CheckPorts, checkEdition } from './check-edition.ts';
-import { type Correction, DOCKET, foldCorrections } from './correction.ts';
+import { type Correction, DOCKET, ENDED_STATES, foldCorrections } from './correction.ts';
 import type { NotifyCorrection } from './correction-notices.ts';
 import type { CorrectionService } from './correction-service.ts';
 import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
@@ -24,8 +24,6 @@ const LIST_INTERVAL_MS = 5 * MINUTE_MS;
 const CLAIM_TTL_MS = 10 * MINUTE_MS;
 /** After a failed check. */
 const RETRY_DELAY_MS = 15 * MINUTE_MS;
-/** States in which the run of a corrected edition sends nothing more, unless somebody retries it. */
-const ENDED: ReadonlySet<RunState> = new Set<RunState>(['done', 'partly_delivered', 'failed', 'cancelled', 'skipped']);
 
 export interface CorrectionWatch extends Deployment {
   readonly service: CorrectionService;
@@ -59,8 +57,9 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
   /** By SHA-256 of the figures, which are large. */
   const specs = new Map<string, CorrectionsSpec>();
   const specOf = async (edition: Edition): Promise<CorrectionsSpec> => {
-    const spec = specs.get(edition.hash) ?? (await loadFigures(edition, corrections)).corrections;
-    specs.set(edition.hash, spec);
+    const { hash = '' } = edition;
+    const spec = specs.get(hash) ?? (await loadFigures(edition, corrections)).corrections;
+    specs.set(hash, spec);
     return spec;
   };
   /** By run: no check before, epoch ms. */
@@ -103,7 +102,8 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
         const last = all.at(-1);
         const settled = last === undefined ? undefined : await carryOutOrLog(last, edition, ports);
         if (settled?.state === 'open') count(entry.run.org, { open: settled });
-        if (edition.deliveredAt === null) return;
+        // Without figures there is nothing to compare.
+        if (edition.deliveredAt === null || edition.hash === undefined) return;
         if (settled !== undefined && (await isReplaced(settled, ports))) {
           over.set(entry.run.id, entry.lastEvent);
           return;
@@ -176,7 +176,7 @@ async function check(edition: Edition, due: number, ports: CorrectionWatch): Pro
 
 /** Records what differs, unless it is known. @returns the correction that this comparison found */
 async function record(
-  { run, hash }: Edition,
+  { run, hash = '' }: Edition,
   { changes, material }: EditionComparison,
   { corrections, clock, log }: CorrectionWatch,
 ): Promise<Correction | undefined> {
@@ -229,7 +229,7 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
     const record = await correctedRun(correction, ports.runs);
     if (await isReplaced(correction, ports)) return correction;
     if (record === undefined) await service.reopen(correction);
-    else if (ENDED.has(record.state)) {
+    else if (ENDED_STATES.has(record.state)) {
       // Its record expires: without this event the run would be opened, and the edition sent, months later.
       await append('ended');
       return { ...correction, ended: true };

@@ -1,51 +1,37 @@
 import { DocketError } from '../../base/error.ts';
-import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
-import { kindOfTarget } from '../../definitions/schema/kinds.ts';
+import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import { TARGETS } from '../../deliver/targets/registry.ts';
+import { type ProcessRegistry, redisProcessRegistry } from '../../queue/process-registry.ts';
 import { runId } from '../../run/run-order.ts';
 import type { RunOrder, RunRecord } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent } from '../audit-log.ts';
+import { settleRun } from '../deliveries/settle-run.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { assertApprovable } from '../runs/assert-approvable.ts';
-import { type Correction, DOCKET, foldCorrections, parseCorrectionId } from './correction.ts';
-import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
+import { type Correction, correctionSlot, DOCKET, foldCorrections, parseCorrectionId } from './correction.ts';
+import { type CorrectionView, viewOf } from './correction-view.ts';
+import { type Edition, frozenOfCorrection, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
+import { type CorrectionRequest, openCorrection } from './open-correction.ts';
 
-/** A correction with what a decision needs. */
-export interface CorrectionView extends Correction {
-  /** Title and period of the edition, and when it was delivered (epoch ms). */
-  readonly title: string;
-  readonly period: { readonly from: string; readonly to: string; readonly timezone: string; readonly label: string };
-  readonly deliveredAt: number | null;
-  /** Those who received the edition: who gets the corrected one, and why the others do not. */
-  readonly recipients: readonly {
-    readonly target: string;
-    readonly recipient: string;
-    readonly receives: boolean;
-    readonly why: string | null;
-  }[];
-  /** Metrics of the changes: the title of the section, and the unit (`count`, `ratio`, `seconds`). */
-  readonly sections: readonly {
-    readonly id: string;
-    readonly title: string;
-    readonly units: Readonly<Record<string, string | null>>;
-  }[];
-}
+export type { CorrectionView };
 
 /** Who sends a corrected edition. `subject`: of the sign-in; absent for the shell and Docket. */
 export type Sender = AuditActor & { readonly subject?: string | undefined };
-
-const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
-  `correction:${run.id}:${number}`;
 
 export type CorrectionService = ReturnType<typeof createCorrectionService>;
 
 /**
  * Corrections, and decisions about them, which the audit log records. Ids may be prefixes: `83b1c195-1`. Throws
  * `redis.unreachable`, `archive.*`.
+ *
+ * @param hasOlder whether a process of 0.2.0 runs
  */
-export function createCorrectionService(deployment: Deployment) {
+export function createCorrectionService(
+  deployment: Deployment,
+  hasOlder: ProcessRegistry['hasOlder'] = () =>
+    redisProcessRegistry(deployment.redis, { prefix: deployment.prefix, self: 'reader' }).hasOlder(),
+) {
   const { corrections, runs, queue, definitions, audit, clock, log } = deployment;
 
   const ofRun = async (run: RunRef): Promise<readonly Correction[]> =>
@@ -96,10 +82,18 @@ export function createCorrectionService(deployment: Deployment) {
   };
 
   const openRun = async (correction: Correction, { by, subject }: Omit<Sender, 'reason'>): Promise<RunRecord> => {
-    const { run } = correction;
+    const { run, byHand } = correction;
     const edition = await requireEdition(run);
-    const figures = await loadFigures(edition, corrections);
-    const frozen = await frozenOfEdition(figures, deployment);
+    const { manifest } = edition;
+    const frozen = byHand
+      ? await frozenOfCorrection(run, byHand, deployment)
+      : await frozenOfEdition(await loadFigures(edition, corrections), deployment);
+    const { definition, settings } = frozen;
+    const { period } = manifest;
+    const sectionPeriods = byHand?.redefined
+      ? runPeriodsOf(definition, settings, Date.parse(manifest.made_at), { from: period.from, to: period.to })
+          .sectionPeriods
+      : manifest.section_periods;
     const slot = correctionSlot(correction);
     const order: RunOrder = Object.freeze({
       id: runId(run.org, run.report, slot),
@@ -110,12 +104,12 @@ export function createCorrectionService(deployment: Deployment) {
       by,
       ...(subject === undefined ? {} : { bySubject: subject }),
       priority: by === DOCKET ? 'scheduled' : 'on_demand',
-      period: edition.manifest.period,
-      ...(edition.manifest.section_periods === undefined ? {} : { sectionPeriods: edition.manifest.section_periods }),
-      digest: figures.digest,
+      period,
+      ...(sectionPeriods === undefined ? {} : { sectionPeriods }),
+      digest: definition.digest,
       deliver: true,
       createdAt: clock.now(),
-      deadlineMs: frozen.definition.deadline * 1_000,
+      deadlineMs: definition.deadline * 1_000,
       corrects: run.id,
     });
     await definitions.put(frozen);
@@ -193,6 +187,23 @@ export function createCorrectionService(deployment: Deployment) {
       return { correction: decided, record: opened };
     },
 
+    /**
+     * Sends a corrected edition of a delivered run, whatever the service reports: closes what is not delivered yet, and opens
+     * the run of the edition. A correction that waits for a decision is replaced. Throws as `openCorrection`.
+     */
+    open: async (
+      run: RunRef,
+      request: CorrectionRequest,
+      { by, subject, from }: Omit<Sender, 'reason'>,
+    ): Promise<{ readonly correction: CorrectionView; readonly record: RunRecord }> => {
+      const { reason } = request;
+      const { correction, opened } = await openCorrection(run, request, { by, subject }, deployment, hasOlder);
+      const opening = await openRun(correction, correction.decision ?? { by, subject });
+      if (opened) await record('correction.opened', correction, { by, from, reason });
+      await settleRun(run.id, { by, reason }, deployment);
+      return { correction: await viewOf(correction, await requireEdition(run), deployment), record: opening };
+    },
+
     /** Throws `correction.conflict` where it was decided otherwise. */
     dismiss: async (correction: Correction, actor: AuditActor): Promise<Correction> => {
       const { by, reason } = actor;
@@ -207,43 +218,6 @@ export function createCorrectionService(deployment: Deployment) {
 
     /** Opens the run of a correction that was decided to be sent, where its record is missing. */
     reopen: (correction: Correction): Promise<RunRecord> => openRun(correction, correction.decision ?? { by: DOCKET }),
-  };
-}
-
-/** Whether the recipients of the target are mailboxes, which the allow-list names. */
-const hasMailboxes = (target: string): boolean =>
-  TARGETS.some(({ kind, audience }) => kind === kindOfTarget(target) && audience?.people === true);
-
-async function viewOf(
-  correction: Correction,
-  edition: Edition,
-  { corrections, orgs }: Deployment,
-): Promise<CorrectionView> {
-  const { manifest, recipients, deliveredAt, run } = edition;
-  const allowed = orgs().get(run.org)?.recipients;
-  const { sections } = await loadFigures(edition, corrections);
-  const changed = new Set(correction.changes.map(({ section }) => section));
-  return {
-    ...correction,
-    title: manifest.title,
-    period: manifest.period,
-    deliveredAt,
-    recipients: recipients.map(({ target, recipient }) => {
-      const refusal = hasMailboxes(target) && allowed !== undefined ? recipientRefusal(recipient, allowed) : undefined;
-      return {
-        target,
-        recipient,
-        receives: refusal === undefined,
-        why: refusal === undefined ? null : `It ${refusal}.`,
-      };
-    }),
-    sections: sections
-      .filter(({ id }) => changed.has(id))
-      .map(({ id, title, metrics }) => ({
-        id,
-        title,
-        units: Object.fromEntries(metrics.map(({ name, unit }) => [name, unit])),
-      })),
   };
 }
 
@@ -268,7 +242,7 @@ const WHY: Readonly<Record<Exclude<Correction['state'], 'open'>, string>> = {
   dismissed: 'was dismissed',
   sent: 'was decided to be sent',
   withdrawn: 'is withdrawn: the service reports the delivered figures again',
-  replaced: 'is replaced by a later one: the service has changed the figures again',
+  replaced: 'is replaced by a later one',
 };
 
 const conflict = ({ id, state, decision }: Correction): DocketError =>

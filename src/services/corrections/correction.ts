@@ -1,16 +1,17 @@
-import type { CorrectionEvent, FoundEvent } from '../../deliver/archive/corrections/correction-event.ts';
+import type { CorrectionEvent, FoundEvent, OpenedEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { RunState } from '../../run/run-record.ts';
 
 /**
  * - `open`: waits for a decision
  * - `dismissed`, `sent`: decided
  * - `withdrawn`: the service reports the delivered figures again
- * - `replaced`: the service reports other figures since, which are a correction of their own
+ * - `replaced`: by a later correction: the service reports other figures since, or a person opened one
  */
 export const CORRECTION_STATES = ['open', 'dismissed', 'sent', 'withdrawn', 'replaced'] as const;
 export type CorrectionState = (typeof CORRECTION_STATES)[number];
 
-/** Figures of a delivered edition that the service has changed since. */
+/** A correction of a delivered edition: figures that the service has changed since, or what a person corrects. */
 export interface Correction {
   /** `<run>-<number>`. */
   readonly id: string;
@@ -26,6 +27,8 @@ export interface Correction {
   readonly material: number;
   readonly total: number;
   readonly notified: boolean;
+  /** A person opened it. Absent where Docket found changed figures. */
+  readonly byHand?: Pick<OpenedEvent, 'comment' | 'redefined' | 'definition'>;
   /** Of a sent one: its run has ended, and nobody received the corrected edition. */
   readonly ended?: true;
   /** Null while nobody has decided. */
@@ -40,6 +43,19 @@ export interface Correction {
   } | null;
 }
 
+/** The slot of the run that sends a correction. */
+export const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
+  `correction:${run.id}:${number}`;
+
+/** States in which the run of a corrected edition sends nothing more, unless somebody retries it. */
+export const ENDED_STATES: ReadonlySet<RunState> = new Set<RunState>([
+  'done',
+  'partly_delivered',
+  'failed',
+  'cancelled',
+  'skipped',
+]);
+
 /** Who decides for `on_correction: send`. */
 export const DOCKET = 'docket';
 
@@ -53,7 +69,16 @@ export function parseCorrectionId(text: string): { readonly run: string; readonl
   return run === undefined ? undefined : { run, number: Number(number) };
 }
 
-const fromFound = (run: RunRef, { correction, at, changes, material, total }: FoundEvent): Correction => ({
+const fromFound = (
+  run: RunRef,
+  {
+    correction,
+    at,
+    changes,
+    material,
+    total,
+  }: Pick<FoundEvent, 'correction' | 'at' | 'changes' | 'material' | 'total'>,
+): Correction => ({
   id: correctionId(run.id, correction),
   run,
   number: correction,
@@ -66,14 +91,25 @@ const fromFound = (run: RunRef, { correction, at, changes, material, total }: Fo
   decision: null,
 });
 
+const fromOpened = (run: RunRef, event: OpenedEvent): Correction => {
+  const { correction, at, by, subject, reason, definition, redefined, comment } = event;
+  return {
+    ...fromFound(run, { correction, at, changes: [], material: 0, total: 0 }),
+    state: 'sent',
+    notified: true,
+    byHand: { definition, ...(redefined && { redefined }), ...(comment !== undefined && { comment }) },
+    decision: { at, by, ...(subject === undefined ? {} : { subject }), reason, run: event.run },
+  };
+};
+
 /** The corrections of a run, oldest first. Of all but the last one none is open. Pure. */
 export function foldCorrections(run: RunRef, events: readonly CorrectionEvent[]): readonly Correction[] {
   const found: Correction[] = [];
   for (const event of events) {
     const last = found.at(-1);
-    if (event.type === 'found') {
+    if (event.type === 'found' || event.type === 'opened') {
       if (last?.state === 'open') found[found.length - 1] = { ...last, state: 'replaced' };
-      found.push(fromFound(run, event));
+      found.push(event.type === 'found' ? fromFound(run, event) : fromOpened(run, event));
       continue;
     }
     if (last === undefined || last.number !== event.correction) continue;
@@ -85,7 +121,7 @@ export function foldCorrections(run: RunRef, events: readonly CorrectionEvent[])
 /** Who comes second decides nothing. */
 function changedBy(
   { state }: Correction,
-  event: Exclude<CorrectionEvent, { type: 'found' }>,
+  event: Exclude<CorrectionEvent, { type: 'found' | 'opened' }>,
 ): Partial<Pick<Correction, 'state' | 'decision' | 'notified' | 'ended'>> {
   if (event.type === 'notified') return { notified: true };
   if (event.type === 'ended') return state === 'sent' ? { ended: true } : {};

@@ -62,6 +62,12 @@ export const deliveryChangedError = ({ id }: Pick<DeliveryRow, 'id'>): DocketErr
     next: 'Check it with `docket deliveries`, then decide again.',
   });
 
+/** A corrected edition goes out in place of the run, or did. */
+export const editionReplacedError = (run: string): DocketError =>
+  new DocketError('delivery.conflict', `A corrected edition replaces run ${run}: nothing of it is sent any more.`, {
+    next: '`docket corrections --all` shows the correction and its run.',
+  });
+
 export function noDecisionNeededError(
   row: DeliveryRow,
   as: 'sent' | 'resend',

@@ -4,7 +4,6 @@ import {
   type DeliveryRow,
   type DeliveryState,
   INTERRUPTED,
-  isClosed,
   MAX_ATTEMPT_MS,
   NOTICE_TARGET,
   noticeId,
@@ -12,9 +11,7 @@ import {
 import { cancelRun } from '../../queue/runs/cancel-run.ts';
 import {
   type DecisionAuthor,
-  type RunDecision,
   type RunRecord,
-  type RunState,
   runNotFoundError,
   TERMINAL_STATES,
   WAITING_STATES,
@@ -26,6 +23,7 @@ import { createDecisionArchive } from './decision-archive.ts';
 import {
   assertDecidable,
   deliveryChangedError,
+  editionReplacedError,
   isReportDelivery,
   NOTIFIED_STATES,
   noDecisionNeededError,
@@ -40,6 +38,7 @@ import {
 } from './decision-rules.ts';
 import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query-deliveries.ts';
 import { createReviewDecisions } from './review-decisions.ts';
+import { reopenOnce, reopenRun, settleRun } from './settle-run.ts';
 import { recoverRowsOf } from './undecided-deliveries.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState, isClosed } from '../../deliver/ledger/ledger.ts';
@@ -95,22 +94,8 @@ export function createDecisionService(deployment: Deployment) {
     if (resolved === undefined) throw deliveryChangedError(row);
     return resolved;
   };
-  const reopen = async (
-    run: RunRecord,
-    from: readonly RunState[],
-    what: RunDecision['what'],
-    { by, reason }: DecisionAuthor,
-  ): Promise<RunRecord> => {
-    const record = await runs.reopen(run.id, from, { what, by, reason, at: clock.now() });
-    if (record === undefined) {
-      throw new DocketError('run.conflict', `Run ${run.id} has changed in the meantime.`, {
-        next: 'Check it with `docket runs show`, then decide again.',
-      });
-    }
-    await queue.requeue(record);
-    const { id, org, report, state } = run;
-    log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
-    return record;
+  const assertNotReplaced = async (run: string): Promise<void> => {
+    if (await ledger.isWithdrawn(run)) throw editionReplacedError(run);
   };
   const auditResolved = async (rows: readonly DeliveryRow[], as: 'sent' | 'resend', author: AuditActor) => {
     const why = `${as === 'sent' ? 'declared sent' : 'to be sent again'}: ${author.reason}`;
@@ -170,11 +155,12 @@ export function createDecisionService(deployment: Deployment) {
       if (first === undefined) throw nothingToDecideError(run);
       assertDecidable(rows, as, open);
       if (as === 'resend') for (const { recipient } of rows) await assertNotDenied(recipient, deployment);
+      if (as === 'resend') await assertNotReplaced(run);
       const record = as === 'sent' ? undefined : await archive.restoreRecord(first);
       if (record !== undefined) await archive.assertPublished(record);
       const resolved = await recordDecisions(rows, as === 'sent' ? 'sent' : 'pending', author);
       if (resolved.length === 0) throw deliveryChangedError(first);
-      if (record === undefined) await updateRecord(run, author);
+      if (record === undefined) await settleRun(run, author, deployment);
       else await continueRun(record, author);
       await auditResolved(resolved, as, author);
       return resolved;
@@ -212,9 +198,10 @@ export function createDecisionService(deployment: Deployment) {
     if (as === 'resend') await assertNotDenied(row.recipient, deployment);
     if (as === 'sent') {
       const resolved = await recordDecision(row, 'sent', author);
-      await updateRecord(resolved.run, author);
+      await settleRun(resolved.run, author, deployment);
       return resolved;
     }
+    await assertNotReplaced(row.run);
     const record = await archive.restoreRecord(row);
     await archive.assertPublished(record);
     const resolved = await recordDecision(row, 'pending', author);
@@ -227,6 +214,7 @@ export function createDecisionService(deployment: Deployment) {
     if (record.state === 'waiting') return endWait(record, author);
     if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
     assertBegun(record, clock.now());
+    await assertNotReplaced(id);
     if (record.review !== undefined) await reviews.assertRetryable(record);
     const rows = await deliveriesOf(id);
     const refused = rows.filter(({ state }) => state === 'refused');
@@ -235,7 +223,7 @@ export function createDecisionService(deployment: Deployment) {
     if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await archive.assertPublished(record);
     // Another process may be retrying it: who reopens it has retried it.
     if (refused.length > 0) await recordDecisions(refused, 'pending', author);
-    return reopen(record, RETRYABLE_STATES, 'retry', author);
+    return reopenRun(record, RETRYABLE_STATES, 'retry', author, deployment);
   }
 
   async function release(id: string, author: DecisionAuthor): Promise<RunRecord> {
@@ -258,7 +246,7 @@ export function createDecisionService(deployment: Deployment) {
       await archive.assertPublished(record);
       await archive.release(record, author);
     }
-    return reopen(record, ['held'], 'release', author);
+    return reopenRun(record, ['held'], 'release', author, deployment);
   }
 
   /** Begins the next attempt of a waiting run now. It probes a server that all runs wait for. */
@@ -277,7 +265,8 @@ export function createDecisionService(deployment: Deployment) {
 
   /** Lets a run send the rows that are `pending`: reopened, or at its next attempt if it has not ended. */
   async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {
-    if (REOPENABLE_STATES.includes(record.state)) await reopenOnce(record, REOPENABLE_STATES, 'resend', author);
+    if (REOPENABLE_STATES.includes(record.state))
+      await reopenOnce(record, REOPENABLE_STATES, 'resend', author, deployment);
     else if (record.starts === 0) await queue.requeue(record);
   }
 
@@ -292,16 +281,7 @@ export function createDecisionService(deployment: Deployment) {
       log.warn('The review of a run could not be read', { run: id, error: toDocketError(thrown).toJSON() });
       return false;
     });
-    if (cancelled && isWaiting) await reopenOnce(record, [...WAITING_STATES], 'review', author);
-  }
-
-  /** Reopens the run, unless another decision has just done so. */
-  async function reopenOnce(...of: Parameters<typeof reopen>): Promise<void> {
-    await reopen(...of).catch(async (thrown: unknown) => {
-      const state = (await runs.get(of[0].id))?.state;
-      if (toDocketError(thrown).code !== 'run.conflict' || state === undefined || TERMINAL_STATES.has(state))
-        throw thrown;
-    });
+    if (cancelled && isWaiting) await reopenOnce(record, [...WAITING_STATES], 'review', author, deployment);
   }
 
   /** Restores rows that the ledger has lost. */
@@ -338,17 +318,5 @@ export function createDecisionService(deployment: Deployment) {
     const resolved = row.state === 'pending' ? row : await recordDecision(row, 'pending', author);
     await noticeOutbox.enqueue({ run: row.run, error: record.error, since: clock.now() });
     return resolved;
-  }
-
-  /** Updates the record after a delivery was declared sent. The last open one settles the run. */
-  async function updateRecord(id: string, author: DecisionAuthor): Promise<void> {
-    const record = await runs.get(id);
-    if (record === undefined) return;
-    const rows = await deliveriesOf(id);
-    const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
-    if (rows.length > 0) await runs.update(id, { deliveries });
-    if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent' && !isClosed(state))) return;
-    if (await archive.isPublished(record).catch(() => false))
-      await reopenOnce(record, ['partly_delivered'], 'settle', author);
   }
 }

@@ -16,7 +16,7 @@ import { assertNotDenied } from '../denials/denial-service.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Reviewer } from '../reviews/review-service.ts';
 import { createDecisionArchive } from './decision-archive.ts';
-import { deliveryChangedError, REOPENABLE_STATES } from './decision-rules.ts';
+import { deliveryChangedError, editionReplacedError, REOPENABLE_STATES } from './decision-rules.ts';
 import { decideProposal, listProposals, propose, type RecipientScope } from './recipient-approvals.ts';
 
 /** One more recipient of a run's files. */
@@ -73,6 +73,7 @@ export function createRecipientService(
       );
     }
     if (!record.deliver || !REOPENABLE_STATES.includes(record.state)) throw notSendableError(record);
+    if (await ledger.isWithdrawn(run)) throw editionReplacedError(run);
     if (!(await decisionArchive.isPublished(record))) throw notSendableError(record, 'no files in the archive');
     return { record, frozen: await loadFrozenDefinition(record, deployment.definitions) };
   };

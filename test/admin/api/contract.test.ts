@@ -262,7 +262,7 @@ const FULL: Partial<Access> = {
     title: 'Weekly',
     period: record.period,
     deliveredAt: 1,
-    recipients: [{ target: '0-email', recipient: 'a@acme.example', receives: true, why: null }],
+    recipients: [{ target: '0-email', recipient: 'a@acme.example', receives: true, why: null, marked: true }],
     sections: [],
   }),
   sendCorrection: async () => ({ correction, run: ID }),

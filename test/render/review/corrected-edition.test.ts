@@ -58,6 +58,7 @@ describe('a corrected edition', () => {
   it('names the edition that it replaces, and lists what changed as the pack shows figures', () => {
     expect(buildPack(corrected(CHANGES)).correction).toEqual({
       text: 'Corrected, replaces the edition of 3 November 2026',
+      reason: '',
       run: 'f'.repeat(32),
       heading: '5 figures changed',
       total: 5,

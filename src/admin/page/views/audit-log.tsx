@@ -13,6 +13,7 @@ const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'run.approved': 'approved',
   'run.rejected': 'rejected',
   'run.delegated': 'named a deputy for',
+  'correction.opened': 'opened a correction',
   'correction.sent': 'sent a corrected edition',
   'correction.dismissed': 'dismissed a correction',
   'delivery.resolved': 'decided about a delivery',

@@ -46,8 +46,25 @@ export const correctionEventSchema = z.discriminatedUnion('type', [
   z.object({ ...base, type: z.literal('notified') }),
   /** A corrected edition is sent by this run. `subject`: of the sign-in; absent for the shell, Docket, and older versions. */
   z.object({ ...decision, type: z.literal('sent'), run: z.string(), subject: z.string().exactOptional() }),
+  /**
+   * A person sends a corrected edition, whatever the service reports. It closes what was not delivered yet. `run` and `subject`
+   * as in `sent`.
+   */
+  z.object({
+    ...decision,
+    type: z.literal('opened'),
+    run: z.string(),
+    subject: z.string().exactOptional(),
+    /** SHA-256 (hex) of the stored definition and settings that it is made with. */
+    definition: z.string().regex(/^[0-9a-f]{64}$/),
+    /** They are not those of the edition. Absent where they are. */
+    redefined: z.literal(true).exactOptional(),
+    /** On the whole report, printed in the edition. Absent without one. */
+    comment: z.string().exactOptional(),
+  }),
   /** That run has ended, and nobody received the corrected edition: it is not opened again. */
   z.object({ ...base, type: z.literal('ended') }),
 ]);
 export type CorrectionEvent = Readonly<z.infer<typeof correctionEventSchema>>;
+export type OpenedEvent = Extract<CorrectionEvent, { type: 'opened' }>;
 export type FoundEvent = Extract<CorrectionEvent, { type: 'found' }>;

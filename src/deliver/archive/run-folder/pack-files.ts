@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../../../base/sha256.ts';
-import { type Artifact, MAIL_MEDIA_TYPES, type RunMail } from '../../../render/artifact.ts';
+import { splitSlug } from '../../../definitions/split.ts';
+import { type Artifact, artifactKind, MAIL_MEDIA_TYPES, type RunMail } from '../../../render/artifact.ts';
 import type { PublishedRun } from '../archive.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
 import type { Manifest, PackRecord } from '../manifest.ts';
@@ -9,6 +10,10 @@ import { mailContents, mailHashes, readMail } from './run-folder.ts';
 
 /** The format of the files of a pack's e-mail. */
 const MAIL_FORMAT = 'mail';
+
+/** The format in the run of files without the mark of a corrected edition, and their folder. */
+export const UNMARKED = 'unmarked';
+export const UNMARKED_SLUG = splitSlug(UNMARKED);
 
 /** Whether a file is an output of a report, and not a part of a pack's e-mail. */
 export const isReportFile = ({ format }: Pick<Artifact, 'format'>): boolean => format !== MAIL_FORMAT;
@@ -48,7 +53,7 @@ export async function writePackFiles(
 /** Reads one pack as if it were a run: its manifest, files and e-mail, and nothing of another pack. Throws `archive.corrupt`. */
 export async function readPack(
   { artifacts, manifest: { org, report, run } }: PublishedRun,
-  { slug, manifest }: PackRecord,
+  { slug, manifest }: Pick<PackRecord, 'slug' | 'manifest'>,
 ): Promise<PublishedRun> {
   const location = `${org}/${report}/${run}/${slug}`;
   if (manifest === undefined) throw archiveCorrupt(location, 'it has no manifest');
@@ -67,11 +72,22 @@ export async function readPack(
   return Object.freeze({
     folder,
     manifest,
-    artifacts: manifest.files.map(({ name, sha256: expected }) => {
+    artifacts: manifest.files.map((file) => {
+      const { name, format, sha256: expected } = file;
       const artifact = find(name);
       if (artifact.sha256 !== expected) throw archiveCorrupt(location, `${name} is of another pack`);
-      return Object.freeze({ ...artifact, name });
+      return Object.freeze({ ...artifact, name, format, ...artifactKind(file) });
     }),
     mail: await readMail(folder, manifest, location),
   });
+}
+
+/** The file set of a run with the mark of a corrected edition, and the one without it. Throws `archive.corrupt`. */
+export async function readFileSets(
+  published: PublishedRun,
+): Promise<{ readonly marked: PublishedRun; readonly unmarked: PublishedRun | undefined }> {
+  const { unmarked } = published.manifest;
+  if (unmarked === undefined) return { marked: published, unmarked };
+  const artifacts = published.artifacts.filter(({ name }) => !name.startsWith(`${unmarked.slug}/`));
+  return { marked: Object.freeze({ ...published, artifacts }), unmarked: await readPack(published, unmarked) };
 }

@@ -4,6 +4,7 @@ import type { Words } from '../../../i18n/messages.ts';
 import type { Pack } from '../../pack/pack.ts';
 import { actionLines, askedLines, decisionLines } from '../../pack/review/asked.ts';
 import { type BlockLine, blockLines, shortenLines } from '../../pack/review/block-lines.ts';
+import { correctionText } from '../../pack/review/correction.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import type { EmailSummary, SummarySection } from '../summary.ts';
 
@@ -63,7 +64,7 @@ function correctionData({ correction }: Pick<Pack, 'correction'>, figures: boole
   // The pack lists more of them, and may leave out some too.
   const left = changes.length === 0 ? 0 : (correction?.total ?? 0) - shown.length;
   return {
-    correction: correction?.text ?? '',
+    correction: correction === undefined ? '' : figures ? correctionText(correction) : correction.text,
     changes_heading: changes.length === 0 ? '' : (correction?.heading ?? ''),
     changes: shown,
     more_changes: left > 0 ? review.moreChanges(left) : '',

@@ -15,7 +15,8 @@ export interface TypedComment {
 
 /**
  * The dataset with its comments as they are printed: parsed, figures in place of references, that on the whole report first,
- * then in the order of the sections. Comments on sections that the report does not have are left out. Pure.
+ * then in the order of the sections. Comments on sections that the report does not have are left out. Those that it has stay.
+ * Pure.
  * @param dataset judged
  */
 export function withComments(dataset: Dataset, typed: readonly TypedComment[], locale: string): Dataset {
@@ -34,5 +35,5 @@ export function withComments(dataset: Dataset, typed: readonly TypedComment[], l
         }),
       ),
   );
-  return comments.length === 0 ? dataset : { ...dataset, comments };
+  return comments.length === 0 ? dataset : { ...dataset, comments: [...(dataset.comments ?? []), ...comments] };
 }

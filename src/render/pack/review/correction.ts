@@ -1,4 +1,4 @@
-import { isolateBidi } from '../../../base/text/bidi.ts';
+import { isolateBidi, toSingleLine } from '../../../base/text/bidi.ts';
 import type { Column, Dataset, FigureChange, Status, Table } from '../../../fetch/dataset.ts';
 import { type ViewColumn, viewColumns } from '../../figures/columns.ts';
 import { formatBucket } from '../../figures/format-date.ts';
@@ -86,18 +86,30 @@ function changeText(
 export function packCorrection(context: PackContext): PackCorrection | undefined {
   const { dataset, words } = context;
   if (dataset.correction === undefined) return undefined;
-  const { replaces, changes } = dataset.correction;
+  const { replaces, changes, reason = '' } = dataset.correction;
   const listed = changes.slice(0, MAX_CHANGES);
   const others = changes.length - listed.length;
   return {
     text: words.review.corrected(dayText(replaces.at, context)),
+    reason:
+      reason === ''
+        ? ''
+        : isolateBidi(
+            toSingleLine(reason)
+              .trim()
+              .replace(/[.:;,\s]+$/u, ''),
+          ),
     run: replaces.run,
-    heading: words.review.changed(changes.length),
+    heading: changes.length === 0 ? '' : words.review.changed(changes.length),
     total: changes.length,
     changes: listed.map((change) => changeText(change, context)),
     more: others === 0 ? '' : words.review.moreChanges(others),
   };
 }
+
+/** What a corrected edition is, with the reason where figures may be named. */
+export const correctionText = ({ text, reason }: Pick<PackCorrection, 'text' | 'reason'>): string =>
+  reason === '' ? text : `${text}: ${reason}`;
 
 /** The changes that the first page only counts. */
 export function unlistedChanges({

@@ -17,9 +17,11 @@ export interface PackComment {
 export interface PackCorrection {
   /** `Corrected, replaces the edition of 3 November 2026`. */
   readonly text: string;
+  /** Why a person sends it, one line, which may name figures; empty where Docket found the changes. */
+  readonly reason: string;
   /** The replaced run's id. */
   readonly run: string;
-  /** How many figures changed. */
+  /** How many figures changed; empty where none is known to have. */
   readonly heading: string;
   /** All changed figures, those that are not listed included. */
   readonly total: number;

@@ -5,6 +5,7 @@ import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.t
 import { isBetterMeant } from '../../../figures/better.ts';
 import { formatZonedInstant } from '../../../figures/format-date.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
+import { correctionText } from '../../../pack/review/correction.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
@@ -146,7 +147,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
     period: pack.periodText,
     classification: pack.classification ?? '',
     approval: pack.approval ?? '',
-    correction: pack.correction ?? null,
+    correction: pack.correction === undefined ? null : { ...pack.correction, text: correctionText(pack.correction) },
     owner: pack.owner,
     logo: options.logo ?? null,
     completeness: { ...completeness, notes: completeness.notes.map(({ title: section, text }) => ({ section, text })) },

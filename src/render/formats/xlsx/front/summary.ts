@@ -2,6 +2,7 @@ import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Logo } from '../../../../definitions/load/logo.ts';
 import type { Words } from '../../../../i18n/messages.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
+import { correctionText } from '../../../pack/review/correction.ts';
 import type { PictureDrawing } from '../package/drawing-parts.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
@@ -66,7 +67,10 @@ const correctionLines = ({ pack: { correction }, names }: Pick<WorkbookContext, 
   correction === undefined
     ? []
     : [
-        { text: `${correction.text}. ${correction.heading}:`, style: STYLES.warning },
+        {
+          text: `${correctionText(correction)}${correction.heading === '' ? '' : `. ${correction.heading}:`}`,
+          style: STYLES.warning,
+        },
         ...correction.changes.map((text) => ({ text: `– ${text}`, style: STYLES.text })),
         ...quietLines(correction.more === '' ? [] : [`${correction.more} → ${names.run}`]),
       ];

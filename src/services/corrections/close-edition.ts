@@ -1,0 +1,109 @@
+import { describeDelivery, kindOfTarget, targetName } from '../../definitions/schema/kinds.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { Manifest } from '../../deliver/archive/manifest.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import {
+  type DeliveryRow,
+  deliveryId,
+  INTERRUPTED,
+  MAX_ATTEMPT_MS,
+  type Resolution,
+} from '../../deliver/ledger/ledger.ts';
+import { recoverRows } from '../../deliver/ledger/ledger-recovery.ts';
+import { plannedDeliveries } from '../../deliver/planned-deliveries.ts';
+import { recipientKey, sendDecisionFor } from '../../deliver/send-decision.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import { createDecisionArchive } from '../deliveries/decision-archive.ts';
+import type { Deployment } from '../deployment/deployment.ts';
+import type { Edition, EditionRecipient } from './editions.ts';
+
+/**
+ * Closes the deliveries of an edition that a corrected one replaces: in the ledger, then in the archive. What is being sent is
+ * finished first: call it again until no row is `sending`. May be repeated, also after the ledger was lost.
+ *
+ * @returns all rows of the run
+ */
+export async function closeEdition(
+  run: RunRef,
+  { by, reason, at }: Omit<Resolution, 'to'>,
+  deployment: Deployment,
+): Promise<readonly DeliveryRow[]> {
+  const { archive, ledger, clock } = deployment;
+  const published = await archive.peek(run);
+  if (published === undefined) return ledger.withdraw(run.id, { by, reason, at });
+  const archivedStates = await archive.getArchivedStates(published);
+  const receipts = await archive.getReceipts(published);
+  await recoverRows({ manifest: published.manifest, archivedStates, receipts }, ledger, clock);
+  await ledger.withdraw(run.id, { by, reason, at });
+  await openMissingRows(run, published.manifest, deployment);
+  for (const row of await ledger.list(run.id)) {
+    const isDead = row.state === 'sending' && clock.now() - row.at >= MAX_ATTEMPT_MS;
+    if (isDead) await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
+  }
+  const rows = await ledger.list(run.id);
+  const closed = rows.filter(({ id, state }) => state === 'withdrawn' && archivedStates.get(id)?.state !== 'withdrawn');
+  if (closed.length > 0)
+    await createDecisionArchive(deployment).recordDecisions(closed, { to: 'withdrawn', by, reason, at });
+  return rows;
+}
+
+/** Opens the deliveries that no attempt has begun, where the ledger has lost them: they are withdrawn as well. */
+async function openMissingRows(run: RunRef, manifest: Manifest, deployment: Deployment): Promise<void> {
+  const { ledger, clock, definitions, orgs, workingDirectory = process.cwd() } = deployment;
+  const frozen = await definitions.get(manifest.digest);
+  if (frozen === undefined) return;
+  const { definition } = frozen;
+  const settings = { ...frozen.settings, recipients: orgs().get(run.org)?.recipients ?? frozen.settings.recipients };
+  const known = new Set((await ledger.list(run.id)).map(({ id }) => id));
+  const planned = plannedDeliveries(manifest, { ...deployment, definition, settings, workingDirectory });
+  for (const { target, recipient, receives } of planned) {
+    const id = deliveryId(run.id, target, recipientKey(recipient));
+    const row = { id, run: run.id, org: run.org, report: run.report, target, recipient };
+    if (receives && !known.has(id)) await ledger.open(row, clock.now());
+  }
+}
+
+/**
+ * Who gets a corrected edition that a person opened: marked, who has received an edition or may have; without the mark, who
+ * has not. With another definition each of them keeps the kind of delivery, and nobody is new.
+ *
+ * @param redefinition undefined: that of the edition
+ */
+export async function recipientsOf(
+  { manifest, recipients, withdrawn }: Edition,
+  redefinition: Definition | undefined,
+  { definitions }: Pick<Deployment, 'definitions'>,
+): Promise<Record<'recipients' | 'unmarked', readonly EditionRecipient[]>> {
+  // Of an edition that was a correction itself.
+  const hasEarlier = (of: EditionRecipient): boolean =>
+    manifest.corrects !== undefined && sendDecisionFor(manifest, of)?.send === true;
+  const marked = [...recipients, ...withdrawn.filter(hasEarlier)];
+  const unmarked = withdrawn.filter((of) => !hasEarlier(of));
+  if (redefinition === undefined) return { recipients: marked, unmarked };
+  const before = await definitions.get(manifest.digest);
+  const place = (of: EditionRecipient) => placeIn(of, before?.definition, redefinition);
+  return { recipients: marked.flatMap(place), unmarked: unmarked.flatMap(place) };
+}
+
+/** The recipient at the delivery of another definition that takes the place of its own; empty where none does. */
+function placeIn(
+  of: EditionRecipient,
+  before: Pick<Definition, 'deliveries'> | undefined,
+  after: Pick<Definition, 'deliveries'>,
+): readonly EditionRecipient[] {
+  const kind = kindOfTarget(of.target);
+  const alike = after.deliveries.flatMap((entry, index) => {
+    const described = describeDelivery(entry, TARGETS);
+    return described.kind === kind ? [{ entry, target: targetName(index, kind), mailboxes: described.mailboxes }] : [];
+  });
+  const sameFirst = [...alike.filter(({ target }) => target === of.target), ...alike];
+  const own = before?.deliveries[Number.parseInt(of.target, 10)];
+  const found =
+    sameFirst.find(({ entry, mailboxes }) =>
+      mailboxes === undefined
+        ? // Files at another place would be a new recipient.
+          own !== undefined && JSON.stringify(entry[kind]) === JSON.stringify(own[kind])
+        : mailboxes.some(({ address }) => recipientKey(address) === recipientKey(of.recipient)),
+    ) ?? sameFirst.find(({ mailboxes }) => mailboxes !== undefined);
+  return found === undefined ? [] : [{ target: found.target, recipient: of.recipient }];
+}

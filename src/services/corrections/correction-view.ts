@@ -1,0 +1,94 @@
+import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { describeDelivery, kindOfTarget, targetName } from '../../definitions/schema/kinds.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { recipientKey } from '../../deliver/send-decision.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import type { Deployment } from '../deployment/deployment.ts';
+import { recipientsOf } from './close-edition.ts';
+import type { Correction } from './correction.ts';
+import { type Edition, type EditionRecipient, findFigures, frozenOfCorrection } from './editions.ts';
+
+/** A correction with what a decision needs. */
+export interface CorrectionView extends Correction {
+  /** Title and period of the edition, and when it was delivered (epoch ms). */
+  readonly title: string;
+  readonly period: { readonly from: string; readonly to: string; readonly timezone: string; readonly label: string };
+  readonly deliveredAt: number | null;
+  /** Those who received the edition: who gets the corrected one, and why the others do not. */
+  readonly recipients: readonly {
+    readonly target: string;
+    readonly recipient: string;
+    readonly receives: boolean;
+    readonly why: string | null;
+    /** Its copy says that it is a corrected one. Not where its delivery of the first edition was withdrawn. */
+    readonly marked: boolean;
+  }[];
+  /** Metrics of the changes: the title of the section, and the unit (`count`, `ratio`, `seconds`). */
+  readonly sections: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly units: Readonly<Record<string, string | null>>;
+  }[];
+}
+
+/** Whether the recipients of the target are mailboxes, which the allow-list names. */
+const hasMailboxes = (target: string): boolean =>
+  TARGETS.some(({ kind, audience }) => kind === kindOfTarget(target) && audience?.people === true);
+
+/** @param edition that of the correction */
+export async function viewOf(
+  correction: Correction,
+  edition: Edition,
+  deployment: Deployment,
+): Promise<CorrectionView> {
+  const { corrections, orgs } = deployment;
+  const { manifest, deliveredAt, run } = edition;
+  const { byHand } = correction;
+  const redefinition = byHand?.redefined && (await frozenOfCorrection(run, byHand, deployment)).definition;
+  const sets = byHand && (await recipientsOf(edition, redefinition, deployment));
+  const { recipients, unmarked } = sets ?? { recipients: edition.recipients, unmarked: [] };
+  const allowed = orgs().get(run.org)?.recipients;
+  const viewed = (of: EditionRecipient, marked: boolean) => {
+    const { target, recipient } = of;
+    const refusal = hasMailboxes(target) && allowed !== undefined ? recipientRefusal(recipient, allowed) : undefined;
+    const why = refusal === undefined ? null : `It ${refusal}.`;
+    return { target, recipient, receives: refusal === undefined, why, marked };
+  };
+  const others = newRecipients(redefinition, [...recipients, ...unmarked]);
+  const { sections = [] } = (await findFigures(edition, corrections)) ?? {};
+  const changed = new Set(correction.changes.map(({ section }) => section));
+  return {
+    ...correction,
+    title: manifest.title,
+    period: manifest.period,
+    deliveredAt,
+    recipients: [
+      ...recipients.map((of) => viewed(of, true)),
+      ...unmarked.map((of) => viewed(of, false)),
+      ...others.map((of) => {
+        const why = 'It is new in the definition: it has no edition that could be corrected.';
+        return { ...of, receives: false, why, marked: false };
+      }),
+    ],
+    sections: sections
+      .filter(({ id }) => changed.has(id))
+      .map(({ id, title, metrics }) => ({
+        id,
+        title,
+        units: Object.fromEntries(metrics.map(({ name, unit }) => [name, unit])),
+      })),
+  };
+}
+
+/** Mailboxes of another definition that have not received the edition: they get none. */
+const newRecipients = (
+  definition: Definition | undefined,
+  known: readonly EditionRecipient[],
+): readonly EditionRecipient[] => {
+  const keys = new Set(known.map(({ recipient }) => recipientKey(recipient)));
+  return (definition?.deliveries ?? []).flatMap((entry, index) => {
+    const { kind, mailboxes = [] } = describeDelivery(entry, TARGETS);
+    const added = mailboxes.filter(({ address }) => !keys.has(recipientKey(address)));
+    return added.map(({ address }) => ({ target: targetName(index, kind), recipient: address }));
+  });
+};

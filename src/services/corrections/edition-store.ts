@@ -1,0 +1,99 @@
+import { DocketError } from '../../base/error.ts';
+import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
+import type { Manifest } from '../../deliver/archive/manifest.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { EditionStore, OutputFileBytes, ReplacedEdition } from '../../run/corrections/corrected-edition.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
+import { closeEdition, recipientsOf } from './close-edition.ts';
+import { DOCKET } from './correction.ts';
+import { findFigures, frozenOfCorrection, loadEdition, loadFigures } from './editions.ts';
+
+type Numbers = Pick<ReplacedEdition, 'edition' | 'automatic'>;
+
+/** The decision that the run sends a corrected edition. */
+const decisionFor = (run: string, events: readonly CorrectionEvent[]) =>
+  events.flatMap((event) => ((event.type === 'sent' || event.type === 'opened') && event.run === run ? event : []))[0];
+
+/** Of the edition that is sent by this decision. */
+const nextNumbers = ({ edition, automatic }: Numbers, decision: { readonly by: string } | undefined): Numbers => ({
+  edition: edition + 1,
+  automatic: automatic + (decision?.by === DOCKET ? 1 : 0),
+});
+
+/** Which edition a run is. Older manifests do not say it: it is counted along `corrects` to the first edition. */
+async function numbersOf(run: RunRef, { corrects }: Pick<Manifest, 'corrects'>, ports: Deployment): Promise<Numbers> {
+  if (corrects === undefined) return { edition: 1, automatic: 0 };
+  const { edition, automatic } = corrects;
+  if (edition !== undefined && automatic !== undefined) return { edition, automatic };
+  const before: RunRef = { ...run, id: corrects.run };
+  const published = await ports.archive.peek(before);
+  const numbers = await numbersOf(before, published?.manifest ?? {}, ports);
+  return nextNumbers(numbers, decisionFor(run.id, await ports.corrections.events(before)));
+}
+
+/** Throws `correction.conflict` where another correction of the edition was decided since: two would go to the same people. */
+function assertNotSuperseded(decision: ReturnType<typeof decisionFor>, events: readonly CorrectionEvent[]): void {
+  const later = events.find((event) => 'run' in event && event.correction > (decision?.correction ?? Infinity));
+  if (later === undefined || !('run' in later)) return;
+  throw new DocketError('correction.conflict', `Run ${later.run} sends the corrected edition in place of this run.`, {
+    next: `See \`docket runs show ${later.run}\`.`,
+  });
+}
+
+/** Stores figures for the runs of a worker, and finds the edition that a run replaces. */
+export function createEditionStore(ports: Deployment): EditionStore {
+  const { corrections } = ports;
+  const requireReplaced = async ({ id, org, report, corrects }: RunOrder & { readonly corrects: string }) => {
+    const run: RunRef = { id: corrects, org, report };
+    const events = await corrections.events(run);
+    const decision = decisionFor(id, events);
+    assertNotSuperseded(decision, events);
+    const opened = decision?.type === 'opened' ? decision : undefined;
+    const sending =
+      opened && (await closeEdition(run, opened, ports)).filter(({ state }) => state === 'sending').length;
+    const edition = decision ? await loadEdition(run, ports) : undefined;
+    if (edition === undefined || (edition.deliveredAt === null && opened === undefined)) {
+      throw new DocketError('correction.not_found', `Nobody decided that this run replaces the edition ${corrects}.`, {
+        where: `${org}/${report}`,
+        next: '`docket corrections` lists what can be corrected.',
+      });
+    }
+    const { manifest } = edition;
+    const replaced = {
+      run,
+      // What Docket found was compared with them.
+      figures: await (opened ? findFigures : loadFigures)(edition, corrections),
+      at: edition.deliveredAt ?? Date.parse(manifest.made_at),
+      ...nextNumbers(await numbersOf(run, manifest, ports), decision),
+    };
+    if (opened === undefined) return { ...replaced, recipients: edition.recipients };
+    const { by: author, at, reason, comment: text } = opened;
+    const comment = text === undefined ? {} : { comment: { section: null, text, author, at } };
+    const byHand = { reason, sending: sending ?? 0, ...comment };
+    const redefinition = opened.redefined && (await frozenOfCorrection(run, opened, ports)).definition;
+    const { recipients, unmarked } = await recipientsOf(edition, redefinition, ports);
+    return { ...replaced, recipients, byHand: { ...byHand, unmarked } };
+  };
+  return {
+    putFigures: ({ id, org, report }, text) => corrections.putFigures({ id, org, report }, text),
+    putFile: ({ id, org, report }, bytes) => corrections.putFile({ id, org, report }, bytes),
+    replacedBy: async (order) => {
+      const { run: _, ...replaced } = await requireReplaced(order);
+      return replaced;
+    },
+    closeIfReplaced: async ({ id, org, report }) => {
+      const run: RunRef = { id, org, report };
+      const opened = (await corrections.events(run)).find((event) => event.type === 'opened');
+      if (opened !== undefined) await closeEdition(run, opened, ports);
+    },
+    filesReplacedBy: async (order) => {
+      const { run, figures } = await requireReplaced(order);
+      const files: OutputFileBytes[] = [];
+      // Of another definition the files are its own.
+      for (const [name, hash] of Object.entries(figures?.digest === order.digest ? (figures.files ?? {}) : {}))
+        files.push({ name, bytes: await corrections.getFile(run, hash) });
+      return files;
+    },
+  };
+}

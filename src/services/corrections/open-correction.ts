@@ -1,0 +1,188 @@
+import { DocketError } from '../../base/error.ts';
+import { isSamePeriodDays } from '../../deliver/archive/archived-runs.ts';
+import type { OpenedEvent } from '../../deliver/archive/corrections/correction-event.ts';
+import type { Manifest } from '../../deliver/archive/manifest.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { runId } from '../../run/run-order.ts';
+import type { AuditActor } from '../audit-log.ts';
+import type { Deployment } from '../deployment/deployment.ts';
+import { normalizeComment } from '../reviews/comments.ts';
+import { assertApprovable } from '../runs/assert-approvable.ts';
+import { closeEdition } from './close-edition.ts';
+import { type Correction, correctionSlot, ENDED_STATES, foldCorrections } from './correction.ts';
+import { type Edition, findFigures, frozenOfEdition, loadEdition } from './editions.ts';
+
+/** What a person corrects. The figures are requested again in any case. */
+export interface CorrectionRequest {
+  /** Printed in the edition. */
+  readonly reason: string;
+  /** On the whole report, printed in the edition. */
+  readonly comment?: string | undefined;
+  /** In place of that of the delivered edition. */
+  readonly definition?: FrozenDefinition | undefined;
+}
+
+type Opener = AuditActor & { readonly subject?: string | undefined };
+
+/**
+ * Opens a correction of a delivered run: records it, then closes what the run has not delivered. The same request may be
+ * repeated. Throws `run.conflict`, `correction.conflict`, `correction.not_found`, `definition.*`, `review.comment_invalid`,
+ * `approval.unreachable`.
+ *
+ * @param hasOlder whether a process of 0.2.0 runs, which would send what is closed here
+ */
+export async function openCorrection(
+  run: RunRef,
+  { reason, definition, comment: typed }: CorrectionRequest,
+  { by, subject }: Omit<Opener, 'reason'>,
+  deployment: Deployment,
+  hasOlder: () => Promise<boolean>,
+): Promise<{ readonly correction: Correction; readonly opened: boolean }> {
+  const { corrections, ledger, clock, log } = deployment;
+  const comment = typed === undefined ? undefined : normalizeComment(typed);
+  const edition = await requireDelivered(run, deployment);
+  if (await hasOlder()) {
+    throw new DocketError('run.conflict', 'A process of an older version runs, which could send what is withdrawn.', {
+      expected: 'all processes of this version',
+      next: 'Stop the older processes or upgrade them, wait two minutes, then repeat this.',
+    });
+  }
+  for (;;) {
+    const events = await corrections.events(run);
+    const last = foldCorrections(run, events).at(-1);
+    if (last?.byHand !== undefined && isSameRequest(last, { reason, comment, by }) && !last.ended) {
+      // Somebody repeats what was interrupted.
+      await closeEdition(run, { by, reason, at: last.foundAt }, deployment);
+      return { correction: last, opened: false };
+    }
+    await assertNoOther(edition, last, deployment);
+    const frozen = definition ?? (await definitionOf(edition, deployment));
+    if (frozen.definition.split !== undefined) throw splitError(run);
+    assertApprovable(frozen, { by, bySubject: subject });
+    const number = (last?.number ?? 0) + 1;
+    const at = clock.now();
+    const seq = (events.at(-1)?.seq ?? 0) + 1;
+    if (last?.state === 'sent' && !last.ended) {
+      // Nobody received that edition, and no retry sends it beside this one.
+      if (last.decision?.run != null) await ledger.withdraw(last.decision.run, { by, reason, at });
+      await corrections.append(run, { seq, at, type: 'ended', correction: last.number });
+      continue;
+    }
+    const opened: OpenedEvent = {
+      ...{ seq, at, correction: number, by, reason },
+      type: 'opened',
+      run: runId(run.org, run.report, correctionSlot({ run, number })),
+      ...(subject === undefined ? {} : { subject }),
+      definition: await storeDefinition(run, frozen, deployment),
+      ...(definition !== undefined && { redefined: true as const }),
+      ...(comment === undefined ? {} : { comment }),
+    };
+    if (!(await corrections.append(run, opened))) continue;
+    const rows = await closeEdition(run, opened, deployment);
+    const count = rows.filter(({ state }) => state === 'withdrawn').length;
+    const { org, report } = run;
+    log.info('Correction opened', {
+      run: run.id,
+      org,
+      report,
+      event: 'correction.opened',
+      count,
+      who: by,
+      why: reason,
+    });
+    const correction = foldCorrections(run, [...events, opened]).at(-1);
+    if (correction === undefined) throw new Error('The correction was not opened.');
+    return { correction, opened: true };
+  }
+}
+
+const isSameRequest = (
+  { decision, byHand }: Correction,
+  { reason, comment, by }: { readonly reason: string; readonly comment: string | undefined; readonly by: string },
+): boolean => decision?.reason === reason && decision.by === by && byHand?.comment === comment;
+
+async function requireDelivered(run: RunRef, deployment: Deployment): Promise<Edition> {
+  const edition = await loadEdition(run, deployment);
+  if (edition === undefined || edition.deliveredAt === null) {
+    throw new DocketError('correction.conflict', `Nobody has received run ${run.id}: there is nothing to correct.`, {
+      expected: 'a run that was delivered to somebody',
+      got: edition === undefined ? 'no files in the archive' : 'no delivery that arrived, or may have',
+      next: `\`docket runs cancel ${run.id} --reason …\` stops it. Then trigger the report again.`,
+    });
+  }
+  if (edition.manifest.packs !== undefined) throw splitError(run);
+  return edition;
+}
+
+const splitError = ({ id }: RunRef): DocketError =>
+  new DocketError('correction.conflict', `Run ${id} is of a report with \`split\`, which has no corrected editions.`, {
+    next: 'Trigger the report again for the period with --again: every recipient gets the new pack of their value.',
+  });
+
+/** The definition and settings that the edition was made with. */
+async function definitionOf(edition: Edition, deployment: Deployment): Promise<FrozenDefinition> {
+  const { run, manifest } = edition;
+  const figures = await findFigures(edition, deployment.corrections);
+  if (figures !== undefined) return frozenOfEdition(figures, deployment);
+  const known = await deployment.definitions.get(manifest.digest);
+  if (known?.definition.org === run.org && known.definition.report === run.report) return known;
+  throw new DocketError('definition.not_found', `The definition of run ${run.id} is no longer kept.`, {
+    next: 'Use the current one: `--definition current`, `"definition": "current"` in the API.',
+  });
+}
+
+/** Keeps the definition in the archive: the edition is made with it also after Redis was lost. @returns its SHA-256 */
+function storeDefinition(
+  run: RunRef,
+  { definition, settings: { logo: _, smtp: __, ...settings } }: FrozenDefinition,
+  { corrections }: Deployment,
+): Promise<string> {
+  const { org, report, digest } = definition;
+  return corrections.putFile(
+    run,
+    Buffer.from(JSON.stringify({ run: run.id, org, report, digest, definition, settings })),
+  );
+}
+
+/** One correction of a report and period at a time, of the edition that was delivered last. */
+async function assertNoOther(
+  { run, manifest }: Edition,
+  last: Correction | undefined,
+  deployment: Deployment,
+): Promise<void> {
+  const { corrections, archive } = deployment;
+  if (last !== undefined) await assertReplaceable(last, deployment);
+  for (const { run: other, lastEvent } of await corrections.list()) {
+    if (lastEvent === 0 || other.id === run.id || other.org !== run.org || other.report !== run.report) continue;
+    const newest = foldCorrections(other, await corrections.events(other)).at(-1);
+    if (newest?.state !== 'sent' || newest.ended || newest.decision?.run === run.id) continue;
+    const published: { readonly manifest: Manifest } | undefined = await archive.peek(other);
+    if (published === undefined || !isSamePeriodDays(published.manifest.period, manifest.period)) continue;
+    if (await loadReplacement(newest, deployment)) continue;
+    await assertReplaceable(newest, deployment);
+  }
+}
+
+const loadReplacement = async ({ run, decision }: Correction, deployment: Deployment): Promise<boolean> => {
+  const corrected = decision?.run == null ? undefined : await loadEdition({ ...run, id: decision.run }, deployment);
+  return corrected !== undefined && corrected.deliveredAt !== null;
+};
+
+/** Throws `correction.conflict` where the run of a correction has delivered, or is still going to. */
+async function assertReplaceable(correction: Correction, deployment: Deployment): Promise<void> {
+  const { state, ended, decision } = correction;
+  if (state !== 'sent' || ended || decision?.run == null) return;
+  const { run } = decision;
+  if (await loadReplacement(correction, deployment)) {
+    throw new DocketError('correction.conflict', `Run ${correction.run.id} is replaced by run ${run}.`, {
+      next: `Correct that one: \`docket corrections open ${run} --reason …\`.`,
+    });
+  }
+  const record = await deployment.runs.get(run);
+  if (record !== undefined && ENDED_STATES.has(record.state)) return;
+  throw new DocketError('correction.conflict', `Run ${correction.run.id} is being corrected by run ${run}.`, {
+    got: `decided by ${decision.by}: ${decision.reason}`,
+    next: `Wait for it, or cancel it first: \`docket runs cancel ${run} --reason …\`.`,
+  });
+}

@@ -1,0 +1,223 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
+import { parseFault } from '../../../src/sandbox/sandbox.ts';
+import { correctionsHarness } from '../../support/corrections-harness.ts';
+import { definitionOf } from '../../support/reports.ts';
+
+const report = (more: Partial<Definition> = {}): Definition =>
+  definitionOf([{ id: 'rate', metrics: ['profiles.approval_rate', 'profiles.created'], totals: true }], {
+    period: 'previous_month',
+    deliveries: [{ email: { to: ['mlro@acme.example', 'board@acme.example', 'x@other.example'], attach: ['csv'] } }],
+    ...more,
+  });
+const WATCHED = { corrections: { watch: 30 * 86_400, materiality: 0.02, on_correction: 'notify_owner' as const } };
+const ANNA = { by: 'anna', subject: 'https://id.example 7' };
+interface Sent {
+  readonly to: string | undefined;
+  readonly subject: string;
+  /** The message without soft line breaks. */
+  readonly text: string;
+}
+async function sentMail({ mail }: Awaited<ReturnType<typeof correctionsHarness>>, after = 0): Promise<Sent[]> {
+  return Promise.all(
+    mail
+      .messages()
+      .slice(after)
+      .map(async ({ to, path }) => {
+        const text = (await readFile(path, 'utf8')).replace(/=\r?\n/g, '');
+        return { to: to[0], subject: /^Subject: (.*(?:\r?\n .*)*)/m.exec(text)?.[1] ?? '', text };
+      }),
+  );
+}
+const isDone = (outcome: { readonly kind: string }) => expect(outcome.kind, JSON.stringify(outcome)).toBe('done');
+const REASON = 'page 3 had the figures of another team.';
+
+describe('a correction that a person opens', () => {
+  test('goes marked to who received the edition, unmarked to whose delivery it withdrew, and to nobody new', async () => {
+    const harness = await correctionsHarness();
+    const { service, mail, ledger, orgs, settings } = harness;
+    const first = await harness.deliver(report());
+    const rowOf = (recipient: string) => deliveryId(first.id, '0-email', recipient);
+    expect((await ledger.list(first.id)).map(({ state }) => state)).toEqual(['sent', 'sent', 'refused']);
+    // The address is allowed since, and the definition names one more.
+    orgs.set(settings.id, { ...settings, recipients: { domains: ['acme.example', 'other.example'], addresses: [] } });
+    const changed = report({
+      title: 'The right title',
+      deliveries: [{ email: { to: ['new@acme.example', 'mlro@acme.example', 'x@other.example'], attach: ['csv'] } }],
+    });
+    const definition = { definition: { ...changed, digest: 'e'.repeat(64) }, settings };
+    const opened = await service.open(first, { reason: REASON, comment: 'Ask **Eva**.', definition }, ANNA);
+    expect(opened.record).toMatchObject({
+      corrects: first.id,
+      by: 'anna',
+      bySubject: ANNA.subject,
+      digest: definition.definition.digest,
+      state: 'queued',
+    });
+    expect(opened.correction).toMatchObject({ id: `${first.id}-1`, state: 'sent', byHand: { redefined: true } });
+    expect(
+      opened.correction.recipients.map(({ recipient, receives, marked }) => [recipient, receives, marked]),
+    ).toEqual([
+      ['mlro@acme.example', true, true],
+      ['board@acme.example', true, true],
+      ['x@other.example', true, false],
+      ['new@acme.example', false, false],
+    ]);
+    expect(await ledger.find(rowOf('x@other.example'))).toMatchObject({ state: 'withdrawn' });
+    // The same request completes what was interrupted; another one waits for its run.
+    expect((await service.open(first, { reason: REASON, comment: 'Ask **Eva**.' }, ANNA)).record.id).toBe(
+      opened.record.id,
+    );
+    await expect(service.open(first, { reason: 'again' }, ANNA)).rejects.toMatchObject({ code: 'correction.conflict' });
+
+    // After Redis was lost the definition is in the archive.
+    harness.frozen.clear();
+    harness.records.clear();
+    const order = await service.reopen(opened.correction);
+    expect(order.id).toBe(opened.record.id);
+    isDone(await harness.execute(order, definition.definition));
+    const sent = await sentMail(harness, 2);
+    expect(sent.map(({ to, subject }) => [to, /^Corrected, edition 2: /.test(subject)])).toEqual([
+      ['mlro@acme.example', true],
+      ['board@acme.example', true],
+      ['x@other.example', false],
+    ]);
+    for (const [index, { text }] of sent.entries()) {
+      expect(/replaces the edition of/.test(text)).toBe(index < 2);
+      expect(/page 3 had the figures of another team/.test(text)).toBe(index < 2);
+      expect(text).toMatch(/Eva/);
+      expect(text).toMatch(/The right title/);
+      expect(text.match(/^Content-Disposition: attachment/gm)).toHaveLength(1);
+    }
+    const published = await harness.archive.peek(order);
+    const receipts = await harness.archive.getReceipts(published!);
+    expect(receipts.map(({ recipient, state }) => [recipient, state]).sort()).toEqual([
+      ['board@acme.example', 'sent'],
+      ['mlro@acme.example', 'sent'],
+      ['new@acme.example', 'skipped'],
+      ['x@other.example', 'sent'],
+    ]);
+    // A repeated attempt sends nothing, nor does the replaced run.
+    await harness.execute(order, definition.definition);
+    await harness.execute({ ...order, ...first, corrects: undefined } as never, report());
+    expect(mail.messages()).toHaveLength(5);
+    // The next one is of the edition that was delivered last.
+    await expect(service.open(first, { reason: 'again' }, ANNA)).rejects.toMatchObject({
+      next: expect.stringContaining(order.id),
+    });
+    const second = await service.open({ ...first, id: order.id }, { reason: 'third time' }, ANNA);
+    await harness.execute(second.record, definition.definition);
+    expect((await sentMail(harness, 5)).map(({ subject }) => subject.slice(0, 20))).toEqual(
+      Array(3).fill('Corrected, edition 3'),
+    );
+  });
+
+  test('lists what changed where the figures were kept, and replaces a correction that waits', async () => {
+    const harness = await correctionsHarness();
+    const { service, sandbox } = harness;
+    const definition = report(WATCHED);
+    const first = await harness.deliver(definition);
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.nextDay();
+    expect(await service.list('*')).toMatchObject([{ number: 1, state: 'open' }]);
+    const { record } = await service.open(first, { reason: REASON }, ANNA);
+    expect((await service.list('*')).map(({ number, state }) => [number, state])).toEqual([
+      [2, 'sent'],
+      [1, 'replaced'],
+    ]);
+    await harness.nextDay();
+    expect(await service.list('*')).toHaveLength(2);
+    await harness.execute(record, definition);
+    const published = await harness.archive.peek(record);
+    expect(published?.manifest.corrects).toMatchObject({ edition: 2, automatic: 0, changes: expect.any(Number) });
+    expect(published?.manifest.corrects?.changes).toBeGreaterThan(0);
+    expect((await sentMail(harness)).at(-1)?.text).toMatch(/figures? changed/);
+  });
+
+  test('waits for messages of the edition that are being sent, and begins no other', async () => {
+    const harness = await correctionsHarness();
+    const { service, ledger, mail, clock } = harness;
+    const definition = report();
+    const first = await harness.deliver(definition);
+    const row = (name: string) => ({
+      ...first,
+      id: deliveryId(first.id, '0-email', `${name}@acme.example`),
+      run: first.id,
+      target: '0-email',
+      recipient: `${name}@acme.example`,
+    });
+    for (const name of ['slow', 'dead', 'waiting']) await ledger.open(row(name), clock.now());
+    for (const name of ['slow', 'dead']) await ledger.begin(row(name).id, clock.now());
+    const { record } = await service.open(first, { reason: REASON }, ANNA);
+    expect(await ledger.begin(row('waiting').id, clock.now())).toBeUndefined();
+    expect(await harness.execute(record, definition)).toMatchObject({ kind: 'snooze' });
+    expect(mail.messages()).toHaveLength(2);
+    // One ends, of the other nobody hears again.
+    await ledger.settle(row('slow').id, 1, 'pending', '450', clock.now());
+    clock.advance(11 * 60_000);
+    isDone(await harness.execute(record, definition));
+    expect((await sentMail(harness, 2)).map(({ to, subject }) => [to, subject.startsWith('Corrected')])).toEqual([
+      ['mlro@acme.example', true],
+      ['board@acme.example', true],
+      ['dead@acme.example', true],
+      ['slow@acme.example', false],
+      ['waiting@acme.example', false],
+    ]);
+  });
+
+  test('needs approval again, also where nobody has received the edition any more than once', async () => {
+    const harness = await correctionsHarness();
+    const { service, mail, ledger } = harness;
+    const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
+    const definition = report({ approval });
+    const first = await harness.deliver(definition);
+    await expect(service.open(first, { reason: REASON }, { by: 'eva' })).rejects.toMatchObject({
+      code: 'approval.unreachable',
+    });
+    expect(await ledger.isWithdrawn(first.id)).toBe(false);
+    const { record } = await service.open(first, { reason: REASON, comment: 'Read it.' }, ANNA);
+    expect(await harness.execute(record, definition)).toMatchObject({ value: { state: 'awaiting_approval' } });
+    expect(mail.messages()).toHaveLength(2);
+    isDone(await harness.approve(record, definition));
+    expect(
+      mail
+        .messages()
+        .slice(2)
+        .map(({ to }) => to[0]),
+    ).toEqual(['mlro@acme.example', 'board@acme.example']);
+    const published = await harness.archive.peek(record);
+    expect(published?.manifest.unmarked?.manifest).toMatchObject({
+      review: { approved_by: [{ person: 'eva' }] },
+      corrects: { run: first.id },
+    });
+    expect((await sentMail(harness)).at(-1)?.text).toMatch(/Read it/);
+  });
+
+  test('is refused for what nobody has received, and corrects again once its run has ended unsent', async () => {
+    const harness = await correctionsHarness();
+    const { service, mail, records, ledger } = harness;
+    const nobody = await harness
+      .deliver(report({ deliveries: [{ email: { to: ['x@other.example'], attach: [] } }] }))
+      .catch(() => undefined);
+    expect(nobody).toBeUndefined();
+    const definition = report({ report: 'second' });
+    const first = await harness.deliver(definition);
+    await expect(service.open({ ...first, id: 'f'.repeat(32) }, { reason: 'r' }, ANNA)).rejects.toMatchObject({
+      code: 'correction.conflict',
+    });
+    await expect(service.open(first, { reason: 'r', comment: ' – ' }, ANNA)).rejects.toMatchObject({
+      code: 'review.comment_invalid',
+    });
+    const { record } = await service.open(first, { reason: 'one' }, ANNA);
+    records.set(record.id, { ...record, state: 'cancelled' });
+    const again = await service.open(first, { reason: 'two' }, ANNA);
+    expect(again.record.slot).toBe(`correction:${first.id}:2`);
+    expect(await ledger.isWithdrawn(record.id)).toBe(true);
+    // A retry of the first one sends nothing beside the second.
+    expect(await harness.execute(record, definition)).toMatchObject({ kind: 'fail' });
+    isDone(await harness.execute(again.record, definition));
+    expect(mail.messages()).toHaveLength(4);
+  });
+});
