@@ -38,6 +38,7 @@ beforeAll(async () => {
       mail: { RCPT: { say: '550 5.1.1 No such mailbox', only: new RegExp(WRONG) } },
       deliveries: [each(`${by}-typo`, 'board', WRONG)],
     });
+    await add(`${by}-wrong`, { deliveries: [each(`${by}-wrong`, 'board', 'mlro')] });
     await add(`${by}-held`, { period: '{ from: 2015-01-05, to: 2015-01-11 }', more: 'on_incomplete: hold\n' });
   }
   await deployment.start();
@@ -164,6 +165,48 @@ incident(
       await operator.types('docket run {report} --period {period} --queue', { report: 't-typo/weekly', period }, 'y');
       const run = await deployment.runIn('t-typo', 'done');
       (await operator.types('docket runs show {run}', { run: run.id.slice(0, 8) })).reads(/\bdone\b/);
+    },
+  },
+  { concurrent: true },
+);
+
+/** The two recipients have the corrected edition, and no third message left. */
+async function readCorrected(org: string): Promise<void> {
+  await deployment.runIn(org, 'done');
+  const subjects = serverOf(org).conversations.flatMap(
+    ({ body }) => body.toString('utf8').match(/^Subject: [^\r\n]*/m)?.[0] ?? [],
+  );
+  expect(subjects.map((subject) => /^Subject: Corrected/.test(subject))).toEqual([false, false, true, true]);
+}
+
+incident(
+  'Wrong pack',
+  () => deployment,
+  {
+    orgs: { page: 'p-wrong', terminal: 't-wrong' },
+    raise: () => Promise.all(['p-wrong', 't-wrong'].map((org) => deployment.runIn(org, 'done'))),
+    page: async (operator) => {
+      await operator.opens();
+      await operator.clicks('link', /^Runs$/);
+      await operator.clicks('link', /^Run [0-9a-f]{8}$/);
+      await operator.reads('board@p-wrong.example');
+      await operator.opensForm('Send a corrected edition');
+      await operator.reads(/2 recipients of this run get the edition marked as corrected/);
+      await operator.fills(/^What was wrong/, 'page 2 had the figures of another week');
+      await operator.clicks('button', /^Send a corrected edition/);
+      await operator.reads(/^Done$/);
+      await readCorrected('p-wrong');
+    },
+    terminal: async (operator) => {
+      const list = await operator.types('docket runs --org t-wrong');
+      const run = list.reads(/\b([0-9a-f]{8,32})\b/);
+      (await operator.types('docket runs show {run}', { run })).reads(/docket corrections open/);
+      const opened = await operator.types('docket corrections open {run} --reason {why}', { run, why: WHY });
+      opened.reads(/board@t-wrong\.example/);
+      await deployment.runIn('t-wrong', 'done');
+      const corrected = opened.reads(/docket runs show ([0-9a-f]{8,32})/);
+      (await operator.types('docket runs show {run}', { run: corrected })).reads(/\bdone\b/);
+      await readCorrected('t-wrong');
     },
   },
   { concurrent: true },

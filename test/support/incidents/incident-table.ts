@@ -34,6 +34,7 @@ export const INCIDENTS = {
   'Legal hold': null,
   '352 runs queued by mistake': null,
   'Did board@ get October? A year later': null,
+  'Wrong pack': null,
 } as const;
 export type Incident = keyof typeof INCIDENTS;
 

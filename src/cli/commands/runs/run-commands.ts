@@ -1,4 +1,5 @@
 import { formatPeriodArgument } from '../../../definitions/periods/period.ts';
+import { isSplitTarget } from '../../../definitions/schema/kinds.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { heldPacks, isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
@@ -55,6 +56,9 @@ export function runCommands({
         ...(heldPacks(record).length === 0
           ? []
           : [{ command: again(record), why: 'after a correction of `split`: a new run sends the held packs' }]),
+        ...(isCorrectable(deliveries)
+          ? [{ command: `docket corrections open ${run} ${REASON}`, why: 'if it was wrong: sends a corrected edition' }]
+          : []),
       ];
   }
 }
@@ -68,6 +72,11 @@ function correctCommands(deliveries: LoadedRun['rows']): readonly NextCommand[] 
   const command = `docket deliveries send ${run.slice(0, 8)} --replaces ${quoteWord(recipient)} --to "…" ${REASON}`;
   return [{ command, why: 'if the address is wrong: sends the files to the right one' }];
 }
+
+/** Whether somebody has received it. Reports with `split` have no corrected editions. */
+const isCorrectable = (deliveries: LoadedRun['rows']): boolean =>
+  deliveries.some(({ state }) => state === 'sent' || state === 'unknown') &&
+  !deliveries.some(({ target }) => isSplitTarget(target));
 
 /** What people can do about a run that waits for them. */
 function reviewCommands(record: RunRecord, { state }: ReviewView): readonly NextCommand[] {
