@@ -140,6 +140,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     workingDirectory: folder,
     runs: fake({
       get: async (id) => records.get(id),
+      update: async () => {},
       open: async (order) => {
         const known = records.get(order.id);
         const record = known ?? { ...INITIAL_RUN_FIELDS, ...order };
@@ -189,8 +190,18 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     return execute(order, definition);
   };
 
+  /** A run of a past period that is not executed yet. */
+  const orderOf = async (definition: Definition, slot = new Date(clock.now()).toISOString()): Promise<RunOrder> => {
+    frozen.set(definition.digest, { definition, settings });
+    const request = { trigger: 'schedule', priority: 'scheduled', deliver: true } as const;
+    return createRunOrder({ definition, settings, ...request, slot, at: clock.now(), now: clock.now() });
+  };
+
   return {
     approve,
+    orderOf,
+    /** The ledger forgets everything, as Redis without persistence. */
+    loseLedger: ledger.lose,
     storage,
     clock,
     sandbox,
@@ -210,22 +221,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     process,
     execute,
     /** Delivers an edition of a past period. */
-    deliver: async (
-      definition: Definition,
-      slot = new Date(clock.now()).toISOString(),
-      change: Partial<RunPorts> = {},
-    ) => {
-      const order = createRunOrder({
-        definition,
-        settings,
-        trigger: 'schedule',
-        priority: 'scheduled',
-        slot,
-        at: clock.now(),
-        deliver: true,
-        now: clock.now(),
-      });
-      frozen.set(definition.digest, { definition, settings });
+    deliver: async (definition: Definition, slot?: string, change: Partial<RunPorts> = {}) => {
+      const order = await orderOf(definition, slot);
       const first = await execute(order, definition, change);
       const outcome = definition.approval === undefined ? first : await approve(order, definition);
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));

@@ -81,7 +81,7 @@ function withdrawIfReplaced(row: DeliveryRow, decision: Omit<Resolution, 'to'> |
 }
 
 /** A ledger in the memory of a test. */
-export function memoryLedger(): Ledger {
+export function memoryLedger(): Ledger & { lose(): void } {
   const rows = new Map<string, DeliveryRow>();
   const withdrawals = new Map<string, Omit<Resolution, 'to'>>();
   const put = (row: DeliveryRow | undefined): DeliveryRow | undefined => {
@@ -90,6 +90,10 @@ export function memoryLedger(): Ledger {
     return kept;
   };
   return {
+    lose: () => {
+      rows.clear();
+      withdrawals.clear();
+    },
     open: async (delivery, at, archived) => {
       const row = openRow(rows.get(delivery.id), delivery, at, archived);
       return put(row) ?? row;
