@@ -256,6 +256,13 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
     const filter = mostly(fc.constantFrom({ org: 'acme' }, { states: ['failed'] }, {}));
     return fc.oneof(fc.record({ action, ids: some }), fc.record({ action, filter }));
   }
+  if (path === '/api/corrections') {
+    const definition = mostly(fc.constantFrom('delivered', 'current'));
+    return fc.record(
+      { run: mostly(fc.constantFrom(...ids.run)), reason, definition },
+      { requiredKeys: ['run', 'reason'] },
+    );
+  }
   if (path.endsWith('/recipients')) return fc.record({ to: mostly(fc.constant('new@acme.example')), reason });
   if (path.includes('/recipients/')) return fc.record({ as: mostly(fc.constantFrom('approved', 'rejected')), reason });
   if (path.includes('/denied'))

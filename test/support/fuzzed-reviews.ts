@@ -47,7 +47,7 @@ export function fuzzedReviews({
     ...{ reviews, corrections, archive, audit: NO_AUDIT, orgs: () => new Map(), clock, log },
   });
   const reviewService = createReviewService(deployment, undefined);
-  const correctionService = createCorrectionService(deployment);
+  const correctionService = createCorrectionService(deployment, async () => false);
   return {
     reviewService,
     correctionService,

@@ -720,6 +720,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     preview: none,
     review: async () => null,
     sendTo: none,
+    openCorrection: none,
     addedRecipients: async () => [],
     decideRecipient: none,
     correctionSummaries: async () => [],

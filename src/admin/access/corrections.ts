@@ -1,9 +1,11 @@
 import { DocketError } from '../../base/error.ts';
 import type { Correction } from '../../services/corrections/correction.ts';
 import { type CorrectionView, requireCorrection } from '../../services/corrections/correction-service.ts';
+import { type DefinitionChoice, requireCurrent } from '../../services/corrections/open-correction.ts';
 import type { CorrectionSummary } from '../../services/corrections/watch-index.ts';
+import { currentReport } from '../../services/definitions/current-report.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import { assertOperator, auditActor, notFoundError, visibleOrgs } from './guards.ts';
+import { assertOperator, auditActor, getVisibleRun, notFoundError, visibleOrgs } from './guards.ts';
 import type { AdminServices } from './services.ts';
 
 /** Corrections of delivered figures. Their ids may be prefixes, e.g. `83b1c195-1`. */
@@ -35,6 +37,21 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
 
     /** With its edition, and who would receive a corrected one. */
     correction,
+
+    /** Sends a corrected edition of a delivered run. Throws as `CorrectionService.open`. */
+    openCorrection: async (
+      id: string,
+      { comment, definition }: { readonly comment?: string | undefined; readonly definition: DefinitionChoice },
+      reason: string,
+    ): Promise<{ readonly correction: CorrectionView; readonly run: string }> => {
+      const { id: run, org, report } = await getVisibleRun(services, principal, id);
+      assertOperator(principal);
+      const current = definition === 'current' ? requireCurrent(await currentReport(services, org, report)) : undefined;
+      const actor = { ...auditActor(principal, reason), subject: principal.subject };
+      const request = { reason, comment, definition: current };
+      const opened = await services.correctionService.open({ id: run, org, report }, request, actor);
+      return { correction: opened.correction, run: opened.record.id };
+    },
 
     /** Opens the run of the corrected edition. Throws `correction.conflict`. */
     sendCorrection: async (

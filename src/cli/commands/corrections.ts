@@ -3,17 +3,22 @@ import { formatFigures } from '../../admin/page/components/format-numbers.ts';
 import type { AppContext } from '../../base/context.ts';
 import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
+import { runNotFoundError } from '../../run/run-record.ts';
 import {
   type CorrectionService,
   type CorrectionView,
   requireCorrection,
 } from '../../services/corrections/correction-service.ts';
+import { type DefinitionChoice, requireCurrent } from '../../services/corrections/open-correction.ts';
+import { currentReport } from '../../services/definitions/current-report.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
+import { requireRunId } from '../options/run-id.ts';
 import { timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 import { instantCell, stateCell } from '../terminal/table/cell.ts';
+import { readCommentFile } from './reviews/comment.ts';
 
 interface ListFlags {
   readonly org?: string;
@@ -59,12 +64,12 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   print.printTable(
     COLUMNS,
     shown.map((correction) => {
-      const { id, run, state, foundAt, material, decision } = correction;
+      const { id, run, state, foundAt, material, decision, byHand } = correction;
       return [
         instantCell(foundAt, times),
         stateCell(state),
         `${run.org}/${run.report}`,
-        String(material),
+        byHand ? 'by hand' : String(material),
         { exact: id, brief: shortId(correction) },
         decision?.by ?? '',
         decision?.reason ?? '',
@@ -111,10 +116,10 @@ function printCorrection(
 ): void {
   const print = createPrinter(io);
   const times = timesFor(io, now, { wide });
-  const { title, period, run, state, foundAt, deliveredAt, changes, material, total, decision, recipients } = view;
+  const { title, period, run, state, foundAt, deliveredAt, changes, material, total, decision, byHand } = view;
   print.printText(`${title}, ${period.label} (${run.org}/${run.report}, run ${run.id.slice(0, RUN_DIGITS)})`);
   print.printText(
-    `${deliveredAt === null ? '' : `Delivered ${times.exact(deliveredAt)}. `}Found ${times.exact(foundAt)}: ${material === 1 ? '1 figure has' : `${material} figures have`} changed materially${total === material ? '' : `, ${total} in all`}.`,
+    `${deliveredAt === null ? '' : `Delivered ${times.exact(deliveredAt)}. `}${byHand ? 'Opened' : 'Found'} ${times.exact(foundAt)}${byHand ? '.' : `: ${material === 1 ? '1 figure has' : `${material} figures have`} changed materially${total === material ? '' : `, ${total} in all`}.`}`,
   );
   print.printText(
     decision === null
@@ -123,6 +128,10 @@ function printCorrection(
   );
   if (view.ended) print.printText('That run has ended, and nobody received a corrected edition.');
   print.printLine();
+  if (byHand) {
+    printRecipients(view, io);
+    return;
+  }
   const sections = new Map(view.sections.map((section) => [section.id, section]));
   print.printTable(
     CHANGE_COLUMNS,
@@ -143,15 +152,57 @@ function printCorrection(
   );
   if (!wide && total > MAX_SHOWN) print.printText(`… and ${total - MAX_SHOWN} more: --wide lists them.`);
   print.printLine();
-  print.printText('A corrected edition goes to:');
-  for (const { recipient, receives, why } of recipients) {
-    print.printText(`  ${recipient}${receives ? '' : `  not sent: ${why ?? ''}`}`);
-  }
+  printRecipients(view, io);
   if (state !== 'open') return;
   print.printNext([
     { command: `docket corrections send ${shortId(view)} --reason "…"`, why: 'sends a corrected edition' },
     { command: `docket corrections dismiss ${shortId(view)} --reason "…"`, why: 'keeps the delivered one' },
   ]);
+}
+
+/** Who gets a corrected edition, and how. */
+function printRecipients({ recipients }: Pick<CorrectionView, 'recipients'>, io: CommandIo): void {
+  const { printText } = createPrinter(io);
+  printText('A corrected edition goes to:');
+  for (const { recipient, receives, why, marked } of recipients) {
+    printText(`  ${recipient}${receives ? (marked ? '' : '  without the mark') : `  not sent: ${why ?? ''}`}`);
+  }
+}
+
+interface OpenFlags extends DecisionFlags {
+  readonly commentFile?: string;
+  readonly definition?: DefinitionChoice;
+}
+
+/** Sends a corrected edition of a delivered run. */
+export async function open(text: string, flags: OpenFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const { by, reason } = readActor(flags);
+  const comment = flags.commentFile === undefined ? undefined : await readCommentFile(flags.commentFile, io);
+  const context = await createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  await withDecisions(
+    context,
+    async ({ correctionService, runs }) => {
+      const id = await requireRunId(text, runs);
+      const record = await runs.get(id);
+      if (record === undefined) throw runNotFoundError(id);
+      const { org, report } = record;
+      const lastGood = async () => undefined;
+      const definition =
+        flags.definition === 'current'
+          ? requireCurrent(await currentReport({ jobs: () => jobs, lastGood }, org, report))
+          : undefined;
+      const opened = await correctionService.open({ id, org, report }, { reason, comment, definition }, { by });
+      const { correction } = opened;
+      const run = opened.record.id;
+      if (flags.json) return print.printJson({ correction: correctionViewBody(correction), run });
+      print.printText(`The corrected edition of ${correction.title} ${correction.period.label} is queued.`);
+      printRecipients(correction, io);
+      print.printNext([{ command: `docket runs show ${run.slice(0, RUN_DIGITS)}`, why: 'the result' }]);
+    },
+    { decides: true, orgs: () => jobs.orgs },
+  );
 }
 
 type DecisionFlags = ActorFlags & { readonly json?: boolean };

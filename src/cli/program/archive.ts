@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { CommandIo } from '../io.ts';
 import type { DocketCommand } from './command.ts';
 
@@ -5,7 +6,7 @@ import type { DocketCommand } from './command.ts';
 export function addArchiveCommands(program: DocketCommand, io: CommandIo): void {
   const corrections = program
     .command('corrections')
-    .description('List figures that the service has changed since they were delivered; decide about them');
+    .description('Correct delivered runs; list figures that the service has changed since, and decide about them');
   corrections
     .command('list', { isDefault: true })
     .description('List the corrections that wait for a decision, newest first')
@@ -34,6 +35,31 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, LOG_LEVEL
 Example:
   docket corrections show 83b1c195-1`)
     .action(async (id, flags) => (await import('../commands/corrections.ts')).show(id, flags, io));
+  corrections
+    .command('open')
+    .description('Send a corrected edition of a delivered run: withdraw what is not delivered, fetch new figures')
+    .argument('<run>', 'id of the run, its first 8 digits or more, or last: the newest run')
+    .option('--comment-file <path>', 'a text file, printed as a comment on the whole report; - reads standard input')
+    .addOption(
+      new Option('--definition <which>', 'as it was delivered, or as it is now').choices(['delivered', 'current']),
+    )
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+Who received the run, or may have, gets the corrected edition marked: file names, first page and subject say which edition it
+replaces, and the first page has the reason. Reports with \`corrections\` also list which figures changed. Whoever had not
+received the run gets the new edition without the mark. Nobody else gets it: not new recipients of a changed definition. A
+message that is being sent is finished first. Nothing more of the run is sent, whatever happens to the correction.
+
+If the report has \`approval\`, the corrected edition waits for approval. One correction of a report and period is made at a
+time; it replaces one that Docket found and nobody decided about.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Examples:
+  docket corrections open 83b1c195 --reason "page 2 had the figures of September"
+  docket corrections open 83b1c195 --definition current --comment-file note.md --reason "a filter was missing"`)
+    .action(async (run, flags) => (await import('../commands/corrections.ts')).open(run, flags, io));
   corrections
     .command('send')
     .description('Send a corrected edition to those who received the first one and are still allowed to')

@@ -138,5 +138,8 @@ export function describeDelivery(
 export const targetName = (index: number, kind: string, desk?: { readonly slug: string }): string =>
   `${index}-${kind}${desk === undefined ? '' : `:${desk.slug}`}`;
 
+/** Whether the target's name has the value of a split report. */
+export const isSplitTarget = (name: string): boolean => name.includes(':');
+
 /** The kind of a target's name. */
 export const kindOfTarget = (name: string): string => name.replace(/^\d+-/, '').replace(/:.*$/, '');

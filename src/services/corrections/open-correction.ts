@@ -6,6 +6,7 @@ import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { runId } from '../../run/run-order.ts';
 import type { AuditActor } from '../audit-log.ts';
+import type { CurrentReport } from '../definitions/current-report.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { normalizeComment } from '../reviews/comments.ts';
 import { assertApprovable } from '../runs/assert-approvable.ts';
@@ -21,6 +22,19 @@ export interface CorrectionRequest {
   readonly comment?: string | undefined;
   /** In place of that of the delivered edition. */
   readonly definition?: FrozenDefinition | undefined;
+}
+
+/** The definition that a corrected edition is made with. */
+export const DEFINITION_CHOICES = ['delivered', 'current'] as const;
+export type DefinitionChoice = (typeof DEFINITION_CHOICES)[number];
+
+/** Throws `definition.invalid` where the report has no valid version. */
+export function requireCurrent({ version, faults }: CurrentReport): FrozenDefinition {
+  if (version !== undefined) return version;
+  throw new DocketError('definition.invalid', 'The report has no valid definition now.', {
+    ...(faults[0] === undefined ? {} : { got: faults[0] }),
+    next: 'Correct it, or use the definition as it was delivered.',
+  });
 }
 
 type Opener = AuditActor & { readonly subject?: string | undefined };

@@ -148,6 +148,14 @@ const addedDelivery = {
 };
 
 /** Something of everything, so that every member of every answer is met. */
+const correctionDetail = {
+  ...correction,
+  title: 'Weekly',
+  period: record.period,
+  deliveredAt: 1,
+  recipients: [{ target: '0-email', recipient: 'a@acme.example', receives: true, why: null, marked: true }],
+  sections: [],
+};
 const FULL: Partial<Access> = {
   organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
   reports: async () => ({ reports: [report, { ...report, pause: null, last: null }], next: 'acme/weekly' }),
@@ -257,14 +265,8 @@ const FULL: Partial<Access> = {
     ],
   }),
   corrections: async () => [correction, { ...correction, state: 'open', decision: null }],
-  correction: async () => ({
-    ...correction,
-    title: 'Weekly',
-    period: record.period,
-    deliveredAt: 1,
-    recipients: [{ target: '0-email', recipient: 'a@acme.example', receives: true, why: null, marked: true }],
-    sections: [],
-  }),
+  openCorrection: async () => ({ correction: correctionDetail, run: ID }),
+  correction: async () => correctionDetail,
   sendCorrection: async () => ({ correction, run: ID }),
   dismissCorrection: async () => correction,
   audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
@@ -327,6 +329,12 @@ function asked({ method, path }: DeclaredOperation): {
           ? { as: 'approved', reason: 'checked' }
           : path.endsWith('/delegate')
             ? { to: 'dora', from: 'mlro', until: '2026-12-04', reason: 'on leave' }
+      : path === '/api/corrections'
+        ? { run: ID, reason: 'wrong pack', comment: 'See page 2.', definition: 'current' }
+        : path.endsWith('/recipients')
+          ? { to: 'b@acme.example', replaces: 'a@acme.example', target: '0-email', reason: 'typing error' }
+          : path.endsWith('/decide') && path.includes('/recipients/')
+            ? { as: 'approved', reason: 'checked' }
             : path.endsWith('/selections')
               ? { action: 'cancel', ids: [ID] }
               : path.endsWith('/comments/{section}')

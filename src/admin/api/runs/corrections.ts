@@ -1,8 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { isoInstant } from '../../../base/time.ts';
+import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import { CORRECTION_STATES, type Correction } from '../../../services/corrections/correction.ts';
 import type { CorrectionView } from '../../../services/corrections/correction-service.ts';
+import { DEFINITION_CHOICES } from '../../../services/corrections/open-correction.ts';
 import type { AdminApp } from '../../hono-env.ts';
 import {
   filterProblems,
@@ -12,9 +14,10 @@ import {
   mutationProblems,
   orgSchema,
   reasonBody,
+  reasonSchema,
   security,
 } from '../openapi-helpers.ts';
-import { idSchema } from '../schemas.ts';
+import { idOrPrefixSchema, idSchema } from '../schemas.ts';
 
 const figure = z.number().nullable().describe('Raw: a count, a ratio from 0 to 1, or seconds; null: undefined.');
 const status = z.enum(['on_target', 'watch', 'breached', 'undefined']).nullable();
@@ -39,6 +42,7 @@ const correctionSchema = z
     run: idSchema.describe('The delivered run.'),
     organization: z.string(),
     report: z.string(),
+    by_hand: z.boolean().describe('A person opened it. Otherwise the service has changed figures.'),
     state: z
       .enum(CORRECTION_STATES)
       .describe('open waits for a decision; withdrawn and replaced: the service has changed the figures again.'),
@@ -69,6 +73,9 @@ const viewSchema = correctionSchema
           recipient: z.string(),
           receives: z.boolean(),
           why: z.string().nullable().describe('Why it would not receive a corrected edition.'),
+          marked: z
+            .boolean()
+            .describe('Its copy says "Corrected". false: its delivery of the first edition was withdrawn.'),
         }),
       )
       .readonly()
@@ -104,6 +111,39 @@ const showRoute = createRoute({
   summary: 'Show a correction and who has received the edition',
   request: { params },
   responses: { 200: jsonResponse(viewSchema, 'The correction.'), ...lookupProblems },
+});
+const openRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: '/api/corrections',
+  operationId: 'openCorrection',
+  summary: 'Send a corrected edition of a delivered run',
+  description:
+    'Withdraws what the run has not delivered, and opens a run with new figures. Who received the first edition, or may have, gets it marked; withdrawn recipients get it unmarked; nobody else gets it. If the report has `approval`, it waits for approval. The request may be repeated. 409 while another correction is under way.',
+  request: {
+    body: jsonRequestBody(
+      z
+        .strictObject({
+          run: idOrPrefixSchema,
+          reason: reasonSchema.describe('Printed on the first page.'),
+          comment: z
+            .string()
+            .max(4 * MAX_COMMENT_LENGTH)
+            .optional()
+            .describe('Printed as a comment on the whole report.'),
+          definition: z
+            .enum(DEFINITION_CHOICES)
+            .default('delivered')
+            .describe('current: the report as it is defined now. Its new recipients get nothing.'),
+        })
+        .meta({ id: 'CorrectionRequest' }),
+    ),
+  },
+  responses: {
+    202: jsonResponse(z.object({ correction: viewSchema, run: idSchema }), 'The run that sends it.'),
+    ...mutationProblems,
+    409: lookupProblems[409],
+  },
 });
 const deciding = { ...shared, method: 'post' as const, request: { params, body: jsonRequestBody(reasonBody) } };
 const sendRoute = createRoute({
@@ -142,6 +182,11 @@ export function addCorrectionRoutes(app: AdminApp): void {
     const { id } = context.req.valid('param');
     return context.json(correctionViewBody(await context.get('access').correction(id)), 200);
   });
+  app.openapi(openRoute, async (context) => {
+    const { run: id, reason, ...request } = context.req.valid('json');
+    const { correction, run } = await context.get('access').openCorrection(id, request, reason);
+    return context.json({ correction: correctionViewBody(correction), run }, 202);
+  });
   app.openapi(sendRoute, async (context) => {
     const { id } = context.req.valid('param');
     const { reason } = context.req.valid('json');
@@ -155,11 +200,22 @@ export function addCorrectionRoutes(app: AdminApp): void {
   });
 }
 
-export const correctionBody = ({ id, run, state, foundAt, material, total, changes, decision }: Correction) => ({
+export const correctionBody = ({
+  id,
+  run,
+  byHand,
+  state,
+  foundAt,
+  material,
+  total,
+  changes,
+  decision,
+}: Correction) => ({
   id,
   run: run.id,
   organization: run.org,
   report: run.report,
+  by_hand: byHand !== undefined,
   state,
   found_at: isoInstant(foundAt),
   material,

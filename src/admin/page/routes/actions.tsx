@@ -221,6 +221,19 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
   }
 
   action(
+    '/runs/:id/correct',
+    () => showRun,
+    async (access, fields, { id = '' }) => {
+      const { comment = '', definition } = fields;
+      const request = {
+        ...(comment.trim() === '' ? {} : { comment }),
+        definition: definition === 'current' ? ('current' as const) : ('delivered' as const),
+      };
+      const { run } = await access.openCorrection(id, request, parseReason(fields.reason));
+      return `/runs/${run}?did=correction`;
+    },
+  );
+  action(
     '/corrections/:id/send',
     () => showCorrection,
     async (access, fields, { id = '' }) => {

@@ -14,6 +14,7 @@ import { elapsedText, RunProgressBar, reportPath, runZone, triggerText } from '.
 import { RunTimeline } from '../components/run-timeline.tsx';
 import { LateBadge, RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
+import { CorrectionForm } from '../forms/correction-form.tsx';
 import { Recipients } from '../forms/recipient-forms.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun, RunReview } from '../routes/loaders.ts';
@@ -116,6 +117,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
         added={data.added}
         refused={data.refused}
       />
+      <CorrectionForm layout={layout} record={record} deliveries={data.deliveries} refused={data.refused} />
       <div class="split">
         <div>
           <Section id="timeline" heading="Timeline" live="steps">

@@ -72,14 +72,19 @@ async function readNote({ text, file, withdraw }: CommentFlags, io: CommandIo): 
   }
   if (withdraw === true) return null;
   if (text !== undefined) return text;
-  const bytes = file === '-' ? await readStdin(io) : await readNoteFile(resolvePath(file ?? '', io));
+  return readCommentFile(file ?? '', io);
+}
+
+/** The text of a file, or with `-` of standard input. Throws `usage.invalid`, `review.comment_invalid`. */
+export async function readCommentFile(file: string, io: CommandIo): Promise<string> {
+  const bytes = file === '-' ? await readStdin(io) : await readNoteFile(resolvePath(file, io));
   if (bytes.byteLength > MAX_INPUT_BYTES) {
     throw new DocketError('review.comment_invalid', 'The comment is too long.', {
-      where: file === '-' ? 'standard input' : (file ?? ''),
+      where: file === '-' ? 'standard input' : file,
       expected: `at most ${MAX_COMMENT_LENGTH} characters`,
     });
   }
-  return decodeUtf8(bytes, file ?? '');
+  return decodeUtf8(bytes, file);
 }
 
 async function readStdin({ stdin }: CommandIo): Promise<Buffer> {
@@ -99,7 +104,7 @@ const readNoteFile = (path: string): Promise<Buffer> =>
     throw new DocketError('usage.invalid', 'The file of the comment cannot be read.', {
       where: path,
       got: errorMessage(thrown),
-      next: 'Check --file; - reads standard input.',
+      next: 'Check the path; - reads standard input.',
       cause: thrown,
     });
   });

@@ -36,13 +36,23 @@ export const CorrectionPage = ({ layout, data: { view, refused }, notice }: View
         <span class="muted">{CORRECTION_STATE_LABELS[view.state].description}</span>
       </div>
       <p class="lead">
-        The service now has other values for {formatCounted(view.material, 'figure')} of the delivered edition.
+        {view.byHand === undefined ? (
+          <>The service now has other values for {formatCounted(view.material, 'figure')} of the delivered edition.</>
+        ) : (
+          <>
+            {decision?.by} sends a corrected edition: {decision?.reason}
+          </>
+        )}
       </p>
       <Decide layout={layout} view={view} refused={refused} />
       <div class="split">
         <div>
           <Section id="changed" heading="What has changed">
-            <FigureChanges view={view} />
+            {view.byHand === undefined ? (
+              <FigureChanges view={view} />
+            ) : (
+              <p>The first page of the corrected edition says it.</p>
+            )}
           </Section>
         </div>
         <div>
@@ -56,7 +66,7 @@ export const CorrectionPage = ({ layout, data: { view, refused }, notice }: View
                   <Timestamp at={view.deliveredAt} zone={zone} />
                 </Fact>
               )}
-              <Fact name="Change found">
+              <Fact name={view.byHand === undefined ? 'Change found' : 'Opened'}>
                 <Timestamp at={view.foundAt} zone={zone} />
               </Fact>
               {decision === null ? null : (
@@ -122,10 +132,11 @@ const Recipients = ({ recipients }: Pick<CorrectionView, 'recipients'>) =>
     <p>No delivery is confirmed.</p>
   ) : (
     <ul class="plain-list compact">
-      {recipients.map(({ recipient, target, receives, why }) => (
+      {recipients.map(({ recipient, target, receives, why, marked }) => (
         <li>
           <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
           {receives ? null : <p>Would not receive a corrected edition. {why}</p>}
+          {receives && !marked ? <p>Gets it without the mark: its first delivery was withdrawn.</p> : null}
         </li>
       ))}
     </ul>

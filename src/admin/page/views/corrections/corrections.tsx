@@ -26,8 +26,8 @@ export const Corrections = ({ layout, data: { corrections, zones }, notice }: Vi
     <PageLayout layout={layout} title="Corrections" current="/corrections" notice={notice}>
       <h1>Corrections</h1>
       <p class="lead">
-        Figures that the service has changed since they were delivered. Reports with <code>corrections</code> in their
-        definition are watched.
+        Figures that the service has changed since they were delivered, and editions that a person corrects on the page
+        of a run. Reports with <code>corrections</code> in their definition are watched.
       </p>
       <Section
         id="open"
@@ -60,7 +60,7 @@ interface TableProps extends Pick<CorrectionsData, 'corrections' | 'zones'> {
 
 const CorrectionTable = ({ corrections, zones, caption, live }: TableProps) => (
   <Table caption={caption} columns={['State', 'Report', 'Changes', 'Found', 'Decision', 'Edition']} live={live}>
-    {corrections.map(({ id, state, run, material, total, foundAt, decision }) => (
+    {corrections.map(({ id, state, run, byHand, material, total, foundAt, decision }) => (
       <tr>
         <td>
           <CorrectionBadge state={state} href={correctionPath(id)} />
@@ -69,7 +69,7 @@ const CorrectionTable = ({ corrections, zones, caption, live }: TableProps) => (
           <ReportLink {...run} />
         </td>
         <td data-name="Changes">
-          <a href={correctionPath(id)}>{formatCounted(material, 'figure')}</a>
+          <a href={correctionPath(id)}>{byHand === undefined ? formatCounted(material, 'figure') : 'by hand'}</a>
           {total === material ? null : <small> {formatCounted(total - material, 'smaller change')}</small>}
         </td>
         <td data-name="Found">

@@ -1,0 +1,56 @@
+import { MAX_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
+import { isSplitTarget } from '../../../definitions/schema/kinds.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
+import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { formatCounted } from '../components/format-numbers.ts';
+import { canAct, type LayoutData } from '../components/layout.tsx';
+import { ReasonForm, type RejectedForm } from './reason-form.tsx';
+
+interface CorrectionFormProps {
+  readonly layout: LayoutData;
+  readonly record: RunRecord;
+  readonly deliveries: readonly DeliveryRow[];
+  readonly refused: RejectedForm | undefined;
+}
+
+const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
+
+/** Sends a corrected edition of a run that somebody has received. */
+export const CorrectionForm = ({ layout, record, deliveries, refused }: CorrectionFormProps) => {
+  const action = `/runs/${record.id}/correct`;
+  const rows = deliveries.filter(isReportDelivery);
+  const received = rows.filter(({ state }) => ARRIVED.has(state)).length;
+  const open = rows.filter(({ state }) => state === 'pending' || state === 'refused').length;
+  if (!canAct(layout) || received === 0 || rows.some(({ target }) => isSplitTarget(target))) return null;
+  const values = refused?.action === action ? refused.values : {};
+  return (
+    <div class="actions" id="correct" data-live>
+      <ReasonForm
+        layout={layout}
+        from={`/runs/${record.id}`}
+        refused={refused}
+        action={action}
+        label="Send a corrected edition"
+        question="What was wrong? The first page says it."
+      >
+        <p>
+          New figures are fetched. {formatCounted(received, 'recipient')} of this run get the edition marked as
+          corrected{open === 0 ? '' : `, ${open} who did not get this run get it without the mark`}. Nobody else gets
+          it. Nothing more of this run is sent. A report with approval is approved first.
+        </p>
+        <label for="correction-comment">Comment (optional)</label>
+        <textarea id="correction-comment" name="comment" rows={4} maxlength={MAX_COMMENT_LENGTH}>
+          {values.comment ?? ''}
+        </textarea>
+        <label for="correction-definition">Definition</label>
+        <select id="correction-definition" name="definition">
+          <option value="delivered">as delivered</option>
+          <option value="current" selected={values.definition === 'current'}>
+            as it is now
+          </option>
+        </select>
+      </ReasonForm>
+    </div>
+  );
+};
