@@ -65,7 +65,7 @@ export const deliveryChangedError = ({ id }: Pick<DeliveryRow, 'id'>): DocketErr
 /** A corrected edition goes out in place of the run, or did. */
 export const editionReplacedError = (run: string): DocketError =>
   new DocketError('delivery.conflict', `A corrected edition replaces run ${run}: nothing of it is sent any more.`, {
-    next: '`docket corrections --all` shows the correction and its run.',
+    next: '`docket runs` lists the run of the corrected edition.',
   });
 
 export function noDecisionNeededError(
