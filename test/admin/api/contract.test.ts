@@ -329,21 +329,17 @@ function asked({ method, path }: DeclaredOperation): {
           ? { as: 'approved', reason: 'checked' }
           : path.endsWith('/delegate')
             ? { to: 'dora', from: 'mlro', until: '2026-12-04', reason: 'on leave' }
-      : path === '/api/corrections'
-        ? { run: ID, reason: 'wrong pack', comment: 'See page 2.', definition: 'current' }
-        : path.endsWith('/recipients')
-          ? { to: 'b@acme.example', replaces: 'a@acme.example', target: '0-email', reason: 'typing error' }
-          : path.endsWith('/decide') && path.includes('/recipients/')
-            ? { as: 'approved', reason: 'checked' }
-            : path.endsWith('/selections')
-              ? { action: 'cancel', ids: [ID] }
-              : path.endsWith('/comments/{section}')
-                ? { text: 'As planned.' }
-                : path.includes('/denied')
-                  ? { list: 'ana@acme.example', reason: 'left' }
-                  : path.includes('/switches/')
-                    ? { organization: 'acme', reason: 'wrong figures' }
-                    : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
+            : path === '/api/corrections'
+              ? { run: ID, reason: 'wrong pack', comment: 'See page 2.', definition: 'current' }
+              : path.endsWith('/selections')
+                ? { action: 'cancel', ids: [ID] }
+                : path.endsWith('/comments/{section}')
+                  ? { text: 'As planned.' }
+                  : path.includes('/denied')
+                    ? { list: 'ana@acme.example', reason: 'left' }
+                    : path.includes('/switches/')
+                      ? { organization: 'acme', reason: 'wrong figures' }
+                      : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }

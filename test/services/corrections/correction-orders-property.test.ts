@@ -143,7 +143,7 @@ test(
           expect(['sent', 'unknown']).toContain(now?.state);
         }
       }),
-      cases(200),
+      cases(40),
     );
     expect(seen.corrected, JSON.stringify(seen)).toBeGreaterThan(0);
     expect(seen.marked, JSON.stringify(seen)).toBeGreaterThan(0);
