@@ -30,7 +30,8 @@ SIGTERM (docket start and docket sandbox run until they are stopped, then exit w
 Examples:
   docket demo
   docket check
-  docket run acme/weekly-kpi --no-deliver`;
+  docket run acme/weekly-kpi --no-deliver
+  docket runs`;
 
 /**
  * Names, options and help of all commands. A command imports its dependencies inside its action: `docket --help` must not

@@ -187,7 +187,6 @@ incident(
     raise: () => Promise.all(['p-wrong', 't-wrong'].map((org) => deployment.runIn(org, 'done'))),
     page: async (operator) => {
       await operator.opens();
-      await operator.clicks('link', /^Runs$/);
       await operator.clicks('link', /^Run [0-9a-f]{8}$/);
       await operator.reads('board@p-wrong.example');
       await operator.opensForm('Send a corrected edition');
@@ -198,8 +197,9 @@ incident(
       await readCorrected('p-wrong');
     },
     terminal: async (operator) => {
-      const list = await operator.types('docket runs --org t-wrong');
-      const run = list.reads(/\b([0-9a-f]{8,32})\b/);
+      await operator.types('docket --help');
+      const list = await operator.types('docket runs');
+      const run = list.reads(/t-wrong[^\n]*?\b([0-9a-f]{8,32})\b/);
       (await operator.types('docket runs show {run}', { run })).reads(/docket corrections open/);
       const opened = await operator.types('docket corrections open {run} --reason {why}', { run, why: WHY });
       opened.reads(/board@t-wrong\.example/);
