@@ -184,6 +184,7 @@ incident(
   () => deployment,
   {
     orgs: { page: 'p-wrong', terminal: 't-wrong' },
+    called: ({ terminal }) => `The figures that ${terminal} got are wrong.`,
     raise: () => Promise.all(['p-wrong', 't-wrong'].map((org) => deployment.runIn(org, 'done'))),
     page: async (operator) => {
       await operator.opens();
