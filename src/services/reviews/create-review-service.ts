@@ -32,9 +32,8 @@ import { reviewedFileReader, reviewedPacks } from './reviewed-files.ts';
 
 /** Other events that may come in between before a decision gives up. */
 const MAX_TRIES = 20;
-/** Digits of a hash that name it. */
+/** Digits of a hash that name it, and those in the audit log. */
 const MIN_CONTENT_DIGITS = 8;
-/** Digits of a content's hash in the audit log. */
 const AUDITED_CONTENT_DIGITS = 16;
 
 /** A review with figures, as it was read. */
