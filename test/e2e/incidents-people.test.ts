@@ -33,6 +33,8 @@ beforeAll(async () => {
     const mail = { RCPT: { say: '550 5.1.1 No such mailbox', only: new RegExp(`${WRONG}@`) } };
     bouncing.set(org, await deployment.addOrg(org, { mail, deliveries: [`email: { to: [${to}], attach: [csv] }`] }));
     await deployment.addOrg(`${by}-legal`);
+    const both = `ana@${by}-leaver.example, lead@${by}-leaver.example`;
+    await deployment.addOrg(`${by}-leaver`, { deliveries: [`email: { to: [${both}], attach: [csv] }`] });
     await deployment.addOrg(`${by}-year`, { period: '{ from: 2025-10-01, to: 2025-10-31 }' });
   }
   // Without a worker, what is queued by mistake stays queued.
@@ -126,6 +128,37 @@ incident('Legal hold', () => deployment, {
     (await operator.types('docket hold')).reads(/t-legal/);
   },
 });
+
+incident('Leaver', () => deployment, {
+  // The list is for the whole deployment: an operator of one organization does not change it.
+  orgs: { page: '*', terminal: 't-leaver' },
+  guide: GUIDE,
+  called: ({ terminal }) => `ana@${terminal}.example has left, and must get nothing more.`,
+  page: async (operator) => {
+    await operator.opens();
+    await operator.visits('Pauses');
+    await operator.clicks('link', /^deny list$/);
+    await operator.fills(/^Addresses and domains/, 'ana@p-leaver.example');
+    await operator.fills(/^Why/, 'left the company');
+    await operator.clicks('button', /^Deny them/);
+    await operator.reads('left the company');
+    await gotNothing('p-leaver');
+  },
+  terminal: async (operator) => {
+    const address = 'ana@t-leaver.example';
+    (await operator.types('docket recipients --of {address}', { address })).reads(/weekly\.yaml:\d+/);
+    await operator.types('docket deny {address} --reason {why}', { address, why: 'left' });
+    await gotNothing('t-leaver');
+  },
+});
+
+/** Whoever stays still gets the pack. */
+async function gotNothing(org: string): Promise<void> {
+  await deployment.trigger(org);
+  const { deliveries } = await deployment.runIn(org, 'done');
+  const states = Object.fromEntries(deliveries.map(({ recipient, state }) => [recipient, state]));
+  expect(states).toEqual({ [`ana@${org}.example`]: 'skipped', [`lead@${org}.example`]: 'sent' });
+}
 
 incident('Did board@ get October? A year later', () => deployment, {
   orgs: orgsOf('year'),

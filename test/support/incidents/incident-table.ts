@@ -32,6 +32,7 @@ export const INCIDENTS = {
   'Greylisted for an hour': 'DocketRunsWaiting',
   'One of 40 recipients bounced': 'DocketDeliveryRefused',
   'Legal hold': null,
+  Leaver: null,
   '352 runs queued by mistake': null,
   'Did board@ get October? A year later': null,
   'Wrong pack': null,
