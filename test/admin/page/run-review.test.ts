@@ -182,9 +182,9 @@ describe('the forms of a review', () => {
     await post('reject', { content, reason: 'wrong month', outcome: 'end' });
     await post('reject', { content, reason: 'stale', outcome: 'refetch' });
     expect(asked).toEqual([
-      ['comment', inReview.id, 'alerts', 'a\n\nb'],
-      ['comment', inReview.id, null, long],
-      ['comment', inReview.id, null, null],
+      ['comment', inReview.id, 'alerts', 'a\n\nb', undefined],
+      ['comment', inReview.id, null, long, undefined],
+      ['comment', inReview.id, null, null, undefined],
       ['approve', inReview.id, content, 'approved', false],
       ['approve', inReview.id, content, 'checked', true],
       ['reject', inReview.id, content, { reason: 'wrong month', refetch: false }],

@@ -182,6 +182,7 @@ describe('listings and runs on a terminal', () => {
       `docket deliveries --run ${lost.id.slice(0, 8)}`,
       `docket deliveries resolve --run ${lost.id.slice(0, 8)} --sent --reason "…"`,
       expect.stringMatching(/^docket deliveries resolve [0-9a-f]+ --resend --reason "…"$/),
+      `docket corrections open ${lost.id.slice(0, 8)} --reason "…"`,
     ]);
     expect(commandsIn(await screenOf(`runs show ${failed.id}`, 120))[0]).toContain(
       `docket runs retry ${failed.id.slice(0, 8)}`,
