@@ -76,7 +76,7 @@ const trend: Table = table({
 });
 
 async function csv(one: Table, ending: string, values: 'raw' | 'formatted', locale = 'en-GB') {
-  const artifacts = await render(dataset([one]), [{ format: 'csv', csv: { values } }], { locale });
+  const artifacts = await render(dataset([one]), [{ format: 'csv', csv: { values, separator: 'comma' } }], { locale });
   const read = (name: string) => readFileSync(artifactNamed(artifacts, name).path, 'utf8').replace('\ufeff', '');
   const [header = [], ...lines]: string[][] = parse(read(`${ending}.csv`), { record_delimiter: '\r\n' });
   const { fields } = JSON.parse(read(`${ending}.schema.json`)) as { fields: Record<string, unknown>[] };
