@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { csvColumns, writeCsv } from '../../../dist-modules/render/formats/csv/section-csv.js';
+import { csvColumns, csvSettings, writeCsv } from '../../../dist-modules/render/formats/csv/section-csv.js';
 
 /** @type {(path: string, dataset: import('../../../dist-modules/fetch/dataset.js').Dataset) => Promise<void>} */
 export async function write(path, { tables }) {
   for (const table of tables) {
     // It overwrites nothing.
     await rm(path, { force: true });
-    await writeCsv(path, table, csvColumns(table, {}), {}, new AbortController().signal);
+    const settings = csvSettings();
+    await writeCsv(path, table, csvColumns(table, settings), settings, new AbortController().signal);
   }
 }
