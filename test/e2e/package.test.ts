@@ -85,7 +85,7 @@ describe('the package', () => {
       expect(paths).toEqual(expect.arrayContaining(text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? []));
     }
     // Most packages are part of it.
-    expect(unpackedSize).toBeLessThan(10_500_000);
+    expect(unpackedSize).toBeLessThan(10_000_000);
   });
 
   test('brings no development dependency and no bundled package, and needs none of our overrides', async () => {
