@@ -4,7 +4,7 @@ import { denialName, MAX_DENIED } from './deny-list.ts';
 
 /** An address or a domain that somebody wants to deny. */
 export interface DenialRequest {
-  /** As `denialName`. */
+  /** As `denialName` spells it. */
   readonly name: string;
   /** Undefined: the reason that is given for all. */
   readonly reason: string | undefined;

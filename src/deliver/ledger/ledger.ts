@@ -122,8 +122,8 @@ export interface Ledger {
   ): Promise<{ readonly added: boolean; readonly row: DeliveryRow } | undefined>;
   /**
    * A corrected edition replaces the run: its deliveries that are `pending` or `refused` become `withdrawn` with a new epoch,
-   * in one step. None of its deliveries begins afterwards, whatever is opened or settled later. Notices do. Idempotent: the
-   * first decision stands.
+   * in one step. Afterwards no delivery of the run begins, even if its row is opened or settled later. Notices still begin.
+   * Idempotent: the first decision stands.
    * @returns all rows of the run. Those in `sending` become `withdrawn` with their result, unless they may have arrived
    */
   withdraw(run: string, decision: Omit<Resolution, 'to'>): Promise<DeliveryRow[]>;

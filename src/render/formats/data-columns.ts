@@ -3,6 +3,7 @@ import type { Column, ComparedFigures, Dataset, Row, Table, Value } from '../../
 import { iterateRows } from '../../fetch/rows.ts';
 import { parseCivilDate } from '../figures/quantity.ts';
 import { isClipped } from '../figures/whole-period.ts';
+import { hasPeriod } from './csv/section-csv.ts';
 import { rowJudgements } from './csv/status-fields.ts';
 
 /** `any`: a field of a list whose values are of several types. */
@@ -64,7 +65,7 @@ function statusParts(dataset: Pick<Dataset, 'judgements'>, table: Table): readon
 /** What readers must know before they compare or add up: which rows still run, are cut off, or are not comparable. */
 function rowFacts(table: Table): readonly Part[] {
   const { granularity, totals } = table;
-  if (granularity === null && (table.current || table.columns.every(({ kind }) => kind !== 'metric'))) return [];
+  if (!hasPeriod(table)) return [];
   const unlike = (kind: ComparisonKind): Part => {
     const reason = (compared: ComparedFigures | undefined): Value => compared?.unlike ?? null;
     return {

@@ -47,8 +47,8 @@ export interface EditionStore {
   /** The files that the outputs of an edition were made from. Throws as `replacedBy`. */
   filesReplacedBy(run: RunOrder & { readonly corrects: string }): Promise<readonly OutputFileBytes[]>;
   /**
-   * The edition that this run replaces. What a person corrects is closed for good before it is returned. Throws `correction.not_found` where nobody decided that this run replaces it,
-   * `archive.*`, `redis.unreachable`.
+   * Finds the edition that this run replaces. If a person opened the correction, it first closes the open deliveries of that
+   * edition. Throws `correction.not_found` where nobody decided that this run replaces it, `archive.*`, `redis.unreachable`.
    */
   replacedBy(run: RunOrder & { readonly corrects: string }): Promise<ReplacedEdition>;
   /** Closes the deliveries of this run where a corrected edition replaces it, also after the ledger was lost. */

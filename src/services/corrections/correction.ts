@@ -118,7 +118,7 @@ export function foldCorrections(run: RunRef, events: readonly CorrectionEvent[])
   return found;
 }
 
-/** Who comes second decides nothing. */
+/** A second decision is ignored. */
 function changedBy(
   { state }: Correction,
   event: Exclude<CorrectionEvent, { type: 'found' | 'opened' }>,

@@ -139,7 +139,7 @@ export function createDecisionService(deployment: Deployment) {
     /**
      * Resolves several deliveries of a run: these, or `all` that are `unknown` except notices to the owner. Changes nothing
      * unless the decision fits each of them. Leaves a delivery that changes meanwhile out of the result. Reopens the run once.
-     * Of those that may have arrived it sends one again.
+     * Refuses to send several deliveries again that may have arrived.
      * Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
      * @param open the states in which the decision fits: by default those of `resolve`
      */

@@ -130,8 +130,9 @@ export function createRecipientService(
   return {
     /**
      * Sends the files of an ended run to an address. In a report with `approval` it waits for as many approvals as the report.
-     * The same request may be repeated. Throws `run.not_found`, `run.conflict`, `deliver.recipient_refused`, `deliver.recipient_denied`,
-     * `delivery.conflict` for an address that has the files or may get them, and `approval.unreachable`.
+     * The same request may be repeated. Throws `run.not_found`, `run.conflict`, `deliver.recipient_refused`,
+     * `deliver.recipient_denied`, `delivery.conflict` for an address that has the files or may get them, and
+     * `approval.unreachable`.
      */
     send: async (run: string, request: RecipientRequest, reason: string, by: Reviewer): Promise<AddedDelivery> => {
       const scope = await scopeOf(run);

@@ -30,7 +30,7 @@ export async function reopenRun(
   return record;
 }
 
-/** As `reopenRun`; nothing where another decision has just reopened it. */
+/** Reopens a run like `reopenRun`. Does nothing if another decision has just reopened it. */
 export async function reopenOnce(...of: Parameters<typeof reopenRun>): Promise<void> {
   await reopenRun(...of).catch(async (thrown: unknown) => {
     const [{ id }, , , , { runs }] = of;

@@ -82,9 +82,10 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
  * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
  * names the refused one. Throws `approval.unreachable` likewise where too few people could approve what this person has
  * triggered. Throws `period.not_begun` and `period.unfinished` as `assertPeriodAllowed`: the run of a scheduled slot ends
- * with the first of them. Throws `usage.invalid` as `assertSplitValue`, and `already_delivered` for a period that was delivered before, unless the request sets `again`
- * or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a
- * different request, `redis.unreachable` if nothing was written.
+ * with the first of them. Throws `usage.invalid` for a value that the report cannot be run for (`assertSplitValue`). Throws
+ * `already_delivered` for a period that was delivered before, unless the request sets `again` or has opened that run; a
+ * scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a different request,
+ * `redis.unreachable` if nothing was written.
  */
 export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
   const { definition, settings, slot } = request;

@@ -27,8 +27,9 @@ import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 
 const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/${key}`;
 
-const objectsOf = (spec: S3Spec, { published }: DeliveryContext): S3Object[] =>
-  toS3Objects(spec, templateVariables(published.manifest), chosenFiles(published.artifacts, spec));
+/** @param more files that are put after those of the run */
+const objectsOf = (spec: S3Spec, { published }: DeliveryContext, more: readonly Artifact[] = []): S3Object[] =>
+  toS3Objects(spec, templateVariables(published.manifest), [...chosenFiles(published.artifacts, spec), ...more]);
 
 /** Put last where `complete_marker` asks for it. Its name is that of Hadoop's committers, which data tools know. */
 const MARKER: Artifact = {
@@ -41,11 +42,8 @@ const MARKER: Artifact = {
 };
 
 /** What is put, in order. */
-const objectsToPut = (spec: S3Spec, { published }: DeliveryContext): S3Object[] =>
-  toS3Objects(spec, templateVariables(published.manifest), [
-    ...chosenFiles(published.artifacts, spec),
-    ...(spec.complete_marker ? [MARKER] : []),
-  ]);
+const objectsToPut = (spec: S3Spec, context: DeliveryContext): S3Object[] =>
+  objectsOf(spec, context, spec.complete_marker ? [MARKER] : []);
 
 /** A bucket of an object store. */
 export const s3Target = defineTarget({

@@ -88,7 +88,7 @@ export function csvSettings(options: CsvOptions = {}, locale?: string): CsvSetti
 }
 
 /** False for lists and current counts. */
-const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
+export const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
   granularity !== null || (!current && columns.some(({ kind }) => kind === 'metric'));
 
 /**
