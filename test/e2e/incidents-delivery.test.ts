@@ -191,7 +191,7 @@ incident(
       await operator.clicks('link', /^Run [0-9a-f]{8}$/);
       await operator.reads('board@p-wrong.example');
       await operator.opensForm('Send a corrected edition');
-      await operator.reads(/2 recipients of this run get the edition marked as corrected/);
+      await operator.reads(/goes to 2 recipients of this run, marked as corrected/);
       await operator.fills(/^What was wrong/, 'page 2 had the figures of another week');
       await operator.clicks('button', /^Send a corrected edition/);
       await operator.reads(/^Done$/);

@@ -174,7 +174,7 @@ export const PageLayout = ({
       <SettingsProvider
         value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf, pauses: layout.pauses }}
       >
-        {/* There each is an entry, with the form that ends it. */}
+        {/* `/pauses` shows each as an entry with the form that ends it. */}
         {(current === '/pauses' ? [] : layout.switches).map((each) => (
           <SwitchBanner {...each} zone={layout.zone.name} />
         ))}

@@ -35,8 +35,8 @@ export const CorrectionForm = ({ layout, record, deliveries, refused }: Correcti
         question="What was wrong? The first page says it."
       >
         <p>
-          New figures are fetched. {formatCounted(received, 'recipient')} of this run get the edition marked as
-          corrected{open === 0 ? '' : `, ${open} who did not get this run get it without the mark`}. Nobody else gets
+          New figures are fetched. The edition goes to {formatCounted(received, 'recipient')} of this run, marked as
+          corrected{open === 0 ? '' : `, and without the mark to ${open} who did not get this run`}. Nobody else gets
           it. Nothing more of this run is sent. A report with approval is approved first.
         </p>
         <label for="correction-comment">Comment (optional)</label>
