@@ -9,6 +9,7 @@ import { individualFiles } from '../../../render/artifact.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
 import { assertSameFiles } from '../../internal/resend-check.ts';
+import { guardedPost, type PostOptions, type PostResult, probeConnection } from '../guarded-post.ts';
 import {
   defineTarget,
   isTargetRefusal,
@@ -19,7 +20,6 @@ import {
   type TargetProbe,
 } from '../target.ts';
 import { parseWebhookSecret, signatureHeaders, webhookBody } from './webhook-message.ts';
-import { type PostOptions, type PostResult, postWebhook, probeConnection } from './webhook-request.ts';
 import { type WebhookSpec, webhookDisplayName, webhookSchema, webhookUrlDiagnostic } from './webhook-schema.ts';
 
 /** A POST with the names of the files and the locations where other deliveries of the run have put them. */
@@ -160,7 +160,7 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource): S
       return preparationResult(error);
     }
     const headers = signatureHeaders(id, clock.now(), body, key);
-    const posted = await postWebhook(url, headers, body, {
+    const posted = await guardedPost(url, headers, body, {
       ...options,
       redact: urlRedactor(spec, url, secrets),
       signal,

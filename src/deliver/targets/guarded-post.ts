@@ -1,8 +1,8 @@
 import type { buildConnector } from 'undici';
-import { portOf } from '../../../base/net/host.ts';
-import { type FindProxy, NO_PROXIES } from '../../../base/net/proxies.ts';
-import { createRedactor, type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
-import { oneLine } from '../../../base/text/bidi.ts';
+import { portOf } from '../../base/net/host.ts';
+import { type FindProxy, NO_PROXIES } from '../../base/net/proxies.ts';
+import { createRedactor, type Redact, redactUntrusted } from '../../base/secrets/redactor.ts';
+import { oneLine } from '../../base/text/bidi.ts';
 import {
   type AddressPolicy,
   addressRefusal,
@@ -10,8 +10,8 @@ import {
   ForbiddenAddress,
   guardedLookup,
   literalRefusal,
-} from '../../internal/address-guard.ts';
-import { type Fence, NotConfirmedError, noFence } from '../../internal/fence.ts';
+} from '../internal/address-guard.ts';
+import { type Fence, NotConfirmedError, noFence } from '../internal/fence.ts';
 
 /** The result of one POST. */
 export type PostResult =
@@ -56,7 +56,7 @@ const loadUndici = () => import('undici');
 
 /** A connector that refuses addresses, both literal ones and those of a host name. */
 async function guardedConnector(options: PostOptions, onConnected: () => void): Promise<buildConnector.connector> {
-  const { proxiedConnector } = await import('../../../base/net/proxied-connector.ts');
+  const { proxiedConnector } = await import('../../base/net/proxied-connector.ts');
   const { allowPrivate, ca, timeouts, fence = noFence, findProxy = NO_PROXIES } = options;
   const policy: AddressPolicy = { allowPrivate };
   const connectorOptions = {
@@ -101,8 +101,11 @@ const errorDetail = (error: unknown, redact: Redact): string => {
   return oneLine(redactUntrusted(inner === '' ? message : inner, redact));
 };
 
-/** One POST over a new connection, without redirects and retries. Never throws. */
-export async function postWebhook(
+/**
+ * One POST over a new connection, without redirects and retries, to any host that `allowPrivate` permits: the address is checked
+ * where it is connected to. Never throws.
+ */
+export async function guardedPost(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
