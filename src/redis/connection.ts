@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis } from 'ioredis';
+import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis, type RedisOptions } from 'ioredis';
 import { withTimeout } from '../base/concurrency.ts';
 import { parseRedisUrl, type RedisTopology } from '../base/config/redis-url.ts';
 import type { AppContext } from '../base/context.ts';
@@ -120,6 +120,16 @@ function passwordRedactor(url: string): Redact {
   return redact;
 }
 
+/**
+ * BullMQ takes its listeners off a duplicate before that has closed. Without one, ioredis prints what still fails on it,
+ * e.g. a write to a server that is gone.
+ */
+class ServerClient extends Redis {
+  override duplicate(override?: Partial<RedisOptions>): Redis {
+    return super.duplicate(override).on('error', () => {});
+  }
+}
+
 function createServerClient(
   topology: Exclude<RedisTopology, { kind: 'cluster' }> | { readonly kind: 'socket'; readonly path: string },
   role: ClientRole,
@@ -135,10 +145,10 @@ function createServerClient(
     // The former master has become a replica. 2: reconnect, which resolves the new master, and resend the command.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
   } as const;
-  if (topology.kind === 'socket') return new Redis({ ...options, path: topology.path });
-  if (topology.kind === 'server') return new Redis(topology.url, options);
+  if (topology.kind === 'socket') return new ServerClient({ ...options, path: topology.path });
+  if (topology.kind === 'server') return new ServerClient(topology.url, options);
   const { nodes, master, db, username, password, sentinelUsername, sentinelPassword, tls } = topology;
-  return new Redis({
+  return new ServerClient({
     ...options,
     sentinels: nodes.map(({ host, port }) => ({ host, port })),
     name: master,

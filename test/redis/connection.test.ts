@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, inject, it, vi } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { localRedis } from '../../src/demo/local-redis.ts';
 import { redisRunStore } from '../../src/queue/runs/run-store.ts';
@@ -71,6 +72,22 @@ describe('a Redis that is not the one we need', () => {
       code: 'config.invalid',
     });
   });
+});
+
+it('prints nothing for a duplicate whose listeners BullMQ has removed when its server goes away', async () => {
+  const redis = await aRedis();
+  const client = await open(redis.url, 'worker');
+  if (!(client instanceof Redis)) throw new TypeError('not a client of one server');
+  const copy = client.duplicate({ lazyConnect: false, retryStrategy: () => 10 });
+  closers.push(() => copy.disconnect());
+  await new Promise<void>((resolve) => copy.once('ready', resolve));
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
+  closers.push(() => printed.mockRestore());
+  await redis.close();
+  // The second attempt comes after the first one has failed.
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    await new Promise<void>((resolve) => copy.once('reconnecting', () => resolve()));
+  expect(printed.mock.calls).toEqual([]);
 });
 
 describe('the memory of a Redis', () => {
