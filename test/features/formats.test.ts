@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { FORMATS, withFormatsOf } from '../../src/features/formats.ts';
+import { FORMATS as BUILT_IN } from '../../src/render/formats/registry.ts';
+import { outlineFormat } from '../support/outline-format.ts';
+
+test('a format of a feature is known, and takes the place of the built-in one of its name', () => {
+  const names = BUILT_IN.map(({ format }) => format);
+  expect(FORMATS.map(({ format }) => format)).toEqual(names);
+  const csv = { ...outlineFormat, format: 'csv' };
+  const merged = withFormatsOf([outlineFormat, csv]);
+  expect(merged.map(({ format }) => format)).toEqual([...names, 'outline']);
+  expect(merged.find(({ format }) => format === 'csv')).toBe(csv);
+});
