@@ -7,9 +7,7 @@ import type { PageContext } from './page/routes/page-context.ts';
 export interface AdminPart {
   /** Adds routes below `/api/`. */
   readonly addApi?: (app: AdminApp) => void;
-  /** Paths of the page that require a session. */
-  readonly paths?: readonly string[];
-  /** Adds the views of these paths. */
+  /** Adds views, which require a session. */
   readonly addViews?: (app: Hono<Env>, page: PageContext) => void;
   /** On the page of a report, and on that of a run below its files. */
   readonly panels?: Panels;

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Access } from '../access/access.ts';
 import type { AccountMethod } from '../auth/account-method.ts';
@@ -33,29 +33,9 @@ export interface PagePorts {
   readonly parts?: readonly AdminPart[] | undefined;
 }
 
-/** The paths that require a session, beside those of features. */
-const AUTHENTICATED_PATHS = [
-  '/',
-  '/reports/*',
-  '/runs/*',
-  '/deliveries/*',
-  '/corrections/*',
-  '/selections/*',
-  '/slots',
-  '/forecast',
-  '/pauses/*',
-  '/denied/*',
-  '/organizations/*',
-  '/audit',
-  '/processes',
-  '/zone',
-  '/pulse',
-] as const;
-
 /** Adds the web page to the admin server. Requires `resolveClient` before it. */
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const { sessions, limit, clock, bullBoard, parts = [] } = ports;
-  const authenticatedPaths = [...AUTHENTICATED_PATHS, ...parts.flatMap(({ paths = [] }) => paths)];
   const assets = readAssets();
   addAssets(app, assets);
   const page: PageContext = {
@@ -105,15 +85,19 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     });
     return undefined;
   });
-  for (const path of [...authenticatedPaths, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
-  addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accounts });
-  for (const path of authenticatedPaths) app.use(path, requireSession({ sessions, limit }, toSignIn));
-  addViews(app, page);
-  for (const part of parts) part.addViews?.(app, page);
-  addActions(app, page);
-  addZoneChoice(app);
+  const pages = new Hono<Env>();
+  addViews(pages, page);
+  for (const part of parts) part.addViews?.(pages, page);
+  addActions(pages, page);
+  addZoneChoice(pages);
   // Open pages ask it whether Docket and Redis answer and the session goes on. `requireSession` has read Redis.
-  app.get('/pulse', (context) => context.body(null, 204));
+  pages.get('/pulse', (context) => context.body(null, 204));
+  // Also what lies below a page without being one.
+  const paths = new Set(pages.routes.map(({ path }) => (path === '/' ? path : path.replace(/^(\/[^/]+).*/, '$1/*'))));
+  for (const path of [...paths, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
+  addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accounts });
+  for (const path of paths) app.use(path, requireSession({ sessions, limit }, toSignIn));
+  app.route('/', pages);
   if (bullBoard !== undefined) {
     addBullBoard(app, { bullBoard, sessions, limit, toSignIn, problemsAsPages: renderProblemsAsPages(assets) });
   }

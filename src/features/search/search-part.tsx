@@ -16,7 +16,6 @@ export const searchPart = (services: AdminServices): AdminPart =>
 /** Search by this function. */
 export const partOver = (find: FindMatches): AdminPart => ({
   addApi: (app) => addSearchRoute(app, find),
-  paths: ['/search'],
   addViews: (app, page) => {
     app.get('/search', async (context) => {
       const text = textParameter.parse(context.req.query('q'));
