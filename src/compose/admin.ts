@@ -24,7 +24,7 @@ import { MINUTE_MS } from '../base/time.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
-import { targetOf } from '../definitions/schema/kinds.ts';
+import { kindLabels, targetOf } from '../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { cachedCatalog } from '../fetch/cache/catalog-cache.ts';
@@ -55,7 +55,7 @@ import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
 import { createSelectionService } from '../services/selections/create-selection-service.ts';
 import { checkBucket, composeFindDelivered, openArchive } from './archive.ts';
-import { FORMATS } from './built-in-kinds.ts';
+import { BUILT_IN_KINDS, FORMATS } from './built-in-kinds.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import type { RunningDocket } from './docket.ts';
 import { type DocketContext, signInOf } from './feature.ts';
@@ -200,6 +200,7 @@ function openAdminServices(
       catalogOf: explainer.getCachedCatalog,
       formats: FORMATS,
     }),
+    kindLabels: kindLabels(BUILT_IN_KINDS),
   };
 }
 

@@ -7,6 +7,8 @@ import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import { BUILT_IN_KINDS } from '../../src/compose/built-in-kinds.ts';
+import { kindLabels } from '../../src/definitions/schema/kinds.ts';
 import { NOBODY_DENIED } from '../../src/deliver/denials/deny-list.ts';
 import { NO_SWITCHES } from '../../src/deliver/switches/switches.ts';
 import type { StateCounts } from '../../src/queue/runs/run-counts.ts';
@@ -141,6 +143,7 @@ export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =
     explainer: NO_PLANNING,
     checkText: () => Promise.reject(new Error('not here')),
     viewTemplate: async () => null,
+    kindLabels: kindLabels(BUILT_IN_KINDS),
     clock: systemClock,
     ...given,
   });

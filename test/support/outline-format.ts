@@ -14,6 +14,7 @@ const schema = z.strictObject({
 /** A format that Docket does not have: the titles of a report's sections, an index beside it, and both as one file. */
 export const outlineFormat: Format<z.output<typeof schema>> = {
   format: 'outline',
+  label: 'Outline',
   schema,
   severalFiles: true,
   diagnostics: ({ indent }, sections) =>

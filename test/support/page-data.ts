@@ -2,7 +2,9 @@ import type { Access } from '../../src/admin/access/access.ts';
 import type { OrganizationEntry, ReportDetail, SlotEntry } from '../../src/admin/access/reports.ts';
 import type { HeldRun } from '../../src/admin/access/runs.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
+import { BUILT_IN_KINDS } from '../../src/compose/built-in-kinds.ts';
 import { resolvePeriod } from '../../src/definitions/periods/period.ts';
+import { kindLabels } from '../../src/definitions/schema/kinds.ts';
 import type { TemplateView } from '../../src/definitions/schema/template-view.ts';
 import type { ProcessReport } from '../../src/queue/process-reports.ts';
 import type { StateCounts } from '../../src/queue/runs/run-counts.ts';
@@ -651,6 +653,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
   };
   return {
     principal,
+    kindLabels: kindLabels(BUILT_IN_KINDS),
     organizations: async () => organizations,
     reports: async () => ({
       next: null,

@@ -134,6 +134,8 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
   };
 
   return {
+    kindLabels: services.kindLabels,
+
     /** Organizations with a folder of definitions, by id. */
     organizations: async (): Promise<readonly OrganizationEntry[]> => {
       const loaded = jobs();

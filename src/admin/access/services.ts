@@ -63,4 +63,6 @@ export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly explainer: PlanExplainer;
   readonly checkText: ValidateText;
   readonly viewTemplate: ViewTemplate;
+  /** The labels of kinds of targets and of formats. */
+  readonly kindLabels: ReadonlyMap<string, string>;
 }

@@ -60,6 +60,8 @@ export interface TargetDescription {
 export interface TargetSchema<Spec = never> {
   /** The name of its field in `deliveries[]`; part of stored names (`0-email`) and a label of metrics. */
   readonly kind: string;
+  /** For people, e.g. `S3 bucket`. */
+  readonly label: string;
   /** @param formats that `outputs` may have */
   schema(formats: readonly string[]): z.ZodType;
   /** The field of the spec that lists formats, each of which `outputs` must make. */
@@ -88,6 +90,8 @@ export interface OutputIssue {
 export interface FormatSchema<Spec = never> {
   /** The value of `outputs[].format`; part of stored names and a label of metrics. */
   readonly format: string;
+  /** For people, e.g. `Excel workbook`. */
+  readonly label: string;
   /** A strict object whose `format` is a literal. */
   readonly schema: z.ZodObject;
   /** Whether every run makes more than one file of an output. */
@@ -113,6 +117,13 @@ export interface DefinitionKinds {
   readonly targets: readonly TargetSchema[];
   readonly formats: readonly FormatSchema[];
 }
+
+/** The labels of kinds of targets and of formats, by their names in definitions. */
+export const kindLabels = ({ targets, formats }: DefinitionKinds): ReadonlyMap<string, string> =>
+  new Map([
+    ...targets.map(({ kind, label }) => [kind, label] as const),
+    ...formats.map(({ format, label }) => [format, label] as const),
+  ]);
 
 /** The target of a delivery, with the spec that the target's own schema returned. Throws for a delivery of no known kind. */
 export function targetOf<Target extends Pick<TargetSchema, 'kind'>>(

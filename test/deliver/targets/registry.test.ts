@@ -37,6 +37,7 @@ function chat() {
   const posts: string[] = [];
   const target = defineTarget({
     kind: 'chat',
+    label: 'Chat',
     audience: { one: 'room', many: 'rooms' },
     attachField: 'attach',
     schema: chatSchema,

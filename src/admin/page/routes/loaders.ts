@@ -137,7 +137,7 @@ export async function loadReport(access: Access, org: string, name: string) {
   const lastRun = runs.find(hasFiles) ?? null;
   const files = lastRun === null ? null : await loadFiles(access, lastRun);
   // It identifies the form: sending it twice triggers one run.
-  return { report, periods, runs, lastRun, files, denied, trigger: randomUUID() };
+  return { report, periods, runs, lastRun, files, denied, labels: access.kindLabels, trigger: randomUUID() };
 }
 
 /** Whether the record shows that files were created. The record of a run that failed during delivery does not list them. */

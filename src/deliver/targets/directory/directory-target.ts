@@ -56,6 +56,7 @@ const folderOf = ({ path }: DirectorySpec, { published, workingDirectory }: Deli
 /** A folder of this machine. */
 export const directoryTarget = defineTarget({
   kind: 'directory',
+  label: 'Folder',
   attachField: 'files',
   schema: directorySchema,
   diagnostics: ({ path }, context) => pathDiagnostics(['path'], path, context),

@@ -79,6 +79,7 @@ const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or
 /** E-mail. Each mailbox is one delivery, also where one message names all of them: the results may differ. */
 export const emailTarget = defineTarget({
   kind: 'email',
+  label: 'E-mail',
   audience: { one: 'person', many: 'people', people: true },
   messageType: 'eml',
   usesMailServer: true,

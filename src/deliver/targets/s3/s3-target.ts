@@ -48,6 +48,7 @@ const objectsToPut = (spec: S3Spec, context: DeliveryContext): S3Object[] =>
 /** A bucket of an object store. */
 export const s3Target = defineTarget({
   kind: 's3',
+  label: 'S3 bucket',
   audience: { one: 'S3 bucket', many: 'S3 buckets' },
   attachField: 'files',
   schema: s3Schema,

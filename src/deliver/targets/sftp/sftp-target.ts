@@ -23,6 +23,7 @@ const fillPath = (template: string, variables: TemplateVariables): string =>
 /** A folder of an SFTP server. */
 export const sftpTarget = defineTarget({
   kind: 'sftp',
+  label: 'SFTP server',
   audience: { one: 'SFTP server', many: 'SFTP servers' },
   attachField: 'files',
   schema: sftpSchema,

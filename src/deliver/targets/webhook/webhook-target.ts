@@ -25,6 +25,7 @@ import { type WebhookSpec, webhookDisplayName, webhookSchema, webhookUrlDiagnost
 /** A POST with the names of the files and the locations where other deliveries of the run have put them. */
 export const webhookTarget = defineTarget({
   kind: 'webhook',
+  label: 'Webhook',
   audience: { one: 'webhook', many: 'webhooks' },
   messageType: 'json',
   schema: () => webhookSchema,

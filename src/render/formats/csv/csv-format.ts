@@ -5,6 +5,7 @@ import { type CsvOutput, csvSchema } from './csv-schema.ts';
 /** One CSV file per section, another for its totals, and a Table Schema for each. An e-mail attaches several as one zip. */
 export const csvFormat: Format<CsvOutput> = {
   format: 'csv',
+  label: 'CSV',
   schema: csvSchema,
   severalFiles: true,
   diagnostics: sectionNameDiagnostics,

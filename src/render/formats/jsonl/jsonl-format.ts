@@ -7,6 +7,7 @@ const schema = dataOutputSchema('jsonl');
 /** JSON Lines: one object a row with raw values, one file per section, another for its totals, and a schema for each. */
 export const jsonlFormat: Format<z.output<typeof schema>> = {
   format: 'jsonl',
+  label: 'JSON Lines',
   schema,
   severalFiles: true,
   diagnostics: sectionNameDiagnostics,

@@ -7,6 +7,7 @@ const schema = dataOutputSchema('parquet');
 /** Apache Parquet: typed columns with raw values, one file per section, another for its totals. Units are in its metadata. */
 export const parquetFormat: Format<z.output<typeof schema>> = {
   format: 'parquet',
+  label: 'Parquet',
   schema,
   severalFiles: true,
   diagnostics: sectionNameDiagnostics,

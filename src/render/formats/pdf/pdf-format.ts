@@ -14,6 +14,7 @@ const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 /** The summary and the printed sections as one PDF/UA-1 document, by Typst in a process of its own. */
 export const pdfFormat: Format<z.output<typeof schema>> = {
   format: 'pdf',
+  label: 'PDF',
   schema,
   severalFiles: false,
   diagnostics: (_, sections) => rowIssues(sections),

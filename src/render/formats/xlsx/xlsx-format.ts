@@ -53,6 +53,7 @@ export const planWorkbook = (
 /** An Excel workbook: one or more sheets per section. */
 export const xlsxFormat = {
   format: 'xlsx',
+  label: 'Excel workbook',
   schema: xlsxOutputSchema,
   severalFiles: false,
   diagnostics: () => [],

@@ -3,15 +3,6 @@ import type { ReportOutline } from '../../../../services/definitions/report-outl
 import { formatCounted } from '../../components/format-numbers.ts';
 import { EmptyState, Fact, Section, Table } from '../../components/layout.tsx';
 
-/** Names of output formats and delivery kinds for people; others are shown as they are. */
-const FORMAT_LABELS: Readonly<Record<string, string>> = { xlsx: 'Excel workbook', csv: 'CSV', pdf: 'PDF' };
-const KIND_LABELS: Readonly<Record<string, string>> = {
-  email: 'E-mail',
-  directory: 'Folder',
-  s3: 'S3 bucket',
-  sftp: 'SFTP server',
-  webhook: 'Webhook',
-};
 const BODY_LABELS: Readonly<Record<string, string>> = {
   full: 'figures, charts and short tables in the message',
   'full-lists': 'figures, charts, short tables and list rows in the message',
@@ -37,8 +28,11 @@ const TO_DATE_LABELS = {
   quarter: 'quarter to date',
 } as const;
 
-const labelOf = (labels: Readonly<Record<string, string>>, key: string): string =>
-  Object.hasOwn(labels, key) ? (labels[key] ?? key) : key;
+interface OutlineProps {
+  readonly outline: ReportOutline;
+  /** The labels of kinds of targets and of formats. */
+  readonly labels: ReadonlyMap<string, string>;
+}
 
 /** `previous month`, `2026-11-01 to 2026-11-15`. */
 const periodText = (period: ReportOutline['period']): string =>
@@ -50,9 +44,9 @@ const compareText = (compare: ReportOutline['compare']): string =>
 /** Who gets the report, and in which form. */
 export const ReportRecipients = ({
   outline,
+  labels,
   isDenied,
-}: {
-  readonly outline: ReportOutline;
+}: OutlineProps & {
   readonly isDenied: (address: string) => boolean;
 }) => (
   <Section id="recipients" heading="Who gets it">
@@ -73,11 +67,11 @@ export const ReportRecipients = ({
             </ul>
             <p class="muted">
               {[
-                labelOf(KIND_LABELS, kind),
+                labels.get(kind) ?? kind,
                 formats.length === 0
                   ? 'no file attached'
-                  : formats.map((format) => labelOf(FORMAT_LABELS, format)).join(', '),
-                ...(body === null ? [] : [labelOf(BODY_LABELS, body)]),
+                  : formats.map((format) => labels.get(format) ?? format).join(', '),
+                ...(body === null ? [] : [BODY_LABELS[body] ?? body]),
               ].join(' · ')}
             </p>
             {send_if === null ? null : <p>{conditionText(send_if)}</p>}
@@ -121,7 +115,7 @@ const conditionText = (condition: string): Child =>
   );
 
 /** The period, the comparisons and the files, as facts. @param current the days of the period now; empty if unknown */
-export const OutlineFacts = ({ outline, current }: { readonly outline: ReportOutline; readonly current: string }) => (
+export const OutlineFacts = ({ outline, labels, current }: OutlineProps & { readonly current: string }) => (
   <>
     <Fact name="Period">
       {periodText(outline.period)}
@@ -134,7 +128,7 @@ export const OutlineFacts = ({ outline, current }: { readonly outline: ReportOut
     <Fact name="Files">
       {outline.outputs.map(({ format, name }) => (
         <span class="line">
-          {labelOf(FORMAT_LABELS, format)} {name === null ? null : <span class="muted">{name}</span>}
+          {labels.get(format) ?? format} {name === null ? null : <span class="muted">{name}</span>}
         </span>
       ))}
     </Fact>

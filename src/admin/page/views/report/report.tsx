@@ -74,8 +74,10 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
           {layout.panels?.map((panel) => panel.report(report))}
         </div>
         <div>
-          <ScheduleFacts report={report} period={data.periods[0]} now={layout.now} />
-          {report.outline === null ? null : <ReportRecipients outline={report.outline} isDenied={data.denied} />}
+          <ScheduleFacts report={report} period={data.periods[0]} labels={data.labels} now={layout.now} />
+          {report.outline === null ? null : (
+            <ReportRecipients outline={report.outline} labels={data.labels} isDenied={data.denied} />
+          )}
         </div>
       </div>
       <LatestFiles lastRun={lastRun} files={files} now={layout.now} />
@@ -88,6 +90,8 @@ interface ScheduleProps {
   readonly report: ReportDetail;
   /** The report's period if it ran now; undefined where that is not known. */
   readonly period: Period | undefined;
+  /** Of kinds of targets and of formats. */
+  readonly labels: ReadonlyMap<string, string>;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -96,7 +100,7 @@ interface ScheduleProps {
 const daysText = ({ from, to }: Period): string => (from === to ? from : `${from} to ${to}`);
 
 /** When it runs, and what it covers. */
-const ScheduleFacts = ({ report, period, now }: ScheduleProps) => (
+const ScheduleFacts = ({ report, period, labels, now }: ScheduleProps) => (
   <Section id="facts" heading="Schedule">
     <dl class="facts">
       {report.schedules.length === 0 ? <Fact name="Runs">on demand only</Fact> : null}
@@ -119,7 +123,7 @@ const ScheduleFacts = ({ report, period, now }: ScheduleProps) => (
         </Fact>
       ))}
       {report.outline === null ? null : (
-        <OutlineFacts outline={report.outline} current={period === undefined ? '' : daysText(period)} />
+        <OutlineFacts outline={report.outline} labels={labels} current={period === undefined ? '' : daysText(period)} />
       )}
       <Fact name="Time zone">{report.timezone ?? 'unknown'}</Fact>
       <Fact name="Owner">{report.owner ?? 'unknown'}</Fact>
