@@ -70,8 +70,7 @@ export async function openScheduler(
     targets: TARGETS,
     ...(adopts === undefined
       ? {
-          assertRemovalAllowed: (removal: RemovalSummary) =>
-            assertNoMassRemoval(removal, { processes, heartbeats, clock }),
+          assertRemovalAllowed: (removal: RemovalSummary) => assertNoMassRemoval(removal, processes, heartbeats, clock),
         }
       : {}),
     jobs: jobs.current,

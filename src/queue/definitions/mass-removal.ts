@@ -24,22 +24,19 @@ export interface RemovalSummary {
   readonly folder: string;
 }
 
-export interface MassRemovalPorts {
-  readonly processes: ProcessRegistry;
-  readonly heartbeats: Pick<SchedulerHeartbeats, 'last'>;
-  readonly clock: Clock;
-}
-
 /**
  * Prevents a start with a jobs folder that would remove most reports of a deployment in use: the folder or the Redis belongs
  * to another deployment. Removals from the folder of a running process are intended and not checked. Throws
  * `deployment.mass_removal`.
  */
-export async function assertNoMassRemoval(removal: RemovalSummary, ports: MassRemovalPorts): Promise<void> {
+export async function assertNoMassRemoval(
+  removal: RemovalSummary,
+  ...activity: Parameters<typeof describeActivity>
+): Promise<void> {
   const { removed, known, by, folder } = removal;
   if (removed <= MAX_REMOVED || removed <= known * MAX_REMOVED_SHARE) return;
-  const activity = await describeActivity(ports);
-  if (activity === undefined) return;
+  const found = await describeActivity(...activity);
+  if (found === undefined) return;
   const hosts = [...new Set(by)].sort();
   const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : '';
   throw new DocketError(
@@ -48,14 +45,18 @@ export async function assertNoMassRemoval(removal: RemovalSummary, ports: MassRe
     {
       where: `DOCKET_JOBS, ${folder}`,
       expected: 'the jobs folder of the deployment that uses this Redis',
-      got: `a folder without reports that ${hosts.slice(0, MAX_HOSTS).join(', ')}${more} activated; ${activity}`,
+      got: `a folder without reports that ${hosts.slice(0, MAX_HOSTS).join(', ')}${more} activated; ${found}`,
       next: 'Correct DOCKET_JOBS or REDIS_URL. To remove the reports, delete their files in the folder of the running deployment, or run docket start --adopt once.',
     },
   );
 }
 
 /** Evidence that the deployment is in use; undefined without any. */
-async function describeActivity({ processes, heartbeats, clock }: MassRemovalPorts): Promise<string | undefined> {
+async function describeActivity(
+  processes: ProcessRegistry,
+  heartbeats: SchedulerHeartbeats,
+  clock: Clock,
+): Promise<string | undefined> {
   const counts = await processes.countByRole();
   const working = (counts.get('scheduler') ?? 0) + (counts.get('worker') ?? 0);
   if (working > 0) return 'its processes are running';

@@ -58,18 +58,25 @@ export type Execute = (
   },
 ) => Promise<Outcome<RunResult>>;
 
-/** The dependencies of one attempt; `WorkerOptions` describes the fields. */
+/** What one attempt needs of its worker. */
 export interface ProcessJobPorts {
   readonly store: RunStore;
   readonly live: LiveProgressStore;
   readonly execute: Execute;
+  /** Receives all events of the runs executed here. */
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
+  /** A run has failed permanently. Called after its record is written, at most once a run. */
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
+  /**
+   * Reopens a run that waits for people, if its review has an event that the attempt did not know; true: it is queued again.
+   * Called after its record is written.
+   */
   readonly continueReview?: ((order: RunOrder, review: ReviewProgress) => Promise<boolean>) | undefined;
   /** Ms since then in which deliveries of the organization were stopped: `deadline` stands still. Absent: they never are. */
   readonly stoppedMs?: ((org: string, from: number) => Promise<number>) | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  /** Worker crashes (out of memory, killed) without progress in between after which a run fails. Default: 3. */
   readonly maxCrashes: number;
   /** Ms before the next attempt, after `attempts` failed ones, the last one with this error. */
   readonly backoff: (attempts: number, failure?: RetryReason) => number;

@@ -1,31 +1,19 @@
-import type { Clock } from '../../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import { SECOND_MS } from '../../base/time.ts';
 import { isInlineRun, type RunCursor, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
-import { cancelIfIdle } from '../runs/cancel-run.ts';
-import type { RedisRunStore } from '../runs/run-store.ts';
-import type { RunQueue } from './run-queue.ts';
+import { cancelIfIdle, type QueuedRuns } from '../runs/cancel-run.ts';
 
 /** A younger run may still be being enqueued. */
 const MIN_AGE_MS = 30 * SECOND_MS;
 /** Runs per scan. */
 const BATCH_SIZE = 10_000;
 
-export interface RequeuePorts {
-  readonly runs: RedisRunStore;
-  readonly queue: RunQueue;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly batchSize?: number;
-}
-
 /**
  * Requeues runs without a job: the process that opened them crashed before it added one, or Redis lost the job. Each call
  * scans a batch of the unfinished runs, oldest first, and returns how many it requeued; the next call continues behind it,
  * and starts again after the last run.
  */
-export function createOrphanRequeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): () => Promise<number> {
+export function createOrphanRequeuer(ports: QueuedRuns, batchSize = BATCH_SIZE): () => Promise<number> {
   let after: RunCursor | undefined;
   // Runs in the state `running` without a live job: of this round through all runs, and of the one before.
   let suspects = new Set<string>();
@@ -45,8 +33,8 @@ export function createOrphanRequeuer({ batchSize = BATCH_SIZE, ...ports }: Reque
 }
 
 /** One scan of the oldest runs, without waiting a round to confirm running ones. */
-export const requeueOrphans = async ({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): Promise<number> =>
-  requeueBatch(await ports.runs.unfinished(ports.clock.now() - MIN_AGE_MS, batchSize), () => true, ports);
+export const requeueOrphans = async (ports: QueuedRuns): Promise<number> =>
+  requeueBatch(await ports.runs.unfinished(ports.clock.now() - MIN_AGE_MS, BATCH_SIZE), () => true, ports);
 
 /**
  * @param confirmed whether to requeue a run without a live job. A worker that lost its lock notices it within half a minute;
@@ -55,7 +43,7 @@ export const requeueOrphans = async ({ batchSize = BATCH_SIZE, ...ports }: Reque
 async function requeueBatch(
   open: readonly RunCursor[],
   confirmed: (record: RunRecord) => boolean,
-  ports: Omit<RequeuePorts, 'batchSize'>,
+  ports: QueuedRuns,
 ): Promise<number> {
   const { runs, queue, log } = ports;
   if (open.length === 0) return 0;

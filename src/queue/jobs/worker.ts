@@ -1,51 +1,28 @@
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
-import type { Clock } from '../../base/clock.ts';
 import { settlesWithin } from '../../base/concurrency.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import type { RunEvent } from '../../run/run-events.ts';
-import type { RunOrder, RunStore } from '../../run/run-record.ts';
+import type { RunOrder } from '../../run/run-record.ts';
 import { closeWorker, type QueueTelemetry, RUN_QUEUE_NAME } from '../bullmq.ts';
 import { redisLiveProgress } from '../runs/live-progress.ts';
 import type { RedisRunStore } from '../runs/run-store.ts';
 import { otherOrgsWaiting } from './fair-priority.ts';
-import {
-  type ActiveRun,
-  type Execute,
-  loadRecord,
-  type ProcessJobPorts,
-  processRun,
-  requestStop,
-} from './process-job.ts';
+import { type ActiveRun, loadRecord, type ProcessJobPorts, processRun, requestStop } from './process-job.ts';
 import { RetryLater, retryDelayMs } from './retry-policy.ts';
 
 export type { Execute } from './process-job.ts';
 
-export interface WorkerOptions {
+export interface WorkerOptions extends Omit<ProcessJobPorts, 'live' | 'maxCrashes' | 'backoff'> {
   /** A worker's client (`openRedis(url, 'worker')`); the caller closes it. */
   readonly connection: RedisClient;
   readonly prefix: string;
   /** Over a worker's client as well: it waits while Redis restarts instead of failing the run. */
-  readonly store: RunStore & RedisRunStore;
-  readonly execute: Execute;
-  /** Receives all events of the runs executed here. */
-  readonly observe?: (order: RunOrder, event: RunEvent) => void;
-  /** A run has failed permanently. Called after its record is written, at most once a run. */
-  readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
-  /**
-   * Reopens a run that waits for people, if its review has an event that the attempt did not know; true: it is queued again.
-   * Called after its record is written.
-   */
-  readonly continueReview?: ProcessJobPorts['continueReview'];
-  readonly stoppedMs?: ProcessJobPorts['stoppedMs'];
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly store: RedisRunStore;
   /** Runs executed at the same time in this process. */
   readonly concurrency: number;
-  /** Worker crashes (out of memory, killed) without progress in between after which a run fails. Default: 3. */
   readonly maxCrashes?: number;
   readonly backoff?: ProcessJobPorts['backoff'];
   /** For BullMQ's own spans; none when absent. */

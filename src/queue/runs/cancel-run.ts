@@ -12,7 +12,8 @@ import {
 import type { RunQueue } from '../jobs/run-queue.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
-export interface CancelPorts {
+/** The runs in Redis and their jobs. */
+export interface QueuedRuns {
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
   readonly clock: Clock;
@@ -30,7 +31,7 @@ const CANCEL_POLL_INTERVAL_MS = 100;
  *
  * Throws `run.not_found`, and `run.conflict` for a run that ended otherwise.
  */
-export async function cancelRun(id: string, { by, reason }: DecisionAuthor, ports: CancelPorts): Promise<RunRecord> {
+export async function cancelRun(id: string, { by, reason }: DecisionAuthor, ports: QueuedRuns): Promise<RunRecord> {
   const { runs, clock, log } = ports;
   const requested = await runs.requestCancel(id, { by, reason, at: clock.now() });
   if (requested === undefined) throw runNotFoundError(id);
@@ -50,7 +51,7 @@ export async function cancelRun(id: string, { by, reason }: DecisionAuthor, port
 }
 
 /** Ends a run with a requested cancellation that no process executes; false while a worker or its command does. */
-export async function cancelIfIdle(record: RunRecord, { runs, queue, clock, log }: CancelPorts): Promise<boolean> {
+export async function cancelIfIdle(record: RunRecord, { runs, queue, clock, log }: QueuedRuns): Promise<boolean> {
   if (record.cancel === null || isInlineRun(record) || !(await queue.remove(record.id))) return false;
   const error = cancelledError(record.cancel).toJSON();
   await runs.update(record.id, { state: 'cancelled', error, finishedAt: clock.now(), until: null });

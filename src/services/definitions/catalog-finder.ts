@@ -13,35 +13,30 @@ import { type ActiveOrgs, lowestLimits, orgsSharingKey } from '../budgets/key-li
 const MAX_TOKEN_WAIT_MS = 3 * SECOND_MS;
 const CATALOG_TIMEOUT_MS = 20 * SECOND_MS;
 
-export interface CatalogFinderPorts {
+export type CatalogFinder = ReturnType<typeof createCatalogFinder>;
+
+/** Finds the catalog of an organization outside a run, for a user who waits for the answer. */
+export function createCatalogFinder({
+  secrets,
+  budgetOf,
+  orgs,
+  catalogs,
+  getCached,
+  clientOf,
+}: {
   readonly secrets: SecretSource;
   readonly budgetOf: BudgetFactory;
   /** The active organizations. */
   readonly orgs: () => ActiveOrgs;
   readonly catalogs: CatalogCache;
-  readonly getCached: CatalogFinder['getCached'];
+  /** The catalog that the workers have cached; undefined without one. Throws `redis.unreachable`. */
+  readonly getCached: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
   /** Undefined without `COMPLIANCE_API_URL`: the process cannot call the service. */
   readonly clientOf: ((key: Secret) => ComplianceClient) | undefined;
-}
-
-/** Finds the catalog of an organization outside a run, for a user who waits for the answer. */
-export interface CatalogFinder {
-  /** Throws `catalog.missing` where this process does not have the API key. */
-  keyOf(settings: OrgSettings): Promise<Secret>;
-  /** The catalog that the workers have cached; undefined without one. Throws `redis.unreachable`. */
-  getCached(key: Secret, settings: OrgSettings): Promise<Catalog | undefined>;
-  /**
-   * Fetches the catalog from the service, for one token. Throws `catalog.missing`, and what the service answers.
-   *
-   * @param maxAgeMs accepts a cached catalog up to this age
-   */
-  fetchCatalog(key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog>;
-}
-
-export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
-  const { secrets, budgetOf, orgs, catalogs, getCached, clientOf } = ports;
+}) {
   return {
-    keyOf: (settings) =>
+    /** Throws `catalog.missing` where this process does not have the API key. */
+    keyOf: (settings: OrgSettings): Promise<Secret> =>
       secrets(settings.api_key).catch((cause: unknown) => {
         throw new DocketError('catalog.missing', `The API key of ${settings.id} is not known to this process.`, {
           expected: toDocketError(cause).expected ?? 'the key that org.yaml refers to',
@@ -52,7 +47,11 @@ export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
 
     getCached,
 
-    fetchCatalog: async (key, settings, maxAgeMs) => {
+    /**
+     * Fetches the catalog from the service, for one token. Throws `catalog.missing`, and what the service answers.
+     * @param maxAgeMs accepts a cached catalog up to this age
+     */
+    fetchCatalog: async (key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog> => {
       if (clientOf === undefined) {
         throw new DocketError('catalog.missing', noCachedCatalog(settings), {
           expected: 'one of the last hour, from a run of the organization',

@@ -19,30 +19,27 @@ import { viewPreparation } from '../preparations/explain-preparation.ts';
 import { type CatalogFinder, catalogForUser } from './catalog-finder.ts';
 import { planRun } from './plan-run.ts';
 
-/** Explains reports to users of the admin route. */
-export interface PlanExplainer {
-  /**
-   * The plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
-   * `plan.invalid`, `catalog.missing` and what the service answers.
-   *
-   * @param mayAsk whether a token may be spent on a catalog that is not cached
-   */
-  explain(
-    version: FrozenDefinition,
-    period: PeriodSpec | undefined,
-    { mayAsk }: { readonly mayAsk: boolean },
-  ): Promise<unknown>;
-}
+export type PlanExplainer = ReturnType<typeof createPlanExplainer>;
 
-export interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' | 'budgetOf'> {
+interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' | 'budgetOf'> {
   readonly finder: CatalogFinder;
   /** The active organizations. */
   readonly orgs: () => ActiveOrgs;
   readonly clock: Clock;
 }
 
-export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts): PlanExplainer => ({
-  explain: async ({ definition, settings }, spec, { mayAsk }) => {
+/** Explains reports to users of the admin route. */
+export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts) => ({
+  /**
+   * The plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
+   * `plan.invalid`, `catalog.missing` and what the service answers.
+   * @param mayAsk whether a token may be spent on a catalog that is not cached
+   */
+  explain: async (
+    { definition, settings }: FrozenDefinition,
+    spec: PeriodSpec | undefined,
+    { mayAsk }: { readonly mayAsk: boolean },
+  ): Promise<unknown> => {
     const periods = runPeriodsOf(definition, settings, clock.now(), spec);
     assertBegun(periods, clock.now());
     return withCatalog(

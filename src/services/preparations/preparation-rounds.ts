@@ -37,15 +37,10 @@ export interface PreparationRoundPorts {
   readonly signal: AbortSignal;
 }
 
-export interface PreparationRounds {
-  /** One round, one slot after the other. Call it every few seconds, in any number of processes. */
-  round(): Promise<void>;
-  /** Whether a slot on this organization's key has calls to make: corrections wait for them. As of the last round. */
-  isDue(org: string): boolean;
-}
+export type PreparationRounds = ReturnType<typeof createPreparationRounds>;
 
 /** Makes calls of the next slots before their runs begin. A failing slot is logged and does not stop the others. */
-export function createPreparationRounds(ports: PreparationRoundPorts): PreparationRounds {
+export function createPreparationRounds(ports: PreparationRoundPorts) {
   const { index, clock, log, signal } = ports;
   const processId = randomUUID();
   const findDue = createDuePreparations();
@@ -127,8 +122,10 @@ export function createPreparationRounds(ports: PreparationRoundPorts): Preparati
   };
 
   return {
-    isDue: (org) => busy.has(org),
-    round: async () => {
+    /** Whether a slot on this organization's key has calls to make: corrections wait for them. As of the last round. */
+    isDue: (org: string): boolean => busy.has(org),
+    /** One round, one slot after the other. Call it every few seconds, in any number of processes. */
+    round: async (): Promise<void> => {
       const now = clock.now();
       const found = await find(now);
       if (found.length === 0) {

@@ -36,23 +36,13 @@ export interface RunFile extends FileEntry {
   open(): Promise<Readable>;
 }
 
-/** Reads the archived files of runs. Throws `archive.unreachable`, `archive.corrupt`. */
-export interface RunFileReader {
-  /** Undefined: the run's files are not there (yet, or any more). */
-  files(run: RunRef): Promise<readonly FileEntry[] | undefined>;
-  /** Undefined for a name that `files` does not list. */
-  file(run: RunRef, name: string): Promise<RunFile | undefined>;
-  /** All of `kind: 'file'`, in the order of the manifest. Undefined as for `files`. */
-  outputs(run: RunRef): Promise<readonly RunFile[] | undefined>;
-  /**
-   * A body of the e-mail with its pictures inside; undefined without one.
-   * @param body the first one when absent
-   */
-  preview(run: RunRef, body?: string): Promise<string | undefined>;
-}
+export type RunFileReader = ReturnType<typeof createRunFileReader>;
 
-/** Verifies what it returns against the hashes of the manifest, and the manifest against the signed chain if there is one. */
-export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, signing?: RunChain): RunFileReader {
+/**
+ * Reads the archived files of runs. Verifies what it returns against the hashes of the manifest, and the manifest against the
+ * signed chain if there is one. Throws `archive.unreachable`, `archive.corrupt`.
+ */
+export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, signing?: RunChain) {
   const manifestOf = async (run: RunRef, runFiles: RunFiles): Promise<Manifest | undefined> => {
     const manifest = await readManifest(runFiles);
     if (manifest !== undefined) await signing?.verifyManifest(run);
@@ -67,8 +57,10 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
     return manifest && [...fileEntries(manifest), ...mailEntries(manifest)];
   };
   return {
-    files: (run) => entriesOf(run, storage.runFiles(run)),
+    /** Undefined: the run's files are not there (yet, or any more). */
+    files: (run: RunRef) => entriesOf(run, storage.runFiles(run)),
 
+    /** Undefined for a name that `files` does not list. */
     file: async (run: RunRef, name: string): Promise<RunFile | undefined> => {
       const runFiles = storage.runFiles(run);
       const entry = (await entriesOf(run, runFiles))?.find((one) => one.name === name);
@@ -79,7 +71,8 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
       return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
     },
 
-    outputs: async (run) => {
+    /** All of `kind: 'file'`, in the order of the manifest. Undefined as for `files`. */
+    outputs: async (run: RunRef): Promise<readonly RunFile[] | undefined> => {
       const runFiles = storage.runFiles(run);
       return (await entriesOf(run, runFiles))?.flatMap((entry) => {
         const { bytes } = entry;
@@ -88,7 +81,11 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
       });
     },
 
-    preview: async (run, body) => {
+    /**
+     * A body of the e-mail with its pictures inside; undefined without one.
+     * @param body the first one when absent
+     */
+    preview: async (run: RunRef, body?: string) => {
       const runFiles = storage.runFiles(run);
       const manifest = await manifestOf(run, runFiles);
       if (manifest === undefined) return undefined;

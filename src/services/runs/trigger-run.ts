@@ -1,6 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import type { Log } from '../../base/log.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { assertPeriodAllowed } from '../../definitions/periods/assert-period.ts';
@@ -9,8 +7,7 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { assertSplitValue } from '../../definitions/split.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
-import type { RunQueue } from '../../queue/jobs/run-queue.ts';
-import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { QueuedRuns } from '../../queue/runs/cancel-run.ts';
 import { requestFingerprint } from '../../run/request-fingerprint.ts';
 import { createRunOrder } from '../../run/run-order.ts';
 import type { RunOrder, RunRecord } from '../../run/run-record.ts';
@@ -51,13 +48,9 @@ export interface TriggerRequest {
   readonly onOpened?: (record: RunRecord) => Promise<void>;
 }
 
-export interface TriggerPorts {
-  readonly runs: RedisRunStore;
-  readonly queue: RunQueue;
+interface TriggerPorts extends QueuedRuns {
   /** Absent: repeated deliveries are allowed. */
   readonly findDelivered?: FindEarlierDelivery | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
   /** The run's spans become children of the current span, in any process; absent: no spans. */
   readonly trace?: Trace | undefined;
 }

@@ -29,7 +29,7 @@ test('runs without a job are found behind more runs with one than a look goes th
   // More of one instant than a look goes through, too.
   const lost = [await own.open(5, false)];
   for (let index = 0; index < 4; index += 1) lost.push(await own.open(6, false));
-  const look = createOrphanRequeuer({ ...own, batchSize: 3 });
+  const look = createOrphanRequeuer(own, 3);
   expect(await own.queue.findOrphaned(lost)).toEqual(lost);
   const found = [await look(), await look(), await look(), await look()];
   expect(found).toEqual([0, 1, 3, 1]);
@@ -48,7 +48,7 @@ test('a look that failed goes through the same runs again', async () => {
     if (away) throw new Error('away');
     return own.queue.findOrphaned(ids);
   };
-  const look = createOrphanRequeuer({ ...own, queue: { ...own.queue, findOrphaned }, batchSize: 2 });
+  const look = createOrphanRequeuer({ ...own, queue: { ...own.queue, findOrphaned } }, 2);
   await expect(look()).rejects.toThrow('away');
   away = false;
   expect([await look(), await look()]).toEqual([2, 1]);
