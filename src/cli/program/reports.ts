@@ -87,7 +87,13 @@ Examples:
     .description('Validate report definitions and your own templates: all errors at once, each with its source line')
     .argument('[paths...]', 'files or folders below DOCKET_JOBS; default: all')
     .option('--offline', 'do not fetch the organizations’ metric catalogs')
-    .option('--json', 'one JSON document on stdout')
+    .choice(
+      '--format <format>',
+      'github: annotations of a pull request; sarif: for code scanning',
+      ['text', 'json', 'github', 'sarif'],
+      'text',
+    )
+    .option('--json', 'one JSON document on stdout, as --format json')
     .details(`
 Each error has its place, as file:line:column, the line of the file with a mark below, what is expected, and what to do. A mistake in
 the YAML, such as a tab or a text without quotes, does not hide the errors behind it. With --json each error has file, line,
@@ -103,7 +109,8 @@ Exit codes: 0 no errors, warnings are allowed; 1 errors; 2 usage or configuratio
 Examples:
   docket check                         everything, against the catalogs that can be reached
   docket check --offline               without calling the API
-  docket check jobs/acme/weekly.yaml   one report`)
+  docket check jobs/acme/weekly.yaml   one report
+  docket check --offline --format github   in a workflow of GitHub Actions`)
     .action(async (paths, flags) => (await import('../commands/reports/check.ts')).check(paths, flags, io));
 
   program
@@ -150,10 +157,18 @@ Examples:
   program
     .command('diff')
     .description('Show how the local definitions differ from the active ones: schedules, recipients, calls')
-    .option('--json', 'one JSON document on stdout')
+    .option('--base <revision>', 'compare with DOCKET_JOBS in this revision of Git instead; needs no Redis')
+    .choice(
+      '--format <format>',
+      'markdown: the text of a comment on a pull request',
+      ['text', 'json', 'markdown'],
+      'text',
+    )
+    .option('--json', 'one JSON document on stdout, as --format json')
     .details(`
 Compares DOCKET_JOBS with the active definitions of the schedulers of REDIS_URL. Changes nothing and spends no metrics call,
-except for metric catalogs that the workers have not cached.
+except for metric catalogs that the workers have not cached. With --base, the number of calls is shown if the catalogs can be
+fetched.
 
 Environment: REDIS_URL, DOCKET_JOBS, COMPLIANCE_API_URL, LOG_LEVEL; the organizations' keys
 
@@ -162,6 +177,7 @@ stay
 
 Examples:
   docket diff
+  docket diff --base origin/main --format markdown   in a pull request
   DOCKET_JOBS=checkout/jobs docket diff --json`)
     .action(async (flags) => (await import('../commands/reports/diff.ts')).diff(flags, io));
 

@@ -24,15 +24,18 @@ import { startReaderThread } from '../../../services/definitions/definition-thre
 import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
 import { lateWarnings } from '../../../services/forecast/late-warnings.ts';
 import { createContext } from '../../context.ts';
-import { type CommandIo, resolvePath } from '../../io.ts';
+import { type CommandIo, relativePath, resolvePath } from '../../io.ts';
 import { readOptionalRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { formatGithub, toSarif } from './annotations.ts';
 import { type Catalogs, checkReports } from './check-reports.ts';
 import { printDiagnostics } from './print-diagnostics.ts';
 
 interface CheckFlags {
   readonly offline?: boolean;
+  /** Short for `format: 'json'`. */
   readonly json?: boolean;
+  readonly format: 'text' | 'json' | 'github' | 'sarif';
 }
 
 export async function check(given: readonly string[], flags: CheckFlags, io: CommandIo): Promise<void> {
@@ -80,11 +83,19 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   warnings.sort(comparePositions);
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size + jobs.targetSources.size;
-  if (flags.json)
+  const format = flags.json ? 'json' : flags.format;
+  const relative = (found: readonly Diagnostic[]) =>
+    found.map((diagnostic) => ({ ...diagnostic, file: relativePath(diagnostic.file, io) }));
+  if (format === 'json')
     print.printJson({ files, faults: errors, warnings, not_checked: unchecked, prepared: reports.prepared });
+  else if (format === 'sarif') print.printJson(toSarif(relative(errors), relative(warnings)));
   else {
-    await printDiagnostics(errors, 'error', jobs, io);
-    await printDiagnostics(warnings, 'warning', jobs, io);
+    if (format === 'github')
+      for (const line of formatGithub(relative(errors), relative(warnings))) print.printLine(line);
+    else {
+      await printDiagnostics(errors, 'error', jobs, io);
+      await printDiagnostics(warnings, 'warning', jobs, io);
+    }
     for (const { name, prepare } of reports.prepared)
       print.printStatus(`${name} prepares ${formatPreparation(prepare)}`);
     const summary = [`${files} files`, formatCount(errors.length, 'error')];

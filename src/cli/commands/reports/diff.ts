@@ -7,7 +7,7 @@ import {
   reportFileSchema,
 } from '../../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
-import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { runPeriodsOf } from '../../../definitions/periods/period.ts';
 import { diffReports, type ReportDiff, type ReportVersion, type SetChange } from '../../../definitions/report-diff.ts';
@@ -16,43 +16,59 @@ import { compilePlan } from '../../../plan/compile.ts';
 import { freezeReports } from '../../../queue/definitions/active-reports.ts';
 import { type ActiveVersion, redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { definitionStore } from '../../../queue/definitions/definition-store.ts';
+import { reportName } from '../../../queue/schedules/report-schedules.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { withRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { definitionsInGit } from './definitions-in-git.ts';
 
 /** A changed report. */
 interface ReportChange extends ReportDiff {
   readonly report: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** When the active version became active, ISO; null for a new report. */
+  /** When the active version became active, ISO; null for a new report, and beside a revision of Git. */
   readonly in_force_since: string | null;
   /** Metrics calls of a run that starts now; 0 without the report, null if unknown. */
   readonly calls: { readonly before: number | null; readonly after: number | null };
 }
 
-export async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
+interface DiffFlags {
+  /** A revision of Git, instead of the active definitions. */
+  readonly base?: string;
+  /** Short for `format: 'json'`. */
+  readonly json?: boolean;
+  readonly format: 'text' | 'json' | 'markdown';
+}
+
+export async function diff(flags: DiffFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
-  const { pairs, unreadable } = await findChangedVersions(jobs, context);
+  const { pairs, unreadable } = await (flags.base === undefined
+    ? findChangedVersions(jobs, context)
+    : findChangesSince(await definitionsInGit(context.config.DOCKET_JOBS, flags.base), jobs));
+  const format = flags.json ? 'json' : flags.format;
   // An invalid local definition is no removal: its active version stays.
   const kept = pairs.filter(({ after, name }) => after === undefined && reportDiagnostics(jobs, name).length > 0);
   const changing = pairs.filter((pair) => !kept.includes(pair));
   const { changes, unknown } = await describeChanges(changing, context, jobs);
   const { diagnostics } = jobs;
-  if (flags.json) {
+  if (format === 'markdown') {
+    print.printLine(formatComment(changes, diagnostics));
+  } else if (format === 'json') {
     print.printJson({ changes, kept: kept.map(({ name }) => name), faults: diagnostics, calls_unknown: unknown });
   } else {
     print.printText(changes.length === 0 ? 'Nothing changes.' : changes.map(formatReportChange).join('\n\n'));
-    for (const { name } of kept) print.printText(`\n= ${name}: is invalid here; the active version stays`);
+    for (const { name } of kept)
+      print.printText(`\n= ${name}: is invalid here${flags.base === undefined ? '; the active version stays' : ''}`);
     for (const diagnostic of diagnostics) print.printStatus(formatDiagnostic(diagnostic));
   }
   for (const name of unreadable)
-    print.printStatus(`${name}: the active version cannot be read; its differences are not shown`);
+    print.printStatus(`${name}: the version before cannot be read; its differences are not shown`);
   for (const why of unknown) print.printStatus(`calls are unknown: ${why}`);
-  if (!flags.json && diagnostics.length > 0)
+  if (format === 'text' && diagnostics.length > 0)
     print.printNext([{ command: 'docket check', why: 'all errors, with their places' }]);
   io.exitCode = diagnostics.length === 0 ? 0 : 1;
 }
@@ -64,15 +80,16 @@ interface VersionPair {
   readonly after: ReportVersion | undefined;
 }
 
+const byName = (jobs: Definitions): ReadonlyMap<string, ReportVersion> =>
+  new Map(freezeReports(jobs).map((report) => [reportName(report), report]));
+
 /** The reports whose active and local versions differ, sorted by name. */
 function findChangedVersions(jobs: Definitions, context: AppContext) {
   return withRedis(context, async (redis) => {
     const prefix = DEFAULT_KEY_PREFIX;
     const versions = await redisActiveVersions(redis, { prefix }).read();
     const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS, reportSchema: reportFileSchema });
-    const local = new Map(
-      freezeReports(jobs).map((report) => [`${report.definition.org}/${report.definition.report}`, report]),
-    );
+    const local = byName(jobs);
     const pairs: VersionPair[] = [];
     const unreadable: string[] = [];
     for (const name of [...new Set([...versions.keys(), ...local.keys()])].sort()) {
@@ -87,6 +104,21 @@ function findChangedVersions(jobs: Definitions, context: AppContext) {
   });
 }
 
+/** The reports that differ from those of a base, sorted by name. Invalid files of the base count as absent. */
+function findChangesSince(base: Definitions, jobs: Definitions): { pairs: VersionPair[]; unreadable: string[] } {
+  const [before, after] = [byName(base), byName(jobs)];
+  const pairs = [...new Set([...before.keys(), ...after.keys()])].sort().map((name) => ({
+    name,
+    version: undefined,
+    before: before.get(name),
+    after: after.get(name),
+  }));
+  return {
+    pairs: pairs.filter((pair) => pair.before?.definition.digest !== pair.after?.definition.digest),
+    unreadable: [...base.sources.keys()].filter((name) => reportDiagnostics(base, name).length > 0),
+  };
+}
+
 async function describeChanges(
   pairs: readonly VersionPair[],
   context: AppContext,
@@ -99,11 +131,11 @@ async function describeChanges(
     for (const { name, version, before, after } of pairs) {
       changes.push({
         report: name,
-        change: version === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
+        change: version === undefined && before === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
         in_force_since: version === undefined ? null : new Date(version.since).toISOString(),
         ...diffReports(before, after, context.clock.now(), BUILT_IN_KINDS),
         calls: {
-          before: version === undefined ? 0 : await tokensOf(before),
+          before: version === undefined && before === undefined ? 0 : await tokensOf(before),
           after: after === undefined ? 0 : await tokensOf(after),
         },
       });
@@ -143,17 +175,47 @@ async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
 
 const CHANGE_SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 
-function formatReportChange({ report, change, org_fields, slots, calls, ...changed }: ReportChange): string {
+const formatReportChange = (change: ReportChange): string =>
+  [
+    `${CHANGE_SIGNS[change.change]} ${change.report} ${change.change}`,
+    ...changedLines(change).map(([name, text]) => `    ${name.padEnd(11)}${text}`),
+  ].join('\n');
+
+/** A comment on a pull request: Markdown. What definitions say is shown as code, so that it is no markup. */
+function formatComment(changes: readonly ReportChange[], diagnostics: readonly Diagnostic[]): string {
+  const code = (text: string) => `\`${text.replaceAll('`', 'ˋ')}\``;
+  const count =
+    changes.length === 0
+      ? 'No report changes'
+      : changes.length === 1
+        ? '1 report changes'
+        : `${changes.length} reports change`;
+  return [
+    `### Docket: ${count}`,
+    ...changes.map((change) =>
+      [
+        `**${code(change.report)}** is ${change.change}`,
+        '',
+        ...changedLines(change).map(([name, text]) => `- ${name}: ${code(text)}`),
+      ].join('\n'),
+    ),
+    ...(diagnostics.length === 0
+      ? []
+      : [['**Errors**', '', ...diagnostics.map((each) => `- ${code(formatDiagnostic(each))}`)].join('\n')]),
+  ].join('\n\n');
+}
+
+function changedLines({ org_fields, slots, calls, ...changed }: ReportChange): [name: string, text: string][] {
   const { fields, recipients, targets } = changed;
-  const lines = [`${CHANGE_SIGNS[change]} ${report} ${change}`];
-  const line = (name: string, text: string) => lines.push(`    ${name.padEnd(11)}${text}`);
+  const lines: [string, string][] = [];
+  const line = (name: string, text: string) => lines.push([name, text]);
   if (fields.length > 0) line('report', fields.join(', '));
   if (org_fields.length > 0) line('org.yaml', org_fields.join(', '));
   if (slots !== null) line('next slots', `${formatSlots(slots.before)} → ${formatSlots(slots.after)}`);
   if (hasChanges(recipients)) line('recipients', formatChanges(recipients));
   if (hasChanges(targets)) line('targets', formatChanges(targets));
   if (calls.before !== calls.after) line('calls', `${calls.before ?? '?'} → ${calls.after ?? '?'}`);
-  return lines.join('\n');
+  return lines;
 }
 
 const formatSlots = (slots: readonly string[]): string =>
