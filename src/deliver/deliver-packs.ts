@@ -22,8 +22,7 @@ export type AroundDelivery = (manifest: Manifest, work: () => Promise<DeliveryRe
 export async function deliverPacks(input: DeliverInput, around: AroundDelivery): Promise<DeliveryResult> {
   const { published, archive, definition } = input;
   const { packs, unassigned = [] } = published.manifest;
-  if (published.manifest.unmarked !== undefined) return deliverFileSets(input, around);
-  if (packs === undefined) return around(published.manifest, () => deliver(input));
+  if (packs === undefined) return deliverFileSets(input, around, await readFileSets(published));
   assertOwnPlaces(input);
   const archived = await archive.getArchivedStates(published);
   const receipts: Receipt[] = [];
@@ -41,16 +40,16 @@ export async function deliverPacks(input: DeliverInput, around: AroundDelivery):
       const view = await readPack(published, pack);
       const own: Receipt[] = [];
       try {
-        const result = await around(view.manifest, () =>
-          deliver({
-            ...input,
-            ...(claim === undefined ? {} : { claim }),
-            outages,
-            published: view,
-            definition: deskDefinition(definition, pack),
-            archive: packArchive(archive, pack, archived, own),
-          }),
-        );
+        const ofPack = {
+          ...input,
+          ...(claim === undefined ? {} : { claim }),
+          outages,
+          published: view,
+          definition: deskDefinition(definition, pack),
+          archive: packArchive(archive, pack, archived, own),
+        };
+        const unmarked = pack.manifest.unmarked && (await readPack(published, pack.manifest.unmarked));
+        const result = await deliverFileSets(ofPack, around, { marked: view, unmarked }, archive);
         if (result.retryable) waits.push(result.outage);
       } finally {
         receipts.push(...own);
@@ -92,25 +91,31 @@ function assertOwnPlaces({ published: { manifest }, definition, ...input }: Deli
 
 /**
  * Delivers a corrected edition: the marked files to those who have the edition that it replaces, and the others to those whose
- * delivery of that one was withdrawn. Each set has a decision about every recipient.
+ * delivery of that one was withdrawn. Each set has a decision about every recipient. Any other run has one set.
+ * @param ofRun links to files by their names in the run
  */
-async function deliverFileSets(input: DeliverInput, around: AroundDelivery): Promise<DeliveryResult> {
+async function deliverFileSets(
+  input: DeliverInput,
+  around: AroundDelivery,
+  { marked, unmarked }: Awaited<ReturnType<typeof readFileSets>>,
+  ofRun = input.archive,
+): Promise<DeliveryResult> {
   const { published, archive, observe } = input;
-  const { marked, unmarked } = await readFileSets(published);
+  if (unmarked === undefined) return around(published.manifest, () => deliver(input));
   const archived = await archive.getArchivedStates(published);
   // People add recipients to the marked set.
   const planned = new Map([...archived].map(([id, { added: _, ...state }]) => [id, state]));
   const found = new Map<string, Receipt>();
   const results: DeliveryResult[] = [];
-  const outages = outageTracker(input.clock, input.circuit, input.askedAt);
+  const outages = input.outages ?? outageTracker(input.clock, input.circuit, input.askedAt);
   const sets = [
-    { view: marked, slug: undefined, states: archived },
-    ...(unmarked === undefined ? [] : [{ view: unmarked, slug: published.manifest.unmarked?.slug, states: planned }]),
+    { view: marked, from: archive, slug: undefined, states: archived },
+    { view: unmarked, from: ofRun, slug: published.manifest.unmarked?.slug, states: planned },
   ];
   try {
-    for (const { view, slug, states } of sets) {
+    for (const { view, from, slug, states } of sets) {
       const own: Receipt[] = [];
-      const set = { ...input, outages, published: view, archive: packArchive(archive, { slug }, states, own) };
+      const set = { ...input, outages, published: view, archive: packArchive(from, { slug }, states, own) };
       // The other set says whether it is skipped.
       const observed: DeliverInput['observe'] = (event) => (event.state === 'skipped' ? undefined : observe(event));
       try {

@@ -195,7 +195,8 @@ export async function evaluateConditions(
 ): Promise<ConditionResults> {
   const { correction } = dataset;
   // `send_if` decided about the first edition: recipients of that one get the correction, too.
-  if (correction !== undefined) return { conditions: correctionDecisions(correction, deliveries, targets) };
+  if (correction !== undefined)
+    return { conditions: correctionDecisions(correction, { deliveries, ...(desk && { desk }) }, targets) };
   const conditional = deliveries.flatMap((delivery, index) => {
     const { send_if } = delivery;
     const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
@@ -232,13 +233,13 @@ export async function evaluateConditions(
  */
 export function correctionDecisions(
   { replaces, changes, reason: why, recipients: received = [], unmarked = [] }: CorrectedEdition,
-  deliveries: Definition['deliveries'],
+  { deliveries, desk }: Pick<Definition, 'deliveries' | 'desk'>,
   targets: typeof TARGETS,
   set: keyof typeof CORRECTION_CONDITIONS = 'marked',
 ): readonly SendDecision[] {
   return deliveries.flatMap((delivery, index): SendDecision[] => {
     const { kind, mailboxes } = describeDelivery(delivery, targets);
-    const target = targetName(index, kind);
+    const target = targetName(index, kind, desk);
     const keysOf = (all: typeof received) =>
       all.filter((one) => one.target === target).map(({ recipient }) => recipientKey(recipient));
     const [marked, first] = [keysOf(received), keysOf(unmarked)];

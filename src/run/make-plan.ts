@@ -58,3 +58,7 @@ export async function makePlan(
     return planWith(RECENT_CATALOG_MAX_AGE_MS);
   });
 }
+
+/** A corrected edition needs new responses: a shared one from before the change has the figures that are to be corrected. */
+export const planContext = ({ corrects }: Pick<RunOrder, 'corrects'>, context: RunContext): RunContext =>
+  corrects === undefined ? context : { ...context, definition: { ...context.definition, max_age: 0 } };

@@ -9,7 +9,7 @@ import { describeDelivery, type TargetDescription } from '../definitions/schema/
 import { outputFiles } from '../definitions/schema/outputs.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manifest.ts';
-import { isReportFile, UNMARKED, UNMARKED_SLUG, writePackFiles } from '../deliver/archive/run-folder/pack-files.ts';
+import { isReportFile, UNMARKED, unmarkedSlug, writePackFiles } from '../deliver/archive/run-folder/pack-files.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
@@ -21,6 +21,7 @@ import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { replacedFiles, storeEditionFigures } from './corrections/corrected-edition.ts';
+import { boundariesOf, editionSections } from './corrections/edition-figures.ts';
 import { type ConditionResults, correctionDecisions, evaluateConditions } from './delivery-conditions.ts';
 import { currentPaths, type RenderPaths, readOutputFiles, withReplacedFiles } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -134,7 +135,10 @@ export async function publishRun(
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
     const decisions = await decide();
     const edition = await storeEditionFigures(
-      input.dataset,
+      () => ({
+        sections: editionSections(input.dataset, definition.sections),
+        boundaries: boundariesOf(input.dataset),
+      }),
       order,
       {
         definition,
@@ -151,7 +155,7 @@ export async function publishRun(
       ...createManifest(input, all, order, context, ports),
       ...decisions,
       ...(edition === undefined ? {} : { edition_figures: edition }),
-      ...(unmarked && { unmarked: { slug: UNMARKED_SLUG, manifest: { ...decisions, ...unmarked.manifest } } }),
+      ...(unmarked && { unmarked: { slug: unmarked.slug, manifest: { ...decisions, ...unmarked.manifest } } }),
     };
     return archive.publish(input.folder, manifest, all, mail);
   });
@@ -163,24 +167,27 @@ export async function publishRun(
  * The file set of a corrected edition for those whose open delivery it withdrew: as a first edition. Undefined without such
  * recipients. Its manifest decides about every recipient, so that nobody gets both sets.
  */
-async function renderUnmarked(
+export async function renderUnmarked(
   input: Omit<RenderInput, 'figures'>,
   order: RunOrder,
   context: RunContext,
   ports: RunPorts,
-): Promise<{ readonly manifest: Manifest; readonly files: readonly Artifact[] } | undefined> {
+): Promise<{ readonly slug: string; readonly manifest: Manifest; readonly files: readonly Artifact[] } | undefined> {
   const { correction, ...dataset } = input.dataset;
   if (correction?.unmarked === undefined || correction.unmarked.length === 0) return undefined;
-  const folder = join(input.folder, 'packs', UNMARKED_SLUG);
+  const { desk } = context.definition;
+  const slug = unmarkedSlug(desk);
+  const folder = join(input.folder, 'packs', slug);
   await mkdir(folder, { recursive: true });
   const { artifacts, mail: rendered } = await renderRun({ ...input, dataset, folder }, order, context, ports);
-  const { files, mail } = await writePackFiles(folder, UNMARKED_SLUG, artifacts, rendered);
+  const { files, mail } = await writePackFiles(folder, slug, artifacts, rendered);
   const locale = context.definition.locale ?? context.settings.locale;
   const { corrects } = correctsOf(input.dataset, locale);
   const manifest: Manifest = {
     ...createManifest({ ...input, dataset }, artifacts, order, context, ports),
     ...(corrects && { corrects: { ...corrects, subject: undefined } }),
-    conditions: correctionDecisions(correction, context.definition.deliveries, ports.targets ?? TARGETS, 'unmarked'),
+    conditions: correctionDecisions(correction, context.definition, ports.targets ?? TARGETS, 'unmarked'),
+    ...(desk && { desk }),
     // Those of the run are the same.
     calls: [],
     mail,
@@ -188,7 +195,7 @@ async function renderUnmarked(
   // No output has this format: nothing but the delivery of this set takes the files for its own.
   const hidden = ({ part: _part, ...file }: Artifact): Artifact =>
     isReportFile(file) ? { ...file, format: UNMARKED } : file;
-  return { manifest, files: files.map(hidden) };
+  return { slug, manifest, files: files.map(hidden) };
 }
 
 /** The manifest of rendered files, without decisions on deliveries. */

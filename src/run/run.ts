@@ -12,7 +12,7 @@ import { incompleteNotes } from '../fetch/notes.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import { withCorrection } from './corrections/corrected-edition.ts';
 import { judgedDataset, localeOf } from './judged-dataset.ts';
-import { makePlan } from './make-plan.ts';
+import { makePlan, planContext } from './make-plan.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import { isRequestedAgain } from './request-fingerprint.ts';
@@ -166,13 +166,10 @@ async function fetchFigures(
 ): Promise<Outcome<{ readonly dataset: Dataset; readonly secrets: RenderOptions['secrets'] }>> {
   const { definition, settings, signal, observe } = context;
   const stageContext = { observe, clock: ports.clock, trace: ports.trace };
-  // A corrected edition needs new responses: a shared one from before the change has the figures that are to be corrected.
-  const planContext =
-    order.corrects === undefined ? context : { ...context, definition: { ...definition, max_age: 0 } };
   const counts = currentCountsWindow(order);
   const planned = await timedStage('plan', stageContext, async () => {
     const secrets = await revealOutputSecrets(definition, ports);
-    const result = await makePlan(order, planContext, ports);
+    const result = await makePlan(order, planContext(order, context), ports);
     if (result.kind !== 'done') return result;
     const { catalog, plan } = result.value;
     return done({ secrets, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });

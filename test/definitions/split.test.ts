@@ -40,7 +40,6 @@ const load = async (from: string, to: string, list?: string) => {
 
 describe('a report with split', () => {
   test.each([
-    ['corrections', 'period:', 'corrections: { watch: 35d, materiality: 1% }\nperiod:', 'split.not_supported'],
     ['a list', '  - { id: one', '  - { id: all, list: profiles }\n  - { id: one', 'split.not_supported'],
     [
       'a filter on the dimension',

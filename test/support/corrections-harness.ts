@@ -50,6 +50,21 @@ export function movableClock(): SteadyClock & { advance(ms: number): void } {
   };
 }
 
+/** A process dies at the call with this number: neither it nor any later call does anything. */
+export function mortal<T extends object>(store: T, life: { left: number }): T {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]) => {
+        life.left -= 1;
+        if (life.left < 0) throw new Error('killed');
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
+}
+
 const EVA: ReviewActor = { person: 'eva', name: 'Eva', principal: 'token:eva' };
 
 export function memoryWatchIndex(): WatchIndex & { lose(): void } {
@@ -84,7 +99,11 @@ export function memoryWatchIndex(): WatchIndex & { lose(): void } {
  * Delivered editions against a sandbox: runs, the watch and its decisions, with everything but the archive in memory. The
  * window of the budget is that of the sandbox.
  */
-export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
+export async function correctionsHarness(
+  sandboxOptions: SandboxOptions = {},
+  /** `url`: in place of the sandbox's own, from that. */
+  through: { readonly key?: string; readonly url?: (sandbox: string) => Promise<string> } = {},
+) {
   const clock = movableClock();
   const windowMs = sandboxOptions.windowMs ?? 200;
   const sandbox = await startSandbox({ windowMs, clock, ...sandboxOptions });
@@ -102,7 +121,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
     put: async (one) => void frozen.set(one.definition.digest, one),
   });
   // The smallest history: a change of the past is generated again.
-  const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
+  const key = sandbox.keys.find(({ label }) => label === (through.key ?? 'lakeside'))?.key ?? '';
+  const url = (await through.url?.(sandbox.url)) ?? sandbox.url;
   const settings = settingsOf({
     budget: { window: windowMs / 1000 },
     recipients: { domains: ['acme.example'], addresses: [] },
@@ -111,7 +131,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const editions = createEditionStore(
     fake({ corrections, archive, ledger, definitions, clock, orgs: () => orgs, workingDirectory: folder }),
   );
-  const config = readConfig({ COMPLIANCE_API_URL: sandbox.url, SMTP_URL: mail.url, MAIL_FROM: 'reports@acme.example' });
+  const config = readConfig({ COMPLIANCE_API_URL: url, SMTP_URL: mail.url, MAIL_FROM: 'reports@acme.example' });
   const inline = createInlinePorts(
     { config, env: { ACME_KEY: key }, clock, log: silentLog, workingDirectory: folder },
     undefined,

@@ -136,9 +136,9 @@ function printCorrection(
   print.printTable(
     CHANGE_COLUMNS,
     (wide ? changes : changes.slice(0, MAX_SHOWN)).map(
-      ({ section, metric, bucket, group, within, before, after, statusBefore, statusAfter }) => {
+      ({ section, metric, value, bucket, group, within, before, after, statusBefore, statusAfter }) => {
         const unit = sections.get(section)?.units[metric] ?? null;
-        const parts = [bucket, group?.value, within?.value].filter((part) => part != null);
+        const parts = [value, bucket, group?.value, within?.value].filter((part) => part != null);
         return [
           sections.get(section)?.title ?? section,
           metric,

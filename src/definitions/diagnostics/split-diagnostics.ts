@@ -12,9 +12,6 @@ import { type Diagnostic, describeValue } from './diagnostic.ts';
 
 type Text = Pick<Diagnostic, 'expected' | 'got' | 'next' | 'code'>;
 
-/** Fields of a report whose combination with `split` this version does not have. */
-const UNSUPPORTED = ['corrections'] as const;
-
 /** What a report with `split` may not have, and what only such a report may have. */
 export function splitDiagnostics(source: SourceFile, report: ReportFile, { targets }: DefinitionKinds): Diagnostic[] {
   const { split, sections, deliveries, outputs } = report;
@@ -41,9 +38,6 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
   if (title !== undefined) found.push(diagnosticAt(source, ['title'], { ...title, code: 'template.invalid' }));
   const unsupported = (path: ValuePath, what: string, next: string) =>
     add(path, { code: 'split.not_supported', expected: `no ${what} in a report with "split"`, got: what, next });
-  for (const field of UNSUPPORTED) {
-    if (report[field] !== undefined) unsupported([field], `"${field}"`, 'remove it: this version does not have both');
-  }
   report.schedule.forEach(({ prepare }, index) => {
     if (prepare === undefined) return;
     unsupported(['schedule', index, 'prepare'], '"prepare"', 'remove it: this version does not have both');

@@ -312,12 +312,13 @@ const packManifestSchema = z.object({
  * The pack of one value. Its files are in the folder of its slug, and also in `files` of the run: `retail-0a1b2c3d4e/KPIs.xlsx`.
  * Its own manifest names them without the folder; it is what a run of this value alone would have, without `calls`.
  */
+const unmarkedSchema = z.object({ slug: z.string(), manifest: packManifestSchema.optional() });
 const packSchema = deskSchema.extend({
   /** `held`: nobody gets it; `reason` says why, in one sentence. */
   state: z.enum(['ready', 'held']),
   reason: z.string().optional(),
   /** Absent where no pack could be made. */
-  manifest: packManifestSchema.optional(),
+  manifest: packManifestSchema.extend({ unmarked: unmarkedSchema.optional() }).optional(),
 });
 export type PackRecord = Readonly<z.infer<typeof packSchema>>;
 
@@ -329,7 +330,7 @@ const manifestFieldsSchema = packManifestSchema.extend({
    * As a pack it has a folder and a manifest of its own. Its files have the format `unmarked` in `files` of the run. Absent
    * without such recipients, and in older manifests.
    */
-  unmarked: packSchema.pick({ slug: true, manifest: true }).optional(),
+  unmarked: unmarkedSchema.optional(),
   /** Sentences about rows that are in no pack. Absent without any. */
   unassigned: listOf(z.string(), MAX_PACKS).optional(),
 });

@@ -2,9 +2,14 @@ import type { FigureChange, Status } from '../../fetch/dataset.ts';
 import { statusOf } from '../../render/figures/judge.ts';
 import type { Boundary, EditionFigures, EditionSection } from './edition-figures.ts';
 
+/** A figure that differs; of a report with `split`, with the value of its pack. */
+export interface EditionChange extends FigureChange {
+  readonly value?: string;
+}
+
 export interface EditionComparison {
   /** Every figure that differs, those that matter first, each kind in the order of the sections. */
-  readonly changes: readonly FigureChange[];
+  readonly changes: readonly EditionChange[];
   /** How many of them are material: the first ones. */
   readonly material: number;
 }
@@ -108,6 +113,24 @@ export function compareEditions(
   const material = found.filter((one) => one.material);
   const others = found.filter((one) => !one.material);
   return { changes: [...material, ...others].map(({ change }) => change), material: material.length };
+}
+
+/**
+ * What the service reports differently for each pack of an edition. Packs without figures now are not compared.
+ *
+ * @param after by value
+ */
+export function comparePacks(
+  { packs = [], corrections }: Pick<EditionFigures, 'packs' | 'corrections'>,
+  after: ReadonlyMap<string, readonly EditionSection[]>,
+): EditionComparison {
+  const found = packs.map((pack) => {
+    const { changes, material } = compareEditions({ ...pack, corrections }, after.get(pack.value) ?? []);
+    return { changes: changes.map((change) => ({ ...change, value: pack.value })), material };
+  });
+  const material = found.flatMap((one) => one.changes.slice(0, one.material));
+  const others = found.flatMap((one) => one.changes.slice(one.material));
+  return { changes: [...material, ...others], material: material.length };
 }
 
 interface Difference {

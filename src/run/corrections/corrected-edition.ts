@@ -9,7 +9,22 @@ import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import { type TypedComment, withComments } from '../../render/figures/comments/printed-comments.ts';
 import type { RunOrder } from '../run-record.ts';
 import { compareEditions } from './compare-editions.ts';
-import { boundariesOf, type EditionFigures, editionSections } from './edition-figures.ts';
+import { type EditionFigures, editionSections } from './edition-figures.ts';
+
+type Recipients = NonNullable<CorrectedEdition['recipients']>;
+
+/** The pack of a value as its recipients have it: of the edition that is replaced, or of an earlier one that it did not correct. */
+export interface ReplacedPack {
+  readonly run: string;
+  /** When it was delivered, epoch ms. */
+  readonly at: number;
+  /** Which edition of this pack the next one is. */
+  readonly edition: number;
+  readonly automatic: number;
+  readonly recipients: Recipients;
+  /** Whose delivery was withdrawn. */
+  readonly unmarked: Recipients;
+}
 
 /** An edition that a corrected one replaces. */
 export interface ReplacedEdition {
@@ -21,7 +36,9 @@ export interface ReplacedEdition {
   readonly edition: number;
   /** How many of the corrected editions up to that run Docket sent by itself. */
   readonly automatic: number;
-  readonly recipients: NonNullable<CorrectedEdition['recipients']>;
+  readonly recipients: Recipients;
+  /** Of a report with `split`, by value. */
+  readonly packs?: ReadonlyMap<string, ReplacedPack> | undefined;
   /** Absent where Docket found the changes. */
   readonly byHand?: Required<Pick<CorrectedEdition, 'reason' | 'unmarked'>> & {
     /** On the whole report. */
@@ -74,24 +91,34 @@ export async function replacedFiles(
 /** A message that is being sent takes seconds. */
 const SENDING_SNOOZE_MS = 5 * SECOND_MS;
 
+/** The edition that this run replaces. Snoozes while messages of it are being sent. Throws as `EditionStore.replacedBy`. */
+export async function findReplaced(
+  order: RunOrder & { readonly corrects: string },
+  { editions, clock }: { readonly editions?: EditionStore | undefined; readonly clock: Clock },
+): Promise<Outcome<ReplacedEdition>> {
+  if (editions === undefined) throw new DocketError('internal.defect', 'This process cannot correct editions.');
+  const replaced = await editions.replacedBy(order);
+  const { sending = 0 } = replaced.byHand ?? {};
+  if (sending === 0) return done(replaced);
+  const messages = sending === 1 ? '1 message' : `${sending} messages`;
+  return snooze(clock.now() + SENDING_SNOOZE_MS, `${messages} of the replaced edition being sent`);
+}
+
 /**
- * The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. Snoozes while
- * messages of the replaced edition are being sent.
+ * The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. Snoozes as
+ * `findReplaced`.
  */
 export async function withCorrection(
   dataset: Dataset,
   order: RunOrder,
   { definition: { sections, locale }, settings }: Pick<EditionInput, 'definition' | 'settings'>,
-  { editions, clock }: { readonly editions?: EditionStore | undefined; readonly clock: Clock },
+  ports: Parameters<typeof findReplaced>[1],
 ): Promise<Outcome<Dataset>> {
   const { corrects } = order;
   if (corrects === undefined) return done(dataset);
-  if (editions === undefined) throw new DocketError('internal.defect', 'This process cannot correct editions.');
-  const { figures, at, recipients, edition, automatic, byHand } = await editions.replacedBy({ ...order, corrects });
-  if (byHand !== undefined && byHand.sending > 0) {
-    const messages = byHand.sending === 1 ? '1 message' : `${byHand.sending} messages`;
-    return snooze(clock.now() + SENDING_SNOOZE_MS, `${messages} of the replaced edition being sent`);
-  }
+  const replaced = await findReplaced({ ...order, corrects }, ports);
+  if (replaced.kind !== 'done') return replaced;
+  const { figures, at, recipients, edition, automatic, byHand } = replaced.value;
   const changes = figures === undefined ? [] : compareEditions(figures, editionSections(dataset, sections)).changes;
   const correction = {
     replaces: { run: corrects, at: new Date(at).toISOString() },
@@ -108,9 +135,11 @@ export async function withCorrection(
 /**
  * Stores the figures of an edition that will be watched, and returns their SHA-256 for its manifest. Undefined without
  * `corrections`, and for a run that delivers nothing.
+ *
+ * @param figuresOf called where they are stored
  */
 export async function storeEditionFigures(
-  dataset: Dataset,
+  figuresOf: () => Pick<EditionFigures, 'sections' | 'boundaries' | 'packs'>,
   order: RunOrder,
   { definition, settings, files: readFiles }: EditionInput,
   editions: EditionStore | undefined,
@@ -133,8 +162,7 @@ export async function storeEditionFigures(
     definition: { ...definition },
     ...(Object.keys(files).length === 0 ? {} : { files }),
     settings: { ...kept },
-    sections: editionSections(dataset, definition.sections),
-    boundaries: boundariesOf(dataset),
+    ...figuresOf(),
   };
   return editions.putFigures(order, `${JSON.stringify(figures)}\n`);
 }

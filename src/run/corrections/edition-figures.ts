@@ -41,6 +41,14 @@ const boundarySchema = z.object({
 /** What a figure was judged by. */
 export type Boundary = Readonly<z.infer<typeof boundarySchema>>;
 
+const packSchema = z.object({
+  value: z.string(),
+  sections: z.array(sectionSchema),
+  boundaries: z.array(boundarySchema),
+});
+/** The figures of the pack of one value. */
+export type PackEdition = Readonly<z.infer<typeof packSchema>>;
+
 export const editionFiguresSchema = z.object({
   version: z.literal(1),
   run: z.string(),
@@ -58,6 +66,8 @@ export const editionFiguresSchema = z.object({
   settings: z.record(z.string(), z.unknown()),
   sections: z.array(sectionSchema),
   boundaries: z.array(boundarySchema),
+  /** Of a report with `split`, which has no `sections` of its own. */
+  packs: z.array(packSchema).exactOptional(),
 });
 /** The figures of an edition that can be corrected later, frozen when it is published. */
 export type EditionFigures = Readonly<z.infer<typeof editionFiguresSchema>>;

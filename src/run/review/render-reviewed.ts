@@ -108,7 +108,7 @@ export async function publishReviewed(
   const split = await figures.split();
   if (split !== undefined) {
     const how = { ...input, printed, review: manifestReview(reviewed) };
-    return publishPacks(await renderPacks(split, how, order, context, ports), folder, context, ports);
+    return publishPacks(await renderPacks(split, how, order, context, ports), folder, order, context, ports);
   }
   const dataset = printed(await figures.dataset(folder));
   const rendered = await renderRun({ ...input, dataset }, order, context, ports);

@@ -9,8 +9,10 @@ import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { RunMail } from '../../render/artifact.ts';
 import type { Rendered } from '../../render/renderer.ts';
+import { storeEditionFigures } from '../corrections/corrected-edition.ts';
+import { boundariesOf, editionSections, type PackEdition } from '../corrections/edition-figures.ts';
 import { localeOf } from '../judged-dataset.ts';
-import { createManifest, decideDeliveries, type RenderInput, renderRun } from '../render-stage.ts';
+import { createManifest, decideDeliveries, type RenderInput, renderRun, renderUnmarked } from '../render-stage.ts';
 import { currentPaths } from '../review/frozen-templates.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import { timedStage } from '../run-events.ts';
@@ -29,6 +31,8 @@ export interface PackInput extends Pick<RenderInput, 'folder' | 'secrets' | 'mad
 /** The manifest of the run, and the files and the page of all packs. */
 export interface RenderedPacks extends Rendered {
   readonly manifest: Manifest;
+  /** Of a report with `corrections`: the figures that are compared with the service's later. */
+  readonly editions: readonly PackEdition[];
 }
 
 /**
@@ -43,7 +47,7 @@ export const buildPacks = (order: RunOrder, context: RunContext, ports: RunPorts
     const printed = (dataset: Dataset) => ports.annotate?.(dataset, localeOf(context)) ?? dataset;
     const input = { folder, secrets, madeAt: ports.clock.now(), printed };
     const rendered = await renderPacks(figures, input, order, context, ports);
-    return done(await publishPacks(rendered, folder, context, ports));
+    return done(await publishPacks(rendered, folder, order, context, ports));
   });
 
 /** Renders the pack of each value, one after the other. */
@@ -56,6 +60,7 @@ export async function renderPacks(
 ): Promise<RenderedPacks> {
   const records: PackRecord[] = [];
   const files: Rendered['artifacts'][number][] = [];
+  const editions: PackEdition[] = [];
   for (const pack of figures.packs) {
     context.signal.throwIfAborted();
     const { desk, held } = pack;
@@ -63,23 +68,45 @@ export async function renderPacks(
     const made = await renderPack(pack, input, order, packContext(context, desk), ports);
     records.push({ ...desk, ...state, ...(made === undefined ? {} : { manifest: made.manifest }) });
     files.push(...(made?.files ?? []));
+    if (made !== undefined && held === undefined && context.definition.corrections !== undefined)
+      editions.push({ value: desk.value, ...made.figures() });
   }
   const manifest = runManifest({ order, context, figures, records, files, input }, ports);
-  return { manifest, artifacts: files, mail: runMail(manifest, localeOf(context)) };
+  return { manifest, artifacts: files, mail: runMail(manifest, localeOf(context)), editions };
 }
 
 /** Publishes rendered packs with their manifest atomically. */
 export async function publishPacks(
-  { manifest, artifacts, mail }: RenderedPacks,
+  { manifest, artifacts, mail, editions: made }: RenderedPacks,
   folder: string,
-  { observe }: RunContext,
-  { archive, clock, trace }: RunPorts,
+  order: RunOrder,
+  { definition, settings, observe }: RunContext,
+  { archive, clock, editions, trace }: RunPorts,
 ): Promise<PublishedRun> {
-  const published = await timedStage('seal', { observe, clock, trace }, () =>
-    archive.publish(folder, manifest, artifacts, mail),
-  );
+  const published = await timedStage('seal', { observe, clock, trace }, async () => {
+    const { corrects } = order;
+    const kept = corrects === undefined ? undefined : await editions?.replacedBy({ ...order, corrects });
+    const own = new Set(made.map(({ value }) => value));
+    // The packs that it does not correct are watched on.
+    const others = kept?.figures?.packs?.filter(({ value }) => !own.has(value)) ?? [];
+    const figures = () => ({ sections: [], boundaries: [], packs: [...made, ...others] });
+    const edition = await storeEditionFigures(
+      figures,
+      order,
+      { definition, settings, files: async () => [] },
+      editions,
+    );
+    const stored = { ...manifest, ...(edition === undefined ? {} : { edition_figures: edition }) };
+    return archive.publish(folder, stored, artifacts, mail);
+  });
   for (const { name, bytes } of published.artifacts.filter(isReportFile)) observe({ type: 'rendered', name, bytes });
   return published;
+}
+
+interface RenderedPack {
+  readonly manifest: Manifest;
+  readonly files: Rendered['artifacts'];
+  readonly figures: () => Omit<PackEdition, 'value'>;
 }
 
 /** @param context of the pack */
@@ -89,7 +116,7 @@ async function renderPack(
   order: RunOrder,
   context: RunContext,
   ports: RunPorts,
-): Promise<{ readonly manifest: Manifest; readonly files: Rendered['artifacts'] } | undefined> {
+): Promise<RenderedPack | undefined> {
   if (read === undefined) return undefined;
   const { folder, secrets, madeAt, printed, review } = input;
   const paths = input.paths ?? currentPaths(context.definition, context.settings, ports);
@@ -99,8 +126,10 @@ async function renderPack(
   const dataset = printed?.(judged) ?? judged;
   const figures =
     conditions === undefined && context.definition.deliveries.some(({ send_if }) => send_if !== undefined);
-  const rendered = await renderRun({ dataset, folder: own, secrets, madeAt, paths, figures }, order, context, ports);
+  const shown = { dataset, folder: own, secrets, madeAt, paths };
+  const rendered = await renderRun({ ...shown, figures }, order, context, ports);
   const decisions = conditions ?? (await decideDeliveries(dataset, context, ports, rendered.figures));
+  const unmarked = await renderUnmarked(shown, order, context, ports);
   const { files, mail } = await writePackFiles(own, desk.slug, rendered.artifacts, rendered.mail);
   const manifest: Manifest = {
     ...createManifest({ dataset, madeAt }, rendered.artifacts, order, context, ports),
@@ -109,10 +138,13 @@ async function renderPack(
     // Those of the run are for all values.
     calls: [],
     mail,
+    ...(unmarked && { unmarked: { slug: unmarked.slug, manifest: { ...decisions, ...unmarked.manifest } } }),
     // Comments of other packs are in the manifest of the run.
     ...(review === undefined ? {} : { review: { ...review, comments: [] } }),
   };
-  return { manifest, files };
+  const { sections } = context.definition;
+  const edition = () => ({ sections: editionSections(judged, sections), boundaries: boundariesOf(judged) });
+  return { manifest, files: [...files, ...(unmarked?.files ?? [])], figures: edition };
 }
 
 interface RunParts {
@@ -140,8 +172,19 @@ function runManifest({ order, context, figures, records, files, input }: RunPart
     recipients: [...new Set([...fixed, ...packs.flatMap(({ recipients }) => recipients)])],
     packs: records,
     ...(unassigned.length === 0 ? {} : { unassigned }),
+    ...correctsOf(order, packs),
     ...(input.review === undefined ? {} : { review: input.review }),
   };
+}
+
+/** Of a corrected edition: what its packs say together. */
+function correctsOf({ corrects: run }: RunOrder, packs: readonly Manifest[]): Pick<Manifest, 'corrects'> {
+  const all = packs.flatMap(({ corrects }) => corrects ?? []);
+  const [first] = all;
+  if (run === undefined || first === undefined) return {};
+  const greatest = (key: 'edition' | 'automatic') => Math.max(...all.map(({ [key]: number = 0 }) => number));
+  const changes = all.reduce((sum, one) => sum + one.changes, 0);
+  return { corrects: { run, at: first.at, changes, edition: greatest('edition'), automatic: greatest('automatic') } };
 }
 
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

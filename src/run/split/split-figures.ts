@@ -18,13 +18,14 @@ import {
 import { compilePlan } from '../../plan/compile.ts';
 import type { RenderOptions } from '../../render/render-files.ts';
 import { judgedDataset } from '../judged-dataset.ts';
-import { makePlan } from '../make-plan.ts';
+import { makePlan, planContext } from '../make-plan.ts';
 import { revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import { timedStage } from '../run-events.ts';
 import { currentCountsWindow } from '../run-order.ts';
 import type { RunOrder } from '../run-record.ts';
 import { incompleteError } from '../run-result.ts';
+import { correctedPacks } from './correct-packs.ts';
 import type { PackFigures, SplitFigures } from './frozen-split.ts';
 
 export interface FetchedFigures {
@@ -59,10 +60,11 @@ export function packContext(context: RunContext, desk: Desk): RunContext {
 /** plan → fetch, once for all values. */
 export async function fetchSplitFigures(
   order: RunOrder,
-  context: RunContext,
+  asked: RunContext,
   ports: RunPorts,
   folder: string,
 ): Promise<Outcome<FetchedFigures>> {
+  const context = planContext(order, asked);
   const { definition, settings, signal, observe } = context;
   const { split } = definition;
   if (split === undefined) throw new Error('The report has no split.');
@@ -106,7 +108,8 @@ export async function fetchSplitFigures(
     calls: answers.calls,
     registryVersion: answers.prepared.input.plan.registryVersion,
   };
-  return done({ figures, secrets });
+  const corrected = await correctedPacks(figures, order, context, ports);
+  return corrected.kind === 'done' ? done({ figures: corrected.value, secrets }) : corrected;
 }
 
 const valuesOf = ({ by }: SplitSettings, { dimensions }: Catalog) =>

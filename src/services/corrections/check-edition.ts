@@ -2,10 +2,13 @@ import { toDocketError } from '../../base/error.ts';
 import { done, type Outcome } from '../../base/outcome.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { deskDefinition, deskOf } from '../../definitions/split.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
 import { fetchDataset } from '../../fetch/fetch-dataset.ts';
+import { fetchSplit, sliceDataset } from '../../fetch/split/fetch-split.ts';
 import { compilePlan } from '../../plan/compile.ts';
 import type { Plan } from '../../plan/plan.ts';
-import { compareEditions, type EditionComparison } from '../../run/corrections/compare-editions.ts';
+import { compareEditions, comparePacks, type EditionComparison } from '../../run/corrections/compare-editions.ts';
 import { type EditionFigures, editionSections } from '../../run/corrections/edition-figures.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 
@@ -20,6 +23,14 @@ export interface EditionCheck {
   readonly asOf: number | undefined;
 }
 
+/** The sections with figures that can be corrected. */
+export const watchedSections = ({
+  sections,
+  packs = [],
+}: Pick<EditionFigures, 'sections' | 'packs'>): readonly string[] => [
+  ...new Set([sections, ...packs.map((pack) => pack.sections)].flat().map(({ id }) => id)),
+];
+
 /** The calls of a check never wait: it continues in a later round, when no run waits for the key. */
 const MAX_TOKEN_WAIT_MS = 0;
 
@@ -27,14 +38,9 @@ const MAX_TOKEN_WAIT_MS = 0;
  * What the watch asks for: the sections with figures that can be corrected, without what is only compared or charted. Asks
  * by the definition as it is where the service would refuse the rest alone.
  */
-function planOf(
-  definition: Definition,
-  { sections: watched }: Pick<EditionFigures, 'sections'>,
-  compile: (definition: Definition) => Plan,
-): Plan {
+function planOf(definition: Definition, watched: readonly string[], compile: (definition: Definition) => Plan): Plan {
   const { compare: _, to_date: __, headline: ___, ...report } = definition;
-  const ids = new Set(watched.map(({ id }) => id));
-  const kept = definition.sections.filter(({ id }) => ids.has(id));
+  const kept = definition.sections.filter(({ id }) => watched.includes(id));
   const bare = kept.map(({ compare: _compare, to_date: _toDate, trend: _trend, chart: _chart, ...section }) => section);
   try {
     return compile({ ...report, sections: bare, max_age: 0 });
@@ -62,19 +68,19 @@ export async function checkEdition(
   const catalog = await ports.catalogs.get({ ...shared, org: settings.org, tenant }, signal, () => {});
   if (catalog.kind !== 'done') return catalog;
   const { period, section_periods: sectionPeriods } = figures;
-  const plan = planOf(definition, figures, (asked) =>
-    compilePlan({
-      definition: asked,
-      settings,
-      period,
-      bases: false,
-      ...(sectionPeriods === undefined ? {} : { sectionPeriods }),
-      catalog: catalog.value,
-    }),
-  );
-  const dataset = await fetchDataset({
+  const compile = (asked: Definition) =>
+    planOf(asked, watchedSections(figures), (definition) =>
+      compilePlan({
+        definition,
+        settings,
+        period,
+        bases: false,
+        ...(sectionPeriods === undefined ? {} : { sectionPeriods }),
+        catalog: catalog.value,
+      }),
+    );
+  const input = {
     ...shared,
-    plan,
     organization: tenant,
     catalog: catalog.value,
     calendar: settings,
@@ -82,13 +88,34 @@ export async function checkEdition(
     folder: '',
     signal,
     observe: () => {},
-  });
-  if (dataset.kind !== 'done') return dataset;
+  };
+  const times: number[] = [];
+  const sectionsOf = ({ tables }: Dataset) => {
+    times.push(...tables.map(({ asOf }) => Date.parse(asOf ?? '')).filter((at) => !Number.isNaN(at)));
+    return editionSections({ tables }, definition.sections);
+  };
+  const compareWhole = async (): Promise<Outcome<EditionComparison>> => {
+    const dataset = await fetchDataset({ ...input, plan: compile(definition) });
+    return dataset.kind === 'done' ? done(compareEditions(figures, sectionsOf(dataset.value))) : dataset;
+  };
+  /** One request for all packs, as their runs make it. Values that the catalog no longer lists are not compared. */
+  const compareSplit = async (by: string): Promise<Outcome<EditionComparison>> => {
+    const listed = catalog.value.dimensions.find((dimension) => dimension.id === by)?.values ?? [];
+    const desks = listed.filter(({ value }) => figures.packs?.some((pack) => pack.value === value));
+    const planOfDesk = ({ value, label }: (typeof desks)[number]) =>
+      compile(deskDefinition(definition, deskOf(value, label)));
+    const [first] = desks;
+    if (first === undefined) return done({ changes: [], material: 0 });
+    const answers = await fetchSplit({ ...input, plan: planOfDesk(first), by });
+    if (answers.kind !== 'done') return answers;
+    const slices = desks.map(
+      (desk) => [desk.value, sectionsOf(sliceDataset(answers.value, planOfDesk(desk), desk.value))] as const,
+    );
+    return done(comparePacks(figures, new Map(slices)));
+  };
+  const compared = await (definition.split === undefined ? compareWhole() : compareSplit(definition.split.by));
+  if (compared.kind !== 'done') return compared;
   await ports.responses.delete(id);
-  const { tables } = dataset.value;
-  const times = tables.map(({ asOf }) => Date.parse(asOf ?? '')).filter((at) => !Number.isNaN(at));
-  return done({
-    comparison: compareEditions(figures, editionSections({ tables }, definition.sections)),
-    asOf: times.length === 0 ? undefined : Math.min(...times),
-  });
+  const asOf = times.reduce((least, at) => Math.min(least, at), Infinity);
+  return done({ comparison: compared.value, asOf: Number.isFinite(asOf) ? asOf : undefined });
 }

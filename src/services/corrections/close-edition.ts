@@ -1,5 +1,6 @@
 import { describeDelivery, kindOfTarget, targetName } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { deskDefinition } from '../../definitions/split.ts';
 import type { Manifest } from '../../deliver/archive/manifest.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import {
@@ -15,7 +16,7 @@ import { recipientKey, sendDecisionFor } from '../../deliver/send-decision.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { createDecisionArchive } from '../deliveries/decision-archive.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import type { Edition, EditionRecipient } from './editions.ts';
+import { type Edition, type EditionRecipient, packOf } from './editions.ts';
 
 /**
  * Closes the deliveries of an edition that a corrected one replaces: in the ledger, then in the archive. What is being sent is
@@ -70,18 +71,25 @@ async function openMissingRows(run: RunRef, manifest: Manifest, deployment: Depl
  * @param redefinition undefined: that of the edition
  */
 export async function recipientsOf(
-  { manifest, recipients, withdrawn }: Edition,
+  edition: Edition,
   redefinition: Definition | undefined,
   { definitions }: Pick<Deployment, 'definitions'>,
 ): Promise<Record<'recipients' | 'unmarked', readonly EditionRecipient[]>> {
+  const { manifest, recipients, withdrawn } = edition;
   // Of an edition that was a correction itself.
-  const hasEarlier = (of: EditionRecipient): boolean =>
-    manifest.corrects !== undefined && sendDecisionFor(manifest, of)?.send === true;
+  const hasEarlier = (of: EditionRecipient): boolean => {
+    const own = packOf(edition, of)?.manifest ?? manifest;
+    return own.corrects !== undefined && sendDecisionFor(own, of)?.send === true;
+  };
   const marked = [...recipients, ...withdrawn.filter(hasEarlier)];
   const unmarked = withdrawn.filter((of) => !hasEarlier(of));
   if (redefinition === undefined) return { recipients: marked, unmarked };
   const before = await definitions.get(manifest.digest);
-  const place = (of: EditionRecipient) => placeIn(of, before?.definition, redefinition);
+  const place = (of: EditionRecipient) => {
+    const desk = packOf(edition, of);
+    const own = (definition: Definition) => (desk === undefined ? definition : deskDefinition(definition, desk));
+    return placeIn(of, before && own(before.definition), own(redefinition));
+  };
   return { recipients: marked.flatMap(place), unmarked: unmarked.flatMap(place) };
 }
 
@@ -89,12 +97,14 @@ export async function recipientsOf(
 function placeIn(
   of: EditionRecipient,
   before: Pick<Definition, 'deliveries'> | undefined,
-  after: Pick<Definition, 'deliveries'>,
+  after: Pick<Definition, 'deliveries' | 'desk'>,
 ): readonly EditionRecipient[] {
   const kind = kindOfTarget(of.target);
   const alike = after.deliveries.flatMap((entry, index) => {
     const described = describeDelivery(entry, TARGETS);
-    return described.kind === kind ? [{ entry, target: targetName(index, kind), mailboxes: described.mailboxes }] : [];
+    return described.kind === kind
+      ? [{ entry, target: targetName(index, kind, after.desk), mailboxes: described.mailboxes }]
+      : [];
   });
   const sameFirst = [...alike.filter(({ target }) => target === of.target), ...alike];
   const own = before?.deliveries[Number.parseInt(of.target, 10)];

@@ -12,6 +12,7 @@ import { currentSettings } from '../definitions/frozen-definition.ts';
 import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import type { Correction } from './correction.ts';
+import { correctedRecipients } from './correction-view.ts';
 import type { Edition } from './editions.ts';
 
 const ATTEMPT_TIMEOUT_MS = 60_000;
@@ -93,7 +94,7 @@ export const createCorrectionNotifier =
       () =>
         buildCorrectionNotice(
           correction,
-          edition,
+          { ...edition, recipients: correctedRecipients(correction, edition) },
           { ...settings, locale },
           runPageUrl(config.DOCKET_PUBLIC_URL, run.id),
           reason,

@@ -10,7 +10,7 @@ import type { EditionComparison } from '../../run/corrections/compare-editions.t
 import type { RunRecord, RunStore } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { countAutomaticEditions, MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
-import { type CheckPorts, checkEdition } from './check-edition.ts';
+import { type CheckPorts, checkEdition, watchedSections } from './check-edition.ts';
 import { type Correction, DOCKET, ENDED_STATES, foldCorrections } from './correction.ts';
 import type { NotifyCorrection } from './correction-notices.ts';
 import type { CorrectionService } from './correction-service.ts';
@@ -153,7 +153,7 @@ async function check(edition: Edition, due: number, ports: CorrectionWatch): Pro
   const { corrections, clock, signal, log } = ports;
   const figures = await loadFigures(edition, corrections);
   // A report of current counts or lists alone: there is nothing to ask for.
-  if (figures.sections.length === 0) return clock.now();
+  if (watchedSections(figures).length === 0) return clock.now();
   const frozen = await frozenOfEdition(figures, ports);
   const id = `correction:${run.id}:${due}`;
   const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(
@@ -176,7 +176,7 @@ async function check(edition: Edition, due: number, ports: CorrectionWatch): Pro
 
 /** Records what differs, unless it is known. @returns the correction that this comparison found */
 async function record(
-  { run, hash = '' }: Edition,
+  { run, hash = '', packs }: Edition,
   { changes, material }: EditionComparison,
   { corrections, clock, log }: CorrectionWatch,
 ): Promise<Correction | undefined> {
@@ -205,6 +205,7 @@ async function record(
     changes: kept,
     material,
     total: changes.length,
+    ...(packs && { values: [...new Set(changes.slice(0, material).flatMap(({ value }) => value ?? []))] }),
   };
   if (!(await corrections.append(run, found))) return undefined;
   log.warn('The service has changed figures that were delivered', {

@@ -6,7 +6,7 @@ import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { recipientsOf } from './close-edition.ts';
 import type { Correction } from './correction.ts';
-import { type Edition, type EditionRecipient, findFigures, frozenOfCorrection } from './editions.ts';
+import { type Edition, type EditionRecipient, findFigures, frozenOfCorrection, packOf } from './editions.ts';
 
 /** A correction with what a decision needs. */
 export interface CorrectionView extends Correction {
@@ -35,6 +35,16 @@ export interface CorrectionView extends Correction {
 const hasMailboxes = (target: string): boolean =>
   TARGETS.some(({ kind, audience }) => kind === kindOfTarget(target) && audience?.people === true);
 
+/** Who gets the edition of a correction that Docket found: of a report with `split`, the recipients of the changed packs. */
+export const correctedRecipients = (
+  { values }: Pick<Correction, 'values'>,
+  edition: Edition,
+): Edition['recipients'] => {
+  const { recipients, packs } = edition;
+  if (packs === undefined || values === undefined) return recipients;
+  return recipients.filter((of) => values.includes(packOf(edition, of)?.value ?? ''));
+};
+
 /** @param edition that of the correction */
 export async function viewOf(
   correction: Correction,
@@ -46,7 +56,7 @@ export async function viewOf(
   const { byHand } = correction;
   const redefinition = byHand?.redefined && (await frozenOfCorrection(run, byHand, deployment)).definition;
   const sets = byHand && (await recipientsOf(edition, redefinition, deployment));
-  const { recipients, unmarked } = sets ?? { recipients: edition.recipients, unmarked: [] };
+  const { recipients, unmarked } = sets ?? { recipients: correctedRecipients(correction, edition), unmarked: [] };
   const allowed = orgs().get(run.org)?.recipients;
   const viewed = (of: EditionRecipient, marked: boolean) => {
     const { target, recipient } = of;
@@ -54,8 +64,9 @@ export async function viewOf(
     const why = refusal === undefined ? null : `It ${refusal}.`;
     return { target, recipient, receives: refusal === undefined, why, marked };
   };
-  const others = newRecipients(redefinition, [...recipients, ...unmarked]);
-  const { sections = [] } = (await findFigures(edition, corrections)) ?? {};
+  const others = edition.packs ? [] : newRecipients(redefinition, [...recipients, ...unmarked]);
+  const figures = await findFigures(edition, corrections);
+  const sections = [...(figures?.sections ?? []), ...(figures?.packs ?? []).flatMap((pack) => pack.sections)];
   const changed = new Set(correction.changes.map(({ section }) => section));
   return {
     ...correction,
@@ -70,7 +81,7 @@ export async function viewOf(
         return { ...of, receives: false, why, marked: false };
       }),
     ],
-    sections: sections
+    sections: [...new Map(sections.map((section) => [section.id, section])).values()]
       .filter(({ id }) => changed.has(id))
       .map(({ id, title, metrics }) => ({
         id,

@@ -26,6 +26,8 @@ export interface Correction {
   readonly changes: FoundEvent['changes'];
   readonly material: number;
   readonly total: number;
+  /** Of a report with `split`: those whose packs have material changes. */
+  readonly values?: readonly string[];
   readonly notified: boolean;
   /** A person opened it. Absent where Docket found changed figures. */
   readonly byHand?: Pick<OpenedEvent, 'comment' | 'redefined' | 'definition'>;
@@ -77,7 +79,8 @@ const fromFound = (
     changes,
     material,
     total,
-  }: Pick<FoundEvent, 'correction' | 'at' | 'changes' | 'material' | 'total'>,
+    values,
+  }: Pick<FoundEvent, 'correction' | 'at' | 'changes' | 'material' | 'total' | 'values'>,
 ): Correction => ({
   id: correctionId(run.id, correction),
   run,
@@ -87,6 +90,7 @@ const fromFound = (
   changes,
   material,
   total,
+  ...(values && { values }),
   notified: false,
   decision: null,
 });

@@ -7,7 +7,14 @@ import type { RunOrder } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { closeEdition, recipientsOf } from './close-edition.ts';
 import { DOCKET } from './correction.ts';
-import { findFigures, frozenOfCorrection, loadEdition, loadFigures } from './editions.ts';
+import {
+  type Edition,
+  type EditionRecipient,
+  findFigures,
+  frozenOfCorrection,
+  loadEdition,
+  loadFigures,
+} from './editions.ts';
 
 type Numbers = Pick<ReplacedEdition, 'edition' | 'automatic'>;
 
@@ -31,6 +38,21 @@ async function numbersOf(run: RunRef, { corrects }: Pick<Manifest, 'corrects'>, 
   const numbers = await numbersOf(before, published?.manifest ?? {}, ports);
   return nextNumbers(numbers, decisionFor(run.id, await ports.corrections.events(before)));
 }
+
+/** Who gets the packs, and which edition each is: one counts those of its own value. */
+const packsOf = (
+  { packs }: Edition,
+  decision: { readonly by: string } | undefined,
+  { recipients, unmarked }: Awaited<ReturnType<typeof recipientsOf>>,
+): ReplacedEdition['packs'] =>
+  packs &&
+  new Map(
+    packs.map(({ value, slug, run, at, manifest: { corrects } }) => {
+      const isOf = ({ target }: EditionRecipient): boolean => target.endsWith(`:${slug}`);
+      const numbers = nextNumbers({ edition: corrects?.edition ?? 1, automatic: corrects?.automatic ?? 0 }, decision);
+      return [value, { run, at, ...numbers, recipients: recipients.filter(isOf), unmarked: unmarked.filter(isOf) }];
+    }),
+  );
 
 /** Throws `correction.conflict` where another correction of the edition was decided since: two would go to the same people. */
 function assertNotSuperseded(decision: ReturnType<typeof decisionFor>, events: readonly CorrectionEvent[]): void {
@@ -67,13 +89,21 @@ export function createEditionStore(ports: Deployment): EditionStore {
       at: edition.deliveredAt ?? Date.parse(manifest.made_at),
       ...nextNumbers(await numbersOf(run, manifest, ports), decision),
     };
-    if (opened === undefined) return { ...replaced, recipients: edition.recipients };
+    if (opened === undefined) {
+      const { recipients } = edition;
+      return { ...replaced, recipients, packs: packsOf(edition, decision, { recipients, unmarked: [] }) };
+    }
     const { by: author, at, reason, comment: text } = opened;
     const comment = text === undefined ? {} : { comment: { section: null, text, author, at } };
     const byHand = { reason, sending: sending ?? 0, ...comment };
     const redefinition = opened.redefined && (await frozenOfCorrection(run, opened, ports)).definition;
     const { recipients, unmarked } = await recipientsOf(edition, redefinition, ports);
-    return { ...replaced, recipients, byHand: { ...byHand, unmarked } };
+    return {
+      ...replaced,
+      recipients,
+      packs: packsOf(edition, decision, { recipients, unmarked }),
+      byHand: { ...byHand, unmarked },
+    };
   };
   return {
     putFigures: ({ id, org, report }, text) => corrections.putFigures({ id, org, report }, text),

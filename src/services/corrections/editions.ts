@@ -3,7 +3,7 @@ import { DocketError } from '../../base/error.ts';
 import { storedOrgSchema } from '../../definitions/schema/org-settings.ts';
 import type { CorrectionArchive } from '../../deliver/archive/corrections/correction-archive.ts';
 import type { OpenedEvent } from '../../deliver/archive/corrections/correction-event.ts';
-import type { Manifest } from '../../deliver/archive/manifest.ts';
+import type { Manifest, PackRecord } from '../../deliver/archive/manifest.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { isSupersededBy, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
@@ -30,13 +30,33 @@ export interface Edition {
   readonly withdrawn: readonly EditionRecipient[];
   /** When it was delivered last, epoch ms; null while nobody has received it. */
   readonly deliveredAt: number | null;
+  /**
+   * Of a report with `split`: each pack as its recipients have it. One that this edition does not correct is of an earlier
+   * edition, whose recipients are in `recipients`, too.
+   */
+  readonly packs?: readonly EditionPack[];
 }
+
+/** The pack of one value in the edition that somebody received last, or whose delivery was withdrawn. */
+export interface EditionPack extends Pick<PackRecord, 'value' | 'label' | 'slug'> {
+  readonly run: string;
+  readonly manifest: Manifest;
+  readonly recipients: readonly EditionRecipient[];
+  readonly withdrawn: readonly EditionRecipient[];
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** The pack that a recipient has; undefined of a report without `split`. */
+export const packOf = ({ packs }: Edition, { target }: EditionRecipient): EditionPack | undefined =>
+  packs?.find(({ slug }) => target.endsWith(`:${slug}`));
 
 const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
 const KEPT: ReadonlySet<string> = new Set([...ARRIVED, 'withdrawn']);
 
 /** The edition of a run; undefined where it is not published. Throws `archive.*`, `redis.unreachable`. */
-export async function loadEdition(run: RunRef, { archive, ledger }: Deployment): Promise<Edition | undefined> {
+export async function loadEdition(run: RunRef, deployment: Deployment): Promise<Edition | undefined> {
+  const { archive, ledger } = deployment;
   const published = await archive.peek(run);
   if (published === undefined) return undefined;
   const states = await archive.getArchivedStates(published);
@@ -60,13 +80,32 @@ export async function loadEdition(run: RunRef, { archive, ledger }: Deployment):
   }
   const known = [...found.values()].filter(({ of }) => of.target !== NOTICE_TARGET);
   const received = known.filter(({ state }) => ARRIVED.has(state));
-  return {
+  const edition: Edition = {
     run,
     manifest: published.manifest,
     hash: published.manifest.edition_figures,
     recipients: received.map(({ of }) => of),
     withdrawn: known.flatMap(({ of, state }) => (ARRIVED.has(state) ? [] : [of])),
     deliveredAt: received.length === 0 ? null : Math.max(...received.map(({ at }) => at)),
+  };
+  const { packs, corrects } = published.manifest;
+  if (packs === undefined) return edition;
+  const own = packs.flatMap(({ value, label, slug, manifest }): EditionPack[] => {
+    const of = known.filter(({ of: { target } }) => target.endsWith(`:${slug}`));
+    if (manifest === undefined || of.length === 0) return [];
+    const isOf = ({ target }: EditionRecipient) => target.endsWith(`:${slug}`);
+    const [recipients, withdrawn] = [edition.recipients.filter(isOf), edition.withdrawn.filter(isOf)];
+    const at = Math.max(...of.map((one) => one.at));
+    return [{ value, label, slug, run: run.id, manifest, recipients, withdrawn, at }];
+  });
+  const slugs = new Set(own.map(({ slug }) => slug));
+  const earlier = corrects && (await loadEdition({ ...run, id: corrects.run }, deployment));
+  const all = [...own, ...(earlier?.packs ?? []).filter(({ slug }) => !slugs.has(slug))];
+  return {
+    ...edition,
+    recipients: all.flatMap(({ recipients }) => recipients),
+    withdrawn: all.flatMap(({ withdrawn }) => withdrawn),
+    packs: all,
   };
 }
 

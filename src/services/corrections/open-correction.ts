@@ -72,7 +72,7 @@ export async function openCorrection(
     }
     await assertNoOther(edition, last, deployment);
     const frozen = definition ?? (await definitionOf(edition, deployment));
-    if (frozen.definition.split !== undefined) throw splitError(run);
+    await assertSameSplit(edition, frozen, deployment);
     assertApprovable(frozen, { by, bySubject: subject });
     const number = (last?.number ?? 0) + 1;
     const at = clock.now();
@@ -125,14 +125,22 @@ async function requireDelivered(run: RunRef, deployment: Deployment): Promise<Ed
       next: `\`docket runs cancel ${run.id} --reason …\` stops it. Then trigger the report again.`,
     });
   }
-  if (edition.manifest.packs !== undefined) throw splitError(run);
   return edition;
 }
 
-const splitError = ({ id }: RunRef): DocketError =>
-  new DocketError('correction.conflict', `Run ${id} is of a report with \`split\`, which has no corrected editions.`, {
-    next: 'Trigger the report again for the period with --again: every recipient gets the new pack of their value.',
+/** Throws `correction.conflict` for a definition without the packs of the edition, or with others. */
+async function assertSameSplit(
+  { run, manifest: { packs, digest } }: Edition,
+  { definition: { split } }: FrozenDefinition,
+  { definitions }: Deployment,
+): Promise<void> {
+  const before = (await definitions.get(digest))?.definition.split?.by ?? split?.by;
+  if (packs === undefined ? split === undefined : split !== undefined && split.by === before) return;
+  throw new DocketError('correction.conflict', `The report of run ${run.id} is split differently now.`, {
+    expected: packs === undefined ? 'a definition without `split`' : `a definition with \`split\` by ${before}`,
+    next: 'Use the definition as it was delivered, or trigger the report again for the period with --again.',
   });
+}
 
 /** The definition and settings that the edition was made with. */
 async function definitionOf(edition: Edition, deployment: Deployment): Promise<FrozenDefinition> {

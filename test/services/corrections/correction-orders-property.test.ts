@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
-import { correctionsHarness } from '../../support/corrections-harness.ts';
+import { correctionsHarness, mortal } from '../../support/corrections-harness.ts';
 import { cases, within } from '../../support/fuzz.ts';
 import { definitionOf } from '../../support/reports.ts';
 
@@ -11,21 +11,6 @@ const NAMES = ['a', 'b', 'c', 'd'].map((name) => `${name}@acme.example`);
 const NEW = 'new@acme.example';
 const REASON = { reason: 'wrong pack' };
 const BY = { by: 'anna' };
-
-/** A process dies at the call with this number: neither it nor any later call does anything. */
-function mortal<T extends object>(store: T, life: { left: number }): T {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function') return member;
-      return async (...args: unknown[]) => {
-        life.left -= 1;
-        if (life.left < 0) throw new Error('killed');
-        return Reflect.apply(member, target, args);
-      };
-    },
-  });
-}
 
 const life = fc.oneof(fc.constant(10_000), fc.integer({ min: 1, max: 40 }));
 const step = fc.oneof(

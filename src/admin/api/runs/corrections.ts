@@ -33,6 +33,7 @@ const changeSchema = z
     after: figure,
     status_before: status.describe('Null: it is not judged.'),
     status_after: status,
+    value: z.string().nullable().describe('Of a report with `split`: whose pack it is in. Null for others.'),
   })
   .meta({ id: 'FigureChange' });
 
@@ -220,16 +221,19 @@ export const correctionBody = ({
   found_at: isoInstant(foundAt),
   material,
   total,
-  changes: changes.map(({ section, metric, bucket, group, within, before, after, statusBefore, statusAfter }) => ({
-    section,
-    metric,
-    bucket,
-    groups: [group, within].filter((one) => one != null),
-    before,
-    after,
-    status_before: statusBefore ?? null,
-    status_after: statusAfter ?? null,
-  })),
+  changes: changes.map(
+    ({ section, metric, bucket, group, within, before, after, statusBefore, statusAfter, value }) => ({
+      section,
+      metric,
+      bucket,
+      groups: [group, within].filter((one) => one != null),
+      before,
+      after,
+      status_before: statusBefore ?? null,
+      status_after: statusAfter ?? null,
+      value: value ?? null,
+    }),
+  ),
   decision: decision && {
     at: isoInstant(decision.at),
     by: decision.by,

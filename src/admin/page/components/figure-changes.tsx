@@ -60,9 +60,10 @@ export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
   );
 };
 
-/** The row of a table: its bucket and groups; `total` for totals. */
-const rowText = ({ bucket, group, within }: Change): string => {
+/** The row of a table: its pack, bucket and groups; `total` for totals. */
+const rowText = ({ value, bucket, group, within }: Change): string => {
   const parts = [
+    ...(value === undefined ? [] : [`pack ${value}`]),
     ...(bucket === null ? [] : [bucket]),
     ...[group, within].flatMap((one) => (one == null ? [] : [`${one.dimension} ${one.value}`])),
   ];

@@ -13,6 +13,8 @@ const changeSchema = z.object({
   after: z.number().nullable(),
   statusBefore: z.enum(STATUSES).exactOptional(),
   statusAfter: z.enum(STATUSES).exactOptional(),
+  /** Of the pack, in a report with `split`. */
+  value: z.string().exactOptional(),
 });
 
 const base = { seq: z.int().positive(), at: epochMsSchema, correction: z.int().positive() };
@@ -38,6 +40,8 @@ export const correctionEventSchema = z.discriminatedUnion('type', [
     material: z.int().positive(),
     /** Number of all changes. */
     total: z.int().positive(),
+    /** Of a report with `split`: those whose packs have material changes. */
+    values: z.array(z.string()).exactOptional(),
   }),
   /** The service reports the delivered figures again, before anybody decided. */
   z.object({ ...base, type: z.literal('withdrawn') }),

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../../../base/sha256.ts';
+import type { Desk } from '../../../definitions/schema/split.ts';
 import { splitSlug } from '../../../definitions/split.ts';
 import { type Artifact, artifactKind, MAIL_MEDIA_TYPES, type RunMail } from '../../../render/artifact.ts';
 import type { PublishedRun } from '../archive.ts';
@@ -11,9 +12,11 @@ import { mailContents, mailHashes, readMail } from './run-folder.ts';
 /** The format of the files of a pack's e-mail. */
 const MAIL_FORMAT = 'mail';
 
-/** The format in the run of files without the mark of a corrected edition, and their folder. */
+/** The format in the run of files without the mark of a corrected edition. */
 export const UNMARKED = 'unmarked';
-export const UNMARKED_SLUG = splitSlug(UNMARKED);
+/** Their folder. @param desk of a pack */
+export const unmarkedSlug = (desk?: Pick<Desk, 'slug'>): string =>
+  splitSlug(desk === undefined ? UNMARKED : `${UNMARKED} ${desk.slug}`);
 
 /** Whether a file is an output of a report, and not a part of a pack's e-mail. */
 export const isReportFile = ({ format }: Pick<Artifact, 'format'>): boolean => format !== MAIL_FORMAT;

@@ -1,0 +1,58 @@
+import { done, type Outcome } from '../../base/outcome.ts';
+import { withComments } from '../../render/figures/comments/printed-comments.ts';
+import { compareEditions } from '../corrections/compare-editions.ts';
+import { findReplaced } from '../corrections/corrected-edition.ts';
+import { editionSections } from '../corrections/edition-figures.ts';
+import { localeOf } from '../judged-dataset.ts';
+import type { RunContext, RunPorts } from '../run-context.ts';
+import type { RunOrder } from '../run-record.ts';
+import type { PackFigures, SplitFigures } from './frozen-split.ts';
+
+/**
+ * The packs of a corrected edition, each with what it changes and who gets it: those with material changes, and those whose
+ * delivery a person withdrew. A person who corrects something else than figures sends all packs that somebody has. The packs
+ * of any other run as they are. Each pack counts its own editions: nothing in it tells of another one. Snoozes as
+ * `findReplaced`.
+ */
+export async function correctedPacks(
+  figures: SplitFigures,
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+): Promise<Outcome<SplitFigures>> {
+  const { corrects } = order;
+  if (corrects === undefined) return done(figures);
+  const found = await findReplaced({ ...order, corrects }, ports);
+  if (found.kind !== 'done') return found;
+  const { figures: before, packs: replaced, byHand } = found.value;
+  const compared: { readonly pack: PackFigures; readonly isChanged: boolean; readonly isOpen: boolean }[] = [];
+  for (const pack of figures.packs) {
+    const { desk, held, dataset: read } = pack;
+    const old = replaced?.get(desk.value);
+    if (old === undefined || read === undefined || held !== undefined) continue;
+    const { run, at, edition, automatic, recipients, unmarked } = old;
+    if (recipients.length + unmarked.length === 0) continue;
+    const kept = before?.packs?.find(({ value }) => value === desk.value);
+    const sections = editionSections(await read(), context.definition.sections);
+    const { changes, material } =
+      before === undefined || kept === undefined
+        ? { changes: [], material: 0 }
+        : compareEditions({ ...kept, corrections: before.corrections }, sections);
+    const correction = {
+      replaces: { run, at: new Date(at).toISOString() },
+      edition,
+      automatic,
+      changes,
+      recipients,
+      ...(byHand && { reason: byHand.reason, unmarked }),
+    };
+    const typed = byHand?.comment === undefined ? [] : [byHand.comment];
+    const dataset = async (folder?: string) =>
+      withComments({ ...(await read(folder)), correction }, typed, localeOf(context));
+    compared.push({ pack: { ...pack, dataset }, isChanged: material > 0, isOpen: unmarked.length > 0 });
+  }
+  const isRedefined = before?.digest !== order.digest || byHand?.comment !== undefined;
+  const isOfAll = byHand !== undefined && (isRedefined || compared.every(({ isChanged }) => !isChanged));
+  const chosen = compared.filter(({ isChanged, isOpen }) => isOfAll || isChanged || (byHand !== undefined && isOpen));
+  return done({ ...figures, packs: chosen.map(({ pack }) => pack), unassigned: [] });
+}
