@@ -62,3 +62,9 @@ export async function makePlan(
 /** A corrected edition needs new responses: a shared one from before the change has the figures that are to be corrected. */
 export const planContext = ({ corrects }: Pick<RunOrder, 'corrects'>, context: RunContext): RunContext =>
   corrects === undefined ? context : { ...context, definition: { ...context.definition, max_age: 0 } };
+
+/** Whether calls of a run may have been made before its slot. */
+export const isPrepared = (
+  { trigger }: Pick<RunOrder, 'trigger'>,
+  { schedule }: Pick<Definition, 'schedule'>,
+): boolean => trigger === 'schedule' && schedule.some(({ prepare }) => prepare !== undefined);

@@ -12,7 +12,7 @@ import { incompleteNotes } from '../fetch/notes.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import { withCorrection } from './corrections/corrected-edition.ts';
 import { judgedDataset, localeOf } from './judged-dataset.ts';
-import { makePlan, planContext } from './make-plan.ts';
+import { isPrepared, makePlan, planContext } from './make-plan.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import { isRequestedAgain } from './request-fingerprint.ts';
@@ -183,7 +183,7 @@ async function fetchFigures(
   const find = ports.readings;
   const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
   const data = { plan, organization, catalog, counts, readings, calendar: settings };
-  const prepared = order.trigger === 'schedule' && definition.schedule.some(({ prepare }) => prepare !== undefined);
+  const prepared = isPrepared(order, definition);
   const input = { ...ports, run, priority, ...data, folder, signal, observe, fresh: context.fresh, prepared };
   const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
   if (dataset.kind !== 'done') return dataset;

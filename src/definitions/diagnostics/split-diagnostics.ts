@@ -38,10 +38,6 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
   if (title !== undefined) found.push(diagnosticAt(source, ['title'], { ...title, code: 'template.invalid' }));
   const unsupported = (path: ValuePath, what: string, next: string) =>
     add(path, { code: 'split.not_supported', expected: `no ${what} in a report with "split"`, got: what, next });
-  report.schedule.forEach(({ prepare }, index) => {
-    if (prepare === undefined) return;
-    unsupported(['schedule', index, 'prepare'], '"prepare"', 'remove it: this version does not have both');
-  });
   outputs.forEach((output, index) => {
     if (output.template === undefined) return;
     unsupported(

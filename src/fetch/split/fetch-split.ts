@@ -35,6 +35,8 @@ export interface SplitFetchInput extends Omit<FetchInput, 'plan'> {
   /** The plan of any one value. */
   readonly plan: Plan;
   readonly by: string;
+  /** Only the calls that these sections need. Absent: all. */
+  readonly only?: ReadonlySet<string>;
 }
 
 /** Makes the calls for all values at once. As `fetchDataset`, it can be repeated: stored responses are not requested again. */
@@ -47,7 +49,8 @@ async function fetchAll(input: SplitFetchInput): Promise<Outcome<SplitAnswers>> 
   const [first] = one.calls;
   if (first === undefined)
     return done({ prepared, plan: emptyPlan(input.by), calls: [], results: new Map(), grouped: new Map() });
-  const plan = splitPlan(one, input.by, { org: first.org, catalog: input.catalog });
+  const whole = splitPlan(one, input.by, { org: first.org, catalog: input.catalog });
+  const plan = input.only === undefined ? whole : onlyFor(input.only, whole);
   const fetched = await fetchCalls(prepared, { ...one, calls: plan.calls });
   if (fetched.kind !== 'done') return fetched;
   const results = new Map(
@@ -60,6 +63,14 @@ async function fetchAll(input: SplitFetchInput): Promise<Outcome<SplitAnswers>> 
     [...plan.requests].map(([key, calls]) => [key, groupedResult(calls, results, input)] as const),
   );
   return done({ prepared, plan, calls: [...results.values()].map(({ record }) => record), results, grouped });
+}
+
+/** The calls of some sections, as the plan of all sections has them. */
+function onlyFor(chosen: ReadonlySet<string>, plan: SplitPlan): SplitPlan {
+  const calls = plan.calls.filter(({ id }) => plan.sections.get(id)?.some((section) => chosen.has(section)));
+  const ids = new Set(calls.map(({ id }) => id));
+  const requests = [...plan.requests].filter(([, request]) => request.calls.every(({ id }) => ids.has(id)));
+  return { ...plan, calls, requests: new Map(requests) };
 }
 
 const emptyPlan = (by: string): SplitPlan => ({ by, calls: [], sections: new Map(), requests: new Map() });

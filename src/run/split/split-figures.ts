@@ -18,7 +18,7 @@ import {
 import { compilePlan } from '../../plan/compile.ts';
 import type { RenderOptions } from '../../render/render-files.ts';
 import { judgedDataset } from '../judged-dataset.ts';
-import { makePlan, planContext } from '../make-plan.ts';
+import { isPrepared, makePlan, planContext } from '../make-plan.ts';
 import { revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import { timedStage } from '../run-events.ts';
@@ -90,7 +90,17 @@ export async function fetchSplitFigures(
   const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
   const organization = settings.name ?? settings.id;
   const data = { plan, organization, catalog, counts, readings, calendar: settings, by: split.by };
-  const input = { ...ports, run, priority, ...data, folder, signal, observe, fresh: context.fresh };
+  const input = {
+    ...ports,
+    run,
+    priority,
+    ...data,
+    folder,
+    signal,
+    observe,
+    fresh: context.fresh,
+    prepared: isPrepared(order, definition),
+  };
   const fetched = await timedStage('fetch', stageContext, () => fetchSplit(input));
   if (fetched.kind !== 'done') return fetched;
   const answers = fetched.value;

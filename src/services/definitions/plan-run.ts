@@ -7,8 +7,8 @@ import { splitPlan } from '../../plan/split/split-plan.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 
 /**
- * The plan of a run without the sections that readings answer, and the metrics calls of the key that it needs. Throws
- * `plan.invalid`. Of a report with `split`: the plan of one value, and the calls for all of them in `split`.
+ * The plan of a run without the sections that readings answer, its calls, and how many of them take a token of the key. Throws
+ * `plan.invalid`. Of a report with `split`: the plan of one value, and in `calls` those for all values.
  */
 export function planRun(
   { definition, settings }: FrozenDefinition,
@@ -30,5 +30,7 @@ export function planRun(
       ? undefined
       : { plan: splitPlan(plan, definition.split.by, { org: settings.org, catalog }), values: values.length };
   const calls = split?.plan.calls ?? plan.calls;
-  return { plan, answered, split, tokens: calls.filter(({ kind }) => kind === 'report').length };
+  return { plan, answered, split, calls, tokens: calls.filter(({ kind }) => kind === 'report').length };
 }
+
+export type PlannedRun = ReturnType<typeof planRun>;

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../base/time.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { dataReadyMs } from '../../definitions/schema/org-settings.ts';
-import { type PreparedCalls, preparedCalls } from '../../plan/prepare.ts';
+import { preparedCalls } from '../../plan/prepare.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { reportName } from '../../queue/schedules/report-schedules.ts';
 import { expectedAt } from '../../run/lateness.ts';
@@ -118,12 +118,9 @@ function planner(report: FrozenDefinition, { catalog }: PlanningSource): SlotToP
 function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan): ForecastRun {
   const { definition, settings } = report;
   const { slot, begins, prepareMs, lateAfterMs } = at;
-  const { plan, split } = planOf(at);
-  const calls = split?.plan.calls ?? plan.calls;
-  // Reports with `split` are not prepared.
-  const prepared: PreparedCalls['calls'] =
-    split === undefined ? preparedCalls(plan, { from: before, begins, dataReadyMs: dataReadyMs(settings) }).calls : [];
-  const completeFrom = new Map(prepared.map(({ call, completeSince }) => [call.id, completeSince]));
+  const { plan, calls } = planOf(at);
+  const prepared = preparedCalls({ calls }, { from: before, begins, dataReadyMs: dataReadyMs(settings) });
+  const completeFrom = new Map(prepared.calls.map(({ call, completeSince }) => [call.id, completeSince]));
   const expected = expectedAt({
     slot: new Date(slot).toISOString(),
     ...(lateAfterMs === undefined ? {} : { lateAfterMs }),

@@ -48,9 +48,8 @@ export function beginningSlots(report: FrozenDefinition, after: number, upTo: nu
     .sort((one, other) => one.begins - other.begins);
 }
 
-/** Packs of a report with `split` share calls whose answers have checks of their own: it is not prepared. */
-const longestPrepareMs = ({ definition: { schedule, split } }: FrozenDefinition): number =>
-  split === undefined ? Math.max(0, ...schedule.map(({ prepare = 0 }) => prepare * 1000)) : 0;
+const longestPrepareMs = ({ definition: { schedule } }: FrozenDefinition): number =>
+  Math.max(0, ...schedule.map(({ prepare = 0 }) => prepare * 1000));
 
 /** Whether any slot of the report is prepared. */
 export const isPrepared = (report: FrozenDefinition): boolean => longestPrepareMs(report) > 0;

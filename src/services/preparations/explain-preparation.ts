@@ -39,14 +39,14 @@ function viewSlot(
   catalog: Catalog,
 ): PreparationView {
   const begins = at + jitterMs(definition.org, definition.report, at, schedule);
-  const { plan } = planRun({ definition, settings }, runPeriodsOf(definition, settings, at), catalog, begins);
+  const { calls: all } = planRun({ definition, settings }, runPeriodsOf(definition, settings, at), catalog, begins);
   const from = begins - (schedule.prepare ?? 0) * 1000;
-  const { calls, others } = preparedCalls(plan, { from, begins, dataReadyMs: dataReadyMs(settings) });
+  const { calls, others } = preparedCalls({ calls: all }, { from, begins, dataReadyMs: dataReadyMs(settings) });
   return {
     slot: new Date(at).toISOString(),
     begins: new Date(begins).toISOString(),
     calls: calls.length,
-    of: plan.calls.length,
+    of: all.length,
     from: calls.length === 0 ? null : new Date(Math.min(...calls.map((one) => one.from))).toISOString(),
     others: others.map(({ call, why }) => ({ call: call.id, why })),
   };
@@ -55,7 +55,7 @@ function viewSlot(
 /** What will be prepared of the next slot with `prepare`; undefined without one. Throws `plan.invalid`. */
 export function viewPreparation(frozen: FrozenDefinition, catalog: Catalog, now: number): PreparationView | undefined {
   const [slot] = preparedSlots(frozen.definition, frozen.settings, now);
-  return slot && frozen.definition.split === undefined ? viewSlot(frozen, slot, catalog) : undefined;
+  return slot && viewSlot(frozen, slot, catalog);
 }
 
 /** Warnings about `prepare` of valid reports. Without a catalog only what the periods say. */
@@ -67,9 +67,8 @@ export function preparationWarnings(
 ): Diagnostic[] {
   if (lost.length > 0) return [];
   const slots = preparedSlots(definition, settings, now).slice(0, COMPARED_SLOTS);
-  const isSplit = definition.split !== undefined;
   if (slots.length === 0) return [];
-  if (!isSplit && slots.some((slot) => hasPreparedCalls(definition, settings, slot, catalog))) return [];
+  if (slots.some((slot) => hasPreparedCalls(definition, settings, slot, catalog))) return [];
   const index = definition.schedule.findIndex(({ prepare }) => prepare !== undefined);
   // A single schedule may be written without a list.
   const listed = source.tree?.fields?.get('schedule')?.value?.items !== undefined;
@@ -78,10 +77,8 @@ export function preparationWarnings(
     diagnosticAt(source, listed ? ['schedule', index, 'prepare'] : ['schedule', 'prepare'], {
       code: 'prepare.nothing',
       expected: `figures that are complete before the slot: days that end at least ${ready} ("data_ready") before it`,
-      got: isSplit
-        ? 'a report with "split", whose calls are made at the slot'
-        : 'current counts, lists, or days that are still running',
-      next: isSplit ? 'remove "prepare"' : 'remove "prepare", move the slot, or choose a period that has ended',
+      got: 'current counts, lists, or days that are still running',
+      next: 'remove "prepare", move the slot, or choose a period that has ended',
     }),
   ];
 }

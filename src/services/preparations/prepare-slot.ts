@@ -11,15 +11,17 @@ import {
 } from '../../fetch/cache/prepared-responses.ts';
 import type { CachedResponse } from '../../fetch/cache/response-cache.ts';
 import type { ResponseStore } from '../../fetch/cache/response-store.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
 import { fetchDataset } from '../../fetch/fetch-dataset.ts';
 import { fetchReport } from '../../fetch/fetch-report.ts';
 import { incompleteNotes } from '../../fetch/notes.ts';
 import { rateLimitContext } from '../../fetch/rate-limit/rate-limited-call.ts';
-import { allCallsOf, type Plan } from '../../plan/plan.ts';
+import { fetchSplit, sliceDataset } from '../../fetch/split/fetch-split.ts';
+import { allCallsOf, type SectionPlan } from '../../plan/plan.ts';
 import { type PreparedCalls, preparedCalls } from '../../plan/prepare.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import { createRunOrder } from '../../run/run-order.ts';
-import { planRun } from '../definitions/plan-run.ts';
+import { type PlannedRun, planRun } from '../definitions/plan-run.ts';
 import type { DuePreparation } from './due-preparations.ts';
 
 export type PreparePorts = Pick<
@@ -88,9 +90,10 @@ export async function prepareSlot(
     return { ...nothing, state: 'waiting', at: cached.kind === 'snooze' ? cached.until : until };
 
   const pass = async (catalog: Catalog) => {
-    const plan = planOf(due, settings, catalog, clock.now());
+    const planned = planOf(due, settings, catalog, clock.now());
+    const { plan } = planned;
     const source = { service: client.service, key, registryVersion: plan.registryVersion };
-    const asked = preparedCalls(plan, { from: due.from, begins, dataReadyMs: dataReadyMs(settings) });
+    const asked = preparedCalls(planned, { from: due.from, begins, dataReadyMs: dataReadyMs(settings) });
     const entries = new Map<string, PreparedEntry>();
     for (const { call } of asked.calls) {
       const entry = await findPrepared(responses, run, call.id, source);
@@ -117,8 +120,8 @@ export async function prepareSlot(
       if (await putPrepared(responses, run, call.id, source, received)) entries.set(call.id, { response: received });
       else isFull = true;
     });
-    await rejectIncomplete({ plan, catalog, entries, source }, fetching, settings);
-    return { plan, asked, entries, failures, waitsUntil, isFull };
+    await rejectIncomplete({ ...planned, catalog, entries, source }, fetching, settings);
+    return { calls: planned.calls, asked, entries, failures, waitsUntil, isFull };
   };
 
   let catalog = cached.value;
@@ -138,10 +141,10 @@ export async function prepareSlot(
       }
     }
   }
-  const { plan, asked, entries, failures, waitsUntil, isFull } = last;
+  const { calls, asked, entries, failures, waitsUntil, isFull } = last;
   const answers = [...entries.values()].flatMap(({ response }) => response ?? []);
   const counts = {
-    calls: plan.calls.length,
+    calls: calls.length,
     prepared: answers.length,
     since: answers.length === 0 ? null : Math.min(...answers.map(({ at }) => at)),
     failures,
@@ -160,8 +163,13 @@ export async function prepareSlot(
 export const isRefusal = (code: DocketError['code']): boolean =>
   code === 'api.unauthorized' || code === 'api.forbidden';
 
-/** The plan of the slot's run, without the sections that readings will answer. Throws `plan.invalid`. */
-function planOf({ report, slot, begins }: DuePreparation, settings: OrgSettings, catalog: Catalog, now: number): Plan {
+/** The plan of the slot's run and its calls, without the sections that readings will answer. Throws `plan.invalid`. */
+function planOf(
+  { report, slot, begins }: DuePreparation,
+  settings: OrgSettings,
+  catalog: Catalog,
+  now: number,
+): PlannedRun {
   const { definition } = report;
   const { period, sectionPeriods } = createRunOrder({
     definition,
@@ -174,7 +182,7 @@ function planOf({ report, slot, begins }: DuePreparation, settings: OrgSettings,
     now,
   });
   const periods = { period, ...(sectionPeriods === undefined ? {} : { sectionPeriods }) };
-  return planRun({ definition, settings }, periods, catalog, begins).plan;
+  return planRun({ definition, settings }, periods, catalog, begins);
 }
 
 const isDone = ({ calls }: PreparedCalls, entries: ReadonlyMap<string, PreparedEntry>): boolean =>
@@ -190,8 +198,7 @@ const memoryStore = (receive: (response: CachedResponse) => void): ResponseStore
   delete: async () => {},
 });
 
-interface Prepared {
-  readonly plan: Plan;
+interface Prepared extends PlannedRun {
   readonly catalog: Catalog;
   readonly entries: Map<string, PreparedEntry>;
   readonly source: ResponseSource;
@@ -202,34 +209,50 @@ interface Prepared {
  * the run makes them again.
  */
 async function rejectIncomplete(
-  { plan, catalog, entries, source }: Prepared,
+  { plan, split, catalog, entries, source }: Prepared,
   fetching: Omit<Parameters<typeof fetchDataset>[0], 'plan' | 'organization' | 'catalog' | 'folder'>,
   settings: OrgSettings,
 ): Promise<void> {
   const isAnswered = (call: string): boolean => entries.get(call)?.response != null;
+  const callsOf = (section: SectionPlan): readonly string[] =>
+    split === undefined
+      ? allCallsOf(section)
+      : [...split.plan.sections].flatMap(([call, ids]) => (ids.includes(section.section.id) ? [call] : []));
   const sections = plan.sections.filter((section) => {
-    const calls = allCallsOf(section);
+    const calls = callsOf(section);
     return calls.length > 0 && calls.every(isAnswered);
   });
   if (sections.length === 0) return;
-  const used = new Set(sections.flatMap(allCallsOf));
-  const dataset = await fetchDataset({
+  const input = {
     ...fetching,
-    plan: { ...plan, sections, calls: plan.calls.filter(({ id }) => used.has(id)) },
     organization: settings.name ?? settings.id,
     catalog,
     calendar: settings,
     // Only lists write files, and these calls are no lists.
     folder: '',
     responses: {
-      get: async (_, call) => entries.get(call)?.response ?? undefined,
+      get: async (_: string, call: string) => entries.get(call)?.response ?? undefined,
       put: async () => false,
       delete: async () => {},
     },
-  });
-  if (dataset.kind !== 'done') return;
-  const failed = new Set(incompleteNotes(dataset.value).map(({ section }) => section));
-  for (const id of new Set(sections.filter(({ section }) => failed.has(section.id)).flatMap(allCallsOf))) {
+  };
+  const failed = new Set<string>();
+  const check = (dataset: Dataset) => {
+    for (const { section } of incompleteNotes(dataset)) failed.add(section);
+  };
+  const used = new Set(sections.flatMap(split === undefined ? callsOf : allCallsOf));
+  const own = { ...plan, sections, calls: plan.calls.filter(({ id }) => used.has(id)) };
+  if (split === undefined) {
+    const dataset = await fetchDataset({ ...input, plan: own });
+    if (dataset.kind === 'done') check(dataset.value);
+  } else {
+    const { by } = split.plan;
+    const chosen = new Set(sections.map(({ section }) => section.id));
+    const answers = await fetchSplit({ ...input, plan, by, only: chosen });
+    const values = catalog.dimensions.find(({ id }) => id === by)?.values ?? [];
+    if (answers.kind === 'done') for (const { value } of values) check(sliceDataset(answers.value, own, value));
+  }
+  for (const id of new Set(sections.filter(({ section }) => failed.has(section.id)).flatMap(callsOf))) {
     const response = entries.get(id)?.response;
     if (response == null) continue;
     entries.set(id, { response: null });

@@ -205,3 +205,54 @@ test('a corrected watch waits while calls are due', async () => {
   await harness.rounds.round();
   expect(harness.rounds.isDue('acme')).toBe(false);
 });
+
+const SPLIT: Partial<Definition> = {
+  ...MONDAYS,
+  split: { by: 'profile.group', to: { Foundations: ['f@acme.example'] }, others: 'hold' },
+};
+
+test('makes the calls of all packs of a report with split before it', async () => {
+  const harness = await preparationHarness(FROM, SPLIT);
+  await harness.rounds.round();
+  const made = harness.calls();
+  const before = harness.sandbox.requests().length;
+  harness.clock.set(later(SLOT, -10 * 60_000));
+  await harness.rounds.round();
+  expect([...(await harness.index.statuses()).values()]).toMatchObject([{ prepared: made, complete: true }]);
+  harness.clock.set(Date.parse(SLOT));
+  const { fetched, files } = await harness.run(SLOT);
+  expect(
+    harness.sandbox
+      .requests()
+      .slice(before)
+      .filter(({ method }) => method === 'POST'),
+  ).toEqual([]);
+  expect(fetched.map(({ preparedAt }) => preparedAt)).toEqual(fetched.map(() => Date.parse(FROM)));
+  expect(new Set(files.map(([name]) => name?.split('/')[0])).size).toBe(2);
+  expect(files).toEqual((await unprepared(SPLIT)).files);
+});
+
+test('does not keep the answer of a call whose table cannot be right in the pack of one value', async () => {
+  const harness = await preparationHarness('2026-11-30T07:50:00Z', { ...SPLIT, max_age: 0 });
+  const client = (await harness.portsOf()).client;
+  const lying: typeof client = {
+    ...client,
+    report: async (org, request, signal) => {
+      const answer = await client.report(org, request, signal);
+      if (!request.dimensions?.includes('profile.risk')) return answer;
+      // A count cannot be negative.
+      const rows = answer.body.rows.map((row) =>
+        row['profile.group'] === 'Foundations' ? { ...row, 'profiles.created': -1 } : row,
+      );
+      return { ...answer, body: { ...answer.body, rows } };
+    },
+  };
+  await harness.process({ preparePortsOf: async () => ({ ...(await harness.portsOf()), client: lying }) }).round();
+  const calls = harness.calls();
+  harness.clock.set(Date.parse(SLOT));
+  const { fetched, incomplete, files } = await harness.run(SLOT);
+  expect(fetched.filter(({ preparedAt }) => preparedAt === undefined)).toHaveLength(1);
+  expect(harness.calls()).toBe(calls + 1);
+  expect(incomplete).toEqual([]);
+  expect(files).toEqual((await unprepared(SPLIT)).files);
+});
