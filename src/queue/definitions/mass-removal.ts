@@ -31,12 +31,12 @@ export interface RemovalSummary {
  */
 export async function assertNoMassRemoval(
   removal: RemovalSummary,
-  ...activity: Parameters<typeof describeActivity>
+  ...evidence: Parameters<typeof describeActivity>
 ): Promise<void> {
   const { removed, known, by, folder } = removal;
   if (removed <= MAX_REMOVED || removed <= known * MAX_REMOVED_SHARE) return;
-  const found = await describeActivity(...activity);
-  if (found === undefined) return;
+  const activity = await describeActivity(...evidence);
+  if (activity === undefined) return;
   const hosts = [...new Set(by)].sort();
   const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : '';
   throw new DocketError(
@@ -45,7 +45,7 @@ export async function assertNoMassRemoval(
     {
       where: `DOCKET_JOBS, ${folder}`,
       expected: 'the jobs folder of the deployment that uses this Redis',
-      got: `a folder without reports that ${hosts.slice(0, MAX_HOSTS).join(', ')}${more} activated; ${found}`,
+      got: `a folder without reports that ${hosts.slice(0, MAX_HOSTS).join(', ')}${more} activated; ${activity}`,
       next: 'Correct DOCKET_JOBS or REDIS_URL. To remove the reports, delete their files in the folder of the running deployment, or run docket start --adopt once.',
     },
   );
