@@ -235,13 +235,7 @@ export interface Table {
   readonly columns: readonly Column[];
   readonly rows: Rows;
   /** The service's totals, or sums of its totals over several calls (`Dataset.sums`); never sums of rows. */
-  readonly totals?: {
-    readonly values: MetricValues;
-    readonly compare?: Comparisons;
-    readonly toDate?: MetricValues;
-    readonly cases?: MetricValues;
-    readonly toDateCases?: MetricValues;
-  };
+  readonly totals?: Omit<Row, 'values' | 'partial'> & { readonly values: MetricValues };
   readonly chart?: ChartSpec;
   /** Absent: a plain table. A `text` has neither columns nor rows. */
   readonly layout?: TableLayout;
@@ -339,9 +333,9 @@ export interface FigureChange {
   readonly section: string;
   readonly metric: string;
   readonly bucket: string | null;
-  readonly group: { readonly dimension: string; readonly value: string } | null;
+  readonly group: GroupKey | null;
   /** The second dimension of its row, where it has two. */
-  readonly within?: { readonly dimension: string; readonly value: string };
+  readonly within?: GroupKey;
   /** Raw values as in a table; null: undefined at the service. */
   readonly before: number | null;
   readonly after: number | null;
