@@ -1,8 +1,10 @@
 import { createMetrics } from '../admin/metrics/process-metrics.ts';
+import type { Clock } from '../base/clock.ts';
 import type { AppContext } from '../base/context.ts';
-import { type DocketError, toDocketError } from '../base/error.ts';
+import { type DocketError, isRedisOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { createScope, withScope } from '../base/scope.ts';
+import { SECOND_MS } from '../base/time.ts';
 import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { watchDefinitions } from '../definitions/load/definition-source.ts';
 import { fingerprintDirectory } from '../definitions/load/directory-fingerprint.ts';
@@ -10,12 +12,12 @@ import type { Definitions } from '../definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../deliver/targets/email/mail-routes.ts';
+import { toRedisError } from '../redis/errors.ts';
 import { startReaderThread } from '../services/definitions/definition-threads.ts';
 import { composeAdmin, expectedSeries, processInfo } from './admin.ts';
 import { loadDefinitions } from './built-in-kinds.ts';
 import { composeDocket, type Role } from './docket.ts';
 import type { DocketContext } from './feature.ts';
-import { BUSY_MACHINE, REDIS_OUTAGE, retryStart } from './retry-start.ts';
 import { DEFINITION_THREAD } from './threads.ts';
 import { openTracing } from './tracing/tracing.ts';
 
@@ -143,5 +145,52 @@ function assertAdmitted(jobs: Definitions, check: ReturnType<typeof checkMail>):
     const settings = jobs.orgs.get(definition.org);
     const error = settings === undefined ? undefined : check(definition, settings);
     if (error !== undefined) throw error;
+  }
+}
+
+const RETRY_INTERVAL_MS = SECOND_MS;
+
+/** What passes by itself, and what the log says while the start waits for it. */
+interface PassingFailure {
+  readonly passes: (error: DocketError) => boolean;
+  readonly message: string;
+}
+
+/** Credentials that Redis rejects are an error of the configuration. */
+export const REDIS_OUTAGE: PassingFailure = {
+  passes: (error) => isRedisOutage(error) && error.code !== 'redis.unauthorized',
+  message: 'Redis cannot be used; the start waits until it can',
+};
+
+export const BUSY_MACHINE: PassingFailure = {
+  passes: ({ code }) => code === 'definition.busy',
+  message: 'The definitions are not read yet; the start waits until they are',
+};
+
+/**
+ * Repeats a step of the start until it succeeds or fails for good: a process that starts during a failover of Redis must wait
+ * as running processes do. Logs the first failure only. Rejects with the signal's reason when it aborts the wait.
+ *
+ * @param open closes what it has opened when it throws
+ */
+export async function retryStart<Opened>(
+  open: () => Promise<Opened>,
+  { passes, message }: PassingFailure,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  signal?: AbortSignal,
+): Promise<Opened> {
+  let since: number | undefined;
+  for (;;) {
+    try {
+      const opened = await open();
+      if (since !== undefined) log.info('The start goes on', { ms: clock.now() - since });
+      return opened;
+    } catch (thrown) {
+      const error = toDocketError(toRedisError(thrown));
+      if (!passes(error)) throw error;
+      if (since === undefined) log.error(message, { error: error.toJSON() });
+      since ??= clock.now();
+    }
+    await clock.sleep(RETRY_INTERVAL_MS, signal);
   }
 }

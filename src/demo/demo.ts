@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { DateTime } from 'luxon';
@@ -31,7 +31,6 @@ import { localRedis } from './local-redis.ts';
 import { createMailCatcher } from './mail-catcher.ts';
 import { runStates } from './run-states.ts';
 import { sampleReadings } from './sample-readings.ts';
-import { createStagingFolder } from './staging-folder.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
 const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-book', 'demo/desks'] as const;
@@ -265,4 +264,28 @@ async function listFirst(target: string): Promise<string[]> {
       return path.startsWith(FILLED) ? `${path}  (jobs/demo/board.xlsx, filled)` : path;
     },
   );
+}
+
+const SUFFIX = /^\.(\d+)-[0-9a-f]{6}$/;
+
+/** Creates the folder in which a demo writes until it is complete, and removes those of demos that were killed. */
+export async function createStagingFolder(target: string): Promise<string> {
+  const [parent, name] = [dirname(target), basename(target)];
+  await mkdir(parent, { recursive: true });
+  for (const entry of await readdir(parent)) {
+    const pid = entry.startsWith(name) ? SUFFIX.exec(entry.slice(name.length))?.[1] : undefined;
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(parent, entry), { recursive: true, force: true });
+  }
+  const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
+  await mkdir(staging);
+  return staging;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: a process of another user.
+    return !isErrno(error, 'ESRCH');
+  }
 }

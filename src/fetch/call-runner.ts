@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { done, fail, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
@@ -11,9 +12,8 @@ import type { FetchContext } from './fetch-context.ts';
 import type { FetchEvent } from './fetch-events.ts';
 import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
 import { fetchReport } from './fetch-report.ts';
-import { createFinishEstimator } from './internal/finish-estimate.ts';
 import { withoutBaseRows } from './internal/tables/cases.ts';
-import type { Budget } from './rate-limit/budget.ts';
+import type { Budget, BudgetLimits } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
 
 /** Calls of one run that are in flight or queued at once. */
@@ -150,4 +150,53 @@ function refusedError(error: DocketError, { request }: ReportCall, sections: rea
     ...(correlationId === undefined ? {} : { correlationId }),
     cause,
   });
+}
+
+/** Progress of a run's calls, and when the last response is expected. */
+interface FinishEstimator {
+  /** A call waits for its token until then (epoch ms). */
+  recordWait(until: number): void;
+  /**
+   * A response was received.
+   * @param tokens left on the key; null if none was taken
+   * @param ms from dispatch to response; null if no request was made
+   */
+  recordAnswer(tokens: number | null, ms: number | null): { readonly done: number; readonly finish: number };
+}
+
+/**
+ * Calls that have a token take the average duration so far, `concurrency` at once. The others wait one window per
+ * `limits.calls` of them, from the latest expected grant on.
+ */
+export function createFinishEstimator(options: {
+  readonly calls: number;
+  readonly limits: BudgetLimits;
+  readonly clock: Clock;
+  readonly concurrency: number;
+}): FinishEstimator {
+  const { calls, limits, clock, concurrency } = options;
+  const durations: number[] = [];
+  let answered = 0;
+  let latestGrantAt = 0;
+  let freeTokens = limits.calls;
+  return {
+    recordWait: (until) => {
+      latestGrantAt = Math.max(latestGrantAt, until);
+      freeTokens = 0;
+    },
+    recordAnswer: (tokens, ms) => {
+      answered += 1;
+      freeTokens = tokens ?? freeTokens;
+      if (ms !== null) durations.push(ms);
+      const now = clock.now();
+      const left = calls - answered;
+      const averageMs = durations.reduce((sum, one) => sum + one, 0) / Math.max(1, durations.length);
+      const waiting = Math.max(0, left - freeTokens);
+      if (waiting === 0) return { done: answered, finish: Math.round(now + Math.ceil(left / concurrency) * averageMs) };
+      const windowsMs = Math.ceil(waiting / limits.calls) * limits.windowMs;
+      // An expected grant already includes the first of those windows.
+      const last = latestGrantAt > now ? latestGrantAt + windowsMs - limits.windowMs : now + windowsMs;
+      return { done: answered, finish: Math.round(last + averageMs) };
+    },
+  };
 }

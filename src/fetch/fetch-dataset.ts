@@ -1,3 +1,4 @@
+import { mapWithConcurrency } from '../base/concurrency.ts';
 import { asOutcome, done, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
@@ -11,7 +12,6 @@ import { type CallResult, createCallRunner, MAX_CONCURRENT_CALLS } from './call-
 import { type CurrentCountsWindow, undefinedCountsTable } from './current-counts.ts';
 import type { Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
-import { mapOutcomes } from './internal/map-outcomes.ts';
 import { byMetric, renamedBucket, renamedCatalog, renamedResponse } from './internal/tables/columns/display-names.ts';
 import { withDisplayUnits } from './internal/tables/columns/display-units.ts';
 import {
@@ -262,4 +262,37 @@ function tableOf(
     ...partners.map((partner) => ({ ...partner, asOf: asOfs(partner.answers) })),
   ];
   return { table, answers };
+}
+
+/**
+ * Runs `work` for every item, at most `concurrency` at once, and returns the results in the items' order.
+ *
+ * The first failure or cancel aborts `stop` and starts nothing new; running work is awaited. A snooze also starts nothing
+ * new, but lets the others finish, because their responses are stored; of several snoozes the earliest counts.
+ */
+export async function mapOutcomes<Item, Value>(
+  items: readonly Item[],
+  concurrency: number,
+  work: (item: Item, stop: AbortSignal) => Promise<Outcome<Value>>,
+): Promise<Outcome<Value[]>> {
+  const stop = new AbortController();
+  const ended: Exclude<Outcome<Value>, { kind: 'done' }>[] = [];
+  const values = await mapWithConcurrency(items, concurrency, async (item): Promise<Value[]> => {
+    if (ended.length > 0) return [];
+    try {
+      const outcome = await work(item, stop.signal);
+      if (outcome.kind === 'done') return [outcome.value];
+      ended.push(outcome);
+      if (outcome.kind === 'fail' || outcome.kind === 'cancel') stop.abort();
+      return [];
+    } catch (error) {
+      stop.abort();
+      throw error;
+    }
+  });
+  const failure = ended.find(({ kind }) => kind === 'fail');
+  if (failure !== undefined) return failure;
+  const snoozes = ended.flatMap((outcome) => (outcome.kind === 'snooze' ? [outcome] : []));
+  const earliest = snoozes.sort((a, b) => a.until - b.until)[0] ?? ended[0];
+  return earliest ?? done(values.flat());
 }

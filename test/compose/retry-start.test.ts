@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DocketError, type ErrorCode } from '../../src/base/error.ts';
-import { BUSY_MACHINE, REDIS_OUTAGE, retryStart } from '../../src/compose/retry-start.ts';
+import { BUSY_MACHINE, REDIS_OUTAGE, retryStart } from '../../src/compose/start.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { recordingLog } from '../support/queue-harness.ts';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createStagingFolder } from '../../src/demo/staging-folder.ts';
+import { createStagingFolder } from '../../src/demo/demo.ts';
 import { folderFor } from '../support/delivery-case.ts';
 
 test('a demo removes the folders of demos that were killed, and nothing else', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFinishEstimator } from '../../src/fetch/internal/finish-estimate.ts';
+import { createFinishEstimator } from '../../src/fetch/call-runner.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const START = 1_800_000_000_000;

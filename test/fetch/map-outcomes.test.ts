@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../src/base/outcome.ts';
-import { mapOutcomes } from '../../src/fetch/internal/map-outcomes.ts';
+import { mapOutcomes } from '../../src/fetch/fetch-dataset.ts';
 
 const ITEMS = ['a', 'b', 'c', 'd', 'e'];
 

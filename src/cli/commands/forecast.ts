@@ -1,6 +1,7 @@
+import { DateTime } from 'luxon';
 import { silentLog } from '../../base/log.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
-import { HOUR_MS, SECOND_MS } from '../../base/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { cachedCatalog } from '../../fetch/cache/catalog-cache.ts';
 import { redisProcessReports } from '../../queue/process-reports.ts';
@@ -13,11 +14,11 @@ import { forecastDocument } from '../../services/forecast/forecast-document.ts';
 import type { ForecastAssumptions } from '../../services/forecast/forecast-run.ts';
 import { computeForecast } from '../../services/forecast/forecast-work.ts';
 import type { Forecast } from '../../services/forecast/make-forecast.ts';
+import type { SimulatedKey } from '../../services/forecast/simulate-runs.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { parseInstant, parseNumber } from '../options/option-parsers.ts';
 import { withRedis } from '../redis.ts';
-import { chartLines } from '../terminal/forecast-chart.ts';
 import { localZone, timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 import { isTerminal } from '../terminal/style.ts';
@@ -151,3 +152,31 @@ const formatAssumptions = ({
   reports,
 }: ForecastAssumptions): string =>
   `Assumed: ${processes} × ${concurrency} runs at once; a call, rendering and delivery take as long as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${callMs / SECOND_MS}, ${renderMs / SECOND_MS} and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, readings, corrections and failures.`;
+
+const BARS = '▁▂▃▄▅▆▇█';
+/** Nothing in this minute. */
+const EMPTY = '·';
+const MINUTES = 60;
+
+/**
+ * The tokens of a key by minute: a line for each hour with a call, of at most 80 columns. A full bar is the limit.
+ *
+ * @param zone in which hours begin; `utc` as for programs
+ */
+function chartLines({ minutes, limits }: Pick<SimulatedKey, 'minutes' | 'limits'>, zone: string): string[] {
+  const hours = new Map<number, number[]>();
+  for (const { at, tokens } of minutes) {
+    const hour = DateTime.fromMillis(at, { zone }).startOf('hour').toMillis();
+    const bars = hours.get(hour) ?? Array.from({ length: MINUTES }, () => 0);
+    bars[Math.floor((at - hour) / MINUTE_MS)] = tokens;
+    hours.set(hour, bars);
+  }
+  return [...hours].map(([hour, bars]) => {
+    const time = DateTime.fromMillis(hour, { zone, locale: 'en-US' });
+    const label = zone === 'utc' ? time.toFormat("yyyy-MM-dd'T'HH:mm'Z'") : time.toFormat('ccc d LLL HH:mm');
+    return `${label.padEnd(17)} ${bars.map((tokens) => barOf(tokens / limits.calls)).join('')}`;
+  });
+}
+
+const barOf = (share: number): string =>
+  share === 0 ? EMPTY : (BARS[Math.min(BARS.length, Math.ceil(share * BARS.length)) - 1] ?? EMPTY);

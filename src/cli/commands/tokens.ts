@@ -2,12 +2,15 @@ import { addToken, readTokens, revokeToken } from '../../admin/auth/token-file.t
 import { hasExpired } from '../../admin/auth/tokens.ts';
 import { requireVariable } from '../../base/config/config.ts';
 import type { AppContext } from '../../base/context.ts';
+import { toDocketError } from '../../base/error.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { recordOrLog } from '../audit-log.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { type AuditEntry, logAuditEntry, redisAuditLog } from '../../services/audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { readActorName } from '../options/actor.ts';
 import { invalidOption } from '../options/option-parsers.ts';
+import { withOptionalRedis } from '../redis.ts';
 import { quoteWord } from '../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 
@@ -104,4 +107,17 @@ function parseExpiryDay(text: string, now: number): string {
   const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) && dayOf(Date.parse(day)) === day;
   if (isDay && day >= dayOf(now)) return day;
   throw invalidOption('--expires', text, 'today or a later day as YYYY-MM-DD, or days from today such as 90d');
+}
+
+/** Records in the audit log of `REDIS_URL`; without a reachable Redis, in the log alone. Throws no error about Redis. */
+async function recordOrLog(entry: AuditEntry, context: AppContext): Promise<void> {
+  const { clock, log } = context;
+  const recorded = await withOptionalRedis(context, async (redis) => {
+    await redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock, log }).record(entry);
+    return true;
+  }).catch((thrown: unknown) => {
+    log.warn('The audit log in Redis could not be written', { error: toDocketError(thrown).toJSON() });
+    return undefined;
+  });
+  if (!recorded) logAuditEntry(log, entry);
 }

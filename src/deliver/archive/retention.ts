@@ -8,7 +8,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { RunChain } from './chain/run-chain.ts';
-import { deleteExpiredCorrections } from './corrections/correction-retention.ts';
+import { CORRECTIONS_FOLDER, correctionArchive, correctionFolder } from './corrections/correction-archive.ts';
+import type { EventSigning } from './events/event-signing.ts';
 import { heldStorage, type IsHeld, type RetainedSince } from './held-storage.ts';
 import { deleteExpiredReadings } from './readings/reading-archive.ts';
 import { deleteExpiredReviews } from './reviews/review-retention.ts';
@@ -188,4 +189,37 @@ async function needsDecision({ id, files }: StoredRun, { ledger, isOpen, clock }
     await recoverRows({ manifest, archivedStates, receipts: await readReceipts(files) }, ledger, clock);
   }
   return lost;
+}
+
+/**
+ * Deletes the figures and corrections of runs that have left the archive, in organizations with a retention. Safe to
+ * interrupt and to run twice at once.
+ *
+ * @param retainedSince epoch ms; undefined: no limit
+ * @param isOpen whether a run has not ended: its figures are stored before it is published
+ * @param signing records each deletion first
+ * @returns the number of runs
+ */
+export async function deleteExpiredCorrections(
+  storage: ArchiveStorage,
+  retainedSince: RetainedSince,
+  isOpen: (run: string) => Promise<boolean>,
+  onFailure: (folder: string, error: unknown) => void,
+  signing?: Pick<EventSigning, 'recordDeletion'>,
+): Promise<number> {
+  const corrections = correctionArchive(storage);
+  let deleted = 0;
+  for (const { run } of await corrections.list()) {
+    if ((await retainedSince(run.org)) === undefined) continue;
+    try {
+      // Before the manifest is read: a run that is published in between was open.
+      if ((await isOpen(run.id)) || (await storage.runFiles(run).get('manifest.json')) !== undefined) continue;
+      await signing?.recordDeletion(run.org, correctionFolder(run));
+      await corrections.delete(run);
+      deleted += 1;
+    } catch (error) {
+      onFailure(`${CORRECTIONS_FOLDER}/${run.org}/${run.report}/${run.id}`, error);
+    }
+  }
+  return deleted;
 }

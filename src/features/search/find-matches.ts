@@ -5,9 +5,9 @@ import type { IndexedRecipient } from '../../queue/runs/search-index.ts';
 import type { RunFilter, RunRecord } from '../../run/run-record.ts';
 import { findMentions, type Mention } from '../../services/listings/address-mentions.ts';
 import { type FoundReport, matchReports } from '../../services/listings/match-reports.ts';
+import { findPeriod } from '../../services/listings/period-words.ts';
 import { deliveriesOf, exactOr, type ReceivedDelivery, recipientTerm } from '../../services/listings/received.ts';
 import { runsWithPrefix } from '../../services/runs/resolve-id.ts';
-import { parseSearch, type SearchQuery } from './search-query.ts';
 
 /** The first matches of a group, and how many there are. */
 export interface SearchGroup<Match> {
@@ -162,4 +162,21 @@ async function receivedBy(
   const { matches: runs, total, isMinimum } = await runsOf(filter, MAX_RUNS_OF_RECIPIENT, [org], services);
   const matches = await deliveriesOf(runs, services, (row) => recipientTerm(row.recipient) === recipient);
   return { org, recipient, matches, total, isMinimum };
+}
+
+/** What somebody typed into the search box. Runs match whose period begins on one of the days that the text names. */
+interface SearchQuery extends ReturnType<typeof findPeriod> {
+  /** The first digits of an id; null where the text is none. */
+  readonly idPrefix: string | null;
+}
+
+/** Hex digits from which a text is taken for the start of an id. */
+const MIN_ID_DIGITS = 4;
+
+/** @param now as for `findPeriod` */
+export function parseSearch(text: string, now: number): SearchQuery {
+  const found = findPeriod(text, now);
+  const [only = '', ...others] = found.allWords;
+  const isId = others.length === 0 && only.length >= MIN_ID_DIGITS && /^[0-9a-f]{1,32}$/.test(only);
+  return { ...found, idPrefix: isId ? only : null };
 }

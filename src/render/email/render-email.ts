@@ -1,10 +1,9 @@
 import { DocketError } from '../../base/error.ts';
+import { balanceBidiControls, isolateBidi, toSingleLine } from '../../base/text/bidi.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import type { Artifact, MailBody } from '../artifact.ts';
-import { escapeForHtml, escapeForText } from './data/escape-data.ts';
 import type { EmailPictures } from './email-images.ts';
-import { lengthInRows, MAX_LENGTH } from './length.ts';
 import { drawCharts, drawLogo, drawSmallCharts, type MailPicture } from './pictures.ts';
 import { MAX_SUMMARY_ROWS } from './section-tables.ts';
 import { buildSummary, type EmailSummary } from './summary.ts';
@@ -107,3 +106,78 @@ export async function renderEmail(
     next: 'Split the report into several, or use a shorter custom template.',
   });
 }
+
+/** The longest e-mail that readers scroll through, in rows of a table: about 2,500 pixels at 600 pixels of width. */
+const MAX_LENGTH = 39;
+
+/** CSS pixels. */
+const ROW_PX = 60;
+/** More than that of comments takes no space from the figures: the e-mail is longer instead. */
+const MAX_COMMENTS = 12;
+
+const count = (lists: readonly { readonly length: number }[]): number =>
+  lists.reduce((total, { length }) => total + length, 0);
+
+/** How long an e-mail is, in rows of a table whose texts wrap. Each part has a fixed length, whatever its texts. */
+function lengthInRows(data: BodyData): number {
+  const { sections, tile_rows: tiles, attention, incomplete, other_headlines: headlines, changes, reading } = data;
+  const others = data.other_sections;
+  const comments = [...data.comments, ...sections.flatMap((section) => section.comments)];
+  const lengths = sections.map(
+    ({ rows, totals, chart, paragraphs, facts, notes }) =>
+      1.5 +
+      0.9 * (rows.length + (totals.length > 0 ? 1 : 0)) +
+      (chart === null ? 0 : chart.height / ROW_PX) +
+      count([paragraphs, facts, notes]) / 2,
+  );
+  return (
+    9 +
+    4 * tiles.length +
+    count([attention, incomplete, headlines, changes, reading]) / 2 +
+    others.length / 4 +
+    lengths.reduce((total, each) => total + each, 0) +
+    Math.min(MAX_COMMENTS, count(comments.flatMap(({ parts }) => parts.map(({ lines }) => lines))))
+  );
+}
+
+/** The separator of cells in the text part, and characters that look like it. */
+const SEPARATORS = /[|¦‖｜│┃❘∣ǀ]/g;
+
+/** Changes every text in the data. */
+function mapTexts(data: object, change: (text: string, name: string) => string): object {
+  const changed = (value: unknown, name: string): unknown => {
+    if (typeof value === 'string') return change(value, name);
+    if (Array.isArray(value)) return value.map((item) => changed(item, name));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changed(inner, key)]));
+  };
+  return Object.fromEntries(Object.entries(data).map(([key, inner]) => [key, changed(inner, key)]));
+}
+
+/** For the HTML part: direction controls in a name must not affect the text after it. */
+const escapeForHtml = (data: BodyData): object => mapTexts(data, balanceBidiControls);
+
+/** The description comes from the definition and may have several lines. */
+const keepDescriptionLines = (text: string, name: string): string =>
+  name === 'description' ? text.split('\n').map(toSingleLine).join('\n') : toSingleLine(text);
+
+/** Isolates the direction of a cell from its neighbours, and replaces separators. */
+const escapeTableCell = <Cell extends { readonly text: string }>(cell: Cell): Cell => ({
+  ...cell,
+  text: isolateBidi(toSingleLine(cell.text).replace(SEPARATORS, '/')),
+});
+
+/** For the text part: data must not add lines, which are rows, or `|`, which starts a cell. */
+const escapeForText = (data: BodyData): object =>
+  mapTexts(
+    {
+      ...data,
+      sections: data.sections.map((section) => ({
+        ...section,
+        headers: section.headers.map(escapeTableCell),
+        rows: section.rows.map((row) => ({ ...row, cells: row.cells.map(escapeTableCell) })),
+        totals: section.totals.map(escapeTableCell),
+      })),
+    },
+    keepDescriptionLines,
+  );

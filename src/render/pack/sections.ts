@@ -2,13 +2,14 @@ import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Granularity } from '../../contract/report.ts';
 import { chartAsked } from '../../definitions/schema/chart.ts';
 import type { Better } from '../../definitions/schema/targets.ts';
-import type { Table } from '../../fetch/dataset.ts';
+import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
+import type { Words } from '../../i18n/messages.ts';
 import { buildChart } from '../charts/chart.ts';
 import { isBetterMeant } from '../figures/better.ts';
 import { isTransposed, totalsDiffer, type ViewColumn } from '../figures/columns.ts';
-import { targetNotes } from '../figures/target-notes.ts';
+import { formatTarget } from '../figures/format-value.ts';
 import { totalsOf } from '../figures/total-figures.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../table-notes.ts';
 import { columnBlocks, isTransposedOnPages } from './blocks.ts';
@@ -204,4 +205,33 @@ export function packSection(table: Table, context: PackContext, remarks: Remarks
     default:
       return tableSection(table, context, remarks);
   }
+}
+
+/**
+ * The targets of the statuses of a table, which has no column for them; of a transposed one, which has, only those whose
+ * column does not say what they are per.
+ */
+function targetNotes(
+  { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
+  table: Table,
+  columns: readonly ViewColumn[],
+  words: Words,
+  locale: string,
+): string[] {
+  const hasColumn = isTransposed(table, columns);
+  const own = judgements.filter(({ section }) => section === table.id);
+  const texts = own.flatMap(({ metric, group, target }) => {
+    const view = columns.find(({ role, source }) => role === 'value' && source.name === metric);
+    const { target: value, per } = targets[target] ?? {};
+    if (view === undefined || value == null || (hasColumn && per === undefined)) return [];
+    const groups = table.columns.find(({ name }) => name === group?.dimension)?.values ?? [];
+    const label = groups.find((each) => each.value === group?.value)?.label ?? group?.value;
+    const about = label === undefined ? [] : [isolateBidi(label)];
+    const name = isolateBidi(view.source.label);
+    const named = about.length === 0 ? name : words.mail.named(name, about);
+    const figures = own.flatMap((each) => (each.target === target ? [each.figure] : []));
+    const text = formatTarget(value, view.quantity, locale, figures);
+    return [words.status.headline(named, [per === undefined ? text : words.status.targetPer(text, per)], undefined)];
+  });
+  return texts.length === 0 ? [] : [words.status.targets([...new Set(texts)])];
 }

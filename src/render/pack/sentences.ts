@@ -1,6 +1,20 @@
-import { headlineFigures, sectionFigures } from '../figures/headline-figures.ts';
-import { buildHeadlines, byImportance, type HeadlineFigure, headlineText, isBehind } from '../figures/headlines.ts';
-import { largestMover } from './movers.ts';
+import { isolateBidi } from '../../base/text/bidi.ts';
+import type { Table } from '../../fetch/dataset.ts';
+import { iterateRows, wrongFigures } from '../../fetch/rows.ts';
+import { shownFigures } from '../figures/change-text.ts';
+import { valueColumns } from '../figures/columns.ts';
+import { isFewChange } from '../figures/few.ts';
+import { headlineFigures, likeDays, sectionFigures } from '../figures/headline-figures.ts';
+import {
+  buildHeadlines,
+  byImportance,
+  changeWords,
+  type HeadlineFigure,
+  headlineText,
+  isBehind,
+} from '../figures/headlines.ts';
+import { changeIn } from '../figures/quantity.ts';
+import { besideFigures } from './cells.ts';
 import type { Attention } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -41,4 +55,54 @@ export function packSentences(context: PackContext): PackSentences {
     if (first !== undefined) takeaways.set(table.id, first);
   }
   return { attention: attentionTo(headlineFigures(dataset, locale, calendar), locale), takeaways };
+}
+
+/**
+ * The group of a table whose figure differs most from the one it is first compared with, as a sentence: of the first metric
+ * in which one can be told. The difference is the one that readers compute from the table. Groups of few cases never are
+ * it, and the sentence says so where one of them differs more.
+ */
+function largestMover(table: Table, context: PackContext): string | undefined {
+  const { dataset, locale, words, calendar } = context;
+  const { small, headlineMetrics } = dataset;
+  const { comparisons, granularity, layout } = table;
+  const [comparison] = comparisons;
+  const days = likeDays(table, calendar);
+  const columns = context.columnsOf(table);
+  const keys = columns.filter(({ source }) => source.kind === 'dimension');
+  // Without what few cases are, as in figures of an older version, nothing tells a large change from chance.
+  if (small === undefined || comparison === undefined || days === undefined || keys.length === 0) return undefined;
+  if (granularity !== null || (layout !== undefined && layout.kind !== 'table')) return undefined;
+  const { kind } = comparison;
+  const metrics = valueColumns(columns);
+  const wrong = wrongFigures(table);
+  const { judgements, besideOf } = besideFigures(context, table);
+  for (const view of headlineMetrics?.flatMap((id) => metrics.filter(({ source }) => source.name === id)) ?? metrics) {
+    const { source } = view;
+    const { name, unit } = source;
+    const moves = [...iterateRows(table.rows)].flatMap((row) => {
+      const compared = row.compare?.[kind];
+      const change = changeIn(source, row.values, compared);
+      const [now, before] = [row.values[name], compared?.values[name]];
+      if (change.direction === null || typeof now !== 'number' || typeof before !== 'number') return [];
+      if (wrong.inRow(name, row.values)) return [];
+      const few = isFewChange(dataset, source, row, compared);
+      return [{ row, change, before, few, size: Math.abs(now - before) }];
+    });
+    const [largest] = moves.filter(({ few }) => !few).toSorted((one, other) => other.size - one.size);
+    // One group alone changed neither more nor less than others.
+    if (moves.length < 2 || largest === undefined || largest.size === 0) continue;
+    const { row, change, before } = largest;
+    const shown = shownFigures(view, row, besideOf(view, judgements.get(name)?.ofRow(row)), locale);
+    const { direction, size } = shown.changeFrom(before, change);
+    const difference = change.kind === 'relative' ? shown.differenceFrom(before) : size;
+    if (direction === null || difference === undefined) continue;
+    return words.status.largestChange(
+      isolateBidi(source.label),
+      keys.map((key) => isolateBidi(context.format(key.read(row), key.quantity))).join(', '),
+      changeWords(unit, direction, difference, { kind, days }, locale),
+      moves.some((move) => move.few && move.size > largest.size),
+    );
+  }
+  return undefined;
 }

@@ -4,6 +4,7 @@ import { noTrace, type SpanAttributes } from '../../base/trace.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { activePauses, executeUnlessPaused, type PauseEnforcementPorts } from '../../queue/jobs/pause-enforcement.ts';
 import type { Execute } from '../../queue/jobs/process-job.ts';
+import { openFigures } from '../../run/review/frozen-figures.ts';
 import { run } from '../../run/run.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { RunOrder } from '../../run/run-record.ts';
@@ -11,7 +12,6 @@ import { allDeniedError, incompleteError, type RunResult, wrongFiguresError } fr
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { OwnerNotices } from '../deliveries/owner-notices.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { adoptReview } from './adopt-review.ts';
 
 /** Binds the ports of a run to one organization: its API key, budget and mail server. */
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
@@ -120,4 +120,22 @@ const isFinal = (error: DocketError, lastAttempt: boolean): boolean =>
 function spanAttributes(outcome: Outcome<RunResult>): SpanAttributes {
   if (outcome.kind === 'done') return { state: outcome.value.state };
   return outcome.kind === 'fail' ? { state: 'failed', error: outcome.error.code } : { state: outcome.kind };
+}
+
+/**
+ * The order that a run goes on with: that of its review, where it has one. After Redis was lost, a schedule may open a slot
+ * again with a later version of its report, which must not end a review that began with another one: it may ask for no
+ * approval. Stores the version of the review again.
+ *
+ * Throws `archive.corrupt`, `archive.unreachable`.
+ */
+async function adoptReview(order: RunOrder, { reviews, definitions, log }: Deployment): Promise<RunOrder> {
+  const last = (await reviews.events(order)).findLast((event) => event.type === 'figures');
+  if (last === undefined) return order;
+  const { order: reviewed, definition, settings } = (await openFigures(reviews, order, last.figures)).inputs;
+  if (reviewed.digest === order.digest) return order;
+  await definitions.put({ definition, settings });
+  const { id: run, org, report } = order;
+  log.warn('Run continues with the version of its review', { run, org, report });
+  return { ...order, ...reviewed };
 }

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deliveryIdCells, idCells } from '../../../src/cli/terminal/table/cell.ts';
 import { cellWidth, cutMiddle, cutReport } from '../../../src/cli/terminal/table/cell-width.ts';
-import { formatColumns } from '../../../src/cli/terminal/table/columns.ts';
-import { shortenNames } from '../../../src/cli/terminal/table/distinct-names.ts';
+import { formatColumns, shortenNames } from '../../../src/cli/terminal/table/columns.ts';
 import { runCommand } from '../../support/run-command.ts';
 
 const ESCAPE = '\u001B';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { CORRECTIONS_FOLDER, correctionArchive } from '../../../src/deliver/archive/corrections/correction-archive.ts';
 import type { CorrectionEvent } from '../../../src/deliver/archive/corrections/correction-event.ts';
-import { deleteExpiredCorrections } from '../../../src/deliver/archive/corrections/correction-retention.ts';
+import { deleteExpiredCorrections } from '../../../src/deliver/archive/retention.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 
 const runOf = (digit: string) => ({ id: digit.repeat(32), org: 'acme', report: 'kpis' });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AccountRule, accountAccess, mayAdmit } from '../../../src/features/accounts/account-access.ts';
+import { createSeal } from '../../../src/features/accounts/account-sessions.ts';
 import { readAccounts, watchAccounts } from '../../../src/features/accounts/accounts-file.ts';
 import {
   type AccountClaims,
@@ -11,7 +12,6 @@ import {
   mergeClaims,
   parseClaims,
 } from '../../../src/features/accounts/claims.ts';
-import { createSeal } from '../../../src/features/accounts/seal.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 

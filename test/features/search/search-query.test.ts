@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSearch } from '../../../src/features/search/search-query.ts';
+import { parseSearch } from '../../../src/features/search/find-matches.ts';
 
 /** Saturday. */
 const NOW = Date.parse('2026-11-21T13:12:00Z');

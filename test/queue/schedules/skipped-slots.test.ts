@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ErrorJson } from '../../../src/base/error.ts';
 import type { RedisRunStore } from '../../../src/queue/runs/run-store.ts';
 import type { SkippedSlot } from '../../../src/queue/schedules/catch-up.ts';
-import { recordSkippedSlots } from '../../../src/queue/schedules/skipped-slots.ts';
+import { recordSkippedSlots } from '../../../src/queue/schedules/open-due-slots.ts';
 import { fake } from '../../support/fake.ts';
 import { reportDefinition } from '../../support/queue-harness.ts';
 

@@ -11,10 +11,9 @@ import {
   type RunFiles,
   type RunRef,
 } from '../storage/archive-storage.ts';
-import { openChain } from './chain.ts';
+import { openChain, readEntries } from './chain.ts';
 import { chainIndex } from './chain-index.ts';
-import { retiredEntries } from './retired-entries.ts';
-import type { ChainEntry, ChainFile } from './signed-document.ts';
+import { type ChainEntry, type ChainFile, entrySchema, verifyDocument } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /** A file of a run with the sequence of its entry in the chain. A shortcut that proves nothing by itself. */
@@ -172,3 +171,34 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
 export type RunChain = ReturnType<typeof runChain>;
 
 export const toChainFile = (name: string, bytes: string | Uint8Array): ChainFile => ({ name, sha256: sha256(bytes) });
+
+/**
+ * The periods of keys: in each chain, the period of a key ends with the first entry of a later key. What it signs after that
+ * does not count, so that a stolen old key is worth nothing.
+ */
+function retiredEntries(storage: ArchiveStorage, index: Pick<ReturnType<typeof chainIndex>, 'findSigned'>) {
+  /** Sequences of the first entries, by organization and key. */
+  const begins = new Map<string, number>();
+
+  const firstSigned = async (org: string, key: string, { trusted }: SigningKey): Promise<number> => {
+    const name = `${org}/${key}`;
+    const known = begins.get(name);
+    if (known !== undefined) return known;
+    for await (const { sequence, text } of readEntries(storage, org, await index.findSigned(org, key))) {
+      // The index does not verify: anyone can write an entry that names the key.
+      const read = text === undefined ? 'missing' : verifyDocument('chain entry', text, entrySchema, trusted);
+      if (typeof read === 'string' || read.body.org !== org || read.body.sequence !== sequence) continue;
+      begins.set(name, sequence);
+      return sequence;
+    }
+    return Number.POSITIVE_INFINITY;
+  };
+
+  /** Whether an entry was signed after the period of its key, seen from the current key. */
+  return async (org: string, sequence: number, signer: string, current: SigningKey): Promise<boolean> => {
+    const age = current.ageOf(signer);
+    for (const id of current.trusted.keys())
+      if (current.ageOf(id) < age && (await firstSigned(org, id, current)) < sequence) return true;
+    return false;
+  };
+}

@@ -1,16 +1,17 @@
 import { toDocketError } from '../../../base/error.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
+import { problemOf } from '../archive-errors.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
 import type { HandOver } from '../chain/hand-over.ts';
 import { CHAIN_POINTER } from '../chain/run-chain.ts';
 import type { ChainEntry } from '../chain/signed-document.ts';
 import type { PublicKeys } from '../chain/signing-key.ts';
 import type { EventRecord } from '../events/event-record.ts';
+import { parseReading, parseReadingName, READINGS_FOLDER } from '../readings/reading-archive.ts';
 import { readManifest, sha256OfRunFile } from '../run-folder/run-metadata.ts';
 import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '../storage/archive-storage.ts';
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
 import { readVerifyKeys, type VerifyKeys } from './verify-keys.ts';
-import { verifyReadings } from './verify-readings.ts';
 import { type ExpectedRecords, verifyRecords } from './verify-records.ts';
 import { type ArchiveFinding, errorFinding, noteFinding, verifyRunFiles } from './verify-run.ts';
 
@@ -253,4 +254,36 @@ async function pointerFindings(
   if (text === undefined)
     return [errorFinding('paper.missing', CHAIN_POINTER, 'is missing: it points to the entry of the run in the chain')];
   return [errorFinding('paper.changed', CHAIN_POINTER, 'does not point to the entry of the run in the chain')];
+}
+
+/**
+ * Readings that were changed, moved or added. They are in no signed chain: their hashes show accidents only.
+ * @param org only this organization
+ */
+async function verifyReadings(
+  { metadata, location }: ArchiveStorage,
+  org: string | undefined,
+): Promise<readonly ArchiveFinding[]> {
+  const findings: ArchiveFinding[] = [];
+  for (const name of await metadata.list(READINGS_FOLDER)) {
+    if (org !== undefined && !name.startsWith(`${org}/`)) continue;
+    const path = `${READINGS_FOLDER}/${name}`;
+    const ref = parseReadingName(name);
+    if (ref === undefined) {
+      findings.push(errorFinding('reading.added', path, 'is no reading'));
+      continue;
+    }
+    if (ref.call !== undefined) continue;
+    const bytes = await metadata.get(path);
+    // Expired since the listing.
+    if (bytes === undefined) continue;
+    try {
+      parseReading(location, ref, bytes);
+    } catch (thrown) {
+      const error = toDocketError(thrown);
+      if (error.code !== 'archive.corrupt') throw error;
+      findings.push(errorFinding('reading.changed', path, `is damaged: ${problemOf(error.message)}`));
+    }
+  }
+  return findings;
 }

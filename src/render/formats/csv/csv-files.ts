@@ -1,21 +1,33 @@
 import { DocketError } from '../../../base/error.ts';
-import { type Dataset, isTextTable, type Table } from '../../../fetch/dataset.ts';
+import { spansText } from '../../../definitions/commentary/comment-text.ts';
+import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
+import { type Dataset, isTextTable, type Table, type TableReading, type Value } from '../../../fetch/dataset.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import { formatZonedInstant } from '../../figures/format-date.ts';
+import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
+import { parseIsoInstant } from '../../figures/quantity.ts';
 import { renderFileName, sectionFileStem } from '../../file-names.ts';
+import { blockLines } from '../../pack/review/block-lines.ts';
+import { packComments } from '../../pack/review/comments.ts';
+import type { PackComment } from '../../pack/review/review.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
-import { commentsCsv, commentsSchema } from './comments-csv.ts';
+import { fieldText, rawText, recordWriter } from './csv-fields.ts';
 import type { CsvOutput } from './csv-schema.ts';
-import { readingColumns } from './reading-fields.ts';
 import {
+  byteOrderMark,
   type CsvColumn,
+  type CsvSettings,
   csvColumns,
+  csvLocale,
   csvSettings,
+  type SchemaField,
   totalsColumns,
   withUniqueHeaders,
   writeCsv,
   writeTotalsCsv,
 } from './section-csv.ts';
 import { statusColumns, withJudgedFigures } from './status-fields.ts';
-import { tableSchema } from './table-schema.ts';
+import { csvDialect, type TableSchema, tableSchema } from './table-schema.ts';
 import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
 
 /** The name of the zip. The names of a section's files add the section's id. */
@@ -132,4 +144,90 @@ export function zipFile(
       await writeZip(path, entries, madeAt, signal);
     },
   };
+}
+
+/** The columns of a file of comments, in order. */
+const COMMENT_COLUMNS = ['section', 'sectionTitle', 'comment', 'author', 'at'] as const;
+type CommentColumn = (typeof COMMENT_COLUMNS)[number];
+
+const commentText = ({ blocks }: PackComment): string =>
+  blockLines(blocks)
+    .map(({ marker, spans }) => `${marker === '' ? '' : `${marker} `}${spansText(spans)}`)
+    .join('\n');
+
+/**
+ * The comments of people on a report as CSV, one row each: section id and title, text without emphasis, author, ISO instant
+ * (UTC). Encoded and escaped like the files of sections. Requires at least one comment.
+ */
+function commentsCsv(dataset: Dataset, settings: CsvSettings): string {
+  const locale = csvLocale(settings);
+  const words = messagesFor(locale);
+  const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
+  const write = recordWriter(settings.separator);
+  const record = (fields: readonly (string | null)[]): string =>
+    write(fields.map((text) => (text === null ? null : fieldText(text, settings))));
+  const rows = packComments({ dataset, locale, words }).map((comment) => {
+    const { section, author, at } = comment;
+    const title = section === null ? null : (titles.get(section) ?? null);
+    return record([section, title, commentText(comment), author, at]);
+  });
+  const header = record(COMMENT_COLUMNS.map((column) => words.review.csv[column].name));
+  return `${byteOrderMark(settings)}${header}${rows.join('')}`;
+}
+
+/** Describes the file of comments for programs. */
+function commentsSchema(settings: CsvSettings): TableSchema {
+  const { csv } = messagesFor(csvLocale(settings)).review;
+  const type = (column: CommentColumn): SchemaField['type'] => (column === 'at' ? 'datetime' : 'string');
+  return {
+    $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
+    title: csv.title,
+    dialect: csvDialect(settings),
+    fields: COMMENT_COLUMNS.map((column) => {
+      const { name, description } = csv[column];
+      return { name, title: name, type: type(column), description: `${description}.` };
+    }),
+    missingValues: [''],
+  };
+}
+
+/**
+ * When the figures of each row and of the totals were read, where they are readings of current counts: one column for the
+ * figures, and one for each comparison. Empty for a gap.
+ */
+function readingColumns(table: Table, settings: CsvSettings): CsvColumn[] {
+  const { readings, granularity, comparisons, period } = table;
+  if (readings === undefined) return [];
+  const formatted = settings.values === 'formatted';
+  const raw = rawText((text) => fieldText(text, settings));
+  const locale = csvLocale(settings);
+  const words = messagesFor(locale).table.schema;
+  const text = (asOf: string | null | undefined): string | null => {
+    if (!formatted) return raw(asOf ?? null);
+    const at = parseIsoInstant(asOf ?? null);
+    return at === undefined ? UNDEFINED_TEXT : formatZonedInstant(at, period.timezone, locale);
+  };
+  return [undefined, ...comparisons.map(({ kind }) => kind)].map((kind: ComparisonKind | undefined): CsvColumn => {
+    const own = readings.filter(({ comparison }) => comparison === (kind ?? null));
+    const find = (of: TableReading['of'], bucket: Value) =>
+      own.find((reading) => reading.of === of && reading.bucket === bucket)?.asOf;
+    const byBucket = new Map(own.filter(({ of }) => of === 'rows').map(({ bucket, asOf }) => [bucket, text(asOf)]));
+    const header = words.readAt(kind);
+    return {
+      header,
+      view: null,
+      described: {
+        name: header,
+        title: header,
+        type: formatted ? 'string' : 'datetime',
+        ...(kind === undefined ? {} : { comparison: kind }),
+        description: `${words.readAtMeans(kind, formatted ? `“${UNDEFINED_TEXT}”` : words.emptyField)}.`,
+      },
+      field: ({ values }) => {
+        const bucket = granularity === null ? null : values.bucket;
+        return (typeof bucket === 'string' || bucket === null ? byBucket.get(bucket) : undefined) ?? text(null);
+      },
+      total: text(find('totals', null)),
+    };
+  });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sampleComments } from '../../../../src/cli/commands/reports/sample-comments.ts';
+import { sampleComments } from '../../../../src/cli/commands/reports/preview.ts';
 import { reportFileSchema } from '../../../../src/compose/built-in-kinds.ts';
 import { plainCommentText } from '../../../../src/definitions/commentary/comment-text.ts';
 import { dataset, onboarding, workload } from '../../../support/dataset.ts';

@@ -17,11 +17,10 @@ import {
 } from './exceljs-patches.ts';
 import { type Footer, footerCodes, headerCodes } from './page-footer.ts';
 import type { CellRange, PrintedSheet, PrintTitles } from './print-names.ts';
-import { hyperlinksXml, mergeCellsXml, rowBreaksXml, type SheetLink } from './sheet-elements.ts';
 import { type Cell, createRowSerializer, type RowContext } from './sheet-rows.ts';
 import { type Sparkline, sparklinesExtension } from './sparkline-groups.ts';
 import { type TableRange, tablePart } from './table-part.ts';
-import { columnLetters, type PackagePart } from './xml-text.ts';
+import { columnLetters, escapeXml, type PackagePart } from './xml-text.ts';
 
 /** Excel's limit. */
 const MAX_ROWS = 1_048_576;
@@ -242,3 +241,31 @@ export function createSheetWriter(
     },
   };
 }
+
+interface SheetLink {
+  /** The address of the cell. */
+  readonly cell: string;
+  /** The name of the sheet that it links to. */
+  readonly to: string;
+}
+
+const linkXml = ({ cell, to }: SheetLink): string =>
+  `<hyperlink ref="${cell}" location="${escapeXml(`'${to}'!A1`)}" display="${escapeXml(to)}"/>`;
+
+/** Links to other sheets; '' for none. */
+const hyperlinksXml = (links: readonly SheetLink[]): string =>
+  links.length === 0 ? '' : `<hyperlinks>${links.map(linkXml).join('')}</hyperlinks>`;
+
+/** Merged ranges, e.g. `A1:C1`; '' for none. */
+const mergeCellsXml = (ranges: readonly string[]): string =>
+  ranges.length === 0
+    ? ''
+    : `<mergeCells count="${ranges.length}">${ranges.map((range) => `<mergeCell ref="${range}"/>`).join('')}</mergeCells>`;
+
+const MAX_COLUMN_INDEX = 16_383;
+
+/** Page breaks after these rows; '' for none. */
+const rowBreaksXml = (rows: readonly number[]): string =>
+  rows.length === 0
+    ? ''
+    : `<rowBreaks count="${rows.length}" manualBreakCount="${rows.length}">${rows.map((row) => `<brk id="${row}" max="${MAX_COLUMN_INDEX}" man="1"/>`).join('')}</rowBreaks>`;

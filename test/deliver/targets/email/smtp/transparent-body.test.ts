@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import DataStream from 'nodemailer/lib/smtp-connection/data-stream';
 import { expect, test } from 'vitest';
-import { transparentBody } from '../../../../../src/deliver/targets/email/smtp/transparent-body.ts';
+import { transparentBody } from '../../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 
 const bodyOf = (text: string): string => Buffer.from(transparentBody(Buffer.from(text, 'latin1'))).toString('latin1');
 
