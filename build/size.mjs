@@ -11,7 +11,7 @@ const BUDGET = {
   'src/admin': 15_535,
   'src/base': 2777,
   'src/cli': 9466,
-  'src/compose': 3957,
+  'src/compose': 3975,
   'src/contract': 400,
   'src/definitions': 7342,
   'src/deliver': 11_812,
@@ -26,9 +26,9 @@ const BUDGET = {
   'src/render': 16_467,
   'src/run': 3674,
   'src/sandbox': 3000,
-  'src/services': 11_320,
+  'src/services': 11_325,
   templates: 1300,
-  test: 116_109,
+  test: 117_300,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {

@@ -91,7 +91,7 @@ export async function openWorker(
   const redis = await store.blockingClient();
   const deployment = openDeployment(context, { redis, prefix, orgs, queue: store.queue, identity }, scope);
   const delivering = openDelivering(context, deployment, scope);
-  const { runs, ledger, archive, storage, signing, pauses, switches } = deployment;
+  const { runs, ledger, archive, storage, signing, pauses, switches, denials } = deployment;
   await signing?.ready();
   await checkBucket({ storage, signing }, log);
   const mailOf = createMailRoutes(context, scope);
@@ -242,7 +242,7 @@ export async function openWorker(
   );
   scope.use(retention, (controller) => controller.abort());
   await worker.ready();
-  return { isAccepting: worker.isAccepting, active: worker.active, opened: { archive, storage, switches } };
+  return { isAccepting: worker.isAccepting, active: worker.active, opened: { archive, storage, switches, denials } };
 }
 
 const logCircuitEvents =

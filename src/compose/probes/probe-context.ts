@@ -9,7 +9,6 @@ import type { RedisServerInfo } from '../../redis/server-check.ts';
 import type { DeploymentIdentity } from '../../services/deployment/deployment-identity.ts';
 import type { CheckResult, Finding, HealthCheck } from '../../services/deployment/probe.ts';
 import type { StorageProbe } from '../../services/deployment/storage-health.ts';
-import type { Switches } from '../../services/switches/switch-service.ts';
 import type { OpenArchive } from '../archive.ts';
 import type { Store } from '../store.ts';
 
@@ -52,6 +51,10 @@ export interface Examination extends Omit<Probed, 'redis'> {
   }>;
 }
 
+interface Readable {
+  readonly read: () => Promise<unknown>;
+}
+
 /** A process of `docket start`. Parts of roles that it does not have are absent. */
 export interface ProcessParts {
   readonly store: Pick<Store, 'redis' | 'prefix' | 'ping'>;
@@ -61,7 +64,7 @@ export interface ProcessParts {
   readonly worker?: {
     readonly isAccepting: () => boolean;
     readonly active: () => number;
-    readonly opened: Pick<OpenArchive, 'archive' | 'storage'> & { readonly switches: Pick<Switches, 'read'> };
+    readonly opened: Pick<OpenArchive, 'archive' | 'storage'> & Record<'switches' | 'denials', Readable>;
   };
   /** When it last scanned for due slots, epoch ms; undefined before the first scan. */
   readonly scheduler?: () => number | undefined;

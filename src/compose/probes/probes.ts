@@ -107,7 +107,13 @@ export const PROBES: readonly Probe[] = [
     what: 'Stops and legal holds',
     after: 'Archive',
     doctor: async (at) => (await import('./switches.ts')).checkSwitches(at),
-    ready: { switches: ({ worker }) => worker && checkReadable(worker.opened.switches) },
+    ready: { switches: ({ worker }) => worker && checkReadable('stops and legal holds', worker.opened.switches) },
+  },
+  {
+    what: 'Deny list',
+    after: 'Archive',
+    doctor: async (at) => (await import('./switches.ts')).checkDenyList(at),
+    ready: { denials: ({ worker }) => worker && checkReadable('denied recipients', worker.opened.denials) },
   },
   {
     what: 'Readings',

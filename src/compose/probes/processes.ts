@@ -99,6 +99,11 @@ const PARTS: Readonly<Record<string, FailingPart>> = {
     affects: 'Nothing is sent or deleted; runs wait, and spend no attempt.',
     remedy: 'Mount the archive or start its store. Restore a damaged file of `.switches/` in it from a backup.',
   },
+  denials: {
+    problem: 'denials.unreadable',
+    affects: 'Nothing is sent, and owners are not told; runs and notices wait.',
+    remedy: 'Mount the archive or start its store. Restore a damaged file of `.denied/` in it from a backup.',
+  },
   identity: {
     problem: 'deployment.conflict',
     affects: 'The process writes nothing to the archive.',

@@ -1,4 +1,5 @@
 import { isoInstant } from '../../base/time.ts';
+import { archivedDenials } from '../../deliver/denials/shared-denials.ts';
 import { archivedSwitches } from '../../deliver/switches/archived-switches.ts';
 import { stopSentence, switchScope } from '../../deliver/switches/switches.ts';
 import { type Finding, ok, runCheck, warn } from '../../services/deployment/probe.ts';
@@ -27,3 +28,12 @@ export async function checkSwitches({ context }: Pick<Examination, 'context'>): 
   );
   return found.length > 0 ? found : [read];
 }
+
+/** Whether this machine can read who is denied. */
+export const checkDenyList = ({ context }: Pick<Examination, 'context'>): Promise<Finding> =>
+  runCheck('Deny list', () =>
+    withArchive(context, async ({ storage }) => {
+      const { entries } = await archivedDenials(storage).read();
+      return ok(entries.length === 0 ? 'empty' : `addresses and domains: ${entries.length}`);
+    }),
+  );

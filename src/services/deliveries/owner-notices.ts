@@ -14,14 +14,18 @@ import type { Deployment, Sending } from '../deployment/deployment.ts';
  */
 const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'awaiting_approval', 'cancelled', 'skipped']);
 const ATTEMPT_TIMEOUT_MS = 60_000;
-/** A notice that could not be sent for this long is dropped, with an error in the log. */
+/**
+ * A notice that could not be sent for this long is dropped, with an error in the log. Not while it cannot be read whether its
+ * owner is denied.
+ */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
 /** Notices to owners about runs that ended badly. */
 export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
   const { noticeOutbox, runs, definitions, ledger, denials, archive, config, orgs, clock, log } = deployment;
 
-  const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
+  /** @returns whether the notice is settled */
+  const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<boolean> => {
     const { definition, settings } = await loadFrozenDefinition(order, definitions);
     // A corrupt archive must not suppress the notice.
     const published = await archive.peek(order).catch(() => undefined);
@@ -54,7 +58,9 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
     if (state === 'unknown' && settings.on_unknown === 'resend') await requeue(delivery);
     // Read again: another process may have requeued it.
     const { state: current } = (await ledger.find(delivery)) ?? { state };
-    if (current !== 'pending' && current !== 'sending') await noticeOutbox.delete(order.id);
+    if (current === 'pending' || current === 'sending') return false;
+    await noticeOutbox.delete(order.id);
+    return true;
   };
 
   /** Once per delivery; the next periodic task sends it. */
@@ -116,16 +122,18 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
           if (await isSettled(run)) await noticeOutbox.delete(run);
           continue;
         }
-        if (record === undefined || clock.now() - since > MAX_NOTICE_AGE_MS) {
-          await noticeOutbox.delete(run);
-          log.error('Owner notice could not be sent and was dropped', { run, ...(error === null ? {} : { error }) });
-          continue;
-        }
+        const isOld = record === undefined || clock.now() - since > MAX_NOTICE_AGE_MS;
         try {
-          await attempt(record, await reasonOf(record, error));
+          if (record !== undefined && (await attempt(record, await reasonOf(record, error)))) continue;
         } catch (thrown) {
-          log.warn('Owner notice failed; will retry', { run, error: toDocketError(thrown).toJSON() });
+          const failure = toDocketError(thrown).toJSON();
+          const isKept = !isOld || failure.code === 'switch.unreadable';
+          if (isKept) log.warn('Owner notice failed; will retry', { run, error: failure });
+          if (isKept) continue;
         }
+        if (!isOld) continue;
+        await noticeOutbox.delete(run);
+        log.error('Owner notice could not be sent and was dropped', { run, ...(error === null ? {} : { error }) });
       }
     },
   };

@@ -71,6 +71,7 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
   expect(states).toEqual({
     'Node.js': expect.stringMatching(/ok|warn/),
     'Stops and legal holds': 'ok',
+    'Deny list': 'ok',
     'Time zone data': 'ok',
     Redis: 'ok',
     'Redis on disk': 'ok',

@@ -1,15 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../../src/admin/metrics/process-metrics.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { readConfig } from '../../../src/base/config/config.ts';
+import { silentLog } from '../../../src/base/log.ts';
 import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
-import { examine, findProblems, PROBES } from '../../../src/compose/probes/probes.ts';
+import { checkParts, examine, findProblems, PROBES } from '../../../src/compose/probes/probes.ts';
 import { processState } from '../../../src/compose/process-state.ts';
+import type { Archive } from '../../../src/deliver/archive/archive.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { redisCircuitBreaker } from '../../../src/deliver/circuit/circuit-breaker.ts';
+import { archivedDenials, sharedDenials } from '../../../src/deliver/denials/shared-denials.ts';
+import { archivedSwitches } from '../../../src/deliver/switches/archived-switches.ts';
+import { sharedSwitches } from '../../../src/deliver/switches/shared-switches.ts';
 import { redisProcessReports } from '../../../src/queue/process-reports.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
+import { redisKeys } from '../../../src/redis/keys.ts';
 import { fake } from '../../support/fake.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 import { alertsOf } from '../../support/observability.ts';
@@ -75,6 +84,45 @@ test('each problem has an alert, and exactly one', async () => {
   }
 });
 
+test.each([
+  { document: '.switches', check: 'switches', what: 'Stops and legal holds' },
+  { document: '.denied', check: 'denials', what: 'Deny list' },
+])(
+  'a damaged file of $document fails in docket doctor, and in /readyz of a worker',
+  async ({ document, check, what }) => {
+    const redis = new Redis(inject('redisUrl'));
+    onTestFinished(() => redis.disconnect());
+    const folder = await jobsFolder({});
+    const storage = directoryStorage(folder);
+    const [prefix, clock] = [randomPrefix(), systemClock];
+    const worker = {
+      opened: {
+        archive: fake<Archive>({}),
+        storage,
+        switches: sharedSwitches(redis, archivedSwitches(storage), { prefix, clock }),
+        denials: sharedDenials(redis, archivedDenials(storage), { prefix, clock }),
+      },
+    };
+    const look = async () => {
+      const probes = PROBES.filter((probe) => probe.what === what);
+      const parts = await checkParts(fake({ worker: fake(worker), clock }), probes);
+      const context = {
+        config: readConfig({ DOCKET_ARCHIVE: pathToFileURL(folder).href }),
+        env: {},
+        clock,
+        log: silentLog,
+      };
+      const [line] = await examine(fake({ context, clock, signal: new AbortController().signal }), probes);
+      return [parts, line] as const;
+    };
+    expect(await look()).toMatchObject([[{ name: check, ok: true }], { what, state: 'ok' }]);
+    await storage.metadata.put(`${document}/000001.json`, '{');
+    // The copy in Redis is believed for ten seconds.
+    await redis.del(redisKeys(prefix).switchesFresh, redisKeys(prefix).deniedFresh);
+    expect(await look()).toMatchObject([[{ name: check, ok: false }], { what, state: 'fail' }]);
+  },
+);
+
 test('page, docket doctor and metrics say the same, of every process', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
@@ -96,10 +144,9 @@ test('page, docket doctor and metrics say the same, of every process', async () 
     problem: 'certificate.expires',
   } as const;
   const api = { what: 'API', state: 'fail', detail: 'away', remedy: 'Start it.' } as const;
-  const checks = ['archive', 'staging', 'identity', 'worker', 'definitions', 'redis'].map((name) => ({
-    name,
-    ok: false,
-  }));
+  const checks = ['archive', 'staging', 'identity', 'worker', 'definitions', 'redis', 'switches', 'denials'].map(
+    (name) => ({ name, ok: false }),
+  );
   await state('a')(checks, [expired, api], clock.now());
   await state('b', { why: 'empty', since: 5 })([], [], clock.now());
   const [one] = await reports.list();
@@ -122,11 +169,13 @@ test('page, docket doctor and metrics say the same, of every process', async () 
       'definitions.lost',
       'definitions.none',
       'definitions.unreadable',
+      'denials.unreadable',
       'deployment.conflict',
       'process.unready',
       'redis.lost',
       'scheduler.none',
       'staging.unusable',
+      'switch.unreadable',
       'versions.differ',
       'worker.none',
     ].sort(),

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { DocketError } from '../../../src/base/error.ts';
+import { DocketError, type ErrorCode } from '../../../src/base/error.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
+import { DAY_MS } from '../../../src/base/time.ts';
 import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Archive, PublishedManifest } from '../../../src/deliver/archive/archive.ts';
@@ -63,7 +64,8 @@ describe('the owner of a run that ended badly', () => {
   let judgements: readonly Judgement[] | undefined;
   /** Ms that have gone by in between. */
   let ahead: number;
-  let denyState: DenyState;
+  /** Or why it cannot be read. */
+  let denyState: DenyState | ErrorCode;
   let log: ReturnType<typeof recordingLog>;
 
   beforeEach(async () => {
@@ -94,7 +96,12 @@ describe('the owner of a run that ended badly', () => {
         ...deployment,
         definitions: fake({ get: async () => ({ ...report, settings }) }),
         archive: judgedArchive(deployment.archive, () => judgements),
-        denials: fake({ list: async () => denyListOf(denyState) }),
+        denials: fake({
+          list: async () => {
+            if (typeof denyState === 'string') throw new DocketError(denyState, 'Nobody knows who is denied.');
+            return denyListOf(denyState);
+          },
+        }),
         log,
         clock: { ...systemClock, now: () => systemClock.now() + ahead },
       },
@@ -159,6 +166,23 @@ describe('the owner of a run that ended badly', () => {
     expect(await noticeOutbox.list()).toEqual([]);
     expect(await deployment.ledger.find(noticeId(order.id, OWNER, false))).toMatchObject({ state: 'skipped' });
     expect(log.lines).toMatchObject([{ level: 'warn', run: order.id, why: denialText(DENIAL) }]);
+  });
+
+  test('is told however long the deny list is unreadable, and a notice that fails otherwise ends after days', async () => {
+    const pendingAfter = async (days: number, cause: ErrorCode) => {
+      denyState = cause;
+      await notices.enqueue(order, error);
+      ahead += days * DAY_MS;
+      await notices.retryPending();
+      return noticeOutbox.list();
+    };
+    expect(await pendingAfter(9, 'switch.unreadable')).toMatchObject([{ run: order.id }]);
+    denyState = NOBODY_DENIED;
+    await notices.retryPending();
+    expect([mail.messages(), await noticeOutbox.list()]).toMatchObject([[{ to: [OWNER] }], []]);
+    await deployment.redis.del(await deployment.redis.keys('*deliveries*'));
+    expect(await pendingAfter(2, 'redis.unreachable')).toHaveLength(1);
+    expect(await pendingAfter(4, 'redis.unreachable')).toEqual([]);
   });
 
   test('is told of what the run comes to: not while it goes on, and not when it ends well after all', async () => {
