@@ -233,6 +233,7 @@ export async function correctionsHarness(
     settings,
     orgs,
     frozen,
+    deployment,
     records,
     queued,
     notified,

@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { isoInstant } from '../../base/time.ts';
+import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import type { Denial } from '../../services/denials/denial-service.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
@@ -97,6 +98,7 @@ const recipientRoute = createRoute({
         .trim()
         .min(3)
         .max(320)
+        .refine((text) => addressKey(text) !== undefined, 'one address, without a name beside it')
         .meta({ description: 'A complete address, in any case.', example: 'ana@acme.example' }),
       limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'Maximum number of runs.' }),
     }),

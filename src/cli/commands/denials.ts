@@ -5,6 +5,7 @@ import { receivedView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
 import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { withDecisions } from '../../compose/decisions.ts';
+import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { createDenialService, type Denial } from '../../services/denials/denial-service.ts';
 import { findMentions } from '../../services/listings/address-mentions.ts';
 import { createArchivedDeliveries } from '../../services/listings/archived-deliveries.ts';
@@ -12,7 +13,7 @@ import { listReceived } from '../../services/listings/received.ts';
 import { createContext } from '../context.ts';
 import { type CommandIo, resolvePath } from '../io.ts';
 import { readActor } from '../options/actor.ts';
-import { parseNumber } from '../options/option-parsers.ts';
+import { invalidOption, parseNumber } from '../options/option-parsers.ts';
 import { timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 import { instantCell } from '../terminal/table/cell.ts';
@@ -84,6 +85,7 @@ export async function deny(names: readonly string[], flags: DenyFlags, io: Comma
 export async function recipients({ of, limit, wide, json }: RecipientsFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const max = parseNumber('--limit', limit, { min: 1, max: 1000 });
+  if (addressKey(of.trim()) === undefined) throw invalidOption('--of', of, 'one address, without a name beside it');
   const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const [mentions, { denial, page }] = await Promise.all([

@@ -1,4 +1,5 @@
 import { DocketError } from '../../base/error.ts';
+import { stripInvisible } from '../../base/text/bidi.ts';
 import { csvCells } from '../../definitions/load/split-list.ts';
 import { denialName, MAX_DENIED } from './deny-list.ts';
 
@@ -31,8 +32,11 @@ export function parseDenials(text: string): readonly DenialRequest[] {
   const reasons = hasHeader ? head.indexOf('reason') : -1;
   const rows = lines.slice(hasHeader ? 1 : 0).map(({ number, line }) => {
     const cells = hasHeader ? cellsOf(line) : [line];
-    const reason = cells[reasons]?.slice(0, MAX_REASON);
-    return { number, line, name: denialName(cells[Math.max(named, 0)] ?? ''), reason: reason || undefined };
+    const reason = stripInvisible(cells[reasons] ?? '').trim();
+    // As a reason on the command line: it is printed in terminals, mails and logs.
+    const isReason = reason.length <= MAX_REASON && !/\p{Cc}/u.test(reason);
+    const name = isReason ? denialName(cells[Math.max(named, 0)] ?? '') : undefined;
+    return { number, line, name, reason: reason || undefined };
   });
   if (rows.length > MAX_DENIED) throw tooManyDenials(rows.length);
   const bad = rows.filter(({ name }) => name === undefined);
@@ -53,7 +57,7 @@ function badLines(bad: readonly { readonly number: number; readonly line: string
     .map(({ number, line }) => `line ${number} ${JSON.stringify(line.slice(0, 80))}`);
   const more = bad.length > MAX_SHOWN ? [`and ${bad.length - MAX_SHOWN} more`] : [];
   return new DocketError('usage.invalid', 'Not every line is an address or a domain.', {
-    expected: 'name@domain.example or domain.example; of CSV a header with the column address, and perhaps reason',
+    expected: `name@domain.example or domain.example; of CSV a header with the column address, and perhaps reason (one line, at most ${MAX_REASON} characters)`,
     got: [...shown, ...more].join(', ') || 'no lines',
     next: 'Nothing was changed. Correct these lines, then repeat it.',
   });

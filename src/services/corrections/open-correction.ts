@@ -65,7 +65,7 @@ export async function openCorrection(
   for (;;) {
     const events = await corrections.events(run);
     const last = foldCorrections(run, events).at(-1);
-    if (last?.byHand !== undefined && isSameRequest(last, { reason, comment, by }) && !last.ended) {
+    if (last?.byHand !== undefined && isSameRequest(last, { reason, comment, definition }, by) && !last.ended) {
       // Somebody repeats what was interrupted.
       await closeEdition(run, { by, reason, at: last.foundAt }, deployment);
       return { correction: last, opened: false };
@@ -113,8 +113,14 @@ export async function openCorrection(
 
 const isSameRequest = (
   { decision, byHand }: Correction,
-  { reason, comment, by }: { readonly reason: string; readonly comment: string | undefined; readonly by: string },
-): boolean => decision?.reason === reason && decision.by === by && byHand?.comment === comment;
+  { reason, comment, definition }: CorrectionRequest,
+  by: string,
+): boolean =>
+  decision?.reason === reason &&
+  decision.by === by &&
+  byHand?.comment === comment &&
+  // The definition may have been edited in between: the choice counts.
+  (byHand?.redefined === true) === (definition !== undefined);
 
 async function requireDelivered(run: RunRef, deployment: Deployment): Promise<Edition> {
   const edition = await loadEdition(run, deployment);

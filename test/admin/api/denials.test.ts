@@ -67,5 +67,6 @@ it('says what an address got, and what names it', async () => {
     status: 200,
     body: { mentions: [], deliveries: [], next: null },
   });
-  expect((await call('GET', '/api/recipients', 'operator')).status).toBe(422);
+  for (const path of ['/api/recipients', '/api/recipients?of=acme.example', '/api/recipients?of=Ana<ana@acme.example>'])
+    expect((await call('GET', path, 'operator')).status, path).toBe(422);
 });

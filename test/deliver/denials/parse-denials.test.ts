@@ -29,6 +29,20 @@ test.each([
   ['ana@acme.example\nAna <ana@acme.example>\nlocalhost\nbob@acme.example', ['line 2', 'line 3'], ['line 1', 'line 4']],
   ['address,reason\nana@acme.example,left\n,nobody', ['line 3'], ['line 2']],
   ['', ['no lines'], []],
+  [`address,reason\nana@acme.example,${'x'.repeat(501)}\nbob@acme.example,${'x'.repeat(500)}`, ['line 2'], ['line 3']],
+  ['address,reason\nana@acme.example,\u001b[2Jleft\nbob@acme.example,left', ['line 2'], ['line 3']],
+  // No entry would ever match these.
+  ['Group: ana@acme.example, bob@acme.example;', ['line 1'], []],
+  [
+    '"Ana, A." <ana@acme.example>\n"ana"@acme.example\nana@acme.example.\nana@[10.0.0.1]',
+    ['line 1', 'line 2', 'line 3', 'line 4'],
+    [],
+  ],
+  [
+    '*@acme.example\n@acme.example\n*.acme.example\n.acme.example\nacme.example.',
+    ['line 2', 'line 3', 'line 4', 'line 5'],
+    [],
+  ],
 ])('names the bad lines of %j', (text, named, others) => {
   const { code, got = '' } = errorOf(text);
   expect(code).toBe('usage.invalid');

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
+import { createCorrectionService } from '../../../src/services/corrections/correction-service.ts';
 import { correctionsHarness } from '../../support/corrections-harness.ts';
 import { definitionOf } from '../../support/reports.ts';
 
@@ -67,10 +68,15 @@ describe('a correction that a person opens', () => {
     ]);
     expect(await ledger.find(rowOf('x@other.example'))).toMatchObject({ state: 'withdrawn' });
     // The same request completes what was interrupted; another one waits for its run.
-    expect((await service.open(first, { reason: REASON, comment: 'Ask **Eva**.' }, ANNA)).record.id).toBe(
-      opened.record.id,
-    );
-    await expect(service.open(first, { reason: 'again' }, ANNA)).rejects.toMatchObject({ code: 'correction.conflict' });
+    const request = { reason: REASON, comment: 'Ask **Eva**.', definition };
+    expect((await service.open(first, request, ANNA)).record.id).toBe(opened.record.id);
+    for (const other of [
+      { reason: 'again' },
+      { ...request, definition: undefined },
+      { ...request, comment: 'Ask Eve.' },
+    ])
+      await expect(service.open(first, other, ANNA)).rejects.toMatchObject({ code: 'correction.conflict' });
+    await expect(service.open(first, request, { by: 'bob' })).rejects.toMatchObject({ code: 'correction.conflict' });
 
     // After Redis was lost the definition is in the archive.
     harness.frozen.clear();
@@ -193,6 +199,35 @@ describe('a correction that a person opens', () => {
       corrects: { run: first.id },
     });
     expect((await sentMail(harness)).at(-1)?.text).toMatch(/Read it/);
+  });
+
+  test('is opened once by two people at the same time: the second one is told who was first', async () => {
+    const harness = await correctionsHarness();
+    const { service } = harness;
+    const definition = report();
+    const first = await harness.deliver(definition);
+    const opened = await Promise.allSettled([
+      service.open(first, { reason: 'one' }, ANNA),
+      service.open(first, { reason: 'two' }, { by: 'bob' }),
+      service.open(first, { reason: 'one' }, ANNA),
+    ]);
+    const runs = new Set(opened.flatMap((each) => (each.status === 'fulfilled' ? each.value.record.id : [])));
+    expect(runs.size).toBe(1);
+    for (const each of opened)
+      if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'correction.conflict' });
+    expect(harness.records.size).toBe(1);
+  });
+
+  test('is refused before anything changes: an older process runs, or the definition is no longer kept', async () => {
+    const harness = await correctionsHarness();
+    const { service, ledger, frozen, deployment } = harness;
+    const first = await harness.deliver(report());
+    const beside = createCorrectionService(deployment, async () => true);
+    await expect(beside.open(first, { reason: 'r' }, ANNA)).rejects.toMatchObject({ code: 'run.conflict' });
+    frozen.clear();
+    await expect(service.open(first, { reason: 'r' }, ANNA)).rejects.toMatchObject({ code: 'definition.not_found' });
+    expect(await ledger.isWithdrawn(first.id)).toBe(false);
+    expect([harness.records.size, await service.list('*')]).toEqual([0, []]);
   });
 
   test('is refused for what nobody has received, and corrects again once its run has ended unsent', async () => {
