@@ -6,9 +6,15 @@ import { silentLog } from '../../../src/base/log.ts';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
 import { noTrace } from '../../../src/base/trace.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { correctionArchive } from '../../../src/deliver/archive/corrections/correction-archive.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
+import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
+import type { CircuitBreaker } from '../../../src/deliver/circuit/circuit-breaker.ts';
+import { archivedDenials, sharedDenials } from '../../../src/deliver/denials/shared-denials.ts';
 import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
+import { archivedSwitches } from '../../../src/deliver/switches/archived-switches.ts';
+import { sharedSwitches } from '../../../src/deliver/switches/shared-switches.ts';
 import type { Mailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-replies.ts';
 import { FORMATS } from '../../../src/features/formats.ts';
@@ -24,6 +30,7 @@ import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
 import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
 import type { RunPorts } from '../../../src/run/run-context.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../src/run/run-record.ts';
+import { createEditionStore } from '../../../src/services/corrections/edition-store.ts';
 import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import { createRecipientService } from '../../../src/services/deliveries/recipients.ts';
@@ -49,11 +56,26 @@ export interface SentMail {
 /** The answer of the mail server; by default it accepts. */
 export type OnMail = (mail: SentMail) => SendResult | undefined;
 
+const NEVER_OPEN: CircuitBreaker = {
+  check: async () => undefined,
+  recordFailure: async () => {},
+  recordSuccess: async () => {},
+};
+
 /** Sleeps of a request are over at once, those of a deadline never. */
 const MAX_SLEEP_MS = 200;
 
-/** An archive and a mail server that outlive everything, a Redis that can be lost, and processes that come and go. */
-export function reviewWorld(folder: string, service: AnsweringService, onMail: OnMail) {
+/** Stores and a mail server that outlive the processes of a world, in place of those in memory. */
+export interface RealParts {
+  readonly deployment: Deployment;
+  readonly mailer: Mailer;
+}
+
+/**
+ * An archive and a mail server that outlive everything, a Redis that can be lost, and processes that come and go.
+ * @param real absent: in memory, and nothing is stopped, denied or corrected
+ */
+export function reviewWorld(folder: string, service: AnsweringService, onMail: OnMail, real?: RealParts) {
   let now = Date.parse('2026-11-23T09:00:00Z');
   const clock: SteadyClock = {
     now: () => now,
@@ -82,7 +104,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
   // Nothing else of them is read.
   const orgs = new Map([['acme', settings]]);
   const current = { orgs } as unknown as Definitions;
-  const mailer: Mailer = {
+  const mailer: Mailer = real?.mailer ?? {
     send: async ({ to }, raw) => {
       return onMail({ to, raw: Buffer.from(raw).toString('latin1') }) ?? { kind: 'accepted', response: '250 Ok' };
     },
@@ -91,20 +113,34 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
 
   /** Everything that a process of Docket has. */
   const process = (life: ProcessLife = processLife()) => {
-    const runs = seenBy(life, memoryRuns(records, definitions));
-    const storage = seenBy(life, memoryStorage(folder, files), ['metadata', 'runFiles']);
-    const ownLedger = seenBy(life, ledger);
+    const base = real?.deployment;
+    const runs = seenBy(life, base?.runs ?? memoryRuns(records, definitions));
+    const seen = seenBy(life, base?.storage ?? memoryStorage(folder, files), ['metadata', 'runFiles']);
+    // An iteration is no promise.
+    const storage: ArchiveStorage = base
+      ? Object.assign(Object.create(seen), { listRuns: base.storage.listRuns })
+      : seen;
+    const ownLedger = seenBy(life, base?.ledger ?? ledger);
     const queue = seenBy(life, memoryQueue(jobs));
-    const store = seenBy(life, memoryDefinitions(definitions));
+    const store = seenBy(life, base?.definitions ?? memoryDefinitions(definitions));
     const ownMailer = seenBy(life, mailer);
     const archive = createArchive(storage, clock);
     const reviews = createReviewArchive(storage, reviewEventSchema);
-    const noticeOutbox = seenBy(life, {
-      enqueue: async (notice: PendingNotice) => void owed.set(notice.run, notice),
-      list: async () => [...owed.values()],
-      delete: async (run: string) => void owed.delete(run),
-    });
+    const noticeOutbox = seenBy(
+      life,
+      base?.noticeOutbox ?? {
+        enqueue: async (notice: PendingNotice) => void owed.set(notice.run, notice),
+        list: async () => [...owed.values()],
+        delete: async (run: string) => void owed.delete(run),
+      },
+    );
     const shared = fake<Deployment>({
+      ...(base && {
+        redis: base.redis,
+        prefix: base.prefix,
+        workingDirectory: folder,
+        corrections: correctionArchive(storage),
+      }),
       runs,
       ledger: ownLedger,
       queue,
@@ -114,8 +150,8 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
       definitions: store,
       noticeOutbox,
       pauses: NO_PAUSES,
-      switches: NEVER_STOPPED,
-      denials: NOBODY_IS_DENIED,
+      switches: base ? sharedSwitches(base.redis, archivedSwitches(storage), { ...base, clock }) : NEVER_STOPPED,
+      denials: base ? sharedDenials(base.redis, archivedDenials(storage), { ...base, clock }) : NOBODY_IS_DENIED,
       audit: NO_AUDIT,
       orgs: () => current.orgs,
       config: readConfig({}),
@@ -143,6 +179,8 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
       mail: await mailOf(),
       templates: undefined,
       workingDirectory: folder,
+      // A worker's, which waits while deliveries are stopped.
+      ...(base && { editions: createEditionStore(shared), circuit: NEVER_OPEN }),
     });
     const execute = createRunExecutor({
       ...shared,
@@ -211,8 +249,9 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
   };
 
   /** What schedulers do with runs that lost their job. */
-  const requeueOrphans = (): void => {
-    for (const { id, state } of records.values()) if (!TERMINAL_STATES.has(state)) jobs.add(id);
+  const requeueOrphans = async (): Promise<void> => {
+    const all = (await real?.deployment.runs.list({ limit: 1_000 })) ?? records.values();
+    for (const { id, state } of all) if (!TERMINAL_STATES.has(state)) jobs.add(id);
   };
 
   return {
@@ -240,7 +279,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     /** Waits until everything has ended that no person has to decide. */
     settle: async () => {
       for (let round = 0; round < 12; round += 1) {
-        requeueOrphans();
+        await requeueOrphans();
         for (let left = 20; jobs.size > 0 && left > 0; left -= 1) await work();
         await process().sweep();
         await process().retryNotices();
