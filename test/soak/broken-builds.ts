@@ -25,6 +25,18 @@ export interface BrokenBuild {
   readonly archive?: ArchiveKind;
 }
 
+/** Prepared answers are stored by run and metrics, whatever days and filters were asked for. */
+const PREPARED_BY_METRICS = (
+  [
+    ['fetch/fetch-report.ts', 'getPrepared'],
+    ['services/preparations/prepare-slot.ts', 'findPrepared'],
+    ['services/preparations/prepare-slot.ts', 'putPrepared'],
+  ] as const
+).map(
+  ([file, store]) =>
+    [file, `${store}(responses, run, call.id,`, `${store}(responses, run, call.request.metrics.join(),`] as const,
+);
+
 const UNWRITABLE_IS_FINAL = [
   'base/error.ts',
   "'archive.unwritable': { exit: 1, retryable: true }",
@@ -40,6 +52,11 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'a delivery that was interrupted is tried again',
         edits: [['deliver/attempt.ts', "'unknown', INTERRUPTED", "'pending', INTERRUPTED"]],
         breaks: 'sent twice',
+      },
+      {
+        name: 'a run uses an answer that was prepared for another definition',
+        edits: PREPARED_BY_METRICS,
+        breaks: 'figures that differ from the service',
       },
     ],
   },
@@ -74,6 +91,14 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     archive: 's3',
     only: ['store', 'jobs lost'],
     defects: [
+      {
+        name: 'a run uses an answer that was prepared for another slot',
+        edits: [
+          ...PREPARED_BY_METRICS,
+          ['services/preparations/prepare-slot.ts', '    at: slot,', '    at: slot - 2 * 24 * HOUR_MS,'],
+        ],
+        breaks: 'figures that differ from the service',
+      },
       {
         name: 'a job that is in no list counts as waiting',
         edits: [['queue/jobs/is-orphaned.lua', '  return true\nend', '  return false\nend']],
@@ -111,6 +136,23 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   {
     only: ['replies lost', 'echo', 'unmounted'],
     defects: [
+      {
+        name: 'calls before a slot wait in front of the calls of runs',
+        edits: [
+          [
+            'fetch/rate-limit/redis-budget.ts',
+            "preparation: { operation: 'prepare', prefix: 'prep!' }",
+            "preparation: { operation: 'acquire', prefix: 'prep!' }",
+          ],
+          [
+            'fetch/rate-limit/redis-budget.ts',
+            'isSpareClass(priority) ? PRIORITIES.length',
+            'isSpareClass(priority) ? 0',
+          ],
+          ['services/preparations/prepare-slot.ts', 'maxWaitMs: 0', 'maxWaitMs: 5_000'],
+        ],
+        breaks: 'calls before a slot that passed waiting calls of runs',
+      },
       {
         name: 'a message whose reply was lost is sent again',
         edits: [
@@ -174,6 +216,25 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     // Nothing but calls that are late: a busy machine makes few of them beside all other troubles.
     only: ['latency'],
     defects: [
+      {
+        name: 'a key that is refused before a slot pauses its organization',
+        edits: [
+          [
+            'compose/preparations.ts',
+            'index: redisPreparationIndex(redis, { prefix }),',
+            `index: {
+      ...redisPreparationIndex(redis, { prefix }),
+      reportRefusal: async (key) => {
+        for (const org of parts.orgs().keys())
+          if ((await parts.keyOf(org)) === key)
+            await parts.pauses.put({ org, who: 'docket', why: 'refused', since: clock.now(), key, run: 'prepared', report: null });
+        return true;
+      },
+    },`,
+          ],
+        ],
+        breaks: 'organizations paused',
+      },
       {
         name: 'a token is given back when its call leaves, not when it is answered',
         edits: [

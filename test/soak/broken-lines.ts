@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { leaksIn, leaksInRedis } from '../support/secret-scan.ts';
-import { archivedRuns, callsOf, figuresOf, misdealtMails, type RecordReader } from './collect-facts.ts';
+import { archivedRuns, callsOf, misdealtMails, type RecordReader } from './collect-facts.ts';
+import { figuresOf } from './compare-figures.ts';
 import { BUDGET } from './definitions.ts';
 import type { Deployment } from './deployment.ts';
 import { type CheckName, failedByTransientError, overBudget } from './reconcile.ts';
@@ -28,6 +29,8 @@ const PROBES = {
   'received by the wrong desk': async ({ deployment }) => (await misdealtMails(deployment)).length > 0,
   'runs failed by a transient error': async ({ record }) =>
     (await record.runs()).some((run) => failedByTransientError(run)),
+  'calls before a slot that passed waiting calls of runs': async ({ deployment }) => deployment.overtaken.length > 0,
+  'organizations paused': async ({ record }) => (await record.paused()).length > 0,
   // Only the end of the soak tells whether they stay so.
   'unfinished runs': async ({ record }) => {
     const open = (await record.runs()).filter(({ state }) => !TERMINAL_STATES.has(state));

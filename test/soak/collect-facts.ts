@@ -1,36 +1,32 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'csv-parse/sync';
 import { unzipSync } from 'fflate';
-import { DateTime } from 'luxon';
 import PostalMime from 'postal-mime';
 import { silentLog } from '../../src/base/log.ts';
 import type { Manifest } from '../../src/deliver/archive/archive.ts';
 import { readManifest } from '../../src/deliver/archive/run-folder/run-metadata.ts';
-import type { RunFiles } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { runQueue } from '../../src/queue/jobs/run-queue.ts';
 import { redisRunStore } from '../../src/queue/runs/run-store.ts';
+import { redisPauses } from '../../src/queue/schedules/pauses.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
-import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { type Leak, leaksIn, leaksInRedis } from '../support/secret-scan.ts';
 import type { Request } from './chaos.ts';
+import { type Archived, figuresOf, orgOf } from './compare-figures.ts';
 import {
   BUDGET,
   desksOf,
   EVERY_HOURS,
-  METRICS,
   mailbox,
   ON_DEMAND,
   READERS,
   SCHEDULED,
   type SoakOrg,
   SPLIT,
-  SPLIT_BY,
   usesFolder,
   usesS3,
 } from './definitions.ts';
@@ -42,6 +38,8 @@ export interface RecordReader {
   runs(): Promise<readonly RunRecord[]>;
   /** Active, waiting and delayed jobs of BullMQ. */
   jobs(): Promise<number>;
+  /** Pauses, those that are over included. */
+  paused(): Promise<readonly string[]>;
   facts(requests: readonly Request[], from: number, to: number): Promise<Facts>;
   close(): Promise<void>;
 }
@@ -51,6 +49,9 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
   const store = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const queue = runQueue(redis, { prefix: DEFAULT_KEY_PREFIX });
+  const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
+  const paused = async () =>
+    (await pauses.history(1_000)).flatMap(({ what, org, why }) => (what === 'pause' ? [`${org}: ${why}`] : []));
   const runs = () => store.list({ limit: 1_000_000 });
   const jobs = async () => {
     const { waiting, active, delayed } = await queue.counts();
@@ -59,6 +60,7 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
   return {
     runs,
     jobs,
+    paused,
     facts: async (requests, from, to) => {
       const misdelivered: string[] = [];
       const misdealt: string[] = [];
@@ -96,6 +98,10 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
         unmounted: deployment.strayFiles,
         started: deployment.started,
         mailEnds: deployment.mailEnds.length,
+        prepared: records.reduce((sum, { prepared }) => sum + (prepared?.calls ?? 0), 0),
+        refused: deployment.requests.filter(({ status, path }) => status === 401 && path.includes('/analytics/')).length,
+        overtaken: deployment.overtaken,
+        paused: await paused(),
         strays: deployment.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
         jobs: await jobs(),
         memory: {
@@ -130,12 +136,6 @@ async function findLeaks(deployment: Deployment): Promise<Leak[]> {
     leaksInRedis(deployment.redis.url),
   ]);
   return found.flat();
-}
-
-function orgOf({ orgs }: Deployment, id: string): SoakOrg {
-  const org = orgs.find((one) => one.id === id);
-  if (org === undefined) throw new Error(`a run of ${id}, which is nobody`);
-  return org;
 }
 
 function expectedDeliveries(org: SoakOrg, report: string): string[] {
@@ -226,13 +226,6 @@ export async function misdealtMails(deployment: Deployment): Promise<readonly st
   return misdealt;
 }
 
-interface Archived {
-  readonly org: string;
-  readonly manifest: Manifest;
-  readonly runFiles: RunFiles;
-  readonly faults: readonly string[];
-}
-
 export async function archivedRuns(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Archived>> {
   const archive = deployment.archive();
   const found = new Map<string, Archived>();
@@ -289,53 +282,4 @@ async function deliveredFiles(
     ...(inFolder ? { directory } : {}),
     ...(inBucket ? { s3 } : {}),
   };
-}
-
-/** Compares each published value with a second instance of the service that has the same data and no faults. */
-export async function figuresOf(
-  deployment: Deployment,
-  archived: ReadonlyMap<string, Archived>,
-  known: ReadonlyMap<string, RunRecord>,
-): Promise<Facts['figures']> {
-  const reference = inProcessSandbox({ now: deployment.serviceNow });
-  const answers = new Map<string, readonly string[]>();
-  const wrong: string[] = [];
-  let compared = 0;
-  for (const [id, { org: orgId, manifest, runFiles }] of archived) {
-    const org = orgOf(deployment, orgId);
-    const { from, to, timezone } = manifest.period;
-    const name = `${org.id}/${manifest.report} ${manifest.slot}`;
-    const slot = known.get(id)?.trigger === 'schedule' ? manifest.slot : undefined;
-    if (slot !== undefined) {
-      const day = DateTime.fromISO(slot, { zone: org.timezone }).minus({ days: 1 }).toISODate();
-      if (from !== day || to !== day || timezone !== org.timezone)
-        wrong.push(`${name} is of ${from} to ${to} ${timezone}, not of ${day} ${org.timezone}`);
-    }
-    const desks = manifest.report === SPLIT ? desksOf(org) : [undefined];
-    for (const desk of desks) {
-      const filters = desk === undefined ? [] : [{ dimension: SPLIT_BY, op: 'eq', values: [desk.value] }];
-      const question = JSON.stringify({ metrics: METRICS, time: { from, to, timezone }, filters });
-      const asked = `${org.service} ${question}`;
-      const right = answers.get(asked) ?? (await answerOf(reference, org, question));
-      answers.set(asked, right);
-      const place = desk === undefined ? '' : `${desk.slug}/`;
-      const file = manifest.files.find((one) => one.name.startsWith(place) && one.name.endsWith(' figures.csv'))?.name;
-      const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);
-      // The last column shows whether the period was running.
-      const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
-      compared += METRICS.length;
-      if (row.join() !== right.join())
-        wrong.push(`${name} ${desk?.value ?? ''}: ${row.join(', ')} instead of ${right.join(', ')}`);
-    }
-  }
-  return { compared, wrong };
-}
-
-async function answerOf(
-  reference: ReturnType<typeof inProcessSandbox>,
-  org: SoakOrg,
-  question: string,
-): Promise<string[]> {
-  const { rows } = await reference.answered(JSON.parse(question), { org: org.service });
-  return METRICS.map((metric) => String(rows[0]?.[metric]));
 }

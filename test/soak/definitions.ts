@@ -13,6 +13,8 @@ export interface SoakOrg {
   readonly service: 101 | 102 | 103;
   readonly timezone: string;
   readonly kind: Kind;
+  /** Whether calls of its scheduled report are made before the slot. */
+  readonly prepares: boolean;
 }
 
 /** Where its scheduled report goes. */
@@ -21,6 +23,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** Hours between two slots of every scheduled report, on the hour, UTC. */
 export const EVERY_HOURS = 4;
+/** Clocks jump to half an hour after a slot: the next one is prepared from then on. */
+const PREPARE = `${EVERY_HOURS * 60 - 30}m`;
 /** Calls that a key is given for so many seconds: a shorter window than the service's minute, so that a minute of soak has many, and fewer calls than forty runs ask for at once. */
 export const BUDGET = { calls: 6, window: 2 };
 export const METRICS = ['profiles.created', 'profiles.decided'] as const;
@@ -72,6 +76,7 @@ export const soakOrgs = (count: number): SoakOrg[] =>
       service,
       timezone: pick(ZONES, index),
       kind: pick(KINDS, index),
+      prepares: key !== 'all' || index % 2 === 0,
     };
   });
 
@@ -138,22 +143,39 @@ const BY_DAY = {
   granularity: 'day',
 };
 
-const base = (org: SoakOrg, title: string, version: number) => ({
+/** Of the scheduled report in this version. A call that was prepared for another one has other figures. */
+export const filtersOf = (org: Pick<SoakOrg, 'id' | 'service'>, version: number) =>
+  version % 2 === 1
+    ? []
+    : [
+        {
+          dimension: SPLIT_BY,
+          op: 'eq',
+          values: desksOf(org)
+            .slice(0, 1)
+            .map(({ value }) => value),
+        },
+      ];
+
+const base = (org: SoakOrg, title: string, version: number, figures: object = FIGURES) => ({
   version: 1,
   title: `${org.canary} ${title} v${version}`,
   owner: mailbox(org, OWNER),
   // Clocks jump by hours while a run is under way.
   deadline: '7d',
   period: 'previous_day',
-  sections: version % 2 === 1 ? [FIGURES, BY_DAY] : [BY_DAY, FIGURES],
+  sections: version % 2 === 1 ? [figures, BY_DAY] : [BY_DAY, figures],
 });
 
 function scheduled(org: SoakOrg, version: number, { out, s3 }: Outside) {
   const xlsx = usesFolder(org.kind) || usesS3(org.kind);
   const to = READERS[org.kind].map((who) => mailbox(org, who));
   return {
-    ...base(org, 'daily', version),
-    schedule: { cron: `0 */${EVERY_HOURS} * * *`, timezone: 'UTC', catch_up: 'all' },
+    ...base(org, 'daily', version, { ...FIGURES, filters: filtersOf(org, version) }),
+    schedule: {
+      ...{ cron: `0 */${EVERY_HOURS} * * *`, timezone: 'UTC', catch_up: 'all' },
+      ...(org.prepares ? { prepare: PREPARE } : {}),
+    },
     outputs: [{ format: 'csv' }, ...(xlsx ? [{ format: 'xlsx' }] : [])],
     deliveries: [
       ...(to.length === 0
@@ -191,3 +213,26 @@ const split = (org: SoakOrg, version: number, { out }: Outside) => ({
     { split: true, directory: { path: `${out}/${org.id}/{{ run }}/{{ split.slug }}` } },
   ],
 });
+
+/** An organization whose key the service refuses. Its report is prepared, and its slot never comes. */
+export const REFUSED = 'refused';
+export const REFUSED_KEY = 'key-that-was-revoked';
+const REFUSED_AHEAD_HOURS = 20;
+
+/** Files of the refused organization: the slot is hours ahead of `now`, epoch ms. */
+export function refusedDefinitions(now: number): { readonly slot: number; readonly files: Record<string, string> } {
+  const slot = (Math.floor(now / 3_600_000) + REFUSED_AHEAD_HOURS) * 3_600_000;
+  const org: SoakOrg = {
+    ...{ id: REFUSED, canary: 'Refused', key: REFUSED, service: 101, timezone: 'UTC', kind: 'two-mails' },
+    prepares: true,
+  };
+  const schedule = {
+    ...{ cron: `0 ${new Date(slot).getUTCHours()} * * *`, timezone: 'UTC', catch_up: 'skip' },
+    prepare: `${REFUSED_AHEAD_HOURS}h`,
+  };
+  const files = {
+    [`${REFUSED}/org.yaml`]: stringify(orgFile(org)),
+    [`${REFUSED}/${SCHEDULED}.yaml`]: stringify({ ...onDemand(org, 1), schedule }),
+  };
+  return { slot, files };
+}

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
-import { secretSource } from '../../src/base/secrets/secret.ts';
+import { Secret, secretSource } from '../../src/base/secrets/secret.ts';
 import type { ArchiveStorage } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { s3Storage } from '../../src/deliver/archive/storage/s3-storage.ts';
@@ -15,12 +15,22 @@ import { program } from '../support/debian.ts';
 import { faketimeRedisEnv, libfaketime } from '../support/libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
-import { BUDGET, definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs } from './definitions.ts';
+import {
+  BUDGET,
+  definitionsOf,
+  EVERY_HOURS,
+  keyVariable,
+  REFUSED,
+  REFUSED_KEY,
+  refusedDefinitions,
+  type SoakOrg,
+  soakOrgs,
+} from './definitions.ts';
 import { type DocketProcess, type Env, member, setClock } from './docket-process.ts';
 import { type MailSink, mailSink } from './mail-sink.ts';
+import { watchQueues } from './queue-watch.ts';
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const ORGS = 40;
 
 /** Storage of the deployment's archive. */
@@ -41,6 +51,8 @@ export interface Deployment {
   readonly strayFiles: string[];
   /** Second deployments that did not refuse to start, with what they did. */
   readonly started: string[];
+  /** Tokens that a preparation took while a call of a run was waiting for one. */
+  readonly overtaken: readonly string[];
   /** Names of workers that were caught at the end of a message. */
   readonly mailEnds: string[];
   readonly orgs: readonly SoakOrg[];
@@ -50,8 +62,9 @@ export interface Deployment {
   readonly sandbox: Sandbox;
   /** All requests to the service. */
   readonly requests: readonly SandboxRequest[];
-  /** The end of the service's history, epoch ms. */
-  readonly serviceNow: number;
+  /** When the service started by its clock, and the present by it, epoch ms. It is not set back. */
+  readonly serviceBegan: number;
+  serviceNow(): number;
   readonly sink: MailSink;
   readonly s3: S3Server;
   readonly workers: readonly DocketProcess[];
@@ -86,7 +99,9 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   const began = Date.now();
   const grid = EVERY_HOURS * HOUR_MS;
   const offset = Math.round((Math.ceil(began / grid) * grid + HOUR_MS / 2 - began) / 1000);
-  const serviceNow = began + 60 * DAY_MS;
+  let serviceAhead = offset * 1000;
+  const serviceBegan = began + serviceAhead;
+  const serviceNow = () => Date.now() + serviceAhead;
 
   const redisClock = join(folder, 'clock-redis');
   await setClock(redisClock, 0);
@@ -94,7 +109,13 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   const redisPort = Number(new URL(redis.url).port);
   const client = new Redis({ port: redisPort, maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => {});
-  const sandbox = await startSandbox({ now: serviceNow, windowMs: BUDGET.window * 1000, cacheSeconds: 0 });
+  const sandbox = await startSandbox({
+    // Read for each call. Its limits go by the machine's clock.
+    get now() {
+      return serviceNow();
+    },
+    ...{ windowMs: BUDGET.window * 1000, cacheSeconds: 0 },
+  });
   const sink = await mailSink(share);
   const s3 = await s3Server();
   // As real stores do: runs are listed by the thousand here.
@@ -134,6 +155,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     S3_KEY_ID: ACCESS_KEY_ID,
     S3_SECRET: SECRET_ACCESS_KEY,
     ...Object.fromEntries(keys),
+    [keyVariable(REFUSED)]: REFUSED_KEY,
   };
   const clockOf = (name: string) => join(folder, `clock-${name}`);
   const startProcess = async (name: string, role: string): Promise<DocketProcess> => {
@@ -167,6 +189,11 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   // The sandbox keeps its last 10,000 requests.
   const collecting = setInterval(collect, 500);
 
+  const queues = watchQueues(
+    client,
+    sandbox.keys.map(({ key }) => new Secret(key).fingerprint()),
+  );
+
   let archive: ArchiveStorage | undefined;
   const openArchive = (): ArchiveStorage => {
     if (kind === 'directory') return directoryStorage(archiveFolder);
@@ -174,6 +201,24 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     if (!('kind' in place) || place.kind !== 's3') throw new Error(`no bucket in ${bucket}`);
     s3.now = Date.now;
     return s3Storage(place, secretSource(env));
+  };
+
+  const write = async (files: Readonly<Record<string, string>>) => {
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(folder, 'jobs', name);
+      await mkdir(dirname(path), { recursive: true });
+      // Atomic: a starting process may read it now.
+      await writeFile(`${path}.new`, text);
+      await rename(`${path}.new`, path);
+    }
+  };
+  let refusedSlot = Number.NEGATIVE_INFINITY;
+  /** Moves the slot of the refused organization before the clocks come near it. */
+  const defineRefused = async (now: number) => {
+    if (refusedSlot - now > 3 * EVERY_HOURS * HOUR_MS) return;
+    const { slot, files } = refusedDefinitions(now);
+    refusedSlot = slot;
+    await write(files);
   };
 
   const outside = { out: join(folder, 'out'), s3: { endpoint: s3.url, bucket: s3.bucket } };
@@ -188,6 +233,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     strayFiles: [],
     started: [],
     mailEnds: [],
+    overtaken: queues.overtaken,
     orgs,
     redis,
     client,
@@ -196,6 +242,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
       collect();
       return requests;
     },
+    serviceBegan,
     serviceNow,
     sink,
     s3,
@@ -207,6 +254,8 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     now: () => Date.now() + clock.offset * 1000,
     setClocks: async (seconds) => {
       clock.offset = seconds;
+      serviceAhead = Math.max(serviceAhead, seconds * 1000);
+      await defineRefused(serviceNow());
       for (const { name } of members) await setClock(clockOf(name), seconds);
     },
     setClock: ({ name }, seconds) => setClock(clockOf(name), seconds),
@@ -216,20 +265,17 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
       return archive;
     },
     define: async (version) => {
-      for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
-        const path = join(folder, 'jobs', name);
-        await mkdir(dirname(path), { recursive: true });
-        // Atomic: a starting process may read it now.
-        await writeFile(`${path}.new`, text);
-        await rename(`${path}.new`, path);
-      }
+      await write(definitionsOf(orgs, version, outside));
+      await defineRefused(serviceNow());
     },
     close: async () => {
       clearInterval(collecting);
+      // Redis may be down: the client has to end first.
+      client.disconnect();
+      await queues.close();
       for (const each of members) await each.close();
       process.off('exit', killAll);
       archive?.close();
-      client.disconnect();
       await sandbox.close();
       await sink.close();
       await s3.close();

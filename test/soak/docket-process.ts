@@ -34,8 +34,8 @@ export interface DocketProcess {
   up(): void;
   /** SIGKILL, then a restart after `awayMs`. */
   kill(awayMs: number): Promise<void>;
-  /** SIGTERM; stays down until `up`. */
-  stop(): Promise<void>;
+  /** Stays down until `up`. Default: SIGTERM. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
   /** SIGSTOP, for so long or until the signal. */
   freeze(ms: number, until?: AbortSignal): Promise<void>;
   ready(): Promise<boolean>;
@@ -151,9 +151,9 @@ export async function member(options: DocketProcessOptions): Promise<DocketProce
       await sleep(awayMs);
       start();
     },
-    stop: async () => {
+    stop: async (signal = 'SIGTERM') => {
       wanted = false;
-      await end('SIGTERM', 'asked');
+      await end(signal, 'asked');
     },
     freeze: async (ms, until) => {
       const frozen = child;

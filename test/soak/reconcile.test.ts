@@ -69,6 +69,10 @@ const facts = (change: Partial<Facts> = {}): Facts => ({
   unmounted: [],
   started: [],
   mailEnds: 1,
+  prepared: 1,
+  refused: 1,
+  overtaken: [],
+  paused: [],
   leaks: [],
   strays: [],
   jobs: 0,
@@ -159,6 +163,10 @@ test.for<[string, Partial<Facts>, string]>([
   ],
   ['no figure looked at', { figures: { compared: 0, wrong: [] } }, 'figures compared with the service'],
   ['no message caught at its end', { mailEnds: 0 }, 'workers caught at the end of a message'],
+  ['a preparation that jumps the queue', { overtaken: ['x'] }, 'calls before a slot that passed waiting calls of runs'],
+  ['an organization that is paused', { paused: ['x'] }, 'organizations paused'],
+  ['nothing prepared', { prepared: 0 }, 'calls made before their slot'],
+  ['no key refused before a slot', { refused: 0 }, 'calls before a slot that the service refused'],
   ['nothing done', { runs: [aRun({ record: aRecord({ state: 'cancelled' }) })] }, 'runs done'],
 ])('%s is found', ([, change, what]) => {
   expect(broken(change)).toContain(what);

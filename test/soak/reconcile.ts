@@ -37,6 +37,14 @@ export interface Facts {
   readonly started: readonly string[];
   /** Messages at whose end a worker was caught: none if the faults no longer recognise that moment. */
   readonly mailEnds: number;
+  /** Calls that were made before their slot, and used by its run. */
+  readonly prepared: number;
+  /** Calls with the key that the service refuses. */
+  readonly refused: number;
+  /** Tokens that a preparation took while a call of a run was waiting for one. */
+  readonly overtaken: readonly string[];
+  /** Organizations that were paused: no key of a run is refused. */
+  readonly paused: readonly string[];
   /** Secrets in logs, Redis, the archive or deliveries. */
   readonly leaks: readonly string[];
   /** Lines on stderr that show a defect. */
@@ -68,6 +76,8 @@ export type CheckName =
   | 'unknown deliveries without a reason'
   | 'files written to the unmounted archive folder'
   | 'second deployments that started'
+  | 'calls before a slot that passed waiting calls of runs'
+  | 'organizations paused'
   | 'secrets in logs, Redis, the archive or deliveries'
   | 'stack traces and leak warnings on stderr'
   | 'jobs left in the queue'
@@ -75,6 +85,8 @@ export type CheckName =
   | 'peak memory of a process, bytes'
   | 'figures compared with the service'
   | 'workers caught at the end of a message'
+  | 'calls made before their slot'
+  | 'calls before a slot that the service refused'
   | 'runs done';
 
 /** A line of the report. */
@@ -259,6 +271,8 @@ export function reconcile(facts: Facts): CheckResult[] {
     ),
     most('files written to the unmounted archive folder', facts.unmounted),
     most('second deployments that started', facts.started),
+    most('calls before a slot that passed waiting calls of runs', facts.overtaken),
+    most('organizations paused', facts.paused),
     most('secrets in logs, Redis, the archive or deliveries', facts.leaks),
     most('stack traces and leak warnings on stderr', facts.strays),
     most('jobs left in the queue', [], 0, facts.jobs),
@@ -266,6 +280,8 @@ export function reconcile(facts: Facts): CheckResult[] {
     most('peak memory of a process, bytes', [], MAX_PROCESS_BYTES, facts.memory.peakBytes),
     least('figures compared with the service', facts.figures.compared, 1),
     least('workers caught at the end of a message', facts.mailEnds, 1),
+    least('calls made before their slot', facts.prepared, 1),
+    least('calls before a slot that the service refused', facts.refused, 1),
     least('runs done', runs.filter(({ record }) => record.state === 'done').length, Math.ceil(runs.length / 2)),
   ];
 }

@@ -80,12 +80,13 @@ export async function soak(
     });
     const calm = performance.now();
     onProgress('All faults are repaired; finishing the remaining runs');
-    for (const each of deployment.members) each.up();
     // Which runs end is seen only when they are given their time.
     const until = breaks?.includes('unfinished runs') ? undefined : watch?.broken;
+    if (until?.aborted !== true) for (const each of deployment.members) each.up();
     await drain(deployment, record, { drainMs, until }, onProgress);
     const to = deployment.now();
-    await Promise.all(deployment.members.map((each) => each.stop()));
+    const signal = until?.aborted === true ? 'SIGKILL' : 'SIGTERM';
+    await Promise.all(deployment.members.map((each) => each.stop(signal)));
     const drained = performance.now();
     onProgress('Reconciling the ledger with the archive and the deliveries');
     const facts = await record.facts(requests, from, to);
