@@ -159,6 +159,7 @@ function openAdminServices(
     processes: redisProcessReports(redis, { prefix }),
     cachedCatalog: (key: string, settings: OrgSettings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
     unknownKey: ({ id }: OrgSettings) => `The API key of ${id} is not known to this process.`,
+    checks: redisWatchIndex(redis, { prefix }).checks,
     compute: forecasts.compute,
     stored: redisForecasts(redis, { prefix }),
   };

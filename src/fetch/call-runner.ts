@@ -65,7 +65,7 @@ export function createCallRunner(
   });
   const reportFetched = (
     call: Call,
-    result: Pick<Extract<FetchEvent, { type: 'fetched' }>, 'saved' | 'tokens' | 'correlationId' | 'preparedAt'>,
+    result: Pick<Extract<FetchEvent, { type: 'fetched' }>, 'saved' | 'tokens' | 'correlationId' | 'preparedAt' | 'pages'>,
     ms: number | null,
   ): void => {
     const { done, finish } = progress.recordAnswer(result.tokens, ms);
@@ -112,8 +112,8 @@ export function createCallRunner(
     if (org.kind !== 'done') return org;
     const fetched = await fetchList(context, call, org.value, options);
     if (fetched.kind !== 'done') return fetched;
-    const { saved, rows } = fetched.value;
-    reportFetched(call, { saved, tokens: null }, null);
+    const { saved, rows, pages } = fetched.value;
+    reportFetched(call, { saved, tokens: null, pages }, null);
     const record: CallRecord = {
       id: call.id,
       method: 'GET',

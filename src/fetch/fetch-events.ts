@@ -20,6 +20,8 @@ export type FetchEvent =
       readonly of: number;
       /** Answered from the response store, or by another run's call. */
       readonly saved: boolean;
+      /** Of a list: its pages. */
+      readonly pages?: number;
       /** Epoch ms at which the response was received before the run's slot; absent otherwise. */
       readonly preparedAt?: number;
       /** Of the response, for the service's support; null or absent without one. */

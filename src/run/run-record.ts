@@ -121,6 +121,8 @@ export interface RunRecord extends RunOrder {
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
   /** Calls that were made before the slot: their number, and when the first was answered, epoch ms. Absent without any. */
   readonly prepared?: { readonly calls: number; readonly from: number };
+  /** Pages of its lists that were read. Absent without any, and in older records. */
+  readonly pages?: number;
   /** Ms spent in each stage over all attempts, without snoozes. Stages not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
   /** Epoch ms of the last end of each stage. Absent in older records. */

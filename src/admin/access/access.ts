@@ -3,7 +3,7 @@ import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import { type ForecastDocument, forecastDocument } from '../../services/forecast/forecast-document.ts';
-import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
+import type { ForecastWindow } from '../../services/forecast/forecast-run.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
 import { deliveriesAccess, listingsAccess } from './deliveries.ts';

@@ -17,7 +17,7 @@ import type { RecipientService } from '../../services/deliveries/recipients.ts';
 import type { Deployment } from '../../services/deployment/deployment.ts';
 import type { DeploymentProblem } from '../../services/deployment/probe.ts';
 import type { DeploymentForecast } from '../../services/forecast/forecast-deployment.ts';
-import type { ForecastWindow } from '../../services/forecast/plan-slots.ts';
+import type { ForecastWindow } from '../../services/forecast/forecast-run.ts';
 import type { ArchivedDeliveries } from '../../services/listings/received.ts';
 import type { ReviewService } from '../../services/reviews/create-review-service.ts';
 import type { FindEarlierDelivery } from '../../services/runs/already-delivered.ts';

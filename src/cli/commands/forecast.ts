@@ -8,6 +8,7 @@ import { redisProcessReports } from '../../queue/process-reports.ts';
 import { redisRunStore } from '../../queue/runs/run-store.ts';
 import { redisPauses } from '../../queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../redis/keys.ts';
+import { redisWatchIndex } from '../../services/corrections/watch-index.ts';
 import { describeLateSlot } from '../../services/forecast/describe-late-slot.ts';
 import { forecastDeployment, forecastName } from '../../services/forecast/forecast-deployment.ts';
 import { forecastDocument } from '../../services/forecast/forecast-document.ts';
@@ -64,6 +65,7 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
       pauses: redisPauses(redis, { prefix }),
       processes: redisProcessReports(redis, { prefix }),
       runs: redisRunStore(redis, { prefix, keepDays: RETENTION_DAYS, log: silentLog }),
+      checks: redisWatchIndex(redis, { prefix }).checks,
       secrets: secretSource(env, context),
       cachedCatalog: (key, settings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
       compute: computeForecast,
@@ -151,7 +153,7 @@ const formatAssumptions = ({
   deliverMs,
   reports,
 }: ForecastAssumptions): string =>
-  `Assumed: ${processes} × ${concurrency} runs at once; a call, rendering and delivery take as long as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${callMs / SECOND_MS}, ${renderMs / SECOND_MS} and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, readings, corrections and failures.`;
+  `Assumed: ${processes} × ${concurrency} runs at once; a call, rendering and delivery take as long as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${callMs / SECOND_MS}, ${renderMs / SECOND_MS} and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, corrected editions and failures.`;
 
 const BARS = '▁▂▃▄▅▆▇█';
 /** Nothing in this minute. */

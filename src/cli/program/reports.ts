@@ -210,7 +210,7 @@ Examples:
     .option('--json', 'one JSON document on stdout')
     .details(`
 Simulates the slots of DOCKET_JOBS on a virtual clock, with the catalogs that the workers have cached in the last hour. Makes no
-call and takes no token. Each key begins with all its tokens. Runs on demand, backfills, readings, corrections and failures are not
+call and takes no token. Each key begins with all its tokens. Runs on demand, backfills, corrected editions and failures are not
 counted, and what is assumed is printed. Times on a terminal count from the slot.
 
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys

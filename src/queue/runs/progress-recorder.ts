@@ -9,7 +9,7 @@ import type { MutableRunFields } from './stored-record.ts';
 
 /** Progress of a run over all its attempts. */
 export type ProgressUpdate = Partial<
-  Pick<MutableRunFields, 'calls' | 'prepared' | 'deliveries' | 'timings' | 'stageEnds' | 'tokenWaitMs'>
+  Pick<MutableRunFields, 'calls' | 'prepared' | 'pages' | 'deliveries' | 'timings' | 'stageEnds' | 'tokenWaitMs'>
 >;
 
 /** From the first event to the first write. A shorter run is written once, at its end. */
@@ -41,6 +41,8 @@ export function createProgressRecorder(
   let { calls, timings, stageEnds } = record;
   /** Of this attempt, by call: when it was answered before the slot. */
   const early = new Map<string, number>();
+  /** Of this attempt, by list. */
+  const pages = new Map<string, number>();
   let change: ProgressUpdate = {};
   let writing: Promise<void> | undefined;
   const state = progressTracker();
@@ -95,6 +97,7 @@ export function createProgressRecorder(
       case 'fetched':
         waits.end(event.call);
         calls = event.saved ? { ...calls, saved: calls.saved + 1 } : { ...calls, made: calls.made + 1 };
+        if (event.pages !== undefined) pages.set(event.call, event.pages);
         if (event.preparedAt !== undefined) early.set(event.call, event.preparedAt);
         return addChange({ calls });
       case 'timed':
@@ -126,7 +129,8 @@ export function createProgressRecorder(
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
       const ends = stageEnds === undefined ? {} : { stageEnds };
       const made = early.size === 0 ? {} : { prepared: { calls: early.size, from: Math.min(...early.values()) } };
-      return { calls, timings, ...made, ...ends, tokenWaitMs: waits.asleep(), ...known };
+      const read = pages.size === 0 ? {} : { pages: [...pages.values()].reduce((sum, count) => sum + count, 0) };
+      return { calls, timings, ...made, ...read, ...ends, tokenWaitMs: waits.asleep(), ...known };
     },
   };
 }

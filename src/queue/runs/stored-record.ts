@@ -66,6 +66,7 @@ const progressSchema = z.object({
   losses: z.object({ all: countSchema, stuck: countSchema, far: z.number() }).default({ all: 0, stuck: 0, far: 0 }),
   calls: z.object({ planned: countSchema, made: countSchema, saved: countSchema }),
   // Runs without calls before their slot, and older records, have none.
+  pages: countSchema.exactOptional(),
   prepared: z.object({ calls: countSchema, from: epochMsSchema }).exactOptional(),
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
   stageEnds: z.partialRecord(z.enum(STAGES), epochMsSchema).exactOptional(),

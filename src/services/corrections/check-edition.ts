@@ -1,6 +1,7 @@
 import { toDocketError } from '../../base/error.ts';
 import { done, type Outcome } from '../../base/outcome.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { RunPeriods } from '../../definitions/periods/period.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { deskDefinition, deskOf } from '../../definitions/split.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
@@ -8,6 +9,7 @@ import { fetchDataset } from '../../fetch/fetch-dataset.ts';
 import { fetchSplit, sliceDataset } from '../../fetch/split/fetch-split.ts';
 import { compilePlan } from '../../plan/compile.ts';
 import type { Plan } from '../../plan/plan.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { compareEditions, comparePacks, type EditionComparison } from '../../run/corrections/compare-editions.ts';
 import { type EditionFigures, editionSections } from '../../run/corrections/edition-figures.ts';
 import type { RunPorts } from '../../run/run-context.ts';
@@ -36,9 +38,16 @@ const MAX_TOKEN_WAIT_MS = 0;
 
 /**
  * What the watch asks for: the sections with figures that can be corrected, without what is only compared or charted. Asks
- * by the definition as it is where the service would refuse the rest alone.
+ * by the definition as it is where the service would refuse the rest alone. Throws `plan.invalid`.
  */
-function planOf(definition: Definition, watched: readonly string[], compile: (definition: Definition) => Plan): Plan {
+export function planCheck(
+  { definition, settings }: Pick<FrozenDefinition, 'definition' | 'settings'>,
+  watched: readonly string[],
+  periods: RunPeriods,
+  catalog: Catalog,
+): Plan {
+  const compile = (asked: Definition) =>
+    compilePlan({ definition: asked, settings, ...periods, bases: false, catalog });
   const { compare: _, to_date: __, headline: ___, ...report } = definition;
   const kept = definition.sections.filter(({ id }) => watched.includes(id));
   const bare = kept.map(({ compare: _compare, to_date: _toDate, trend: _trend, chart: _chart, ...section }) => section);
@@ -59,7 +68,7 @@ function planOf(definition: Definition, watched: readonly string[], compile: (de
  */
 export async function checkEdition(
   figures: EditionFigures,
-  { definition, settings }: { readonly definition: Definition; readonly settings: OrgSettings },
+  { definition, settings }: FrozenDefinition,
   ports: CheckPorts,
   { id, signal }: { readonly id: string; readonly signal: AbortSignal },
 ): Promise<Outcome<EditionCheck>> {
@@ -68,17 +77,9 @@ export async function checkEdition(
   const catalog = await ports.catalogs.get({ ...shared, org: settings.org, tenant }, signal, () => {});
   if (catalog.kind !== 'done') return catalog;
   const { period, section_periods: sectionPeriods } = figures;
+  const periods = { period, ...(sectionPeriods === undefined ? {} : { sectionPeriods }) };
   const compile = (asked: Definition) =>
-    planOf(asked, watchedSections(figures), (definition) =>
-      compilePlan({
-        definition,
-        settings,
-        period,
-        bases: false,
-        ...(sectionPeriods === undefined ? {} : { sectionPeriods }),
-        catalog: catalog.value,
-      }),
-    );
+    planCheck({ definition: asked, settings }, watchedSections(figures), periods, catalog.value);
   const input = {
     ...shared,
     organization: tenant,

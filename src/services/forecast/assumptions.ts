@@ -43,12 +43,15 @@ export async function readAssumptions(
 
 /** The medians of the runs, and the default of what none has measured; undefined where none has measured anything. */
 export function durationsOf(
-  runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review' | 'calls' | 'tokenWaitMs'>[],
+  runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review' | 'calls' | 'pages' | 'tokenWaitMs'>[],
 ): RunDurations | undefined {
-  const measured: { readonly [Name in keyof RunDurations]: readonly number[] } = {
-    // Of runs that waited for no token: all that is left is the calls, some of them at once.
-    callMs: runs.flatMap(({ timings: { fetch }, calls: { made }, tokenWaitMs }) =>
-      fetch === undefined || made === 0 || tokenWaitMs > 0 ? [] : fetch / Math.ceil(made / MAX_CONCURRENT_CALLS),
+  const pages = runs[0]?.pages;
+  const measured: { readonly [Name in 'callMs' | 'renderMs' | 'deliverMs']: readonly number[] } = {
+    // Of runs that waited for no token: all that is left is the calls, some of them at once, and beside them the pages of lists.
+    callMs: runs.flatMap(({ timings: { fetch }, calls: { made }, tokenWaitMs, pages: read = 0 }) =>
+      fetch === undefined || made === 0 || tokenWaitMs > 0
+        ? []
+        : fetch / Math.max(Math.ceil(made / MAX_CONCURRENT_CALLS), read),
     ),
     renderMs: runs.flatMap(({ timings }) => timings.render ?? []),
     // A review is no delivery: nobody measures how long people read.
@@ -58,8 +61,9 @@ export function durationsOf(
   };
   const { callMs, renderMs, deliverMs } = measured;
   if (callMs.length + renderMs.length + deliverMs.length === 0) return undefined;
-  const medianOf = (name: keyof RunDurations): number => median(measured[name]) ?? DEFAULT_ASSUMPTIONS[name];
-  return { callMs: medianOf('callMs'), renderMs: medianOf('renderMs'), deliverMs: medianOf('deliverMs') };
+  const medianOf = (name: keyof typeof measured): number => median(measured[name]) ?? DEFAULT_ASSUMPTIONS[name];
+  const medians = { callMs: medianOf('callMs'), renderMs: medianOf('renderMs'), deliverMs: medianOf('deliverMs') };
+  return pages === undefined ? medians : { ...medians, pages };
 }
 
 function median(values: readonly number[]): number | undefined {

@@ -1,14 +1,14 @@
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import { DAY_MS, isoInstant, MINUTE_MS } from '../../base/time.ts';
+import { DAY_MS, isoInstant, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { Pauses } from '../../queue/schedules/pauses.ts';
 import { runId } from '../../run/run-order.ts';
-import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import type { RunFilter, RunRecord, RunStore } from '../../run/run-record.ts';
 import { type AssumptionPorts, readAssumptions } from './assumptions.ts';
-import type { ForecastAssumptions } from './forecast-run.ts';
+import type { ForecastAssumptions, ForecastWindow } from './forecast-run.ts';
 import { type Forecast, type ForecastPorts, makeForecast } from './make-forecast.ts';
-import type { ForecastWindow } from './plan-slots.ts';
+import type { WatchedEdition } from './plan-tasks.ts';
 import type { StoredForecasts } from './stored-forecasts.ts';
 
 /** The parts of a deployment that a forecast reads. */
@@ -16,6 +16,8 @@ export interface ForecastSources extends ForecastPorts, AssumptionPorts {
   readonly jobs: () => Pick<Definitions, 'orgs' | 'reports'>;
   readonly pauses: Pick<Pauses, 'list'>;
   readonly runs: Pick<RunStore, 'list' | 'get'>;
+  /** When the figures of delivered editions were last compared, epoch ms, by run. */
+  readonly checks: () => Promise<ReadonlyMap<string, number>>;
   readonly clock: { now(): number };
   /** Forecasts that were stored before the slots. Absent: none are shown. */
   readonly stored?: StoredForecasts;
@@ -50,6 +52,32 @@ export const definedReports = ({ orgs, reports }: Pick<Definitions, 'orgs' | 're
   });
 
 const CONCURRENT_READS = 20;
+/** Editions of a report that are watched at once: two years of one a day, the longest watch and more. */
+const MAX_EDITIONS = 800;
+
+/** The delivered editions whose figures are still compared, by the runs on record. As the reports are defined now. */
+async function watchedEditions(
+  reports: readonly FrozenDefinition[],
+  { runs, checks, clock }: Pick<ForecastSources, 'runs' | 'checks' | 'clock'>,
+): Promise<WatchedEdition[]> {
+  const found: WatchedEdition[] = [];
+  const watching = reports.filter(({ definition }) => definition.corrections !== undefined);
+  if (watching.length === 0) return found;
+  const checked = await checks();
+  await forEachWithConcurrency(watching, CONCURRENT_READS, async (report) => {
+    const { org, report: id, corrections } = report.definition;
+    const watchMs = (corrections?.watch ?? 0) * SECOND_MS;
+    const delivered: RunFilter['states'] = ['done', 'partly_delivered'];
+    const records = await runs.list({ org, report: id, states: delivered, limit: MAX_EDITIONS });
+    const replaced = new Set(records.map(({ corrects }) => corrects));
+    for (const { id: run, deliver, finishedAt, period, sectionPeriods } of records) {
+      if (!deliver || finishedAt === null || replaced.has(run) || clock.now() > finishedAt + watchMs) continue;
+      const periods = sectionPeriods === undefined ? { period } : { period, sectionPeriods };
+      found.push({ report, periods, deliveredAt: finishedAt, checkedAt: checked.get(run) });
+    }
+  });
+  return found;
+}
 
 /** Forecasts the runs of a deployment, with the actual ones of slots that have begun. Throws `redis.unreachable`. */
 export async function forecastDeployment(
@@ -63,7 +91,8 @@ export async function forecastDeployment(
     (pause) => [pause.report === null ? pause.org : `${pause.org}/${pause.report}`, pause] as const,
   );
   const assumptions = await readAssumptions(reports, sources);
-  const input = { reports, orgs: [...orgs.values()], window, pauses: new Map(paused), assumptions };
+  const editions = await watchedEditions(reports, sources);
+  const input = { reports, editions, orgs: [...orgs.values()], window, pauses: new Map(paused), assumptions };
   const forecast = await makeForecast(input, sources);
   const actual = new Map<string, RunRecord>();
   const begun = forecast.runs.filter(({ run }) => run.begins <= clock.now());

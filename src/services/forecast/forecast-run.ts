@@ -1,3 +1,20 @@
+import type { Catalog } from '../../contract/catalog.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+
+/** Instants are epoch ms. */
+export interface ForecastWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What planning needs of an organization. */
+export interface PlanningSource {
+  /** Fingerprint of its API key. */
+  readonly key: string;
+  readonly catalog: Catalog;
+  readonly settings: OrgSettings;
+}
+
 /** A call that a run will make. */
 export interface ForecastCall {
   /** Equal for calls that can share an answer. */
@@ -8,6 +25,21 @@ export interface ForecastCall {
   readonly preparedFrom: number | undefined;
   /** Epoch ms from which its days are complete, before the run begins; absent: it cannot be prepared. */
   readonly completeFrom?: number | undefined;
+}
+
+/** Calls on a key that belong to no slot: those of a reading, or the checks of a delivered edition. Instants are epoch ms. */
+export interface ForecastTask {
+  readonly kind: 'reading' | 'check';
+  readonly org: string;
+  /** Fingerprint of the API key. */
+  readonly key: string;
+  readonly name: string;
+  readonly at: number;
+  /** The end of the reading's hour, or the last check: one is made each day. */
+  readonly until: number;
+  readonly calls: number;
+  /** Of its time zone from UTC. */
+  readonly offsetMs: number;
 }
 
 /** A slot with the calls of its run. Instants are epoch ms. */
@@ -31,6 +63,8 @@ export interface ForecastRun {
   /** Of its time zone from UTC at the slot: an answer is used on the day of its request only. */
   readonly offsetMs: number;
   readonly calls: readonly ForecastCall[];
+  /** How its figures are checked after the delivery; absent without `corrections`. */
+  readonly watch?: { readonly ms: number; readonly calls: number };
 }
 
 export interface RunDurations {
@@ -38,6 +72,8 @@ export interface RunDurations {
   readonly callMs: number;
   readonly renderMs: number;
   readonly deliverMs: number;
+  /** Pages of all lists of the report in its last run. Default: one page a list. */
+  readonly pages?: number;
 }
 
 /** What a forecast cannot know. */

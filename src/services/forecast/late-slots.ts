@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../../base/time.ts';
 import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
 import type { ForecastAssumptions, ForecastRun } from './forecast-run.ts';
 import { prepareRun } from './plan-slots.ts';
-import { type SimulatedRun, simulateRuns } from './simulate-runs.ts';
+import { type ForecastTasks, type SimulatedRun, simulateRuns } from './simulate-runs.ts';
 
 /** As few reports as a forecast found which, with `prepare`, leave no run of a slot late. */
 export interface PrepareAdvice {
@@ -36,6 +36,7 @@ export async function findLateSlots(
   simulated: readonly SimulatedRun[],
   limits: ReadonlyMap<string, BudgetLimits>,
   assumptions: ForecastAssumptions,
+  { tasks, to }: ForecastTasks,
 ): Promise<readonly LateSlot[]> {
   const slots = new Map<string, SimulatedRun[]>();
   for (const one of simulated) {
@@ -51,7 +52,9 @@ export async function findLateSlots(
     const around = simulated.map(({ run }) => run).filter((run) => Math.abs(run.begins - slot) <= AROUND_MS);
     calls += around.reduce((sum, run) => sum + run.calls.length, 0);
     const isAdvised = found.length < MAX_ADVISED && calls <= MAX_ADVISED_CALLS;
-    const advice = isAdvised ? await advise(around, first.run, limits, assumptions) : undefined;
+    const beside = { tasks: tasks.filter(({ at }) => Math.abs(at - slot) <= AROUND_MS), to };
+    const simulate = (tried: readonly ForecastRun[]) => simulateRuns(tried, limits, assumptions, beside);
+    const advice = isAdvised ? await advise(around, first.run, simulate) : undefined;
     found.push({ key, slot, runs, advice });
   }
   return found;
@@ -61,8 +64,7 @@ export async function findLateSlots(
 async function advise(
   runs: readonly ForecastRun[],
   { slot, key }: ForecastRun,
-  limits: ReadonlyMap<string, BudgetLimits>,
-  assumptions: ForecastAssumptions,
+  simulate: (runs: readonly ForecastRun[]) => ReturnType<typeof simulateRuns>,
 ): Promise<PrepareAdvice | undefined> {
   const callsOf = ({ calls }: ForecastRun): number =>
     calls.filter(({ completeFrom, kind }) => completeFrom !== undefined && kind === 'report').length;
@@ -72,7 +74,7 @@ async function advise(
   const isEnough = async (count: number, prepareMs: number): Promise<boolean> => {
     const chosen = new Set(candidates.slice(0, count));
     const changed = runs.map((run) => (chosen.has(run) ? prepareRun(run, prepareMs) : run));
-    const { runs: ended } = await simulateRuns(changed, limits, assumptions);
+    const { runs: ended } = await simulate(changed);
     return !ended.some(({ run, late }) => late && run.slot === slot && run.key === key);
   };
   let [least, most] = [1, candidates.length];

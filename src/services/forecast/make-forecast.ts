@@ -7,14 +7,17 @@ import type { FrozenDefinition } from '../../queue/definitions/definition-store.
 import { findPause } from '../../queue/schedules/pauses.ts';
 import { reportName } from '../../queue/schedules/report-schedules.ts';
 import { lowestLimits } from '../budgets/key-limits.ts';
-import type { ForecastAssumptions } from './forecast-run.ts';
+import type { ForecastAssumptions, ForecastWindow, PlanningSource } from './forecast-run.ts';
 import type { ForecastResult, ForecastWork } from './forecast-work.ts';
 import type { LateSlot } from './late-slots.ts';
-import type { ForecastWindow, PlanningSource, UnplannedReport } from './plan-slots.ts';
+import type { UnplannedReport } from './plan-slots.ts';
+import type { WatchedEdition } from './plan-tasks.ts';
 import type { SimulatedKey, SimulatedRun } from './simulate-runs.ts';
 
 export interface ForecastInput {
   readonly reports: readonly FrozenDefinition[];
+  /** Delivered editions that are checked. */
+  readonly editions?: readonly WatchedEdition[];
   /** All organizations, which determine the limits of the keys. */
   readonly orgs: readonly OrgSettings[];
   readonly window: ForecastWindow;
@@ -44,7 +47,7 @@ export interface Forecast {
 
 /** Forecasts the runs of a window with cached catalogs: uses no call and no token. */
 export async function makeForecast(
-  { reports, orgs, window, pauses, assumptions }: ForecastInput,
+  { reports, editions = [], orgs, window, pauses, assumptions }: ForecastInput,
   { secrets, cachedCatalog, unknownKey, compute }: ForecastPorts,
 ): Promise<Forecast> {
   const sources = new Map<string, PlanningSource | string>();
@@ -58,13 +61,13 @@ export async function makeForecast(
     sharing.set(key, [settings, ...(sharing.get(key) ?? [])]);
     const catalog = await cachedCatalog(key, settings);
     const missing = `No metric catalog of ${settings.id} is cached: the workers keep one for an hour.`;
-    sources.set(settings.id, catalog === undefined ? missing : { key, catalog });
+    sources.set(settings.id, catalog === undefined ? missing : { key, catalog, settings });
   }
   const isPaused = ({ definition }: FrozenDefinition): boolean =>
     findPause(pauses, definition.org, definition.report) !== undefined;
   const limits = new Map([...sharing].map(([key, of]): [string, BudgetLimits] => [key, lowestLimits(of)]));
   const active = reports.filter((report) => !isPaused(report));
-  const simulated = await compute({ reports: active, window, sources, limits, assumptions });
+  const simulated = await compute({ reports: active, editions, window, sources, limits, assumptions });
   return {
     runs: simulated.runs,
     keys: simulated.keys.map((key) => ({

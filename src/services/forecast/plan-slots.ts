@@ -1,7 +1,6 @@
 import { DateTime } from 'luxon';
 import { toDocketError } from '../../base/error.ts';
-import { MINUTE_MS } from '../../base/time.ts';
-import type { Catalog } from '../../contract/catalog.ts';
+import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { dataReadyMs } from '../../definitions/schema/org-settings.ts';
 import { preparedCalls } from '../../plan/prepare.ts';
@@ -10,20 +9,8 @@ import { reportName } from '../../queue/schedules/report-schedules.ts';
 import { expectedAt } from '../../run/lateness.ts';
 import { planRun } from '../definitions/plan-run.ts';
 import { beginningSlots } from '../preparations/due-preparations.ts';
-import type { ForecastRun } from './forecast-run.ts';
-
-/** Instants are epoch ms. */
-export interface ForecastWindow {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** What planning needs of an organization. */
-export interface PlanningSource {
-  /** Fingerprint of its API key. */
-  readonly key: string;
-  readonly catalog: Catalog;
-}
+import type { ForecastRun, ForecastWindow, PlanningSource } from './forecast-run.ts';
+import { callsOfCheck } from './plan-tasks.ts';
 
 /** A report whose calls are not known. */
 export interface UnplannedReport {
@@ -125,7 +112,18 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
     slot: new Date(slot).toISOString(),
     ...(lateAfterMs === undefined ? {} : { lateAfterMs }),
   });
+  const { corrections } = definition;
+  const watch =
+    corrections === undefined
+      ? {}
+      : {
+          watch: {
+            ms: corrections.watch * SECOND_MS,
+            calls: callsOfCheck(report, runPeriodsOf(definition, settings, slot), source.catalog),
+          },
+        };
   const run: ForecastRun = {
+    ...watch,
     ...{ org: definition.org, name, key: source.key, slot, begins, before, expected },
     lateAt: lateAfterMs === undefined ? undefined : expected,
     maxAgeMs: definition.max_age * 1000,

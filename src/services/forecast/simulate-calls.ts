@@ -1,20 +1,31 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
-import { type Budget, type BudgetLimits, type CallClass, waiterTimeouts } from '../../fetch/rate-limit/budget.ts';
+import { RATE_LIMITS } from '../../contract/limits.ts';
+import {
+  type Budget,
+  type BudgetLimits,
+  type CallClass,
+  isSpareClass,
+  waiterTimeouts,
+} from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
 import type { ForecastAssumptions, ForecastCall, ForecastRun, RunDurations } from './forecast-run.ts';
 import { sharedAnswers } from './shared-answers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** A run that makes calls. */
+/** Who makes calls: a run, or a task. */
 export interface Caller {
-  readonly run: ForecastRun;
+  readonly run: Pick<ForecastRun, 'org' | 'key' | 'name' | 'slot' | 'offsetMs' | 'maxAgeMs'>;
   /** Tokens that it took. */
   tokens: number;
+  /** How long it waits for a token in place. Default: `MAX_WAIT_MS`. */
+  readonly maxWaitMs?: number;
 }
 
 /** What happens with a key. */
 export interface KeyUse {
   readonly budget: Budget;
+  /** For pages of lists. */
+  readonly reads: Budget;
   /** Tokens taken, by the beginning of the minute and by organization. */
   readonly tokens: Map<number, Map<string, number>>;
   /** The first minute in which a call of a run finds no token. */
@@ -56,14 +67,16 @@ export function simulateCalls(
   /** Epoch ms: a waiter that wakes by then need not be woken. */
   const wakesByItself = ({ limits: own }: Budget): number => clock.now() + waiterTimeouts(own).overtakenAfterMs;
 
-  const keyOf = ({ key }: ForecastRun): KeyUse => {
+  const keyOf = ({ key }: Pick<ForecastRun, 'key'>): KeyUse => {
     const found = keys.get(key);
     if (found !== undefined) return found;
     const keyLimits = limits.get(key);
     if (keyLimits === undefined) throw new Error(`no limits of the key ${key}`);
     const begins = runs.filter((run) => run.key === key).map((run) => run.begins);
     const budget = memoryBudget({ ...keyLimits, clock });
-    const added = { budget, tokens: new Map(), fullAt: undefined, begins: begins.sort((a, b) => a - b) };
+    const { calls, windowMs } = RATE_LIMITS.reads;
+    const reads = memoryBudget({ calls, windowMs, clock });
+    const added = { budget, reads, tokens: new Map(), fullAt: undefined, begins: begins.sort((a, b) => a - b) };
     keys.set(key, added);
     return added;
   };
@@ -77,9 +90,11 @@ export function simulateCalls(
     caller.tokens += 1;
   };
 
-  const durationsOf = ({ name }: ForecastRun): RunDurations => assumptions.reports?.get(name) ?? assumptions;
+  const durationsOf = ({ name }: Pick<ForecastRun, 'name'>): RunDurations =>
+    assumptions.reports?.get(name) ?? assumptions;
 
-  const maxWaitMs = (priority: CallClass): number => (priority === 'preparation' ? 0 : MAX_WAIT_MS);
+  const maxWaitOf = ({ maxWaitMs = MAX_WAIT_MS }: Caller, priority: CallClass): number =>
+    isSpareClass(priority) ? 0 : maxWaitMs;
 
   /** Makes a call, or takes an answer of another run. @returns until when the run snoozes, or undefined with an answer */
   const ask = async (
@@ -108,7 +123,7 @@ export function simulateCalls(
       if (found === 'in_flight') {
         if (polling.polls === 0) polling = { since: clock.now(), polls: 0 };
         const ms = Math.min(25 * 2 ** polling.polls, SECOND_MS);
-        if (clock.now() - polling.since + ms > maxWaitMs(priority)) return clock.now() + MAX_WAIT_MS;
+        if (clock.now() - polling.since + ms > maxWaitOf(caller, priority)) return clock.now() + MAX_WAIT_MS;
         polling.polls += 1;
         await clock.sleep(ms);
         continue;
@@ -120,8 +135,8 @@ export function simulateCalls(
       const result = await budget.acquire({ key: run.key, id, org: run.org, turn, priority, holdMs: HOLD_MS });
       if (!result.granted) {
         if (hasClaim) shared.release(request, id);
-        if (priority !== 'preparation') key.fullAt ??= startOfMinute(clock.now());
-        if (result.at - clock.now() > maxWaitMs(priority)) return result.at;
+        if (!isSpareClass(priority)) key.fullAt ??= startOfMinute(clock.now());
+        if (result.at - clock.now() > maxWaitOf(caller, priority)) return result.at;
         // Nothing aborts it.
         const { signal } = new AbortController();
         await budget.waiters.sleep(run.key, id, result.at, { clock, windowMs: budget.limits.windowMs, signal });
@@ -168,11 +183,36 @@ export function simulateCalls(
         catalog.claimedUntil = 0;
         return snoozed;
       }
-      if (clock.now() - since > maxWaitMs(priority)) return clock.now() + CATALOG_POLL_MS;
+      if (clock.now() - since > maxWaitOf(caller, priority)) return clock.now() + CATALOG_POLL_MS;
       await clock.sleep(CATALOG_POLL_MS);
       // After all that happens in this millisecond.
       await clock.turn('~');
     }
+  };
+
+  /** The pages of a list, one after the other, with tokens of the key's budget for reads. @returns as `ask` */
+  const askPages = async (caller: Caller & { pages: number }, index: number): Promise<number | undefined> => {
+    const { run } = caller;
+    const { callMs, pages = 1 } = durationsOf(run);
+    const { reads } = keyOf(run);
+    const id = `${callerId(caller)} ${index}`;
+    for (; caller.pages < pages; caller.pages += 1) {
+      for (;;) {
+        await clock.turn(id);
+        const place = { key: run.key, id, org: run.org, priority: 'scheduled' as const, holdMs: HOLD_MS };
+        const result = await reads.acquire(place);
+        if (result.granted) {
+          reads.waiters.wake(run.key, result.next, result.tokens, wakesByItself(reads));
+          await clock.sleep(callMs);
+          await reads.complete(run.key, result.token);
+          break;
+        }
+        if (result.at - clock.now() > maxWaitOf(caller, 'scheduled')) return result.at;
+        const { signal } = new AbortController();
+        await reads.waiters.sleep(run.key, id, result.at, { clock, windowMs: reads.limits.windowMs, signal });
+      }
+    }
+    return undefined;
   };
 
   return {
@@ -180,7 +220,8 @@ export function simulateCalls(
     keyOf,
     durationsOf,
     askCatalog,
-    askReport: (caller: Caller, { request }: ForecastCall, index: number, priority: CallClass) =>
+    askPages,
+    askReport: (caller: Caller, { request }: Pick<ForecastCall, 'request'>, index: number, priority: CallClass) =>
       ask(caller, { id: `${callerId(caller)} ${index}`, request, maxAgeMs: caller.run.maxAgeMs, priority }),
   };
 }

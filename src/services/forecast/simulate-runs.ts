@@ -1,9 +1,10 @@
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
-import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
-import type { ForecastAssumptions, ForecastRun } from './forecast-run.ts';
+import type { ForecastAssumptions, ForecastRun, ForecastTask } from './forecast-run.ts';
 import { createRunLine, type WaitingRun } from './run-line.ts';
 import { CATALOG_TTL_MS, type Caller, callerId, simulateCalls } from './simulate-calls.ts';
+import { createTaskSimulation } from './simulate-tasks.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 /** What becomes of a run. All instants are epoch ms. */
@@ -37,6 +38,13 @@ export interface Simulation {
   readonly keys: readonly SimulatedKey[];
 }
 
+/** What is simulated beside the runs. */
+export interface ForecastTasks {
+  readonly tasks: readonly ForecastTask[];
+  /** Epoch ms; checks that would begin later are not made. */
+  readonly to: number;
+}
+
 /** Calls of one run, or of one preparation, that are in flight or queued at once. */
 const CONCURRENT_CALLS = 4;
 /** The catalog of a prepared run outlives the beginning of its slot by this. */
@@ -48,6 +56,8 @@ const MAX_TOKEN_WAIT_MS = 30 * SECOND_MS;
 
 interface Job extends WaitingRun, Caller {
   readonly run: ForecastRun;
+  /** Pages of its lists that it has. */
+  pages: number;
   /** Calls whose answers it has, by their index. */
   readonly answered: Set<number>;
   begun: number | undefined;
@@ -57,23 +67,26 @@ interface Job extends WaitingRun, Caller {
 }
 
 /**
- * Runs these slots on a virtual clock. They share the key's budget, which starts full, with nobody else: no runs on demand,
- * backfills, corrections, readings and failures. Makes no call.
+ * Runs these slots and tasks on a virtual clock. They share the key's budget, which starts full, with nobody else: no runs on
+ * demand, backfills and failures. Makes no call.
  *
  * @param limits by key
+ * @param to checks that would begin later are not made
  */
 export async function simulateRuns(
   runs: readonly ForecastRun[],
   limits: ReadonlyMap<string, BudgetLimits>,
   assumptions: ForecastAssumptions,
+  { tasks, to }: ForecastTasks = { tasks: [], to: Number.POSITIVE_INFINITY },
 ): Promise<Simulation> {
   const preparedFrom = runs.flatMap(({ calls }) => calls.flatMap((call) => call.preparedFrom ?? []));
-  const clock = virtualClock(runs.reduce((first, { begins }) => Math.min(first, begins), Math.min(...preparedFrom)));
-  const { keys, keyOf, durationsOf, askCatalog, askReport } = simulateCalls(runs, limits, assumptions, clock);
+  const first = Math.min(...preparedFrom, ...tasks.map(({ at }) => at));
+  const clock = virtualClock(runs.reduce((earliest, { begins }) => Math.min(earliest, begins), first));
+  const { keys, keyOf, durationsOf, askCatalog, askReport, askPages } = simulateCalls(runs, limits, assumptions, clock);
   const line = createRunLine<Job>(clock);
   const jobs = runs.map(
     (run): Job => ({
-      ...{ run, round: 1, arrival: 0, hasBegun: false, answered: new Set(), begun: undefined, tokens: 0 },
+      ...{ run, round: 1, arrival: 0, hasBegun: false, answered: new Set(), begun: undefined, tokens: 0, pages: 0 },
       ...{ result: undefined, prepareAt: Math.min(...run.calls.map((one) => one.preparedFrom ?? Infinity)) },
     }),
   );
@@ -87,15 +100,17 @@ export async function simulateRuns(
     await forEachWithConcurrency(missing, CONCURRENT_CALLS, async ([index, call]) => {
       // A snooze starts nothing new, and lets the others finish.
       if (snoozes.length > 0) return;
-      const until =
-        call.kind === 'list'
-          ? await clock.sleep(durationsOf(job.run).callMs)
-          : await askReport(job, call, index, 'scheduled');
+      const until = call.kind === 'list' ? await askPages(job, index) : await askReport(job, call, index, 'scheduled');
       if (until === undefined) job.answered.add(index);
       else snoozes.push(until);
     });
     return snoozes.length === 0 ? undefined : Math.min(...snoozes);
   };
+
+  const prepared = jobs.filter(({ prepareAt }) => prepareAt < Number.POSITIVE_INFINITY);
+  const isPreparing = (key: string): boolean =>
+    prepared.some(({ run, prepareAt }) => run.key === key && prepareAt <= clock.now() && clock.now() < run.begins);
+  const simulateTask = createTaskSimulation(clock, { askCatalog, askReport }, { to, isPreparing });
 
   let idle = assumptions.processes * assumptions.concurrency;
   let failure: unknown;
@@ -117,6 +132,12 @@ export async function simulateRuns(
       const { run, begun, tokens } = job;
       const late = run.lateAt !== undefined && delivered > run.lateAt;
       job.result = { run, begun, ready, delivered, late, tokens };
+      if (run.watch !== undefined) {
+        const { ms, calls } = run.watch;
+        start(
+          simulateTask({ ...run, kind: 'check', at: delivered + Math.min(DAY_MS, ms), until: delivered + ms, calls }),
+        );
+      }
     }
     await clock.turn(callerId(job));
     idle += 1;
@@ -207,6 +228,7 @@ export async function simulateRuns(
   }
   for (const [at, opened] of byInstant) start(open(at, opened));
   start(prepareAll());
+  for (const task of tasks) start(simulateTask(task));
   await clock.run();
   if (failure !== undefined) throw failure;
   return {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import { forecastSchema } from '../../../src/services/forecast/forecast-document.ts';
+import type { ForecastWindow } from '../../../src/services/forecast/forecast-run.ts';
 import { DEFAULT_ASSUMPTIONS, type ForecastRun } from '../../../src/services/forecast/forecast-run.ts';
 import { findLateSlots } from '../../../src/services/forecast/late-slots.ts';
-import type { ForecastWindow } from '../../../src/services/forecast/plan-slots.ts';
 import { simulateRuns } from '../../../src/services/forecast/simulate-runs.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
@@ -32,7 +32,7 @@ const runOf = (org: string): ForecastRun => ({
 async function forecast(window: ForecastWindow) {
   const simulation = await simulateRuns([runOf('acme'), runOf('rival')], LIMITS, DEFAULT_ASSUMPTIONS);
   const keys = simulation.keys.map((key) => ({ ...key, organizations: ['acme', 'rival'] }));
-  const lateSlots = await findLateSlots(simulation.runs, LIMITS, DEFAULT_ASSUMPTIONS);
+  const lateSlots = await findLateSlots(simulation.runs, LIMITS, DEFAULT_ASSUMPTIONS, { tasks: [], to: NOW });
   return {
     forecast: { ...simulation, keys, lateSlots, unplanned: [], paused: ['rival/secret', 'acme/old'] },
     ...{ window, assumptions: DEFAULT_ASSUMPTIONS, actual: new Map() },

@@ -68,6 +68,15 @@ describe('the progress of a run', () => {
     expect((await progress.finish()).tokenWaitMs).toBe(60_000);
   });
 
+  it('counts the pages of all lists', async () => {
+    const { progress } = watched();
+    const list = (call: string, pages: number) =>
+      progress.observe({ type: 'fetched', call, pages, done: 1, of: 2, saved: false, tokens: null, finish: 7 });
+    list('a', 3);
+    list('b', 1);
+    expect((await progress.finish()).pages).toBe(4);
+  });
+
   it('writes at most once a second, and nothing of a run that is over by then', async () => {
     const { written, progress, fetched, turn } = watched();
     for (let n = 1; n <= 50; n += 1) fetched(n);

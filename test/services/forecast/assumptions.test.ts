@@ -18,6 +18,11 @@ test('takes the median, and nothing of waiting for tokens or for people', () => 
   expect(durationsOf([read, runOf()])).toMatchObject({ deliverMs: 1_000 });
 });
 
+test('the pages of the last run, one after the other, take as long as the calls did', () => {
+  const read = (pages: number, fetch: number) => runOf({ timings: { fetch }, pages });
+  expect(durationsOf([read(50, 25_000), read(40, 20_000), read(2, 1_500)])).toMatchObject({ callMs: 500, pages: 50 });
+});
+
 test('assumes half a second a call, three to render and two to deliver where no run measured them', () => {
   expect(durationsOf([])).toBeUndefined();
   const prepared = runOf({ calls: { planned: 12, made: 0, saved: 12 }, deliver: false });

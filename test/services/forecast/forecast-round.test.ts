@@ -31,7 +31,14 @@ test('keeps the forecast of minutes before a slot, and the mean error of thirty 
   const prefix = `{test-${randomUUID()}}`;
   const stored = redisForecasts(redis, { prefix });
   const sources = {
-    ...{ clock, stored, jobs: () => jobs, compute: computeForecast, unknownKey: () => 'no key' },
+    ...{
+      checks: async () => new Map(),
+      clock,
+      stored,
+      jobs: () => jobs,
+      compute: computeForecast,
+      unknownKey: () => 'no key',
+    },
     secrets: secretSource({ ACME_KEY: 'acme.s3cr3t-of-acme' }),
     ...{ cachedCatalog: async () => CATALOG, pauses: { list: async () => [] }, processes: { list: async () => [] } },
     runs: { list: async () => [], get: async (id: string) => records.get(id) },

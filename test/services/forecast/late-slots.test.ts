@@ -8,6 +8,7 @@ import { cases, least } from '../../support/fuzz.ts';
 
 const NINE = Date.parse('2026-11-30T09:00:00Z');
 const MINUTE = 60_000;
+const NO_TASKS = { tasks: [], to: Number.POSITIVE_INFINITY };
 const LIMITS = new Map([['k', { calls: 30, windowMs: MINUTE }]]);
 
 /** A run at nine with calls of its own whose days are complete since midnight. */
@@ -23,7 +24,7 @@ const runOf = (name: string, calls: number, lateAfter: number, more: Partial<For
   ...more,
 });
 const lateSlots = async (runs: readonly ForecastRun[]) =>
-  findLateSlots((await simulateRuns(runs, LIMITS, DEFAULT_ASSUMPTIONS)).runs, LIMITS, DEFAULT_ASSUMPTIONS);
+  findLateSlots((await simulateRuns(runs, LIMITS, DEFAULT_ASSUMPTIONS)).runs, LIMITS, DEFAULT_ASSUMPTIONS, NO_TASKS);
 
 describe('late slots', () => {
   test('there is none while all runs are on time', async () => {

@@ -5,7 +5,7 @@ import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, setting
 
 const at = (iso: string): number => Date.parse(iso);
 const MONDAY = { from: at('2026-11-30T00:00:00Z'), to: at('2026-12-01T00:00:00Z') };
-const SOURCES = new Map([['acme', { key: 'k', catalog: CATALOG }]]);
+const SOURCES = new Map([['acme', { key: 'k', catalog: CATALOG, settings: settingsOf() }]]);
 const SECTIONS: readonly SectionInput[] = [
   { id: 'created', metrics: ['profiles.created'], granularity: 'day' },
   { id: 'open', metrics: ['alerts.open'] },

@@ -112,6 +112,18 @@ describe('a forecast', () => {
     expect(runs).toMatchObject([{ tokens: 1, ready: 4_000 }]);
   });
 
+  test('reads the pages of a list one after the other, at most 600 a minute', async () => {
+    const list = [{ request: 'list', kind: 'list' as const, preparedFrom: undefined }];
+    const readyAfter = async (pages: number) => {
+      const reports = new Map([['acme/a', { callMs: 50, renderMs: 0, deliverMs: 0, pages }]]);
+      const { runs } = await simulate([runOf('a', 0, { calls: list })], { catalogs: 'cached', reports });
+      return runs[0]?.ready;
+    };
+    expect(await readyAfter(12)).toBe(600);
+    // The first page's token returns after a window; from then on one page every 50 ms.
+    expect(await readyAfter(700)).toBe(60_001 + 100 * 50 + 50);
+  });
+
   test('of prepared reports: no call is made between slot and delivery', async () => {
     const { runs, keys } = await simulate(
       Array.from({ length: 10 }, (_, index) => preparedOf(`r${index}`, 10, HOUR / 2)),

@@ -3,7 +3,7 @@ import { alertsOf } from '../observability.ts';
 import { populatedExposition } from '../populated-metrics.ts';
 
 const SHARED =
-  /^docket_(?:archive_locked|budget|corrections|deliveries_unknown|notices_owed|organization_paused|processes|queue|readings?_|redis(?!_up)|report_paused|reports_late|run_oldest|runs(?!_finished)|scheduler|slot_stuck)/;
+  /^docket_(?:budget|calls_prepared|corrections|deliveries_unknown|forecast|notices_owed|organization_paused|processes|queue|readings?_|redis(?!_up)|report_paused|runs(?!_finished)|scheduler|slots_preparing|slot_stuck)/;
 
 /** The metrics of a process, from what it answers Prometheus. */
 export async function metricsReference(): Promise<string> {

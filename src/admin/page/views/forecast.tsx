@@ -174,6 +174,6 @@ const Assumptions = ({ of }: { readonly of: ForecastDocument['assumptions'] }) =
   <p class="more muted small">
     Assumed: {of.processes} × {of.concurrency} runs at once; a call, rendering and delivery take as long as in the last
     ten runs of {formatCounted(of.measured_reports, 'report')}, else {of.call_seconds}, {of.render_seconds} and{' '}
-    {of.delivery_seconds} s. Not counted: runs on demand, backfills, readings, corrections and failures.
+    {of.delivery_seconds} s. Not counted: runs on demand, backfills, corrected editions and failures.
   </p>
 );

@@ -1,0 +1,75 @@
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
+import type { ForecastTask } from './forecast-run.ts';
+import type { Caller, simulateCalls } from './simulate-calls.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** Rounds for readings and for corrections begin this long after the last one. */
+const ROUND_INTERVAL_MS = MINUTE_MS;
+/** A reading waits for a token for so long in one round. */
+const READING_WAIT_MS = MINUTE_MS;
+/** Calls of one check that are in flight at once. */
+const CONCURRENT_CALLS = 4;
+
+/**
+ * Readings and checks on a virtual clock, after the rules of their rounds.
+ *
+ * @param to checks that would begin later are not made
+ * @param isPreparing whether calls are to be made before a slot of this key
+ */
+export function createTaskSimulation(
+  clock: VirtualClock,
+  { askCatalog, askReport }: Pick<ReturnType<typeof simulateCalls>, 'askCatalog' | 'askReport'>,
+  { to, isPreparing }: { readonly to: number; readonly isPreparing: (key: string) => boolean },
+) {
+  let callers = 0;
+  const callerOf = (task: ForecastTask, maxWaitMs: number): Caller => {
+    callers += 1;
+    return {
+      run: { ...task, slot: task.at, name: `${task.name} ${task.kind} ${callers}`, maxAgeMs: 0 },
+      ...{ tokens: 0, maxWaitMs },
+    };
+  };
+
+  const read = async (task: ForecastTask): Promise<void> => {
+    const caller = callerOf(task, READING_WAIT_MS);
+    await clock.sleep(task.at - clock.now());
+    let answered = 0;
+    while (clock.now() < task.until) {
+      let wait = await askCatalog(caller, 'scheduled');
+      while (wait === undefined && answered < task.calls) {
+        wait = await askReport(caller, { request: '' }, answered, 'scheduled');
+        if (wait === undefined) answered += 1;
+      }
+      if (answered === task.calls) return;
+      await clock.sleep(ROUND_INTERVAL_MS);
+    }
+  };
+
+  /** By organization: one check is made after the other. */
+  const lines = new Map<string, Promise<void>>();
+  const compare = async (task: ForecastTask, caller: Caller): Promise<void> => {
+    const missing = new Set(Array.from({ length: task.calls }, (_, index) => index));
+    while (missing.size > 0) {
+      let isWaiting = isPreparing(task.key) || (await askCatalog(caller, 'correction')) !== undefined;
+      await forEachWithConcurrency(isWaiting ? [] : [...missing], CONCURRENT_CALLS, async (index) => {
+        if (isWaiting) return;
+        if ((await askReport(caller, { request: '' }, index, 'correction')) === undefined) missing.delete(index);
+        else isWaiting = true;
+      });
+      if (missing.size > 0) await clock.sleep(ROUND_INTERVAL_MS);
+    }
+  };
+  const check = async (task: ForecastTask): Promise<void> => {
+    const caller = callerOf(task, 0);
+    for (let { at } = task; at < to; at = Math.min(clock.now() + DAY_MS, task.until)) {
+      await clock.sleep(at - clock.now());
+      const line = (lines.get(task.org) ?? Promise.resolve()).then(() => compare(task, caller));
+      lines.set(task.org, line);
+      await line;
+      if (clock.now() >= task.until) return;
+    }
+  };
+
+  return (task: ForecastTask): Promise<void> => (task.kind === 'reading' ? read(task) : check(task));
+}
