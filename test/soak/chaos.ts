@@ -188,7 +188,6 @@ export async function runChaos(
     [3, some(members, kill)],
     [4, () => begin(['mid-mail'], () => killMidMail(1))],
     [3, some(members, (who) => freeze(who, between(500, 6_000)))],
-    [2, () => begin(['definitions'], reload)],
   ] as const;
   const actions: readonly (readonly [weight: number, act: () => boolean])[] =
     typeof only === 'object' ? around : [...processes, ...around];
@@ -211,6 +210,8 @@ export async function runChaos(
       : [
           // While those forty runs are being delivered.
           { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
+          // More often the processes would seldom have the same ones, without which nothing is prepared.
+          { firstMs: 1_000, everyMs: 20_000, act: () => begin(['definitions'], reload) },
           { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
           {
             firstMs: 5_000,
