@@ -65,7 +65,10 @@ export function createCallRunner(
   });
   const reportFetched = (
     call: Call,
-    result: Pick<Extract<FetchEvent, { type: 'fetched' }>, 'saved' | 'tokens' | 'correlationId' | 'preparedAt' | 'pages'>,
+    result: Pick<
+      Extract<FetchEvent, { type: 'fetched' }>,
+      'saved' | 'tokens' | 'correlationId' | 'preparedAt' | 'pages'
+    >,
     ms: number | null,
   ): void => {
     const { done, finish } = progress.recordAnswer(result.tokens, ms);

@@ -99,7 +99,8 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
         started: deployment.started,
         mailEnds: deployment.mailEnds.length,
         prepared: records.reduce((sum, { prepared }) => sum + (prepared?.calls ?? 0), 0),
-        refused: deployment.requests.filter(({ status, path }) => status === 401 && path.includes('/analytics/')).length,
+        refused: deployment.requests.filter(({ status, path }) => status === 401 && path.includes('/analytics/'))
+          .length,
         overtaken: deployment.overtaken,
         paused: await paused(),
         strays: deployment.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
