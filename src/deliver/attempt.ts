@@ -25,8 +25,12 @@ export interface AttemptResult {
 
 /** Sends a prepared delivery. Never throws for a failure of the target. */
 export interface SendFn {
-  /** @param fence confirmed right before each write that makes the delivery happen */
-  (signal: AbortSignal, fence?: Fence): Promise<AttemptResult>;
+  /**
+   * @param fence confirmed right before each write that makes the delivery happen
+   * @param recordMessage for a message that is known only after requests that nobody sees, such as uploads: records in the
+   *   archive that this attempt sends the message with this SHA-256 (hex)
+   */
+  (signal: AbortSignal, fence?: Fence, recordMessage?: (message: string) => Promise<void>): Promise<AttemptResult>;
   /** SHA-256 (hex) of the exact message in the archive; absent without one. */
   readonly message?: string;
   /** It sends no content before the fence has confirmed, and so may be called before the attempt is recorded. */
@@ -132,7 +136,14 @@ export async function beginAndSend(
     return undefined;
   }
   const message = send.message === undefined ? {} : { message: send.message };
-  const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
+  let record: Omit<AttemptRecord, 'state'> = {
+    ...{ delivery: row.id, target: row.target, epoch, detail: null, at: clock.now() },
+    ...message,
+  };
+  const recordMessage = async (hash: string): Promise<void> => {
+    record = { ...record, message: hash };
+    await recordAttempt({ ...record, state: 'sending' });
+  };
   // Both settled, whichever fails: a record must not land once this call has ended.
   const written = recordAttempt({ ...record, state: 'sending' });
   const begun = Promise.allSettled([written, previous]).then((both) => {
@@ -142,7 +153,7 @@ export async function beginAndSend(
   const fenced = { ...lock, ledger, clock, delivery: row.id, epoch, confirmed };
   const sending = send.confirmsFirst
     ? send(signal, attemptFence({ ...fenced, begun }))
-    : begun.then(() => send(signal, attemptFence(fenced)));
+    : begun.then(() => send(signal, attemptFence(fenced), recordMessage));
   const [sent, recorded] = await Promise.allSettled([sending, begun]);
   if (recorded.status === 'rejected') {
     // An unwritable archive stops the run. Nothing was sent: neither the row nor a record that was written stays `sending`.

@@ -20,6 +20,8 @@ export type PostResult =
       readonly status: number;
       /** The beginning of the body, redacted. */
       readonly text: string;
+      /** The whole body, with whatever secrets the receiver repeats: to be parsed, never shown. */
+      readonly raw: string;
       /** The header `Retry-After`. */
       readonly retryAfter?: string | undefined;
       /** The header `Date`. */
@@ -42,8 +44,10 @@ export interface PostOptions {
   readonly fence?: Fence | undefined;
   /** CA certificates (PEM) instead of the system's, for tests. */
   readonly ca?: string;
-  /** Ms for the connection and for the whole reply; for tests. */
+  /** Ms for the connection and for the whole reply. Default: 5 and 30 seconds. */
   readonly timeouts?: { readonly connect: number; readonly answer: number };
+  /** A longer reply counts as lost. Default: 64 KiB. */
+  readonly maxResponseBytes?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -108,7 +112,7 @@ const errorDetail = (error: unknown, redact: Redact): string => {
 export async function guardedPost(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  body: string,
+  body: string | Uint8Array,
   options: PostOptions,
 ): Promise<PostResult> {
   const { redact = createRedactor().redact } = options;
@@ -119,11 +123,12 @@ export async function guardedPost(
       connected = true;
     }),
     pipelining: 1,
-    maxResponseSize: MAX_RESPONSE_BYTES,
+    maxResponseSize: options.maxResponseBytes ?? MAX_RESPONSE_BYTES,
   });
   const limit = AbortSignal.timeout(options.timeouts?.answer ?? RESPONSE_TIMEOUT_MS);
   // Once connected, the reply is awaited: an abort would make the result `unknown`.
-  const stopped = abortableUntil(() => connected, options.signal);
+  const ended = new AbortController();
+  const stopped = abortableUntil(() => connected, options.signal, ended.signal);
   try {
     const answer = await client.request({
       method: 'POST',
@@ -132,12 +137,13 @@ export async function guardedPost(
       body,
       signal: AbortSignal.any([limit, stopped]),
     });
-    const text = await answer.body.text().catch(() => '');
+    const raw = await answer.body.text().catch(() => '');
     const { 'retry-after': retryAfter, date } = answer.headers;
     return {
       kind: 'answered',
       status: answer.statusCode,
-      text: oneLine(redactUntrusted(text, redact), MAX_DETAIL_LENGTH),
+      text: oneLine(redactUntrusted(raw, redact), MAX_DETAIL_LENGTH),
+      raw,
       retryAfter: [retryAfter].flat()[0],
       date: [date].flat()[0],
     };
@@ -150,18 +156,19 @@ export async function guardedPost(
       ? { kind: 'lost', reason }
       : { kind: 'unsent', reason, forbidden: error instanceof ForbiddenAddress };
   } finally {
+    ended.abort();
     await client.destroy().catch(() => {});
   }
 }
 
-/** A signal that follows `signal` until `passed` returns true. */
-function abortableUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
+/** A signal that follows `signal` until `passed` returns true, or `ended` aborts. */
+function abortableUntil(passed: () => boolean, signal: AbortSignal, ended: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
     if (!passed()) controller.abort(signal.reason);
   };
   if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
+  else signal.addEventListener('abort', stop, { once: true, signal: ended });
   return controller.signal;
 }
 

@@ -3,7 +3,7 @@ import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/compose/built-in-k
 import { describeDelivery } from '../../../src/definitions/schema/kinds.ts';
 import { createDeliverySchema } from '../../../src/definitions/schema/report-definition.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
-import { webhookUrlDiagnostic } from '../../../src/deliver/targets/webhook/webhook-schema.ts';
+import { urlDiagnostic } from '../../../src/deliver/targets/post-url.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const PINNED = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';
@@ -54,7 +54,7 @@ test.each<[string, string, string | undefined]>([
   ['a private network', 'https://192.168.0.4/x', 'https://192.168.0.4'],
   ['a public host over http', 'http://hooks.example/x', 'http://hooks.example'],
 ])('webhook URL: %s', (_, url, refused) => {
-  expect(webhookUrlDiagnostic(url)?.got).toBe(refused && JSON.stringify(refused));
+  expect(urlDiagnostic('a webhook', url)?.got).toBe(refused && JSON.stringify(refused));
 });
 
 describe('in a report', () => {

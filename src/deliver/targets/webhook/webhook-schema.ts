@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import { isPrivateHost, normalizeHost } from '../../../base/net/private-address.ts';
 import { secretRefSchema } from '../../../base/secrets/secret.ts';
-import { describeValue } from '../../../definitions/diagnostics/diagnostic.ts';
-import type { DiagnosticText } from '../../../definitions/schema/kinds.ts';
 import { urlSchema } from '../../../definitions/schema/values/primitives.ts';
 
 export const webhookSchema = z.strictObject({
@@ -25,20 +22,4 @@ export type WebhookSpec = z.infer<typeof webhookSchema>;
 export function webhookDisplayName({ url }: Pick<WebhookSpec, 'url'>): string {
   if (typeof url === 'string') return new URL(url).origin + new URL(url).pathname;
   return 'env' in url ? `webhook of ${url.env}` : `webhook of ${url.file}`;
-}
-
-const ALLOW_PRIVATE_HINT = 'if it is right, write "allow_private: true" into org.yaml';
-
-/**
- * The error of a URL that only organizations with `allow_private` may use, as far as the URL alone shows it: the delivery
- * checks the address that it connects to.
- */
-export function webhookUrlDiagnostic(url: string): DiagnosticText | undefined {
-  const { protocol, hostname, origin } = new URL(url);
-  const located = { got: describeValue(origin), next: ALLOW_PRIVATE_HINT };
-  if (isPrivateHost(normalizeHost(hostname))) {
-    return { message: 'a webhook to a private address', expected: 'an address on the public internet', ...located };
-  }
-  if (protocol === 'https:') return undefined;
-  return { expected: 'https: what a webhook tells is read on the way otherwise', ...located };
 }

@@ -1,8 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
-import { DocketError, errorMessage, errorSentence } from '../../../base/error.ts';
+import { errorMessage } from '../../../base/error.ts';
 import { withCertificateAdvice } from '../../../base/net/certificate-error.ts';
 import { parseRetryAfter } from '../../../base/net/retry-after.ts';
-import type { Redact } from '../../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import { keepsFiguresInside } from '../../../definitions/diagnostics/protection-diagnostics.ts';
 import { individualFiles } from '../../../render/artifact.ts';
@@ -10,17 +9,10 @@ import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
 import { assertSameFiles } from '../../internal/resend-check.ts';
 import { guardedPost, type PostOptions, type PostResult, probeConnection } from '../guarded-post.ts';
-import {
-  defineTarget,
-  isTargetRefusal,
-  newRow,
-  type ProbeContext,
-  probeError,
-  type SendContext,
-  type TargetProbe,
-} from '../target.ts';
+import { assertUsable, preparationResult, readPostUrl, urlDiagnostic, urlRedactor } from '../post-url.ts';
+import { defineTarget, newRow, type ProbeContext, probeError, type SendContext, type TargetProbe } from '../target.ts';
 import { parseWebhookSecret, signatureHeaders, webhookBody } from './webhook-message.ts';
-import { type WebhookSpec, webhookDisplayName, webhookSchema, webhookUrlDiagnostic } from './webhook-schema.ts';
+import { type WebhookSpec, webhookDisplayName, webhookSchema } from './webhook-schema.ts';
 
 /** A POST with the names of the files and the locations where other deliveries of the run have put them. */
 export const webhookTarget = defineTarget({
@@ -30,7 +22,7 @@ export const webhookTarget = defineTarget({
   messageType: 'json',
   schema: () => webhookSchema,
   diagnostics: ({ url }, { allowPrivate }) => {
-    const diagnostic = allowPrivate || typeof url !== 'string' ? undefined : webhookUrlDiagnostic(url);
+    const diagnostic = allowPrivate || typeof url !== 'string' ? undefined : urlDiagnostic('a webhook', url);
     return diagnostic === undefined ? [] : [{ path: ['url'], ...diagnostic }];
   },
   describe: (spec) => ({
@@ -86,10 +78,9 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
   return {
     name: `Webhook ${name}`,
     probe: async () => {
-      const url = await webhookUrl(spec, secrets);
+      const url = await readPostUrl({ url: spec.url, name }, secrets);
       parseWebhookSecret(await secrets(spec.secret));
-      assertPublic(url, allowPrivate);
-      assertListed(url, spec, guard);
+      assertUsable(url, 'webhook', { allowPrivate, guard, isSecret: typeof spec.url !== 'string' });
       try {
         await probeConnection(url, { allowPrivate, findProxy: guard.findProxy, redact: secrets.redactor.redact });
       } catch (error) {
@@ -100,40 +91,6 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
       return `${typeof spec.url === 'string' ? url.host : name} can be reached${way}; nothing was posted`;
     },
   };
-}
-
-/** Reads the URL, which may be a secret. Throws `config.secret_missing`, `config.invalid`. */
-async function webhookUrl({ url }: WebhookSpec, secrets: SecretSource): Promise<URL> {
-  const text = typeof url === 'string' ? url : (await secrets(url)).reveal();
-  if (URL.canParse(text)) {
-    const parsed = new URL(text);
-    const { protocol, username, password } = parsed;
-    if (['https:', 'http:'].includes(protocol) && username === '' && password === '') return parsed;
-  }
-  throw new DocketError('config.invalid', `The URL of the ${webhookDisplayName({ url })} is not one.`, {
-    expected: 'a URL, https://…, without user and password',
-    got: 'another text (not shown)',
-    next: 'Correct the value that the reference names.',
-  });
-}
-
-/** For URLs that no check of the definition has seen, because they are secrets. Throws `deliver.target_refused`. */
-function assertPublic(url: URL, allowPrivate: boolean): void {
-  const diagnostic = allowPrivate ? undefined : webhookUrlDiagnostic(url.href);
-  if (diagnostic === undefined) return;
-  throw new DocketError('deliver.target_refused', 'The webhook may not go there.', {
-    expected: diagnostic.expected,
-    got: diagnostic.got,
-    next: `${diagnostic.next}.`,
-  });
-}
-
-/**
- * Checks the host against the organization's `destinations`. The error does not show the host of a URL that is a secret.
- * Throws `deliver.target_refused`.
- */
-function assertListed(url: URL, spec: WebhookSpec, guard: Pick<DestinationGuard, 'assertHost'>): void {
-  guard.assertHost(url.hostname, typeof spec.url === 'string' ? url.hostname : 'another host (not shown)');
 }
 
 export interface WebhookDelivery {
@@ -152,10 +109,10 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource): S
   return async (signal, fence) => {
     let url: URL;
     let key: Buffer;
+    const isSecret = typeof spec.url !== 'string';
     try {
-      url = await webhookUrl(spec, secrets);
-      assertPublic(url, options.allowPrivate);
-      assertListed(url, spec, guard);
+      url = await readPostUrl({ url: spec.url, name: webhookDisplayName(spec) }, secrets);
+      assertUsable(url, 'webhook', { allowPrivate: options.allowPrivate, guard, isSecret });
       key = parseWebhookSecret(await secrets(spec.secret));
     } catch (error) {
       return preparationResult(error);
@@ -163,26 +120,12 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource): S
     const headers = signatureHeaders(id, clock.now(), body, key);
     const posted = await guardedPost(url, headers, body, {
       ...options,
-      redact: urlRedactor(spec, url, secrets),
+      redact: urlRedactor(url, isSecret, secrets),
       signal,
       fence,
     });
     return toAttemptResult(posted, spec.idempotent, clock.now());
   };
-}
-
-/** Receivers may repeat the path in an error: every part of a URL that is a secret is redacted, however short. */
-function urlRedactor({ url: given }: WebhookSpec, url: URL, { redactor }: SecretSource): Redact {
-  if (typeof given === 'string') return redactor.redact;
-  const secretParts = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);
-  return (text) => secretParts.reduce((rest, part) => rest.replaceAll(part, '[secret]'), redactor.redact(text));
-}
-
-function preparationResult(error: unknown): AttemptResult {
-  if (!(error instanceof DocketError)) return { state: 'pending', detail: String(error), targetDown: true };
-  const { message, got, next } = error;
-  const detail = errorSentence({ message, got, next, expected: undefined });
-  return isTargetRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
 }
 
 /**
