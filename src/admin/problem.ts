@@ -30,7 +30,7 @@ const deliveredSchema = z.object({
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
   at: z.string().describe('Its last delivery, ISO 8601.'),
   people: z.int().describe('Mailboxes that have received it.'),
-  targets: z.int().describe('SFTP servers, buckets and webhooks that have received it.'),
+  targets: z.int().describe('SFTP servers, buckets, webhooks and channels that have received it.'),
   uncertain: z.int().describe('Deliveries that may have arrived.'),
 });
 

@@ -39,6 +39,8 @@ export interface DeliverInput extends SendPorts {
   /** Base of relative directory targets; the process' working directory by default. */
   readonly workingDirectory?: string;
   readonly destinations?: DestinationPolicy | undefined;
+  /** Where readers open the page, without a slash at its end; undefined: no links to it. */
+  readonly publicUrl?: string | undefined;
   /**
    * Claims the period for this run. Throws `already_delivered` where another run delivers it. Absent: the claim is not
    * needed.

@@ -10,6 +10,8 @@ import type { Archive, Manifest, PublishedRun } from '../../src/deliver/archive/
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
+import type { SlackSpec } from '../../src/deliver/targets/slack/slack-target.ts';
+import type { TeamsSpec } from '../../src/deliver/targets/teams/teams-target.ts';
 import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
 import { type Artifact, artifactKind, type RunMail, storedKind } from '../../src/render/artifact.ts';
 
@@ -54,7 +56,9 @@ export type TestDelivery =
   | { directory: { path: string; overwrite?: boolean } }
   | { s3: S3Spec }
   | { sftp: SftpSpec }
-  | { webhook: WebhookSpec };
+  | { webhook: WebhookSpec }
+  | { slack: SlackSpec }
+  | { teams: TeamsSpec };
 
 /**
  * A definition with these deliveries. They pass by the checks of the define stage on purpose: the gates of delivery

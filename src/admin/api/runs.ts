@@ -167,7 +167,7 @@ const runRequestSchema = z
       .boolean()
       .default(false)
       .describe(
-        'true: deliver although the period was delivered already, by e-mail, SFTP, S3 or webhook. Without it such a request is refused with 409 `already_delivered`.',
+        'true: deliver although the period was delivered already, by e-mail, SFTP, S3, webhook, Slack or Teams. Without it such a request is refused with 409 `already_delivered`.',
       ),
     unfinished: z
       .boolean()

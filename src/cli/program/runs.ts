@@ -30,8 +30,8 @@ and records: docket runs and docket deliveries list it. Without, a run that deli
 as docket start --local does, and needs redis-server or valkey-server on the PATH; its files are in --out alone, and the archive
 records what was sent. --no-deliver needs no Redis. Beside busy workers on another Redis it may have to wait after a 429.
 
-A report that was delivered for this period before, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
-terminal it prompts first; elsewhere, and with --json, it fails with already_delivered. --again forces it;
+A report that was delivered for this period before, by e-mail, SFTP, S3, webhook, Slack or Teams, is not delivered again by
+accident: on a terminal it prompts first; elsewhere, and with --json, it fails with already_delivered. --again forces it;
 DOCKET_REPEAT=allow never prompts.
 
 A period that has not begun is refused. Days, or a month, week, quarter or year, that are not over need --unfinished; names such

@@ -15,7 +15,9 @@ export const destinationsSchema = z
     hosts: z
       .array(hostSchema)
       .default([])
-      .describe('Hosts of SFTP servers, webhooks and S3 endpoints; *.acme.example for all names below acme.example.'),
+      .describe(
+        'Hosts of SFTP servers, webhooks, S3 endpoints, Slack and Teams; *.acme.example for all names below acme.example.',
+      ),
     buckets: z
       .array(lineSchema(63))
       .default([])

@@ -116,7 +116,7 @@ export const orgFileSchema = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'true: SFTP, S3 endpoints and webhooks may go to private addresses (this machine, 10.0.0.0/8, …), webhooks also over http. Default: refused.',
+      'true: SFTP, S3 endpoints, webhooks, Slack and Teams may go to private addresses (this machine, 10.0.0.0/8, …), HTTP also without TLS. Default: refused.',
     ),
   secrets: secretsSchema.optional(),
   destinations: destinationsSchema.optional(),

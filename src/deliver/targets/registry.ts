@@ -8,6 +8,7 @@ import { emailTarget } from './email/email-target.ts';
 import type { AnnouncedSize, Mailer } from './email/smtp/smtp-mailer.ts';
 import { s3Target } from './s3/s3-target.ts';
 import { sftpTarget } from './sftp/sftp-target.ts';
+import { slackTarget } from './slack/slack-target.ts';
 import type {
   Delivery,
   DeliveryContext,
@@ -17,10 +18,19 @@ import type {
   Target,
   TargetProbe,
 } from './target.ts';
+import { teamsTarget } from './teams/teams-target.ts';
 import { webhookTarget } from './webhook/webhook-target.ts';
 
 /** The built-in targets, in the order in which schema, documentation and messages name them. */
-export const TARGETS: readonly Target[] = [emailTarget, directoryTarget, s3Target, sftpTarget, webhookTarget];
+export const TARGETS: readonly Target[] = [
+  emailTarget,
+  directoryTarget,
+  s3Target,
+  sftpTarget,
+  webhookTarget,
+  slackTarget,
+  teamsTarget,
+];
 
 /** The kinds whose sent messages the archive keeps. */
 export const messageKinds = (targets = TARGETS): ReadonlySet<string> =>

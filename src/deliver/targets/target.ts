@@ -103,6 +103,8 @@ export interface DeliveryContext {
   readonly mail: MailRoute | undefined;
   /** Deployment-wide rules for destinations; the organization's own rules apply in any case. */
   readonly destinations?: DestinationPolicy | undefined;
+  /** Where readers open the page, without a slash at its end; undefined: messages have no link to it. */
+  readonly publicUrl?: string | undefined;
   /** Who gets nothing: not even named in a message to others. Absent: nobody is denied. */
   readonly denyList?: DenyList | undefined;
   /** Recipients that people added to the run. Absent: none. */

@@ -48,7 +48,7 @@ export interface DeliveredJson {
   at: string;
   /** Mailboxes that received it. */
   people: number;
-  /** SFTP servers, buckets and webhooks that received it. */
+  /** SFTP servers, buckets, webhooks and channels that received it. */
   targets: number;
   /** Deliveries in the state `unknown`. */
   uncertain: number;
