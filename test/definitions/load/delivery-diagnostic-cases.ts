@@ -305,7 +305,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     from: '- directory: {',
     to: '- directori: {',
     at: 'directori',
-    expected: /one of email, directory, s3, sftp, webhook, send_if, split, unprotected$/,
+    expected: /one of email, directory, s3, sftp, webhook, slack, teams, send_if, split, unprotected$/,
     got: /"directori"/,
     next: /"directory"/,
   },
