@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { describeDelivery } from '../../../src/definitions/schema/kinds.ts';
 import { createDeliverySchema } from '../../../src/definitions/schema/report-definition.ts';
-import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { urlDiagnostic } from '../../../src/deliver/targets/post-url.ts';
+import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const PINNED = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';
