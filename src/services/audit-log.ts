@@ -47,22 +47,25 @@ export interface AuditActor extends DecisionAuthor {
   readonly from?: string | undefined;
 }
 
-/** One recorded action. */
-export interface AuditEntry {
-  readonly event: AuditEvent;
-  /** Name of the token; on the command fields, of the user. */
-  readonly who: string;
+const text = z.string().optional();
+const entrySchema = z.object({
+  event: z.enum(AUDIT_EVENTS),
+  /** Name of the token; on the command line, of the user. */
+  who: z.string(),
   /** Issuer and subject of a company account; absent for tokens and on the command line. */
-  readonly account?: string | undefined;
+  account: text,
   /** Client address; absent on the command line. */
-  readonly from?: string | undefined;
-  readonly org?: string | undefined;
-  readonly report?: string | undefined;
-  readonly run?: string | undefined;
-  readonly delivery?: string | undefined;
+  from: text,
+  org: text,
+  report: text,
+  run: text,
+  delivery: text,
   /** The given reason, or the decision. */
-  readonly why?: string | undefined;
-}
+  why: text,
+});
+/** One recorded action. */
+export type AuditEntry = Readonly<z.infer<typeof entrySchema>>;
+const storedSchema = entrySchema.extend({ at: epochMsSchema });
 
 /** A stored entry. */
 export interface StoredAuditEntry extends AuditEntry {
@@ -137,20 +140,6 @@ const LOG_MESSAGES: Readonly<Record<AuditEvent, string>> = {
   'deployment.adopted': 'Deployment adopted',
 };
 
-const text = z.string().optional();
-const entrySchema = z.object({
-  event: z.enum(AUDIT_EVENTS),
-  who: z.string(),
-  at: epochMsSchema,
-  account: text,
-  from: text,
-  org: text,
-  report: text,
-  run: text,
-  delivery: text,
-  why: text,
-});
-
 const logFields = ({ event, who, account, from, org, report, run, delivery, why }: AuditEntry) =>
   Object.fromEntries(
     Object.entries({ event, who, account, from, org, report, run, delivery, why }).filter(
@@ -212,7 +201,7 @@ function parseEntry(id: string, fields: readonly string[]): StoredAuditEntry | u
   const [name, json] = fields;
   if (name !== 'entry' || json === undefined) return undefined;
   try {
-    const parsed = entrySchema.safeParse(JSON.parse(json));
+    const parsed = storedSchema.safeParse(JSON.parse(json));
     return parsed.success ? { ...parsed.data, id } : undefined;
   } catch {
     return undefined;

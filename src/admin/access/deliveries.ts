@@ -1,39 +1,19 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { ReadingSummary } from '../../queue/schedules/reading-index.ts';
-import type { DecisionService, DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import type { DecisionService, DeliveryPage, DeliveryRow } from '../../services/deliveries/decisions.ts';
+import type { DeliveryFilter } from '../../services/deliveries/query-deliveries.ts';
 import { listReceived, type ReceivedPage } from '../../services/listings/received.ts';
 import { runPartsFilter } from '../../services/listings/run-parts.ts';
 import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { assertOperator, assertVisible, auditActor, getVisibleRun, notFoundError, visibleOrgs } from './guards.ts';
+import type { RunsFilter } from './runs.ts';
 import type { AdminServices } from './services.ts';
 
-export interface DeliveriesFilter {
-  readonly org?: string | undefined;
-  readonly report?: string | undefined;
-  readonly run?: string | undefined;
-  readonly state?: DeliveryState | undefined;
-  /** Of reports with `split`: only those of the packs of this value. */
-  readonly value?: string | undefined;
-  /** `next` of the page before. */
-  readonly after?: string | undefined;
-  /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
-  readonly limit: number;
-}
+export type DeliveriesFilter = Omit<DeliveryFilter, 'orgs'> & Pick<RunsFilter, 'org'>;
 
-export interface ReceivedFilter {
-  readonly org?: string | undefined;
-  readonly report?: string | undefined;
-  /** As in `RunsFilter`. */
-  readonly match?: string | undefined;
-  readonly to?: string | undefined;
-  readonly period?: string | undefined;
-  readonly state?: DeliveryState | undefined;
-  /** `next` of the page before. */
-  readonly after?: string | undefined;
-  /** Maximum number of runs to read, newest first. */
-  readonly limit: number;
-}
+/** `limit`: maximum number of runs to read, newest first. */
+export type ReceivedFilter = Omit<RunsFilter, 'error' | 'states' | 'since' | 'until'> & Pick<DeliveryFilter, 'state'>;
 
 /** Deliveries, and decisions about them. */
 export function deliveriesAccess(

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
 import { type Period, periodOf } from '../../definitions/periods/period.ts';
-import { formatSchedule, type SlotView, slotView } from '../../definitions/schedules/slot-view.ts';
+import { formatSchedule, type SlotView, slotSchema, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import type { TemplateView } from '../../definitions/schema/template-view.ts';
@@ -83,25 +84,43 @@ export interface SlotFilter {
   readonly limit: number;
 }
 
-export interface SlotEntry extends SlotView {
-  readonly org: string;
-  readonly report: string;
-  readonly title: string;
-  readonly paused: boolean;
-}
+export const scheduledSchema = slotSchema
+  .extend({
+    org: z.string().meta({ example: 'acme' }),
+    report: z.string().meta({ example: 'weekly' }),
+    title: z.string(),
+    paused: z.boolean().describe('The report or its organization is paused now: the run waits until it is resumed.'),
+  })
+  .meta({ id: 'ScheduledSlot' });
+export type SlotEntry = z.infer<typeof scheduledSchema>;
 
-/** The result of a validation. `text` of a fault is the line that `docket check` prints, with line and column. */
-export interface Validation {
-  readonly ok: boolean;
-  readonly faults: readonly {
-    readonly line: number;
-    readonly column: number;
-    readonly text: string;
-    readonly code?: Diagnostic['code'];
-  }[];
-  /** Why the metric catalog was not checked; null if it was, and if there are other faults. */
-  readonly unchecked: string | null;
-}
+/** The result of a validation. */
+export const validationSchema = z
+  .object({
+    ok: z.boolean(),
+    faults: z
+      .array(
+        z.object({
+          line: z.int(),
+          column: z.int(),
+          text: z.string(),
+          code: z
+            .string()
+            .optional()
+            .describe(
+              'Stable code of the kind of fault, e.g. field.unknown. definition.over_limit: reading the text would take too long or too much memory; it was given up.',
+            ),
+        }),
+      )
+      .readonly()
+      .describe('All at once, as `docket check` prints them; line and column from 1.'),
+    unchecked: z
+      .string()
+      .nullable()
+      .describe('Why what it asks was not compared with the metric catalog; null when it was, and when it has faults.'),
+  })
+  .meta({ id: 'Validation' });
+type Validation = z.infer<typeof validationSchema>;
 
 /** Slots in the detail of a report. */
 const SHOWN_SLOTS = 5;

@@ -9,7 +9,7 @@ import type { StateCounts } from '../../queue/runs/run-counts.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import { listRunPage, parseRunCursor, type RunPage } from '../../run/run-page.ts';
-import { type RunRecord, type RunState, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
+import { type RunFilter, type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
 import { currentReport } from '../../services/definitions/current-report.ts';
 import type { RunAction } from '../../services/deliveries/decision-rules.ts';
 import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
@@ -42,24 +42,15 @@ export interface RunRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface RunsFilter {
-  readonly org?: string | undefined;
-  readonly report?: string | undefined;
+export interface RunsFilter extends Omit<RunFilter, 'reports' | 'recipients' | 'begins' | 'after'> {
   /** Words of the report's id or title, or of its organization's id or name, in any case. */
   readonly match?: string | undefined;
   /** An address in any case, or a part of one. */
   readonly to?: string | undefined;
-  /** A part of the code of the run's error. */
-  readonly error?: string | undefined;
   /** A period as `parseDays` reads it: runs whose period begins in it. Throws `usage.invalid`. */
   readonly period?: string | undefined;
-  readonly states?: readonly RunState[] | undefined;
-  /** Epoch ms. */
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
   /** `next` of the page before. */
   readonly after?: string | undefined;
-  readonly limit: number;
 }
 
 /** The preview of a held run's release. */

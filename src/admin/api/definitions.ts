@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { validationSchema } from '../access/reports.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   jsonResponse,
@@ -9,32 +10,6 @@ import {
   reportParams,
   security,
 } from './openapi-helpers.ts';
-
-const validationSchema = z
-  .object({
-    ok: z.boolean(),
-    faults: z
-      .array(
-        z.object({
-          line: z.int(),
-          column: z.int(),
-          text: z.string(),
-          code: z
-            .string()
-            .optional()
-            .describe(
-              'Stable code of the kind of fault, e.g. field.unknown. definition.over_limit: reading the text would take too long or too much memory; it was given up.',
-            ),
-        }),
-      )
-      .readonly()
-      .describe('All at once, as `docket check` prints them; line and column from 1.'),
-    unchecked: z
-      .string()
-      .nullable()
-      .describe('Why what it asks was not compared with the metric catalog; null when it was, and when it has faults.'),
-  })
-  .meta({ id: 'Validation' });
 
 const { 403: _forbidden, 422: _invalid, ...problems } = mutationProblems;
 

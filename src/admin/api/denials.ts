@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isoInstant } from '../../base/time.ts';
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import type { Denial } from '../../services/denials/denial-service.ts';
+import { mentionSchema } from '../../services/listings/address-mentions.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   filterProblems,
@@ -27,16 +28,6 @@ export const denialView = ({ since, ...denial }: Denial): z.infer<typeof denialS
   ...denial,
   since: isoInstant(since),
 });
-
-export const mentionSchema = z
-  .object({
-    org: z.string(),
-    report: z.string().nullable().describe('null: the organization itself.'),
-    file: z.string(),
-    line: z.int().min(1),
-    field: z.string().meta({ example: 'deliveries[0].email.to[1]' }),
-  })
-  .meta({ id: 'Mention' });
 
 /** A body has at most 64 kB. `docket deny --file` imports longer lists. */
 const MAX_TEXT = 60_000;

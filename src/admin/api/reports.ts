@@ -1,10 +1,11 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { INSTANT_FORMS } from '../../definitions/periods/instant.ts';
+import { slotSchema } from '../../definitions/schedules/slot-view.ts';
 import { templateViewSchema } from '../../definitions/schema/template-view.ts';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import { reportOutlineSchema } from '../../services/definitions/report-outline.ts';
-import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/reports.ts';
+import { type OrganizationEntry, type ReportDetail, type ReportEntry, scheduledSchema } from '../access/reports.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   filterProblems,
@@ -53,16 +54,6 @@ const reportSchema = z
     last: orNull(runSchema).describe('The newest run in any state.'),
   })
   .meta({ id: 'Report' });
-
-export const slotSchema = z
-  .object({
-    at: z.iso.datetime().describe('The nominal instant, which names the run and from which its period is counted.'),
-    local: z.string().meta({ example: 'Mon 2026-11-23 08:00 UTC+01:00' }),
-    timezone: z.string(),
-    begins: z.iso.datetime().describe('When its run begins: later where the schedule has a jitter.'),
-    schedule: z.string(),
-  })
-  .meta({ id: 'Slot' });
 
 const detailSchema = reportSchema
   .extend({
@@ -166,15 +157,6 @@ export function addReportRoutes(app: AdminApp): void {
     return context.json(detailView(await context.get('access').report(org, report)), 200);
   });
 }
-
-const scheduledSchema = slotSchema
-  .extend({
-    org: z.string().meta({ example: 'acme' }),
-    report: z.string().meta({ example: 'weekly' }),
-    title: z.string(),
-    paused: z.boolean().describe('The report or its organization is paused now: the run waits until it is resumed.'),
-  })
-  .meta({ id: 'ScheduledSlot' });
 
 const route = createRoute({
   method: 'get',

@@ -6,6 +6,7 @@ import { lateAt } from '../../run/lateness.ts';
 import { RUN_STATES, type RunRecord, STAGES, STATUSES, TRIGGERS } from '../../run/run-record.ts';
 import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/decisions.ts';
 import type { ReceivedDelivery } from '../../services/listings/received.ts';
+import { releasePreviewSchema } from '../../services/runs/release-preview.ts';
 
 /** As a request may say it: all of it, or its beginning. One that is too short is told so. */
 export const idOrPrefixSchema = z
@@ -118,34 +119,8 @@ export const runSchema = z
   .meta({ id: 'Run' });
 export type RunView = z.infer<typeof runSchema>;
 
-const heldSchema = z
-  .object({
-    missing: z
-      .array(
-        z.object({
-          section: z.string(),
-          title: z.string().nullable(),
-          code: z.string(),
-          text: z.string().describe('One sentence, in the report’s language.'),
-        }),
-      )
-      .readonly()
-      .nullable()
-      .describe('What is missing in its files; null where the archive does not say.'),
-    recipients: z
-      .array(
-        z.object({
-          target: z.string(),
-          recipient: z.string(),
-          receives: z.boolean(),
-          why: z.string().nullable().describe('Why it would receive nothing.'),
-        }),
-      )
-      .readonly()
-      .nullable()
-      .describe('Who would receive it now; null where the archive or the run’s definition is not at hand.'),
-    error: z.union([errorSchema, z.null()]).describe('Why the archive could not be read.'),
-  })
+const heldSchema = releasePreviewSchema
+  .extend({ error: z.union([errorSchema, z.null()]).describe('Why the archive could not be read.') })
   .meta({ id: 'HeldPack' });
 
 /** One run, requested by its id. */

@@ -1,20 +1,20 @@
 import { DateTime } from 'luxon';
+import { z } from 'zod';
 import { formatDurationLiteral } from '../schema/values/durations.ts';
 import type { Schedule } from './schedule.ts';
 import { jitterMs, type Slot } from './slots.ts';
 
-/** A slot as shown by CLI, page and API. Plain data. */
-export interface SlotView {
-  /** The nominal instant, ISO in UTC: identifies the run, and is the base of its period. */
-  readonly at: string;
-  /** The same in the schedule's zone: `Mon 2026-11-23 08:00 UTC+01:00`. */
-  readonly local: string;
-  readonly timezone: string;
-  /** When its run starts, ISO in UTC: later than `at` if the schedule has a jitter. */
-  readonly begins: string;
-  /** The schedule of the slot (`formatSchedule`). */
-  readonly schedule: string;
-}
+/** A slot as shown by CLI, page and API. */
+export const slotSchema = z
+  .object({
+    at: z.iso.datetime().describe('The nominal instant, which names the run and from which its period is counted.'),
+    local: z.string().meta({ example: 'Mon 2026-11-23 08:00 UTC+01:00' }),
+    timezone: z.string(),
+    begins: z.iso.datetime().describe('When its run begins: later where the schedule has a jitter.'),
+    schedule: z.string(),
+  })
+  .meta({ id: 'Slot' });
+export type SlotView = z.infer<typeof slotSchema>;
 
 /** @param timezone the organization's zone, for schedules without one */
 export function slotView(

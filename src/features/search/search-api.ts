@@ -1,9 +1,9 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { mentionSchema } from '../../admin/api/denials.ts';
 import { filterProblems, jsonResponse, orNull, security } from '../../admin/api/openapi-helpers.ts';
 import { receivedSchema, receivedView, runSchema, runView } from '../../admin/api/schemas.ts';
 import type { AdminApp } from '../../admin/hono-env.ts';
+import { mentionSchema } from '../../services/listings/address-mentions.ts';
 import type { ReceivedDelivery } from '../../services/listings/received.ts';
 import type { FindMatches, SearchGroup } from './find-matches.ts';
 

@@ -1,19 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { positionOf, type SourceFile, type SourceNode, type ValuePath } from '../../definitions/yaml/source-file.ts';
 
 /** A place in the definitions that names an address. */
-export interface Mention {
-  readonly org: string;
-  /** Null: the organization's `org.yaml`. */
-  readonly report: string | null;
-  readonly file: string;
-  readonly line: number;
-  /** E.g. `deliveries[0].email.to[1]`; of a list file the value whose people it names. */
-  readonly field: string;
-}
+export const mentionSchema = z
+  .object({
+    org: z.string(),
+    report: z.string().nullable().describe('null: the organization itself.'),
+    file: z.string(),
+    line: z.int().min(1),
+    field: z.string().meta({ example: 'deliveries[0].email.to[1]' }),
+  })
+  .meta({ id: 'Mention' });
+export type Mention = z.infer<typeof mentionSchema>;
 
 /**
  * Where definitions name an address, in any spelling: as recipient, owner, person, approver or in an allow-list, also by its

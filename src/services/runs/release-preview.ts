@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
@@ -10,32 +11,33 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { reviewedFiles } from '../reviews/reviewed-files.ts';
 
 /** The missing figures of a run that waits for people, and the recipients of its files. */
-export interface ReleasePreview {
-  /** In section order; null where the archive does not record it. */
-  readonly missing:
-    | readonly {
-        /** Id of the section. */
-        readonly section: string;
-        /** Null where the definition has none. */
-        readonly title: string | null;
-        readonly code: string;
-        /** One sentence, in the report's language. */
-        readonly text: string;
-      }[]
-    | null;
-  /** Null where the archive or the run's definition is not available. */
-  readonly recipients:
-    | readonly {
-        /** Position and kind in the definition, e.g. `0-email`. */
-        readonly target: string;
-        /** An address, or where the files go. */
-        readonly recipient: string;
-        readonly receives: boolean;
-        /** Why it receives nothing: the allow-list or `send_if`. */
-        readonly why: string | null;
-      }[]
-    | null;
-}
+export const releasePreviewSchema = z.object({
+  missing: z
+    .array(
+      z.object({
+        section: z.string(),
+        title: z.string().nullable(),
+        code: z.string(),
+        text: z.string().describe('One sentence, in the report’s language.'),
+      }),
+    )
+    .readonly()
+    .nullable()
+    .describe('What is missing in its files; null where the archive does not say.'),
+  recipients: z
+    .array(
+      z.object({
+        target: z.string(),
+        recipient: z.string(),
+        receives: z.boolean(),
+        why: z.string().nullable().describe('Why it would receive nothing.'),
+      }),
+    )
+    .readonly()
+    .nullable()
+    .describe('Who would receive it now; null where the archive or the run’s definition is not at hand.'),
+});
+export type ReleasePreview = z.infer<typeof releasePreviewSchema>;
 
 /**
  * The missing figures of a published or reviewed run, and the recipients of its files if it were released or approved now:
