@@ -72,7 +72,7 @@ export function fuzzedReviews({
           incomplete: false,
           nothing_to_send: false,
           approval: { by: ['ops', 'them'], need: 1, four_eyes: false, otherwise: 'hold' },
-          people: {},
+          people: { dora: { name: 'Dora', tokens: ['dora'], accounts: [] } },
         },
       });
       await reviews.append(order, 1, { seq: 1, at: clock.now(), by, type: 'figures', figures });

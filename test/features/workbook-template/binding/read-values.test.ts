@@ -194,7 +194,7 @@ describe('values of bound columns and names', () => {
           figure: { figure: 'status' as const },
         }));
         expect(valuesOf(data, made, judged, locale).map((cells) => cells.map((cell) => cell ?? ''))).toEqual(
-          own.map((each) => statuses.map(({ field }) => field(each))),
+          own.map((each) => statuses.map(({ field }) => field(each) ?? '')),
         );
       }),
       cases(150),
