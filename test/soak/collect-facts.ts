@@ -14,6 +14,7 @@ import { redisPauses } from '../../src/queue/schedules/pauses.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
+import { redisPreparationIndex } from '../../src/services/preparations/preparation-index.ts';
 import { type Leak, leaksIn, leaksInRedis } from '../support/secret-scan.ts';
 import type { Request } from './chaos.ts';
 import { type Archived, figuresOf, orgOf } from './compare-figures.ts';
@@ -38,6 +39,8 @@ export interface RecordReader {
   runs(): Promise<readonly RunRecord[]>;
   /** Active, waiting and delayed jobs of BullMQ. */
   jobs(): Promise<number>;
+  /** Answers that are stored for slots to come. */
+  prepared(): Promise<number>;
   /** Pauses, those that are over included. */
   paused(): Promise<readonly string[]>;
   facts(requests: readonly Request[], from: number, to: number): Promise<Facts>;
@@ -52,6 +55,12 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
   const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
   const paused = async () =>
     (await pauses.history(1_000)).flatMap(({ what, org, why }) => (what === 'pause' ? [`${org}: ${why}`] : []));
+  const preparations = redisPreparationIndex(redis, { prefix: DEFAULT_KEY_PREFIX });
+  const prepared = async () =>
+    [...(await preparations.statuses()).values()].reduce(
+      (sum, one) => sum + (one.begins > deployment.now() ? one.prepared : 0),
+      0,
+    );
   const runs = () => store.list({ limit: 1_000_000 });
   const jobs = async () => {
     const { waiting, active, delayed } = await queue.counts();
@@ -60,6 +69,7 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
   return {
     runs,
     jobs,
+    prepared,
     paused,
     facts: async (requests, from, to) => {
       const misdelivered: string[] = [];

@@ -83,7 +83,7 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
   const document = forecastDocument({ ...made, forecast: shown });
   if (flags.json) return print.printJson(document);
   if (shown.runs.length === 0) {
-    print.printLine('No slots to forecast.');
+    print.printLine(shown.unplanned.length > 0 ? 'No slot could be planned.' : 'No slots to forecast.');
     return;
   }
   const times = timesFor(io, now, flags);

@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { memoize } from '../../base/memoize.ts';
+import { DAY_MS } from '../../base/time.ts';
 
 const CRON_ALIASES = {
   '@hourly': '0 * * * *',
@@ -86,26 +87,31 @@ export const cronFields = (cron: string): readonly string[] => {
   return (expandAlias(text) ?? text).split(/\s+/);
 };
 
-/** Times that are compared for the distance between slots: years of daily ones. */
-const MAX_COMPARED_TIMES = 4000;
 /** 2024 has a 29 February. */
 const COMPARED_FROM = Date.UTC(2024, 0, 1);
 const COMPARED_TO = Date.UTC(2030, 0, 1);
 
-/**
- * Whether two times of the cron follow one another within `ms`. By the clock on the wall, so the answer is the same on every
- * day: changes of summer time and holidays do not count.
- */
-export function hasTimesWithin(cron: string, ms: number): boolean {
-  let before: number | undefined;
-  let compared = 0;
-  for (const time of parseCron(cron).between(COMPARED_FROM, COMPARED_TO)) {
-    if (before !== undefined && time - before <= ms) return true;
-    before = time;
-    compared += 1;
-    if (compared > MAX_COMPARED_TIMES) return false;
+/** Whether a cron has times on two days that follow one another, by its fields for days. Memoized: many are equal. */
+const hasConsecutiveDays = memoize((days: string): boolean => {
+  let before = Number.NEGATIVE_INFINITY;
+  for (const day of parseCron(`0 0 ${days}`).between(COMPARED_FROM, COMPARED_TO)) {
+    if (day - before === DAY_MS) return true;
+    before = day;
   }
   return false;
+}, 1_000);
+
+/**
+ * Whether two times of the cron follow one another within `ms`, at most a day. By the clock on the wall, so the answer is the
+ * same on every day: changes of summer time and holidays do not count.
+ */
+export function hasTimesWithin(cron: string, ms: number): boolean {
+  const [minute, hour, ...days] = cronFields(cron);
+  // Each day has the same times, and enumerating years of them takes as long as reading the rest of the file.
+  const times = [...parseCron(`${minute} ${hour} * * *`).between(COMPARED_FROM, COMPARED_FROM + DAY_MS - 1)];
+  if (times.some((time, index) => time - (times[index - 1] ?? Number.NEGATIVE_INFINITY) <= ms)) return true;
+  const overnight = (times[0] ?? 0) + DAY_MS - (times.at(-1) ?? 0);
+  return overnight <= ms && hasConsecutiveDays(days.join(' '));
 }
 
 /** Whether the cron restricts neither the day of the month nor the day of the week. */

@@ -60,7 +60,7 @@ export async function makeForecast(
     }
     sharing.set(key, [settings, ...(sharing.get(key) ?? [])]);
     const catalog = await cachedCatalog(key, settings);
-    const missing = `No metric catalog of ${settings.id} is cached: the workers keep one for an hour.`;
+    const missing = `No metric catalog of ${settings.id} is cached: workers keep one for an hour after a run.`;
     sources.set(settings.id, catalog === undefined ? missing : { key, catalog, settings });
   }
   const isPaused = ({ definition }: FrozenDefinition): boolean =>

@@ -77,7 +77,7 @@ export function preparationWarnings(
     diagnosticAt(source, listed ? ['schedule', index, 'prepare'] : ['schedule', 'prepare'], {
       code: 'prepare.nothing',
       expected: `figures that are complete before the slot: days that end at least ${ready} ("data_ready") before it`,
-      got: 'current counts, lists, or days that are still running',
+      got: 'current counts, lists, or days that are not complete by then',
       next: 'remove "prepare", move the slot, or choose a period that has ended',
     }),
   ];
