@@ -47,7 +47,7 @@ export default defineConfig({
   test: {
     // A lost worker is noticed after a minute, at the second of BullMQ's checks. Vitest's default is one second.
     expect: { poll: { timeout: 180_000 } },
-    // Measured by `npm run coverage`; see docs/internals/testing.md for what is not counted.
+    // Measured as docs/internals/testing.md says.
     coverage: {
       provider: 'v8',
       include: COVERED.map((folder) => `src/${folder}/**/*.ts`),

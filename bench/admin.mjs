@@ -1,7 +1,7 @@
 // The admin route as people and programs find it: `docket start --role admin` in a process of its own, a Redis of its own.
 // Beside it Bull Board, the admin route of bare BullMQ, which asks nobody who he is, checks nothing, and keeps no record.
 //
-//   npm run build && npm run build:modules && node bench/admin.mjs [--quick] [--rate 200] [--seconds 20]
+//   npm run build && node build/modules.mjs && node bench/admin.mjs [--quick] [--rate 200] [--seconds 20]
 //
 // POST → 202: each request is a new run, opened and enqueued durably, of ten organizations in turn (for the peer a new job).
 // Requests arrive at a fixed rate, whatever is still open, from a client in a process of its own, and count from the instant at

@@ -7,7 +7,7 @@
 // time. `opened_ms` begins with the start of a scheduler whose definitions are in force already; `start_ms` is the part of
 // it until the process says that it runs. The goals of time are those of the full size: fewer slots are mostly start.
 //
-//   npm run build && npm run build:modules && node bench/backlog.mjs [--quick] [--runs 10000] [--keys 1000] [--calls 4] [--window 5000] [--workers 4]
+//   npm run build && node build/modules.mjs && node bench/backlog.mjs [--quick] [--runs 10000] [--keys 1000] [--calls 4] [--window 5000] [--workers 4]
 import { Redis } from 'ioredis';
 import { manyOrgs } from './support/many-orgs.mjs';
 import { readOptions } from './support/options.mjs';

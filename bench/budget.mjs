@@ -1,7 +1,7 @@
 // The budget against a server that enforces it: 150 calls by four worker processes that share one key through Redis,
 // under each of the limiters a service may have, beside the peers on the same work.
 //
-//   npm run build && npm run build:modules && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--times 1] [--peers 1]
+//   npm run build && node build/modules.mjs && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--times 1] [--peers 1]
 //
 // The three limiters are three servers that are measured at the same time, the clients one after the other.
 import { readOptions } from './support/options.mjs';

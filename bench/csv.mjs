@@ -3,7 +3,7 @@
 // 50 ms, 250 MB for a list of any length. Figures are computed while the peer writes them; ours reads a section from
 // memory and a list from the file in which a list export leaves it.
 //
-//   npm run build && npm run build:modules && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
+//   npm run build && node build/modules.mjs && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

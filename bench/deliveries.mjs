@@ -4,7 +4,7 @@
 // Limits: every recipient gets one message; 1.5 times the time of nodemailer alone, over one connection each. Processor time
 // is that of this process, its threads for files included, and grows with the recipients (`scaling`) no faster than they do.
 //
-//   npm run build && npm run build:modules && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
+//   npm run build && node build/modules.mjs && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

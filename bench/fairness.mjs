@@ -1,7 +1,7 @@
 // One organization with 2,000 calls and twenty with two each, on one shared key: the small ones must be done within two
 // windows, whenever they come.
 //
-//   npm run build && npm run build:modules && node bench/fairness.mjs [--quick] [--calls 2000] [--window 5000] [--times 3]
+//   npm run build && node build/modules.mjs && node bench/fairness.mjs [--quick] [--calls 2000] [--window 5000] [--times 3]
 //
 // Two windows bring 60 tokens, of which 40 are theirs and so at most 20 the big one's. A token is out for its window and
 // for its call's reply: two windows of time are two windows and the replies in them.

@@ -1,7 +1,7 @@
 // A run on demand whose key is free: ms from the moment before POST /api/reports/{org}/report/runs to the arrival of its
 // first metrics call at the service, through `docket start` as it is deployed, one run after the other.
 //
-//   npm run build && npm run build:modules && node bench/first-call.mjs [--quick] [--times 80]
+//   npm run build && node build/modules.mjs && node bench/first-call.mjs [--quick] [--times 80]
 //
 // Four organizations with keys of their own take turns, and a window is a second: the budget never limits. Their catalogs
 // are held, as they are in any worker that has run for a minute.

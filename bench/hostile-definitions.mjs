@@ -1,7 +1,7 @@
 // Posts definitions that are made to cost as much as they can, up to 1 MB, to `docket start` with the roles worker and admin,
 // while its health is asked every 20 ms and runs are active. Prints how long each answer took and the slowest health check.
 //
-//   npm run build && npm run build:modules && node bench/hostile-definitions.mjs [--quick] [--only templates,commas]
+//   npm run build && node build/modules.mjs && node bench/hostile-definitions.mjs [--quick] [--only templates,commas]
 //
 // Limits: an answer within 2 s, health checks within 100 ms, no run that begins twice or is not answered.
 import { parseArgs } from 'node:util';

@@ -3,7 +3,7 @@
 // half of them wait; the keys come one after the other within a window. The calls are pauses of 20 to 80 ms: what
 // the budget costs is asked here, not what HTTP does.
 //
-//   npm run build && npm run build:modules && node bench/keys.mjs [--quick] [--calls 6] [--window 5000] [--most 10000] [--peers 1000]
+//   npm run build && node build/modules.mjs && node bench/keys.mjs [--quick] [--calls 6] [--window 5000] [--most 10000] [--peers 1000]
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './support/options.mjs';

@@ -2,7 +2,7 @@
 // still be answered and kept once, and no 429 be earned, although it is unknown which calls the dead had sent. Beside
 // BullMQ, the one of the peers that takes up a dead process's work itself.
 //
-//   npm run build && npm run build:modules && node bench/kills.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--kills 8]
+//   npm run build && node build/modules.mjs && node bench/kills.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--kills 8]
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { reportOf } from './support/report.mjs';

@@ -2,7 +2,7 @@
 // Redis until the limit of the run and of the organization, rows in a file. The service is a function: what a list takes
 // of Redis and of the process is asked here. Limits: 32 MiB a run and 128 MiB an organization, and what Redis adds to it.
 //
-//   npm run build && npm run build:modules && node bench/lists.mjs [--quick] [--records 1000000] [--runs 5] [--each 600000]
+//   npm run build && node build/modules.mjs && node bench/lists.mjs [--quick] [--records 1000000] [--runs 5] [--each 600000]
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

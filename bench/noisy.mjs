@@ -3,7 +3,7 @@
 // them, from BullMQ's event stream: a run that a worker has taken and not yet begun did not pass anybody. Beside it bare
 // BullMQ, which goes by arrival.
 //
-//   npm run build && npm run build:modules && node bench/noisy.mjs [--quick] [--runs 2000] [--times 10] [--others 20]
+//   npm run build && node build/modules.mjs && node bench/noisy.mjs [--quick] [--runs 2000] [--times 10] [--others 20]
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';

@@ -5,7 +5,7 @@
 // that is granted in that millisecond and leaves a token for the one on demand has not passed it by. `late_ms` is how
 // long its token lay there at most.
 //
-//   npm run build && npm run build:modules && node bench/on-demand.mjs [--quick] [--calls 2000] [--window 2000] [--times 20]
+//   npm run build && node build/modules.mjs && node bench/on-demand.mjs [--quick] [--calls 2000] [--window 2000] [--times 20]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bullmqLineOf } from './support/bullmq-key-queue.mjs';
 import { lineOf } from './support/key-queue.mjs';

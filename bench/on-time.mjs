@@ -2,7 +2,7 @@
 // The bound is what rendering and mailing these runs took, shared by the runs that a worker works on at once. Windows are
 // shorter than the service's minute: 600 calls take 20 of them, so 20 minutes there.
 //
-//   npm run build && npm run build:modules && node bench/on-time.mjs [--quick] [--reports 60] [--window 2000]
+//   npm run build && node build/modules.mjs && node bench/on-time.mjs [--quick] [--reports 60] [--window 2000]
 import { Redis } from 'ioredis';
 import { SMTPServer } from 'smtp-server';
 import { freePort } from '../dist-modules/demo/local-redis.js';

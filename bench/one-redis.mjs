@@ -3,7 +3,7 @@
 // that was reached and how busy Redis was are beside it. Calls: each key has free tokens; a call that waits costs about
 // twice as much (bench/workers.mjs).
 //
-//   npm run build && npm run build:modules && node bench/one-redis.mjs [--quick] [--calls 30000] [--runs 3000] [--loops 200]
+//   npm run build && node build/modules.mjs && node bench/one-redis.mjs [--quick] [--calls 30000] [--runs 3000] [--loops 200]
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { systemClock } from '../dist-modules/base/clock.js';

@@ -3,7 +3,7 @@
 // Deliveries are measured empty: an admin process alone sends nothing. test/admin/page/page.test.ts counts the bytes of a
 // hundred rows of everything. Needs the distribution's Chromium; without it, its line says so.
 //
-//   npm run build && npm run build:modules && node bench/page.mjs [--quick] [--loads 10] [--rows 100]
+//   npm run build && node build/modules.mjs && node bench/page.mjs [--quick] [--loads 10] [--rows 100]
 import { spawnSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
 import { chromium } from 'playwright-core';

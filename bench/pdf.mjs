@@ -2,7 +2,7 @@
 // rows. Typst runs in a process of its own, whose processor time and memory are counted from its start. Limits: 1.5 s and
 // 150 MB for the pack.
 //
-//   npm run build && npm run build:modules && node bench/pdf.mjs [--quick] [--sections 8] [--rows 13] [--most 2000]
+//   npm run build && node build/modules.mjs && node bench/pdf.mjs [--quick] [--sections 8] [--rows 13] [--most 2000]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

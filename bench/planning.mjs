@@ -2,7 +2,7 @@
 // section by section, as planned, and the number below which no plan can be (support/call-bound.mjs) – and what it costs
 // to read, check and plan more and more definitions, and one of more and more sections.
 //
-//   npm run build && npm run build:modules && node bench/planning.mjs [--quick] [--reports 10000]
+//   npm run build && node build/modules.mjs && node bench/planning.mjs [--quick] [--reports 10000]
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@
 // runs do nothing but say what a run says, beside bare BullMQ jobs in the same process; and how fast runs are listed when
 // there are many on record. Limits: 5 ms and 15 commands a run, 50 ms for any page of a listing.
 //
-//   npm run build && npm run build:modules && node bench/queue.mjs [--quick] [--runs 1000] [--orgs 50] [--concurrency 8] [--records 100000] [--times 5]
+//   npm run build && node build/modules.mjs && node bench/queue.mjs [--quick] [--runs 1000] [--orgs 50] [--concurrency 8] [--records 100000] [--times 5]
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { Queue, Worker } from 'bullmq';

@@ -6,7 +6,7 @@
 // - lists of 10 rows, and of ten times as many, up to 100,000;
 // - `thread`: the pack with its mail, rendered as the worker does it, beside a main thread that must go on answering.
 //
-//   npm run build && npm run build:modules && node bench/render.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--long 1000000] [--most 100000] [--times 3]
+//   npm run build && node build/modules.mjs && node bench/render.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--long 1000000] [--most 100000] [--times 3]
 //
 // Of several times the best counts, because whatever else runs on the machine can only make it worse; of memory and
 // stalls the worst. Where `ms` is doubted: `cpu_ms` is the work that it was, of all threads together. Only exceljs and

@@ -3,7 +3,7 @@
 // the worker as it is composed, one run after the other; beside it the same run inline, which has no queue, no Redis
 // and its ledger in memory.
 //
-//   npm run build && npm run build:modules && node bench/run-cost.mjs [--quick] [--runs 200] [--shown 0]
+//   npm run build && node build/modules.mjs && node bench/run-cost.mjs [--quick] [--runs 200] [--shown 0]
 //
 // A round trip is a turn of the event loop in which commands leave for Redis: what leaves together is waited for together.
 // Waiting for jobs and the one look a second for cancelled runs are not counted. Linux alone tells a thread's time.

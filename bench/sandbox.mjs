@@ -1,6 +1,6 @@
 // What the sandbox costs its clients, measured over HTTP on the built code. It has no limit and no peer.
 //
-//   npm run build && npm run build:modules && node bench/sandbox.mjs [--quick] [--each 4000]
+//   npm run build && node build/modules.mjs && node bench/sandbox.mjs [--quick] [--each 4000]
 import { performance } from 'node:perf_hooks';
 import { Agent, request } from 'undici';
 import { startSandbox } from '../dist-modules/sandbox/sandbox.js';

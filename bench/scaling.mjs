@@ -2,7 +2,7 @@
 // of a scheduler with many reports, at start (from 10 reports on) and while nothing is due. CPU and not time, because it says how much one
 // core bears whatever else the machine does.
 //
-//   npm run build && npm run build:modules && node bench/scaling.mjs [--quick] [--runs 500] [--reports 100000] [--idle 120]
+//   npm run build && node build/modules.mjs && node bench/scaling.mjs [--quick] [--runs 500] [--reports 100000] [--idle 120]
 import { Redis } from 'ioredis';
 import { manyOrgs } from './support/many-orgs.mjs';
 import { readOptions } from './support/options.mjs';

@@ -4,7 +4,7 @@
 // one minute, of a thousand organizations, opened in this process: definition, record, place in the line, job, cursor;
 // beside a bare BullMQ that adds as many jobs with a priority in bulk, and keeps no record.
 //
-//   npm run build && npm run build:modules && node bench/schedules.mjs [--quick] [--reports 10000]
+//   npm run build && node build/modules.mjs && node bench/schedules.mjs [--quick] [--reports 10000]
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { reportSlotFinder } from '../dist-modules/admin/access/report-slots.js';

@@ -2,7 +2,7 @@
 // process of its own, a Redis of its own. One request after the other; the limit is that of the page, 50 ms at p99. `own_ms` and
 // `redis_ms` are processor time a request, which other work on the machine does not change.
 //
-//   npm run build && npm run build:modules && node bench/search.mjs [--quick] [--runs 100000] [--requests 100]
+//   npm run build && node build/modules.mjs && node bench/search.mjs [--quick] [--runs 100000] [--requests 100]
 //
 // Each run has three deliveries: to one of a hundred addresses of its organization, to the one that gets everything, and
 // for each third run files to a location of its own, for the others a second address. One run in fifty has failed. First

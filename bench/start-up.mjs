@@ -3,7 +3,7 @@
 // `docket run` of a report of a section, a call, a CSV and a workbook, from the start of the process to its end, beside a service that
 // answers at once; limit: 1.2 s.
 //
-//   npm run build && npm run build:modules && node bench/start-up.mjs [--quick] [--runs 25]
+//   npm run build && node build/modules.mjs && node bench/start-up.mjs [--quick] [--runs 25]
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';

@@ -5,7 +5,7 @@
 //   `chart_rows` and `table_rows` are how many rows of it the chart and the table cover afterwards, 0: they are gone;
 // - ten times as many rows, up to --most: what a row costs, and memory.
 //
-//   npm run build:modules && node bench/workbook-template.mjs [--quick] [--list 200000] [--most 200000] [--times 3]
+//   node build/modules.mjs && node bench/workbook-template.mjs [--quick] [--list 200000] [--most 200000] [--times 3]
 //
 // Of several times the best counts, of memory the worst. xlsx-template is installed into bench/support/peers/.
 import { execFileSync } from 'node:child_process';

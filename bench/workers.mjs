@@ -2,7 +2,7 @@
 // fewer. What a call costs Redis (commands inside of scripts count) has a limit: of a few calls that wait, and of 2,000.
 // More workers have fewer calls to ask for at once, so that a call costs more, until each is requested alone.
 //
-//   npm run build && npm run build:modules && node bench/workers.mjs [--quick] [--calls 90] [--window 10000] [--most 8] [--waiting 2000]
+//   npm run build && node build/modules.mjs && node bench/workers.mjs [--quick] [--calls 90] [--window 10000] [--most 8] [--waiting 2000]
 import { Redis } from 'ioredis';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';

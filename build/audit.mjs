@@ -1,4 +1,4 @@
-// `npm run audit`: fails on a known vulnerability, high or critical, in what the package contains or installs. A registry
+// `node build/audit.mjs`: fails on a known vulnerability, high or critical, in what the package contains or installs. A registry
 // without an audit endpoint, or none that answers, is a warning.
 import { spawnSync } from 'node:child_process';
 

@@ -6,9 +6,9 @@ import { join, posix, resolve } from 'node:path';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
-import { copyAssets } from './assets.mjs';
 import { isInstalled } from './installed.mjs';
 import { licensesOf } from './licenses.mjs';
+import { copyAssets } from './modules.mjs';
 
 const PROJECT = resolve(import.meta.dirname, '..');
 const folder = resolve(process.argv[2] ?? PROJECT);

@@ -1,4 +1,4 @@
-// `npm run licenses`: fails on a dependency whose license is not on the list, and writes what the package contains or
+// `node build/check-licenses.mjs`: fails on a dependency whose license is not on the list, and writes what the package contains or
 // installs as an SBOM (CycloneDX) to build/out/sbom.cdx.json.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -39,7 +39,7 @@ if (!new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d
 if (read('git', 'tag', '--list', tag) !== '')
   fail(`${tag} exists`, 'Raise the version with `npm version --no-git-tag-version`.');
 
-step('licenses and SBOM', 'npm', 'run', '--silent', 'licenses');
+step('licenses and SBOM', 'node', 'build/check-licenses.mjs');
 step('types', 'npm', 'run', '--silent', 'typecheck');
 step('lint', 'npm', 'run', '--silent', 'lint');
 if (!skipTests) step('tests', 'bash', '.ci/run');

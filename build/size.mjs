@@ -1,4 +1,4 @@
-// `npm run size`: lines, files and exports of each folder, and what is too large. Fails above the budget of code lines.
+// `node build/size.mjs`: lines, files and exports of each folder, and what is too large. Fails above the budget of code lines.
 //
 //   node build/size.mjs [--check]     --check prints only what is over its budget; `npm run lint` runs it
 import { readdirSync, readFileSync } from 'node:fs';

@@ -14,7 +14,7 @@ import {
   sha256,
 } from './support/docs-images/image-sources.ts';
 
-/** Set by `npm run docs:images`: draws the pictures again. */
+/** Set by `REDRAW_DOCS_IMAGES=1 npm run test:integration -- test/docs-images`: draws the pictures again. */
 const REDRAW = process.env.REDRAW_DOCS_IMAGES === '1';
 /** README and docs/ load with their pages: together no more than this, bytes. */
 const MAX_BYTES = 1_000_000;
@@ -64,7 +64,8 @@ async function redraw(): Promise<void> {
 
 test.runIf(REDRAW)('draws the pictures', redraw);
 
-test('the pictures are of what they show: after a change, run `npm run docs:images`', async () => {
+test('the pictures are of what they show', async () => {
+  // After a change: REDRAW_DOCS_IMAGES=1 npm run test:integration -- test/docs-images
   const { definitions, images } = await readSources();
   expect(definitions).toEqual(await definitionHashes());
   const drawn = Object.entries(images).map(([name, { shows, content }]) => [name, { shows, content }]);

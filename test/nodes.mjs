@@ -1,7 +1,7 @@
 // The fast and the integration tier under other majors of Node, from the registry's `node` package:
-//   npm run test:nodes                 20, 22 and 24
-//   npm run test:nodes -- 24           one of them
-//   npm run test:nodes -- 24 test/base only the files whose paths hold one of these words
+//   node test/nodes.mjs                 20, 22 and 24
+//   node test/nodes.mjs 24           one of them
+//   node test/nodes.mjs 24 test/base only the files whose paths hold one of these words
 // Each gets a copy of the files as they are, and installs them itself, so that this checkout stays as it is.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';

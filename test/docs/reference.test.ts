@@ -19,7 +19,7 @@ import {
 import { alertsReference, apiReference, metricsReference } from '../support/reference/operation.ts';
 import { createTestProgram } from '../support/run-command.ts';
 
-/** `npm run docs:reference` writes these pages again. */
+/** `npm test -- test/docs/reference.test.ts -u` writes these pages again. */
 const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   alerts: alertsReference,
   cli: () => referenceOf(createTestProgram()),

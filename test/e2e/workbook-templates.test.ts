@@ -12,7 +12,7 @@ import { buildSheet, figuresOfSheet, randomSheet } from '../features/workbook-te
 import { recalculate } from '../features/workbook-template/support/recalculate.ts';
 import { expectedFacts, recordedTemplates, templatePath } from '../features/workbook-template/support/recorded.ts';
 
-/** One of each kind of content, from each tool; `npm run test:workbooks` tries all of them, at more sizes. */
+/** One of each kind of content, from each tool; `npx tsx test/features/workbook-template/support/print-matrix.ts` tries all of them, at more sizes. */
 const GROWN = [
   ...['line-chart', 'combo-chart', 'scatter-chart', 'chart-other-sheet', 'formulas-across', 'side-by-side', 'stacked'],
   ...['totals-rows', 'calculated-columns', 'names', 'conditional-formats', 'sparklines', 'validations', 'dates-1904'],

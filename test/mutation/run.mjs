@@ -1,7 +1,7 @@
 // Mutation testing: Stryker over TypeScript, our own few mutants over Lua. Part after part; exits 1 under `LEAST`.
 //
-//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/requests/split-request.ts]
-import { spawn } from 'node:child_process';
+//   node test/mutation/run.mjs [ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/requests/split-request.ts]
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -60,6 +60,11 @@ const { positionals, values } = parseArgs({
     mutate: { type: 'string', multiple: true },
   },
 });
+// Its packages are in a manifest of its own; the mutants of Lua run beside the modules.
+execFileSync('npm', ['ci', '--prefix', 'test/mutation', '--ignore-scripts', '--no-audit', '--no-fund'], {
+  stdio: 'inherit',
+});
+execFileSync(process.execPath, ['build/modules.mjs'], { stdio: 'inherit' });
 const redis = await privateRedis();
 const scores = [];
 try {

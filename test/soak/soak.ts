@@ -230,7 +230,7 @@ export function formatReport({
   ].join('\n');
 }
 
-/** `npm run soak -- --minutes 5 [--seed N] [--archive s3] [--main dist/main.js] [--report soak-report.json]`; the exit code. */
+/** `node test/soak/start.mjs --minutes 5 [--seed N] [--archive s3] [--main dist/main.js] [--report soak-report.json]`; the exit code. */
 export async function command(args: readonly string[], build: string): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -246,7 +246,7 @@ export async function command(args: readonly string[], build: string): Promise<n
   const { archive } = values;
   if (!(minutes > 0) || !Number.isInteger(seed) || (archive !== 'directory' && archive !== 's3')) {
     console.error(
-      'npm run soak -- --minutes 5 [--seed N] [--archive directory|s3]: minutes above 0, and a whole number for a seed',
+      'node test/soak/start.mjs --minutes 5 [--seed N] [--archive directory|s3]: minutes above 0, and a whole number for a seed',
     );
     return 2;
   }

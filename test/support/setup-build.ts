@@ -19,8 +19,7 @@ const run = (...args: string[]) => execFileSync(process.execPath, args, { stdio:
 export default function setup(project: TestProject): void {
   if (process.env.DOCKET_TEST_BUILD !== '0') {
     run('build/bundle.mjs');
-    run('node_modules/typescript/bin/tsc', '-p', 'build', '--noCheck');
-    run('build/assets.mjs', 'dist-modules');
+    run('build/modules.mjs');
   }
   project.provide('main', fileURLToPath(new URL('../../dist/main.js', import.meta.url)));
 }

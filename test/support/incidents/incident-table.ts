@@ -109,7 +109,7 @@ export function checkRow(incident: Incident, page: readonly Step[], terminal: re
   const stored = counts(rows.get(incident));
   if (stored === counts(row)) return;
   throw new Error(
-    `${incident}: clicks, fields and commands are ${counts(row)}, in docs/internals/incidents.md ${stored || 'nothing'}. \`npm run docs:incidents\` writes it again.`,
+    `${incident}: clicks, fields and commands are ${counts(row)}, in docs/internals/incidents.md ${stored || 'nothing'}. \`INCIDENTS=write npm run test:e2e -- --no-file-parallelism test/e2e/incidents\` writes it again.`,
   );
 }
 

@@ -1,4 +1,4 @@
-// Fills all templates of all tools at all sizes and tells what came out: npm run test:workbooks -- [--write] [--sizes=0,10] [names]
+// Fills all templates of all tools at all sizes and tells what came out: npx tsx test/features/workbook-template/support/print-matrix.ts [--write] [--sizes=0,10] [names]
 // With names or sizes, these alone. With --write, the results are kept beside those of former runs, and the tables of
 // docs/internals/workbook-templates.md are written from them.
 import { readFileSync, writeFileSync } from 'node:fs';

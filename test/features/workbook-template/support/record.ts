@@ -1,4 +1,4 @@
-// Builds the templates of test/recorded/workbooks again, with what is expected of them: npm run record:workbooks
+// Builds the templates of test/recorded/workbooks again, with what is expected of them: npx tsx test/features/workbook-template/support/record.ts
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
