@@ -61,9 +61,12 @@ export interface CsvColumn {
   readonly total: string | null | undefined;
 }
 
-/** Replaces a leading hyphen, which starts a formula in a spreadsheet, by the minus sign U+2212. */
-export const withTrueMinus = (value: Value, text: string): string =>
-  typeof value === 'number' ? text.replace(/^-/, '−') : text;
+/**
+ * A formatted number as spreadsheets read it: without spaces between thousands (French), which would make it a text, and with
+ * the minus sign U+2212 for a leading hyphen, which would start a formula.
+ */
+export const toReadableNumber = (value: Value, text: string): string =>
+  typeof value === 'number' ? text.replace(/^-/, '−').replaceAll(/(?<=\d)[\u00a0\u202f](?=\d)/g, '') : text;
 
 const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
@@ -101,7 +104,7 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
   const escapeText = (text: string): string => fieldText(text, settings);
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
     const format = valueFormatter(quantity, locale);
-    return (value) => escapeText(withTrueMinus(value, format(value)));
+    return (value) => escapeText(toReadableNumber(value, format(value)));
   };
   const column = (view: RawColumn, header: string, text: (value: Value) => string | null): CsvColumn => ({
     header: escapeText(header),

@@ -4,7 +4,7 @@ import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
 import { boundariesOf, judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
 import { fieldText } from './csv-fields.ts';
-import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, withTrueMinus } from './section-csv.ts';
+import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, toReadableNumber } from './section-csv.ts';
 
 /** The targets that judged figures of a metric in a section, for its field in the schema. */
 export function schemaTargets(
@@ -56,7 +56,7 @@ export function withJudgedFigures(
       const boundaries = boundariesOf(dataset, judgement);
       const figure = judgement?.figure ?? null;
       if (boundaries === undefined || figure === null) return plain;
-      const shown = withTrueMinus(figure, formatJudged(figure, boundaries, quantity, locale));
+      const shown = toReadableNumber(figure, formatJudged(figure, boundaries, quantity, locale));
       return fieldText(shown, settings);
     };
     return {
