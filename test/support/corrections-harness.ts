@@ -102,7 +102,11 @@ export function memoryWatchIndex(): WatchIndex & { lose(): void } {
 export async function correctionsHarness(
   sandboxOptions: SandboxOptions = {},
   /** `url`: in place of the sandbox's own, from that. */
-  through: { readonly key?: string; readonly url?: (sandbox: string) => Promise<string> } = {},
+  through: {
+    readonly ledger?: ReturnType<typeof memoryLedger>;
+    readonly key?: string;
+    readonly url?: (sandbox: string) => Promise<string>;
+  } = {},
 ) {
   const clock = movableClock();
   const windowMs = sandboxOptions.windowMs ?? 200;
@@ -111,7 +115,7 @@ export async function correctionsHarness(
   const mail = await createMailCatcher(join(folder, 'mailbox'));
   const storage = directoryStorage(join(folder, 'archive'));
   const archive = createArchive(storage, clock);
-  const ledger = memoryLedger();
+  const ledger = through.ledger ?? memoryLedger();
   const corrections = correctionArchive(storage);
   const reviews = createReviewArchive(storage, reviewEventSchema);
   const frozen = new Map<string, FrozenDefinition>();
@@ -211,10 +215,14 @@ export async function correctionsHarness(
   };
 
   /** A run of a past period that is not executed yet. */
-  const orderOf = async (definition: Definition, slot = new Date(clock.now()).toISOString()): Promise<RunOrder> => {
+  const orderOf = async (
+    definition: Definition,
+    slot = new Date(clock.now()).toISOString(),
+    at = clock.now(),
+  ): Promise<RunOrder> => {
     frozen.set(definition.digest, { definition, settings });
     const request = { trigger: 'schedule', priority: 'scheduled', deliver: true } as const;
-    return createRunOrder({ definition, settings, ...request, slot, at: clock.now(), now: clock.now() });
+    return createRunOrder({ definition, settings, ...request, slot, at, now: clock.now() });
   };
 
   return {
