@@ -14,7 +14,8 @@ const BODY_NAME = /^[a-z][a-z-]{0,39}$/;
 const MAX_CALLS = 100_000;
 /** 50 deliveries to 100 recipients each. */
 const MAX_RECIPIENTS = 10_000;
-const MAX_FILES = 1_000;
+/** Of a report with `split`: all packs of a list file, with up to 50 files each. */
+const MAX_FILES = 100_000;
 const MAX_TARGETS = 10_000;
 /** A figure a day over several years, of every metric of every section. */
 const MAX_JUDGEMENTS = 1_000_000;

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { folderFor, ORDER, sealedRun } from '../../support/delivery-case.ts';
+import { manifestSchema } from '../../../src/deliver/archive/manifest.ts';
+import { folderFor, manifestOf, ORDER, sealedRun } from '../../support/delivery-case.ts';
 
 async function sealedWith(change: (manifest: Record<string, unknown>) => unknown) {
   const { archive, published: sealed } = await sealedRun(await folderFor(onTestFinished));
@@ -27,6 +28,11 @@ test.each<[string, unknown]>([
     code: 'archive.corrupt',
     got: expect.stringMatching(new RegExp(`^${field}: Too big`)),
   });
+});
+
+test('reads the manifest of 500 packs with ten files each', () => {
+  const files = Array.from({ length: 5_000 }, (_, index) => ({ ...FILE, name: `${index}.csv` }));
+  expect(manifestSchema.parse({ ...manifestOf([]), files }).files).toHaveLength(5_000);
 });
 
 test('refuses a manifest with 200,000 pictures', async () => {
