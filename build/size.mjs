@@ -24,11 +24,11 @@ const BUDGET = {
   'src/queue': 4147,
   'src/redis': 996,
   'src/render': 16_467,
-  'src/run': 3674,
+  'src/run': 3820,
   'src/sandbox': 3000,
-  'src/services': 11_325,
+  'src/services': 11_435,
   templates: 1300,
-  test: 117_300,
+  test: 117_830,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {
