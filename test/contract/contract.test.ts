@@ -11,22 +11,9 @@ import { listBodySchema, organizationSchema, PATHS, pageSchema } from '../../src
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
 import { reportRequestSchema, reportResponseSchema } from '../../src/contract/report.ts';
 import { METRIC_IDS } from '../support/metric-ids.ts';
+import { metricOf } from '../support/reports.ts';
 
-const metric = {
-  id: 'profiles.created',
-  label: 'Profiles created',
-  description: 'By creation.',
-  type: 'integer',
-  unit: 'count',
-  aggregation: 'count',
-  time_field: 'created',
-  granularities: ['day', 'week', 'month'],
-  dimensions: ['profile.type'],
-  additive_over_time: true,
-  data_available: { from: '2024-01-01' },
-  deprecated_at: null,
-  replaced_by: null,
-};
+const metric = metricOf('profiles.created', { label: 'Profiles created', dimensions: ['profile.type'] });
 const catalog = {
   registry_version: 7,
   metrics: [metric],

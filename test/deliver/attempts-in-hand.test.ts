@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import type { Archive } from '../../src/deliver/archive/archive.ts';
 import { findArchivedRuns } from '../../src/deliver/archive/archived-runs.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
-import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { deliver } from '../../src/deliver/deliver.ts';
 import type { Mailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, ORDER, sealedRun } from '../support/delivery-case.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 
 const TO = ['a@acme.example', 'b@acme.example', 'c@acme.example'];
@@ -28,11 +27,8 @@ async function aRun(change: (archive: Archive) => Partial<Archive> = () => ({}))
     },
     close: async () => {},
   };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ email: { to: TO } }]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger: {
@@ -59,11 +55,8 @@ async function aRun(change: (archive: Archive) => Partial<Archive> = () => ({}))
       },
       ...change(archive),
     },
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   return { input, steps, archive, published, ledger, root };
 }
 

@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
 import type { Archive } from '../../src/deliver/archive/archive.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
-import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { deliver } from '../../src/deliver/deliver.ts';
 import type { Ledger } from '../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, ORDER, sealedRun } from '../support/delivery-case.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
 
@@ -32,20 +31,14 @@ async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined
   onTestFinished(() => server.close());
   const { archive, published } = await sealedRun(root);
   const mailer = smtpMailer(new Secret(server.url));
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: DEFINITION,
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const { guard, calls } = crashing(plan);
   const first = deliver({
     ...input,
@@ -151,19 +144,15 @@ test('no server behaviour and no crash causes a duplicate or a wrong ledger stat
           },
           close: async () => {},
         };
-        await deliver({
-          order: ORDER,
-          definition,
-          settings: SETTINGS,
-          secrets: NO_SECRETS,
-          published,
-          mail: { mailer: guard(mailer), from: 'reports@docket.example' },
-          ledger: guard(ledger),
-          archive: guard(archive),
-          clock: systemClock,
-          signal: new AbortController().signal,
-          observe: () => {},
-        }).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
+        await deliver(
+          deliverInput({
+            definition,
+            published,
+            mail: { mailer: guard(mailer), from: 'reports@docket.example' },
+            ledger: guard(ledger),
+            archive: guard(archive),
+          }),
+        ).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
       }
       const rows = await ledger.list(ORDER.id);
       expect(rows).toHaveLength(3);

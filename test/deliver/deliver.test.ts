@@ -3,7 +3,6 @@ import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
@@ -14,8 +13,8 @@ import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { archivedMessagePath, archivedMessagePaths } from '../support/archived-messages.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
-  NO_SECRETS,
   ORDER,
   RUN,
   SETTINGS,
@@ -45,20 +44,14 @@ async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files
   const root = await folderFor(onTestFinished);
   const { archive, published } = await sealedRun(root, files);
   const events: DeliveredEvent[] = [];
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith(deliveries),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: FROM },
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
     observe: (event) => events.push(event),
     workingDirectory: root,
-  };
+  });
   return { root, input, events, sealed: published };
 }
 

@@ -1,7 +1,6 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
@@ -9,7 +8,15 @@ import type { DestinationPolicy } from '../../src/deliver/destination-guard.ts';
 import { assertAllowedBehindProxy, ForbiddenAddress } from '../../src/deliver/internal/address-guard.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
-import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun, type TestDelivery } from '../support/delivery-case.ts';
+import {
+  definitionWith,
+  deliverInput,
+  folderFor,
+  ORDER,
+  SETTINGS,
+  sealedRun,
+  type TestDelivery,
+} from '../support/delivery-case.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
@@ -33,8 +40,7 @@ async function caseOf(
     ...policyOf(root),
   };
   const ledger = memoryLedger();
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([deliveryOf(root)]),
     settings: { ...SETTINGS, ...over },
     secrets: secretSource({
@@ -48,12 +54,9 @@ async function caseOf(
     mail: undefined,
     ledger,
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
     destinations: policy,
-  };
+  });
   const once = async () => (await deliver(input)).receipts[0];
   return { root, ledger, input, once, warnings };
 }

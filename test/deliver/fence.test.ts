@@ -10,8 +10,8 @@ import type { DeliveryRow, Ledger } from '../../src/deliver/ledger/ledger.ts';
 import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
-  ORDER,
   RUN,
   SETTINGS,
   sealedRun,
@@ -71,8 +71,7 @@ async function caseOf(
   const { archive, published } = await sealedRun(root, {
     'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n'),
   });
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([delivery, ...(over.deliveries ?? [])]),
     settings: { ...SETTINGS, allow_private: true },
     secrets: secretSource({
@@ -85,11 +84,8 @@ async function caseOf(
     mail: undefined,
     ledger,
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const { mail, deliveries: _, ...own } = over;
   const withMail = { ...input, mail };
   const rows = () => ledger.list(RUN);

@@ -1,15 +1,13 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import type { PublishedRun } from '../../src/deliver/archive/archive.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { assertSameFiles } from '../../src/deliver/internal/resend-check.ts';
 import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
 import type { SendResult } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { webhookBody } from '../../src/deliver/targets/webhook/webhook-message.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
-import { memoryLedger } from '../support/memory-ledger.ts';
+import { definitionWith, deliverInput, folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
 import { sha256 } from '../support/signed-archive.ts';
 
 const TO = 'lead@acme.example';
@@ -25,20 +23,13 @@ async function decided() {
     sent.push(raw);
     return answers.shift() ?? { kind: 'accepted', response: '250 Ok' };
   };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ email: { to: [TO], attach: ['csv'] } }]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer: { send, close: async () => {} }, from: 'reports@docket.example' },
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   await deliver(input);
   await input.ledger.resolve(ID, 1, { to: 'pending', by: 'ada', reason: 'not there', at: 1 });
   const folder = join(root, 'archive', 'acme', 'weekly-kpi', RUN);

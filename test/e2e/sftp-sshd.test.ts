@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
-import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { deliver } from '../../src/deliver/deliver.ts';
 import { destinationGuard } from '../../src/deliver/destination-guard.ts';
 import { targetProbe } from '../../src/deliver/targets/registry.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import { program } from '../support/debian.ts';
-import { definitionWith, folderFor, ORDER, PERIOD, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, PERIOD, RUN, sealedRun } from '../support/delivery-case.ts';
 import { freePort } from '../support/free-port.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 
@@ -78,19 +77,13 @@ async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, strin
     ...over,
   };
   const secrets = secretSource({ KEY: server.userKey });
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ sftp: spec }]),
-    settings: SETTINGS,
     secrets,
     published,
     mail: undefined,
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
-  };
+  });
   /** The same run of a worker that knows nothing of the one before: neither its ledger nor its archive. */
   const once = async (change: Partial<SftpSpec> = {}) => {
     const definition = definitionWith([{ sftp: { ...spec, ...change } }]);

@@ -6,16 +6,14 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
-import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
+import { deliver } from '../../src/deliver/deliver.ts';
 import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { probeSmtp } from '../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { archivedMessagePath } from '../support/archived-messages.ts';
 import { program } from '../support/debian.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, sealedRun } from '../support/delivery-case.ts';
 import { freePort } from '../support/free-port.ts';
-import { memoryLedger } from '../support/memory-ledger.ts';
 import { TLS } from '../support/tls.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -132,19 +130,12 @@ test('Exim accepts each message once over TLS, and the ledger has its reply for 
   const { archive, published } = await sealedRun(await folderFor(onTestFinished), {
     'queue.csv': '.\r\n..\r\n'.repeat(2_000),
   });
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ email: { to, attach: ['csv'] } }]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: 'reports@docket.example' },
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
-  };
+  });
   await deliver(input);
   const { receipts } = await deliver(input);
   expect(receipts.map(({ recipient, state, detail }) => [recipient, state, detail?.slice(0, 3)])).toEqual([

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { inflateSync } from 'node:zlib';
 import { bucketsOf, previousPeriod } from '../../src/plan/buckets.ts';
 import { type Behaviour, json } from './hostile-server.ts';
+import { metricOf } from './reports.ts';
 
 export const SPLIT_BY = 'profile.group';
 export const DESKS = [1, 2, 3, 4, 5] as const;
@@ -124,21 +125,9 @@ function columnOf(name: string) {
 
 const CATALOG = {
   registry_version: 7,
-  metrics: METRICS.map((id) => ({
-    id,
-    label: id,
-    description: '',
-    type: 'integer',
-    unit: 'count',
-    aggregation: 'count',
-    time_field: 'created',
-    granularities: ['day', 'week', 'month'],
-    dimensions: [SPLIT_BY, 'profile.reason'],
-    additive_over_time: true,
-    data_available: { from: '2020-01-01' },
-    deprecated_at: null,
-    replaced_by: null,
-  })),
+  metrics: METRICS.map((id) =>
+    metricOf(id, { dimensions: [SPLIT_BY, 'profile.reason'], data_available: { from: '2020-01-01' } }),
+  ),
   dimensions: [
     {
       id: SPLIT_BY,

@@ -4,6 +4,7 @@ import { unzipSync } from 'fflate';
 import type { Redis } from 'ioredis';
 import PostalMime from 'postal-mime';
 import { type Behaviour, json } from './hostile-server.ts';
+import { metricOf } from './reports.ts';
 
 /** A word that is in everything of one organization and nowhere else; none is a part of another. */
 export const canaryOf = (n: number): string => `zq${String(n).padStart(2, '0')}canary`;
@@ -86,21 +87,8 @@ export const canaryService =
       type: 'enum',
       values: [{ value: canary, label: `Value ${canary}` }],
     };
-    const metric = {
-      id: 'profiles.created',
-      label: `Created ${canary}`,
-      description: canary,
-      type: 'integer',
-      unit: 'count',
-      aggregation: 'count',
-      time_field: 'created',
-      granularities: ['day', 'week', 'month'],
-      dimensions: ['profile.type'],
-      additive_over_time: true,
-      data_available: { from: '2024-01-01' },
-      deprecated_at: null,
-      replaced_by: null,
-    };
+    const labels = { label: `Created ${canary}`, description: canary };
+    const metric = metricOf('profiles.created', { ...labels, dimensions: ['profile.type'] });
     if (request.method === 'GET') {
       const limits = { max_range_days: 366, max_dimensions: 2, max_rows: 5000 };
       return json({ registry_version: 7, metrics: [metric], dimensions: [dimension], limits })(request, response, body);

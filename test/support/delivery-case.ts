@@ -2,18 +2,21 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { secretSource } from '../../src/base/secrets/secret.ts';
 import { reportFileSchema } from '../../src/compose/built-in-kinds.ts';
 import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import type { Archive, Manifest, PublishedRun } from '../../src/deliver/archive/archive.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import type { DeliverInput } from '../../src/deliver/deliver.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import type { SlackSpec } from '../../src/deliver/targets/slack/slack-target.ts';
 import type { TeamsSpec } from '../../src/deliver/targets/teams/teams-target.ts';
 import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
 import { type Artifact, artifactKind, type RunMail, storedKind } from '../../src/render/artifact.ts';
+import { memoryLedger } from './memory-ledger.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
 
@@ -149,3 +152,18 @@ export async function sealedRun(
   for (const [name, content] of Object.entries(files)) artifacts.push(await writeArtifact(staged, name, content));
   return { archive, published: await archive.publish(staged, { ...manifestOf(artifacts), ...more }, artifacts, mail) };
 }
+
+/** Delivers `RUN`; unless given, with an empty ledger and neither secrets nor a mail server. */
+export const deliverInput = (
+  given: Pick<DeliverInput, 'definition' | 'published' | 'archive'> & Partial<DeliverInput>,
+): DeliverInput => ({
+  order: ORDER,
+  settings: SETTINGS,
+  secrets: NO_SECRETS,
+  mail: undefined,
+  ledger: memoryLedger(),
+  clock: systemClock,
+  signal: new AbortController().signal,
+  observe: () => {},
+  ...given,
+});

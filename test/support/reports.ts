@@ -43,7 +43,8 @@ export const settingsOf = (more: Partial<OrgSettings> = {}): OrgSettings => ({
 
 export const WEEK: Period = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
-const metric = (id: string, more: Partial<Catalog['metrics'][number]> = {}): Catalog['metrics'][number] => ({
+/** A metric of a catalog. */
+export const metricOf = (id: string, more: Partial<Catalog['metrics'][number]> = {}): Catalog['metrics'][number] => ({
   id,
   label: id,
   description: '',
@@ -64,19 +65,19 @@ const metric = (id: string, more: Partial<Catalog['metrics'][number]> = {}): Cat
 export const CATALOG: Catalog = {
   registry_version: 7,
   metrics: [
-    metric('profiles.created'),
-    metric('profiles.decided', { time_field: 'first decision' }),
-    metric('profiles.approval_rate', {
+    metricOf('profiles.created'),
+    metricOf('profiles.decided', { time_field: 'first decision' }),
+    metricOf('profiles.approval_rate', {
       unit: 'ratio',
       aggregation: 'share',
       type: 'number',
       additive_over_time: false,
     }),
-    metric('screening.hits', { dimensions: ['hit.kind'] }),
-    metric('cohort.completion_rate', { granularities: ['week', 'month'], unit: 'ratio', additive_over_time: false }),
-    metric('alerts.open', { time_field: 'now', granularities: [], dimensions: ['profile.type'] }),
-    metric('rfis.open', { time_field: 'now', granularities: [], dimensions: ['profile.type'] }),
-    metric('profiles.opened', { deprecated_at: '2026-01-01T00:00:00Z', replaced_by: 'profiles.created' }),
+    metricOf('screening.hits', { dimensions: ['hit.kind'] }),
+    metricOf('cohort.completion_rate', { granularities: ['week', 'month'], unit: 'ratio', additive_over_time: false }),
+    metricOf('alerts.open', { time_field: 'now', granularities: [], dimensions: ['profile.type'] }),
+    metricOf('rfis.open', { time_field: 'now', granularities: [], dimensions: ['profile.type'] }),
+    metricOf('profiles.opened', { deprecated_at: '2026-01-01T00:00:00Z', replaced_by: 'profiles.created' }),
   ],
   dimensions: [
     {

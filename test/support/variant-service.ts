@@ -1,4 +1,5 @@
 import { type Behaviour, json } from './hostile-server.ts';
+import { metricOf } from './reports.ts';
 
 /** Fields to write over those of an answer's part. */
 type Change = Readonly<Record<string, unknown>>;
@@ -12,21 +13,7 @@ export interface Variations {
   readonly meta?: Change;
 }
 
-const METRIC = {
-  id: 'profiles.created',
-  label: 'Profiles created',
-  description: 'By creation.',
-  type: 'integer',
-  unit: 'count',
-  aggregation: 'count',
-  time_field: 'created',
-  granularities: ['day', 'week', 'month'],
-  dimensions: ['profile.type'],
-  additive_over_time: true,
-  data_available: { from: '2024-01-01' },
-  deprecated_at: null,
-  replaced_by: null,
-};
+const METRIC = metricOf('profiles.created', { dimensions: ['profile.type'] });
 const DIMENSION = { id: 'profile.type', label: 'Type', description: '', type: 'enum', values: [] as object[] };
 const LIMITS = { max_range_days: 366, max_dimensions: 2, max_rows: 5000 };
 

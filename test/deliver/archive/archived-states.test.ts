@@ -1,13 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
 import { attemptFromDecision } from '../../../src/deliver/archive/archive.ts';
 import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
 import { deliveryId, type Ledger } from '../../../src/deliver/ledger/ledger.ts';
 import { messageIdOf } from '../../../src/deliver/targets/email/email-message.ts';
 import type { Mailer, SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, RUN, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, RUN, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const TO = 'lead@acme.example';
@@ -28,20 +27,13 @@ async function aRun(...answers: SendResult[]) {
     },
     close: async () => {},
   };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ email: { to: [TO] } }]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: 'reports@docket.example' },
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const state = async (ledger: Ledger = memoryLedger(), change: Partial<DeliverInput> = {}) =>
     (await deliver({ ...input, ...change, ledger })).receipts[0]?.state;
   return { input, sent, state, sealed: published, archive };

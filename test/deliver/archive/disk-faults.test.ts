@@ -15,13 +15,12 @@ import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
 import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
   MAIL,
   manifestOf,
-  NO_SECRETS,
   ORDER,
   RUN,
-  SETTINGS,
   sealedRun,
   writeArtifact,
 } from '../../support/delivery-case.ts';
@@ -95,19 +94,16 @@ test('an archive unmounted during a delivery is retryable, a missing file is not
   let meanwhile: () => Promise<unknown> = async () => {};
   const ledger: Ledger = { ...memory, open: (...args) => meanwhile().then(() => memory.open(...args)) };
   const call = () =>
-    deliver({
-      order: ORDER,
-      definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
-      settings: SETTINGS,
-      published,
-      mail: { mailer, from: 'reports@docket.example' },
-      ledger,
-      archive,
-      clock: manualClock(NOW),
-      signal: new AbortController().signal,
-      observe: () => {},
-      secrets: NO_SECRETS,
-    });
+    deliver(
+      deliverInput({
+        definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
+        published,
+        mail: { mailer, from: 'reports@docket.example' },
+        ledger,
+        archive,
+        clock: manualClock(NOW),
+      }),
+    );
   const [mounted, aside] = [join(root, 'archive'), join(root, 'aside')];
   // What stays behind is the empty folder that the disk was mounted on.
   meanwhile = () => rename(mounted, aside).then(() => mkdir(mounted));
@@ -151,19 +147,16 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
     const ledger = memoryLedger();
     const out = join(root, 'out');
     const call = () =>
-      deliver({
-        order: ORDER,
-        definition: definitionWith([{ directory: { path: out } }]),
-        settings: SETTINGS,
-        published,
-        mail: undefined,
-        ledger,
-        archive,
-        clock,
-        signal: new AbortController().signal,
-        observe: () => {},
-        secrets: NO_SECRETS,
-      });
+      deliver(
+        deliverInput({
+          definition: definitionWith([{ directory: { path: out } }]),
+          published,
+          mail: undefined,
+          ledger,
+          archive,
+          clock,
+        }),
+      );
     disk.breaks(code, out);
     const waits: number[] = [];
     for (let tries = 0; tries < 3; tries += 1) {

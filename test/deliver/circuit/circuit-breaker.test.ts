@@ -3,8 +3,7 @@ import { afterAll, beforeEach, expect, inject, onTestFinished, test } from 'vite
 import { type CircuitEvent, redisCircuitBreaker } from '../../../src/deliver/circuit/circuit-breaker.ts';
 import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
 import type { Mailer, SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
+import { definitionWith, deliverInput, folderFor, sealedRun } from '../../support/delivery-case.ts';
 
 const redis = new Redis(inject('redisUrl'));
 let round = 0;
@@ -132,24 +131,18 @@ async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; as
     },
     close: async () => {},
   };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([
       { email: { to: ['a@acme.example', 'b@acme.example'] } },
       { directory: { path: 'out' } },
     ]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: 'reports@docket.example', service: HOST },
-    ledger: memoryLedger(),
     archive,
     circuit: worker(),
     clock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   return { input, asked };
 }
 

@@ -15,7 +15,15 @@ import { buildNotice } from '../../../src/deliver/notices/notice-text.ts';
 import type { Mailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import { allDeniedError, undeliveredError } from '../../../src/run/run-result.ts';
-import { definitionWith, folderFor, NO_SECRETS, ORDER, RUN, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
+import {
+  definitionWith,
+  deliverInput,
+  folderFor,
+  ORDER,
+  RUN,
+  SETTINGS,
+  sealedRun,
+} from '../../support/delivery-case.ts';
 import { cases, least, within } from '../../support/fuzz.ts';
 import { openQueueHarness } from '../../support/queue-harness.ts';
 
@@ -196,20 +204,17 @@ test(
           },
         );
         const killedAt = act.killed === null ? undefined : RECIPIENTS[act.killed];
-        const result = await deliver({
-          order: ORDER,
-          definition: definitionWith([{ email: { to: [...RECIPIENTS], together } }]),
-          settings: { ...SETTINGS, recipients: { domains: ['acme.example', 'beta.example'], addresses: [] } },
-          published,
-          mail: { from: 'docket@docket.example', mailer },
-          secrets: NO_SECRETS,
-          ledger: killedAt === undefined ? ledger : dyingAt(ledger, killedAt),
-          archive,
-          denials,
-          clock: systemClock,
-          signal: new AbortController().signal,
-          observe: () => {},
-        }).catch((thrown: unknown) => toDocketError(thrown).code);
+        const result = await deliver(
+          deliverInput({
+            definition: definitionWith([{ email: { to: [...RECIPIENTS], together } }]),
+            settings: { ...SETTINGS, recipients: { domains: ['acme.example', 'beta.example'], addresses: [] } },
+            published,
+            mail: { from: 'docket@docket.example', mailer },
+            ledger: killedAt === undefined ? ledger : dyingAt(ledger, killedAt),
+            archive,
+            denials,
+          }),
+        ).catch((thrown: unknown) => toDocketError(thrown).code);
         const after = await rowsOf();
         for (const { to, named } of sent) {
           expect(before.get(to)?.state ?? 'pending', 'sent once').toBe('pending');

@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
-import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
+import { deliver } from '../../../src/deliver/deliver.ts';
 import { Crash, type CrashPlan, crashing } from '../../support/crash.ts';
-import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
 import { hostileServer } from '../../support/hostile-server.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, s3Server } from '../../support/s3-server.ts';
@@ -18,8 +17,7 @@ async function diesAndIsStartedAgain(plan: CrashPlan | undefined) {
   const root = await folderFor(onTestFinished);
   const { archive, published } = await sealedRun(root, FILES);
   const ledger = memoryLedger();
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([
       { webhook: { url: hook.url, secret: { env: 'HOOK' }, idempotent: false } },
       {
@@ -56,11 +54,8 @@ async function diesAndIsStartedAgain(plan: CrashPlan | undefined) {
     mail: undefined,
     ledger,
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const { guard, calls } = crashing(plan);
   const first = deliver({ ...input, ledger: guard(ledger), archive: guard(archive) });
   if (plan === undefined) await first;

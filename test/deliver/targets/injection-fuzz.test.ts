@@ -3,7 +3,6 @@ import { join, relative, resolve } from 'node:path';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
 import { renderTemplate } from '../../../src/base/text/template.ts';
@@ -15,16 +14,14 @@ import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.
 import { renderFileName } from '../../../src/render/file-names.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
-  NO_SECRETS,
-  ORDER,
   PERIOD,
   SETTINGS,
   sealedRun,
   writeArtifact,
 } from '../../support/delivery-case.ts';
 import { cases, least } from '../../support/fuzz.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
 const SEED = 20_261_116;
@@ -236,19 +233,14 @@ test('at a real mail server hostile recipients and subjects bring nobody anythin
     hostile(12).filter((text) => !/[{}]/.test(text) && text.trim() !== ''),
     { numRuns: 1, seed: SEED },
   );
-  const { receipts } = await deliver({
-    order: ORDER,
-    definition: definitionWith([{ email: { to: [...to, 'lead@acme.example'], subject } }]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
-    published,
-    mail: { mailer, from: 'reports@docket.example' },
-    ledger: memoryLedger(),
-    archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
-  });
+  const { receipts } = await deliver(
+    deliverInput({
+      definition: definitionWith([{ email: { to: [...to, 'lead@acme.example'], subject } }]),
+      published,
+      mail: { mailer, from: 'reports@docket.example' },
+      archive,
+    }),
+  );
   expect(receipts.every(({ state }) => state === 'sent' || state === 'refused')).toBe(true);
   const sent = receipts.filter(({ state }) => state === 'sent').map(({ recipient }) => `RCPT TO:<${recipient}>`);
   expect(sent).toContain('RCPT TO:<lead@acme.example>');

@@ -13,7 +13,7 @@ import { bucketsOf, type DateRange, previousPeriod } from '../../../src/plan/buc
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { cases, least } from '../../support/fuzz.ts';
-import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { definitionOf, metricOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 
 /** What happened once: on a day, to something in a branch and of a risk, each of which it may lack. */
 interface Happening {
@@ -38,22 +38,7 @@ const NEW_BRANCHES = ['aarau', 'biel'];
 const RISKS = ['low', 'high', 'severe'];
 
 const catalogOf = ({ listed }: World): Catalog => {
-  const metric = (id: string, more: Partial<Catalog['metrics'][number]>): Catalog['metrics'][number] => ({
-    id,
-    label: id,
-    description: '',
-    type: 'integer',
-    unit: 'count',
-    aggregation: 'count',
-    time_field: 'created',
-    granularities: ['day', 'week', 'month'],
-    dimensions: ['branch', 'risk'],
-    additive_over_time: true,
-    data_available: { from: '2024-01-01' },
-    deprecated_at: null,
-    replaced_by: null,
-    ...more,
-  });
+  const metric: typeof metricOf = (id, more) => metricOf(id, { dimensions: ['branch', 'risk'], ...more });
   return {
     registry_version: 1,
     metrics: [

@@ -16,9 +16,8 @@ import { renderPool } from '../../../src/render/render-pool.ts';
 import { createRenderer, type Renderer } from '../../../src/render/renderer.ts';
 import { renderAndPublish, revealOutputSecrets } from '../../../src/run/render-stage.ts';
 import { dataset, MADE_AT, onboarding, workload } from '../../support/dataset.ts';
-import { folderFor, NO_SECRETS, ORDER, RUN } from '../../support/delivery-case.ts';
+import { deliverInput, folderFor, ORDER, RUN } from '../../support/delivery-case.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
-import { memoryLedger } from '../../support/memory-ledger.ts';
 import { outlineFormat } from '../../support/outline-format.ts';
 
 const formats = [...FORMATS, outlineFormat];
@@ -97,20 +96,17 @@ describe('a registered format', () => {
 
     await mkdir(join(root, 'out'));
     const [, directory] = definition.deliveries;
-    const { receipts } = await deliver({
-      order: ORDER,
-      definition: { ...definition, deliveries: directory === undefined ? [] : [directory] },
-      settings,
-      secrets: NO_SECRETS,
-      published,
-      mail: undefined,
-      ledger: memoryLedger(),
-      archive,
-      clock: systemClock,
-      signal,
-      observe: () => {},
-      workingDirectory: root,
-    });
+    const { receipts } = await deliver(
+      deliverInput({
+        definition: { ...definition, deliveries: directory === undefined ? [] : [directory] },
+        settings,
+        published,
+        mail: undefined,
+        archive,
+        signal,
+        workingDirectory: root,
+      }),
+    );
     expect(receipts).toMatchObject([{ state: 'sent' }]);
     expect((await readdir(join(root, 'out'))).sort()).toEqual(['weekly-kpi.index', 'weekly-kpi.outline']);
     expect(await readFile(join(root, 'out', 'weekly-kpi.outline'), 'utf8')).toBe(

@@ -2,24 +2,21 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
 import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
-import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { deliver } from '../../../../src/deliver/deliver.ts';
 import { smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import type { RunMail } from '../../../../src/render/artifact.ts';
 import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
   MAIL,
-  NO_SECRETS,
   ORDER,
-  SETTINGS,
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
-import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
 
 const picture = (name: string) => ({ cid: `${name}@docket`, name: `mail-${name}.png`, bytes: Buffer.from(name) });
@@ -58,20 +55,13 @@ async function caseOf(
     ...(mail ? { mail } : {}),
     ...manifest,
   });
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith(deliveries),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published: sealed.published,
     mail: { mailer, from: 'reports@docket.example', ...(fromName === undefined ? {} : { fromName }) },
-    ledger: memoryLedger(),
     archive: sealed.archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const messages = () =>
     Promise.all(
       server.conversations.filter(({ accepted }) => accepted).map(({ body }) => PostalMime.parse(new Uint8Array(body))),

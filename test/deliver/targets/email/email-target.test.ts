@@ -2,10 +2,9 @@ import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
 import type { Archive } from '../../../../src/deliver/archive/archive.ts';
-import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { deliver } from '../../../../src/deliver/deliver.ts';
 import type { DeliveredEvent } from '../../../../src/deliver/send-pending.ts';
 import { parseDkimKey } from '../../../../src/deliver/targets/email/dkim.ts';
 import { encodeBase64 } from '../../../../src/deliver/targets/email/email-message.ts';
@@ -16,18 +15,15 @@ import { artifactKind } from '../../../../src/render/artifact.ts';
 import { archivedMessagePath } from '../../../support/archived-messages.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
   MAIL,
   manifestOf,
-  NO_SECRETS,
-  ORDER,
   RUN,
-  SETTINGS,
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
-import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
 
 async function caseOf(
@@ -44,20 +40,14 @@ async function caseOf(
   });
   const { archive, published } = await sealedRun(root, more.files);
   const events: DeliveredEvent[] = [];
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith(deliveries),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail: { mailer, from: 'reports@docket.example', ...more.mail },
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
     observe: (event) => events.push(event),
     workingDirectory: root,
-  };
+  });
   const kept = async (delivery: string) => readFile(await archivedMessagePath(published.folder, delivery));
   /** What the server got, as it was before dots were stuffed. */
   const got = () =>

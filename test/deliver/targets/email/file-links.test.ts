@@ -3,18 +3,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../../src/base/clock.ts';
 import { Secret, secretSource } from '../../../../src/base/secrets/secret.ts';
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
-import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { deliver } from '../../../../src/deliver/deliver.ts';
 import { type Mailer, type SmtpMailer, smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archiveUrl, bucketStorage, STORE_ENV } from '../../../support/archives.ts';
 import {
   definitionWith,
+  deliverInput,
   folderFor,
-  ORDER,
-  SETTINGS,
   sealedRun,
   type TestDelivery,
 } from '../../../support/delivery-case.ts';
-import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { s3Server } from '../../../support/s3-server.ts';
 import { scriptedSmtp } from '../../../support/smtp-script.ts';
 
@@ -49,20 +47,15 @@ async function caseOf(
     },
     close: async () => {},
   };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith(deliveries),
-    settings: SETTINGS,
     secrets: secretSource(STORE_ENV),
     published,
     mail: { mailer, from: 'reports@docket.example' },
-    ledger: memoryLedger(),
     archive,
     clock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const go = async () => (await deliver(input)).receipts;
   return { store, sent, go, server, wait: (ms: number) => (at += ms) };
 }

@@ -2,11 +2,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import ssh2 from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../../src/base/clock.ts';
 import { secretSource } from '../../../../src/base/secrets/secret.ts';
-import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { deliver } from '../../../../src/deliver/deliver.ts';
 import type { SftpSpec } from '../../../../src/deliver/targets/sftp/sftp-schema.ts';
-import { definitionWith, folderFor, ORDER, RUN, SETTINGS, sealedRun } from '../../../support/delivery-case.ts';
+import { definitionWith, deliverInput, folderFor, RUN, sealedRun } from '../../../support/delivery-case.ts';
 import { memoryLedger } from '../../../support/memory-ledger.ts';
 import { SFTP_PASSWORD, SFTP_USER, type SftpServer, type SftpStep, sftpServer } from '../../../support/sftp-server.ts';
 
@@ -37,20 +36,15 @@ async function caseOf(
     overwrite: false,
     ...over,
   };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ sftp: spec }]),
-    settings: SETTINGS,
     secrets: secretSource({ PASSWORD: SFTP_PASSWORD, KEY: options.key, WRONG: 'wrong', PASSPHRASE: 'opens it' }),
     published,
     mail: undefined,
     ledger,
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const once = async () => (await deliver(input)).receipts[0]!;
   return { server, ledger, input, once };
 }

@@ -2,12 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'vitest';
-import { systemClock } from '../../../../../src/base/clock.ts';
 import { Secret } from '../../../../../src/base/secrets/secret.ts';
-import { type DeliverInput, deliver } from '../../../../../src/deliver/deliver.ts';
+import { deliver } from '../../../../../src/deliver/deliver.ts';
 import { smtpMailer } from '../../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { definitionWith, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../../../../support/delivery-case.ts';
-import { memoryLedger } from '../../../../support/memory-ledger.ts';
+import { definitionWith, deliverInput, sealedRun } from '../../../../support/delivery-case.ts';
 import { type SmtpAct, type SmtpStep, scriptedSmtp } from '../../../../support/smtp-script.ts';
 
 const TO = ['a@acme.example', 'b@acme.example', 'c@acme.example'];
@@ -69,20 +67,13 @@ async function delivered(
   const size = step === 'body' ? 7 * 1024 * 1024 : 10;
   const { archive, published } = await sealedRun(root, { 'a.csv': Buffer.alloc(size, 'x') });
   const mail = { mailer, from: 'reports@docket.example' };
-  const input: DeliverInput = {
-    order: ORDER,
+  const input = deliverInput({
     definition: definitionWith([{ email: { to: [...TO], attach: ['csv'] } }]),
-    settings: SETTINGS,
-    secrets: NO_SECRETS,
     published,
     mail,
-    ledger: memoryLedger(),
     archive,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    observe: () => {},
     workingDirectory: root,
-  };
+  });
   const first = await deliver(input);
   broken = false;
   const second = await deliver({ ...input, mail: { ...mail, mailer: patient } });
