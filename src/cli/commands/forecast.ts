@@ -103,12 +103,13 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
     ]),
     flags,
   );
+  if (zone !== 'utc') print.printText('Begins, ready, delivered: minutes and seconds after the slot.');
   for (const key of shown.keys) {
     const { calls, windowMs } = key.limits;
-    const full = key.fullAt === undefined ? 'no call waits' : `full at ${times.exact(key.fullAt)}`;
+    const full = key.fullAt === undefined ? 'no call waits' : `calls wait from ${times.exact(key.fullAt)} on`;
     const tokens = key.minutes.reduce((sum, minute) => sum + minute.tokens, 0);
     print.printText(
-      `\nKey ${key.key} of ${key.organizations.join(', ')}: ${tokens} tokens, ${full}. A full bar is ${calls} in a minute${windowMs === 60_000 ? '' : `, the limit of ${windowMs / SECOND_MS} s`}.`,
+      `\nKey ${key.key} of ${key.organizations.join(', ')}: ${tokens} tokens, ${full}. A row is an hour, a bar a minute; a full bar is ${calls} tokens${windowMs === 60_000 ? '' : `, the limit of ${windowMs / SECOND_MS} s`}.`,
     );
     for (const line of chartLines(key, zone)) print.printLine(line);
   }
@@ -153,7 +154,7 @@ const formatAssumptions = ({
   deliverMs,
   reports,
 }: ForecastAssumptions): string =>
-  `Assumed: ${processes} × ${concurrency} runs at once; a call, rendering and delivery take as long as in the last ten runs${reports?.size ? ` of ${reports.size === 1 ? '1 report' : `${reports.size} reports`}` : ''}, else ${callMs / SECOND_MS}, ${renderMs / SECOND_MS} and ${deliverMs / SECOND_MS} s. Not counted: runs on demand, backfills, corrected editions and failures.`;
+  `Assumed: ${processes} × ${concurrency} runs at once; a call takes ${callMs / SECOND_MS} s, rendering ${renderMs / SECOND_MS} s, delivery ${deliverMs / SECOND_MS} s${reports?.size ? `, for ${reports.size === 1 ? '1 report' : `${reports.size} reports`} as long as in the last ten runs` : ''}. Not counted: runs on demand, backfills, corrected editions and failures.`;
 
 const BARS = '▁▂▃▄▅▆▇█';
 /** Nothing in this minute. */

@@ -15,9 +15,9 @@ export function describeLateSlot(entry: LateSlotEntry, zone: string, when?: stri
   const count = (number: number, noun: string) => `${number} ${number === 1 ? noun : `${noun}s`}`;
   const facts = `${when ?? at(slot).toFormat('ccc d LLL HH:mm')}: ${count(reports, 'report')}, ${count(calls, 'call')} on key ${key.slice(0, 8)}…; ${late} late, the last at ${at(last).toFormat(day)}.`;
   if (advice === null)
-    return `${facts} No \`prepare\` was found that is enough: move reports to other slots, or raise \`late_after\`.`;
+    return `${facts} No \`prepare\` was found that is enough for all to be on time: move reports to other slots, or raise \`late_after\`.`;
   const { prepare_minutes, reports: prepared } = advice;
-  return `${facts} \`prepare: ${prepareText(prepare_minutes)}\` on ${prepared.length} of them is enough.`;
+  return `${facts} \`prepare: ${prepareText(prepare_minutes)}\` on ${prepared.length} of them is enough for all to be on time.`;
 }
 
 /** As a definition has it: `45m`, `2h`. */

@@ -138,7 +138,7 @@ describe('docket forecast', () => {
     expect(forecastSchema.parse(JSON.parse(followed.stdout)).late_slots).toEqual([]);
     const { stdout } = await run(files, []);
     expect(stripVTControlCharacters(stdout).replace(/\s+/g, ' ')).toMatch(
-      /4 reports, 40 calls on key \w+…; \d late, the last at 08:01\. `prepare: 15m` on 1 of them is enough\./,
+      /4 reports, 40 calls on key \w+…; \d late, the last at 08:01\. `prepare: 15m` on 1 of them is enough for all to be on time\./,
     );
   });
 

@@ -91,7 +91,7 @@ export const ForecastPage = ({ layout, data }: ViewProps<ForecastData>) => {
                 'no call waits'
               ) : (
                 <span class="warning">
-                  full at <Timestamp at={Date.parse(key.full_at)} zone={zone} weekday />
+                  calls wait from <Timestamp at={Date.parse(key.full_at)} zone={zone} weekday /> on
                 </span>
               )}
               . A row is an hour, a bar a minute; a full bar is the limit of {key.limit} in {key.window_seconds} s.
@@ -172,8 +172,11 @@ const TimeAfter = ({ at, slot, zone }: { readonly at: string; readonly slot: str
 
 const Assumptions = ({ of }: { readonly of: ForecastDocument['assumptions'] }) => (
   <p class="more muted small">
-    Assumed: {of.processes} × {of.concurrency} runs at once; a call, rendering and delivery take as long as in the last
-    ten runs of {formatCounted(of.measured_reports, 'report')}, else {of.call_seconds}, {of.render_seconds} and{' '}
-    {of.delivery_seconds} s. Not counted: runs on demand, backfills, corrected editions and failures.
+    Assumed: {of.processes} × {of.concurrency} runs at once; a call takes {of.call_seconds} s, rendering{' '}
+    {of.render_seconds} s, delivery {of.delivery_seconds} s
+    {of.measured_reports === 0
+      ? null
+      : `, for ${formatCounted(of.measured_reports, 'report')} as long as in the last ten runs`}
+    . Not counted: runs on demand, backfills, corrected editions and failures.
   </p>
 );
