@@ -320,6 +320,8 @@ export interface CorrectedEdition {
   /** How many of the corrected editions up to this one Docket sent by itself. */
   readonly automatic?: number;
   readonly changes: readonly FigureChange[];
+  /** Figures of both editions were compared, and none differs. */
+  readonly unchanged?: true;
   /** Who received that edition, or may have: nobody else gets this one. `target` as in the ledger, e.g. `0-email`. */
   readonly recipients?: readonly { readonly target: string; readonly recipient: string }[];
   /** Why a person sends it. Absent: Docket found the changes. */

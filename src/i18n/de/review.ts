@@ -18,6 +18,7 @@ export const review = (to: LocaleFormatters): ReturnType<typeof english> => ({
   correctedFile: (day) => `korrigiert, ersetzt die Ausgabe vom ${day}`,
   changed: (figures) =>
     figures === 1 ? '1 Wert hat sich geändert' : `${to.number(figures)} Werte haben sich geändert`,
+  unchanged: 'Kein vergleichbarer Wert hat sich geändert',
   changedFigure: (section, metric, place) =>
     `${section}: ${metric}${place.length === 0 ? '' : ` (${place.join(', ')})`}`,
   change: (now, before) => `${now}, zuvor ${before}`,

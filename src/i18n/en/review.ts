@@ -35,6 +35,8 @@ export const review = (to: LocaleFormatters) => {
     /** Ends the names of a corrected edition's files, in brackets. */
     correctedFile: (day: string) => `corrected, replaces the edition of ${day}`,
     changed: (figures: number) => `${counted(figures, 'figure')} changed`,
+    /** After the reason of a corrected edition. Not all figures can be compared: lists and current counts are new. */
+    unchanged: 'No figure that can be compared has changed',
     /** @param place bucket and group of the figure; empty for totals */
     changedFigure: (section: string, metric: string, place: readonly string[]) =>
       `${section}: ${metric}${place.length === 0 ? '' : ` (${place.join(', ')})`}`,

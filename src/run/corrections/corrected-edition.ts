@@ -127,6 +127,8 @@ export async function withCorrection(
     changes,
     recipients,
     ...(byHand && { reason: byHand.reason, unmarked: byHand.unmarked }),
+    // Where nothing was kept, nobody knows.
+    ...(figures !== undefined && figures.sections.length > 0 && changes.length === 0 && { unchanged: true as const }),
   };
   const typed = byHand?.comment === undefined ? [] : [byHand.comment];
   return done(withComments({ ...dataset, correction }, typed, locale ?? settings.locale ?? DEFAULT_LOCALE));

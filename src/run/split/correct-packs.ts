@@ -45,6 +45,7 @@ export async function correctedPacks(
       changes,
       recipients,
       ...(byHand && { reason: byHand.reason, unmarked }),
+      ...(kept !== undefined && kept.sections.length > 0 && changes.length === 0 && { unchanged: true as const }),
     };
     const typed = byHand?.comment === undefined ? [] : [byHand.comment];
     const dataset = async (folder?: string) =>

@@ -142,6 +142,21 @@ describe('a correction that a person opens', () => {
     expect((await sentMail(harness)).at(-1)?.text).toMatch(/figures? changed/);
   });
 
+  test.each([
+    { kept: 'were kept', more: WATCHED, says: true },
+    { kept: 'were not kept', more: {}, says: false },
+  ])('says that no figure changed where its figures $kept: $says', async ({ more, says }) => {
+    const harness = await correctionsHarness();
+    const definition = report(more);
+    const first = await harness.deliver(definition);
+    const { record } = await harness.service.open(first, { reason: 'A footnote was wrong.' }, ANNA);
+    isDone(await harness.execute(record, definition));
+    for (const { text } of await sentMail(harness, 2)) {
+      expect(text).toContain('A footnote was wrong');
+      expect(text.includes('No figure that can be compared has changed')).toBe(says);
+    }
+  });
+
   test('waits for messages of the edition that are being sent, and begins no other', async () => {
     const harness = await correctionsHarness();
     const { service, ledger, mail, clock } = harness;

@@ -86,19 +86,15 @@ function changeText(
 export function packCorrection(context: PackContext): PackCorrection | undefined {
   const { dataset, words } = context;
   if (dataset.correction === undefined) return undefined;
-  const { replaces, changes, reason = '' } = dataset.correction;
+  const { replaces, changes, unchanged, reason: typed = '' } = dataset.correction;
+  const reason = toSingleLine(typed)
+    .trim()
+    .replace(/[.:;,\s]+$/u, '');
   const listed = changes.slice(0, MAX_CHANGES);
   const others = changes.length - listed.length;
   return {
     text: words.review.corrected(dayText(replaces.at, context)),
-    reason:
-      reason === ''
-        ? ''
-        : isolateBidi(
-            toSingleLine(reason)
-              .trim()
-              .replace(/[.:;,\s]+$/u, ''),
-          ),
+    reason: [...(reason === '' ? [] : [isolateBidi(reason)]), ...(unchanged ? [words.review.unchanged] : [])].join('. '),
     run: replaces.run,
     heading: changes.length === 0 ? '' : words.review.changed(changes.length),
     total: changes.length,
