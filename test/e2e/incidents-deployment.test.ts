@@ -1,10 +1,9 @@
 import { cp, mkdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
 import { faultyDisk } from '../support/faulty-disk.ts';
 import { reportYaml } from '../support/incidents/definitions.ts';
-import { type IncidentDeployment, incidentDeployment, type MailServer } from '../support/incidents/deployment.ts';
+import { type IncidentDeployment, incidentDeployment } from '../support/incidents/deployment.ts';
 import { incident } from '../support/incidents/incident.ts';
 import { sharedRepair } from '../support/incidents/steps.ts';
 import type { RunningProcess } from '../support/running-docket.ts';
@@ -18,8 +17,6 @@ let deployment: IncidentDeployment;
 let all: RunningProcess;
 let other: RunningProcess;
 let scheduler: RunningProcess;
-let mail: MailServer;
-let redis: Redis;
 let disk: ReturnType<typeof faultyDisk>;
 const ends: (() => unknown)[] = [];
 /** Both operators see the same incident: it is repaired once both have read how. */
@@ -37,10 +34,8 @@ const hasReports = () =>
 beforeAll(async () => {
   disk = faultyDisk((cleanUp) => ends.push(cleanUp));
   deployment = await incidentDeployment(() => disk.env);
-  mail = await deployment.addOrg(ORG);
+  await deployment.addOrg(ORG);
   await cp(path('jobs'), path('other-jobs'), { recursive: true });
-  redis = new Redis(deployment.redis.url);
-  ends.push(() => redis.disconnect());
   // A rolling update takes five minutes, in which processes may differ.
   await deployment.setClock('-10m');
   [all, other] = await Promise.all([
@@ -111,26 +106,6 @@ incident('Archive read-only', () => deployment, {
   },
 });
 
-incident('Redis is a read-only replica', () => deployment, {
-  orgs,
-  strike: async () => {
-    // Of a master that is gone: it keeps its data and accepts no writes.
-    await redis.replicaof('127.0.0.1', 1);
-    repair = sharedRepair(2, () => redis.replicaof('no', 'one'));
-  },
-  page: async (operator) => {
-    await operator.opens();
-    await operator.reads('redis.replica');
-    await operator.repairs('end the failover', /failover/, repair);
-    await operator.reads(CLEAR);
-  },
-  terminal: async (operator) => {
-    (await operator.types('docket doctor')).reads(/fail +Redis role: [^\n]*read-only replica/);
-    await operator.repairs('end the failover', /failover/, repair);
-    (await operator.types('docket doctor')).reads(/ok +Redis role/);
-  },
-});
-
 /** The folder as it is when its disk is not mounted, and when it is mounted again. */
 const unmount = async () => {
   await rename(path('jobs'), path('unmounted'));
@@ -187,37 +162,3 @@ incident('Jobs folder empty before a start', () => deployment, {
     (await operator.types('docket check')).reads(/2 files, no errors/);
   },
 });
-
-incident('Redis emptied', () => deployment, {
-  orgs,
-  raise: async () => {
-    mail.script = { greeting: { say: '421 4.3.2 Closing' } };
-    await deployment.trigger(ORG);
-    await deployment.runIn(ORG, 'waiting');
-    await redis.flushall();
-    mail.script = {};
-    await deployment.processes('to be back', (found) => found.length > 0);
-    repair = sharedRepair(2, () => deployment.runIn(ORG, 'done'));
-  },
-  page: async (operator) => {
-    await operator.opens();
-    await operator.reads('redis.lost');
-    await operator.repairs('queue the missing run in the terminal', /docket backfill/, repair);
-  },
-  terminal: async (operator) => {
-    const [from, to] = lastWeek(Date.now());
-    operator.receives(`The readers of acme/weekly miss ${from} to ${to}.`);
-    (await operator.types('docket doctor')).reads(/warn +Redis data: Redis lost data/);
-    await operator.types('docket backfill {report} --from {from} --to {to}', { report: 'acme/weekly', from, to });
-    await operator.repairs('queue the missing run in the terminal', /docket backfill/, repair);
-    await deployment.runIn(ORG, 'done');
-  },
-});
-
-/** Monday and Sunday of the last whole week, UTC. */
-function lastWeek(now: number): readonly [string, string] {
-  const DAY_MS = 86_400_000;
-  const monday = now - ((new Date(now).getUTCDay() + 6) % 7) * DAY_MS;
-  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-  return [day(monday - 7 * DAY_MS), day(monday - DAY_MS)];
-}
