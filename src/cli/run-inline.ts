@@ -65,7 +65,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   const folder = request.out(order);
   const out = inlineArchive(folder);
   await probeArchive(out, order);
-  const { portsOf, execute, warmUp, scope } = await openRun(request, order, folder, context);
+  const { portsOf, execute, warmUp, scope, repeats } = await openRun(request, order, folder, context);
   try {
     const bars = scope.add(openProgressBars(io));
     const { readings, annotate } = request;
@@ -73,7 +73,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
     warmUp();
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ definition, settings }, { signal: io.signals.stop(), observe }, (runContext) =>
-      run(order, { definition, settings, ...runContext, lastAttempt: true }, ports),
+      run({ ...order, ...repeats }, { definition, settings, ...runContext, lastAttempt: true }, ports),
     );
     if (outcome.kind === 'fail') throw outcome.error;
     if (outcome.kind === 'done' && outcome.value.review !== undefined) throw waitingError(order, outcome.value);
@@ -129,7 +129,7 @@ async function openRun(
 ): Promise<DeliveringRun> {
   if (deliver === false) {
     const inline = await composeInline(context, inlineArchive(out), { orgs });
-    return { ...inline, execute: (_, running, work) => work(running) };
+    return { ...inline, repeats: {}, execute: (_, running, work) => work(running) };
   }
   // Imported late: it loads BullMQ.
   const { composeDeliveringRun } = await import('../compose/inline-run.ts');

@@ -22,6 +22,8 @@ import { createInlinePorts, type InlineContext, probeArchive } from './run-ports
 /** A run that delivers, executed by this process. */
 export interface DeliveringRun extends InlineContext {
   /** Records the run as workers do, executes it, and puts its files into the folder of `--out`. */
+  /** What the run repeats, with `again`. */
+  readonly repeats: Pick<RunOrder, 'repeats'>;
   readonly execute: (
     frozen: FrozenDefinition,
     context: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
@@ -63,7 +65,7 @@ export async function composeDeliveringRun(
 
 async function openDeliveringRun(
   app: AppContext,
-  order: RunOrder,
+  asked: RunOrder,
   { out, definition, by, again, orgs }: DeliveringOptions,
   scope: Scope,
 ): Promise<DeliveringRun> {
@@ -75,7 +77,8 @@ async function openDeliveringRun(
   const stores = { ...deployment, ...delivering };
   const { archive, storage, ledger } = deployment;
   await endAbandoned();
-  await assertNotDelivered(order, definition, { again, find: findDelivered, now: clock.now() });
+  const repeats = await assertNotDelivered(asked, definition, { again, find: findDelivered, now: clock.now() });
+  const order: RunOrder = { ...asked, ...repeats };
   const isPrivate = Boolean(context.redis);
   if (isPrivate) {
     const { ok, detail } = await storage.probe();
@@ -94,6 +97,7 @@ async function openDeliveringRun(
   const live = redisLiveProgress(redis, deployment);
   return {
     ...createInlinePorts(context, redis, scope, { ...stores, ...published }, { orgs }),
+    repeats,
     execute: async (frozen, running, work) => {
       const outcome = await recordInlineRun(order, frozen, { ...stores, live }, running, work);
       await releaseClaim(order, stores).catch(() => {});

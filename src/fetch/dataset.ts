@@ -309,6 +309,8 @@ export interface Dataset {
   readonly approval?: Approval;
   /** The edition that this one replaces. Absent: a first edition. */
   readonly correction?: CorrectedEdition;
+  /** The run that delivered the period before, and when (ISO, UTC): somebody asked for it again. Absent otherwise. */
+  readonly repeats?: { readonly run: string; readonly at: string };
 }
 
 /** What a corrected edition changes, for its first page. */

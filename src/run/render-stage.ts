@@ -295,10 +295,15 @@ function rangesOf(dataset: Dataset, locale: string, calendar: FiscalCalendar): P
   return ranges.length === 0 ? {} : { ranges };
 }
 
-/** The edition that this one replaces. */
-const correctsOf = ({ correction }: Dataset, locale: string | undefined): Pick<Manifest, 'corrects'> =>
+/** The edition that this one replaces, or the delivery that it repeats. */
+const correctsOf = (
+  { correction, repeats }: Dataset,
+  locale: string | undefined,
+): Pick<Manifest, 'corrects' | 'repeats'> =>
   correction === undefined
-    ? {}
+    ? repeats === undefined
+      ? {}
+      : { repeats: { ...repeats, subject: messagesFor(locale).review.repeatedSubject } }
     : {
         corrects: {
           ...correction.replaces,

@@ -96,6 +96,8 @@ export interface RunOrder {
   readonly value?: string;
   /** true: it may deliver a period that another run has delivered. Absent otherwise, and in older records. */
   readonly again?: true;
+  /** The run that delivered the period before, with `again`: this one is marked as a repeated copy. `at`: epoch ms of its delivery. */
+  readonly repeats?: { readonly run: string; readonly at: number };
   /** The run whose edition this one replaces, for a corrected edition: it goes to those who received that one. */
   readonly corrects?: string;
   /** W3C `traceparent` of the span that opened it, if traces are recorded: all attempts belong to that trace. */

@@ -236,6 +236,8 @@ const packManifestSchema = z.object({
       automatic: z.int().nonnegative().optional(),
     })
     .optional(),
+  /** Of a repeated copy: the run that delivered the period before, when (ISO), and the words that begin the subjects. */
+  repeats: z.object({ run: z.string(), at: z.string(), subject: z.string() }).optional(),
   /** Decisions on the deliveries with `send_if`; of a corrected edition on all of them. */
   conditions: listOf(
     z.object({

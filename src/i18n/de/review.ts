@@ -25,6 +25,9 @@ export const review = (to: LocaleFormatters): ReturnType<typeof english> => ({
   moreChanges: (count) =>
     count === 1 ? '1 weiterer Wert hat sich geändert.' : `${to.number(count)} weitere Werte haben sich geändert.`,
   replaces: 'Ersetzt Lauf',
+  repeated: (day) => `Erneut versandt, nach dem Versand vom ${day}`,
+  repeatedSubject: 'Erneut versandt',
+  repeats: 'Wiederholt Lauf',
   csv: {
     title: 'Kommentare',
     section: { name: 'Abschnitt', description: 'Name des Abschnitts; leer bei einem Kommentar zum ganzen Bericht' },

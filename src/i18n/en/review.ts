@@ -45,6 +45,10 @@ export const review = (to: LocaleFormatters) => {
     moreChanges: (count: number) => `${counted(count, 'more figure')} changed.`,
     /** Label of the replaced run's id. */
     replaces: 'Replaces run',
+    /** In place of `corrected` where somebody asked for a delivered period again. @param day of the delivery before, in words */
+    repeated: (day: string) => `Repeated copy, after the delivery of ${day}`,
+    repeatedSubject: 'Repeated copy',
+    repeats: 'Repeats run',
     /** The columns of a CSV file of comments, and their descriptions without a full stop. */
     csv: {
       title: 'Comments',

@@ -35,6 +35,7 @@ const orderSchema = z.object({
   lateAfterMs: z.number().nonnegative().exactOptional(),
   asked: z.string().exactOptional(),
   again: z.literal(true).exactOptional(),
+  repeats: z.object({ run: z.string(), at: epochMsSchema }).exactOptional(),
   corrects: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
 });

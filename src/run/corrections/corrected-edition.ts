@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { done, type Outcome, snooze } from '../../base/outcome.ts';
-import { SECOND_MS } from '../../base/time.ts';
+import { isoInstant, SECOND_MS } from '../../base/time.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { CorrectedEdition, Dataset } from '../../fetch/dataset.ts';
@@ -105,7 +105,8 @@ export async function findReplaced(
 }
 
 /**
- * The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. Snoozes as
+ * The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is, marked where it
+ * repeats a delivery. Snoozes as
  * `findReplaced`.
  */
 export async function withCorrection(
@@ -114,8 +115,10 @@ export async function withCorrection(
   { definition: { sections, locale }, settings }: Pick<EditionInput, 'definition' | 'settings'>,
   ports: Parameters<typeof findReplaced>[1],
 ): Promise<Outcome<Dataset>> {
-  const { corrects } = order;
-  if (corrects === undefined) return done(dataset);
+  const { corrects, repeats } = order;
+  if (corrects === undefined) {
+    return done(repeats ? { ...dataset, repeats: { run: repeats.run, at: isoInstant(repeats.at) } } : dataset);
+  }
   const replaced = await findReplaced({ ...order, corrects }, ports);
   if (replaced.kind !== 'done') return replaced;
   const { figures, at, recipients, edition, automatic, byHand } = replaced.value;

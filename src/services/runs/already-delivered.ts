@@ -14,7 +14,7 @@ import { findLedgerRuns } from '../../deliver/ledger/archived-ledger.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Target } from '../../deliver/targets/target.ts';
-import type { RunCursor, RunRecord } from '../../run/run-record.ts';
+import type { RunCursor, RunOrder, RunRecord } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
 /** A report and a period. */
@@ -187,26 +187,41 @@ interface RepeatRule {
 /**
  * Throws `already_delivered` for a report that was delivered for the period: the rule of the command line, the page and the
  * API. It does not apply with `again`, without deliveries, and to local directories only. Throws what `find` throws.
+ *
+ * @returns the delivery that `again` repeats; none where it cannot be found out
  */
 export async function assertNotDelivered(
   query: ReportPeriod & { readonly deliver: boolean },
   definition: Pick<Definition, 'deliveries'>,
   { again, ...rule }: RepeatRule & { readonly again: boolean },
-): Promise<void> {
-  const repeated = again ? undefined : await repeatedDelivery(query, definition, rule);
+): Promise<Pick<RunOrder, 'repeats'>> {
+  if (again) {
+    const earlier = await findEarlier(query, definition, rule).catch(() => undefined);
+    return earlier === undefined ? {} : { repeats: { run: earlier.run, at: earlier.at } };
+  }
+  const repeated = await repeatedDelivery(query, definition, rule);
   if (repeated !== undefined) throw repeated;
+  return {};
 }
 
 /** Finds an earlier delivery of the period by the rules of `assertNotDelivered`. Resolves to the error; undefined without one. */
 export async function repeatedDelivery(
   query: ReportPeriod & { readonly deliver: boolean },
-  { deliveries }: Pick<Definition, 'deliveries'>,
-  { find, now, refused = 'opened', targets = TARGETS }: RepeatRule,
+  definition: Pick<Definition, 'deliveries'>,
+  rule: RepeatRule,
 ): Promise<DocketError | undefined> {
-  const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
-  if (!query.deliver || !counts || find === undefined) return undefined;
-  const earlier = await find(query);
+  const { now, refused = 'opened', targets = TARGETS } = rule;
+  const earlier = await findEarlier(query, definition, rule);
   return earlier && alreadyDeliveredError(query, earlier, now, refused, targets);
+}
+
+async function findEarlier(
+  query: ReportPeriod & { readonly deliver: boolean },
+  { deliveries }: Pick<Definition, 'deliveries'>,
+  { find, targets = TARGETS }: RepeatRule,
+): Promise<EarlierDelivery | undefined> {
+  const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
+  return query.deliver && counts ? find?.(query) : undefined;
 }
 
 /** The error for a run whose period another run is about to deliver. @param claim of the other run */

@@ -90,7 +90,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   const now = ports.clock.now();
   const scheduled = 'scheduled' in slot;
   const traceparent = ports.trace?.traceparent();
-  const order: RunOrder = {
+  let order: RunOrder = {
     ...createRunOrder({
       definition,
       settings,
@@ -118,7 +118,10 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
     const find: FindEarlierDelivery | undefined =
       findDelivered &&
       (async (query) => (isNew || (await ports.runs.get(order.id)) === undefined ? findDelivered(query) : undefined));
-    await assertNotDelivered(order, definition, { again: request.again ?? false, find, now });
+    order = {
+      ...order,
+      ...(await assertNotDelivered(order, definition, { again: request.again ?? false, find, now })),
+    };
   }
   const [{ opened, record }, place] = await Promise.all([
     ports.runs.open(order, { definition, settings }),

@@ -54,12 +54,27 @@ const SENTENCES = [
   'By type: Profiles created (Entity (KYB), high): 2, was 1',
 ];
 
+it('says on the first page that somebody asked for a delivered period again', () => {
+  const repeated = { ...dataset([onboarding]), repeats: { run: 'f'.repeat(32), at: '2026-11-03T09:56:00.000Z' } };
+  const of = (locale?: string) => buildPack(repeated, { locale }).correction;
+  expect(of()).toMatchObject({
+    text: 'Repeated copy, after the delivery of 3 November 2026',
+    run: 'f'.repeat(32),
+    runLabel: 'Repeats run',
+    changes: [],
+  });
+  expect(of('de-CH')?.text).toBe('Erneut versandt, nach dem Versand vom 3. November 2026');
+  // A corrected edition says what it is.
+  expect(buildPack({ ...corrected([]), repeats: repeated.repeats }).correction?.text).toMatch(/^Corrected/);
+});
+
 describe('a corrected edition', () => {
   it('names the edition that it replaces, and lists what changed as the pack shows figures', () => {
     expect(buildPack(corrected(CHANGES)).correction).toEqual({
       text: 'Corrected, replaces the edition of 3 November 2026',
       reason: '',
       run: 'f'.repeat(32),
+      runLabel: 'Replaces run',
       heading: '5 figures changed',
       total: 5,
       changes: SENTENCES,

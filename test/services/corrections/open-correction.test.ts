@@ -35,6 +35,23 @@ async function sentMail({ mail }: Awaited<ReturnType<typeof correctionsHarness>>
 const isDone = (outcome: { readonly kind: string }) => expect(outcome.kind, JSON.stringify(outcome)).toBe('done');
 const REASON = 'page 3 had the figures of another team.';
 
+test('a run that was requested again says so in its subject, its mail and its record, and keeps the names of its files', async () => {
+  const harness = await correctionsHarness();
+  const definition = report();
+  const first = await harness.deliver(definition);
+  const order = { ...(await harness.orderOf(definition, '2026-11-23T08:00:00.000Z')), again: true as const };
+  isDone(
+    await harness.execute({ ...order, repeats: { run: first.id, at: Date.parse('2026-11-03T09:56:00Z') } }, definition),
+  );
+  const [one, , again] = await sentMail(harness);
+  expect(again?.subject).toBe(`Repeated copy: ${one?.subject}`);
+  expect(again?.text).toContain('Repeated copy, after the delivery of 3 November 2026');
+  expect(one?.text).not.toContain('Repeated copy');
+  const names = (text = '') => text.match(/filename="?[^"\r\n]+/g);
+  expect(names(again?.text)).toEqual(names(one?.text));
+  expect((await harness.archive.peek(order))?.manifest.repeats).toMatchObject({ run: first.id });
+});
+
 describe('a correction that a person opens', () => {
   test('goes marked to who received the edition, unmarked to whose delivery it withdrew, and to nobody new', async () => {
     const harness = await correctionsHarness();

@@ -89,7 +89,13 @@ describe('a request for a period that was delivered', () => {
     expect(await bench.runs.list({ report: 'told', limit: 10 })).toEqual(before);
     await expect(ask({ ...onDemand(report), deliver: false })).resolves.toMatchObject({ opened: true });
     await expect(ask({ ...onDemand(report), period: 'previous_day' })).resolves.toMatchObject({ opened: true });
-    await expect(ask({ ...onDemand(report), again: true })).resolves.toMatchObject({ opened: true });
+    const repeats = { run: record.id, at: MONDAY };
+    await expect(ask({ ...onDemand(report), again: true })).resolves.toMatchObject({
+      opened: true,
+      record: { repeats },
+    });
+    const first = await ask({ ...onDemand(report), again: true, period: 'previous_month' });
+    expect(first.record.repeats, 'nobody has that period').toBeUndefined();
     await expect(ask({ ...onDemand(report), period: { from: WEEK.from, to: WEEK.to } })).rejects.toMatchObject({
       code: 'already_delivered',
     });

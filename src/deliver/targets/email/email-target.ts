@@ -255,7 +255,10 @@ function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryCont
   throw archiveCorrupt(`${manifest.org}/${manifest.report}/${manifest.run}`, `it has no e-mail body "${name}"`);
 }
 
-/** The subject: the definition's own, or title, period and first headline; of a corrected edition it begins by saying so. */
+/**
+ * The subject: the definition's own, or title, period and first headline; of a corrected edition or a repeated
+ * copy it begins by saying so.
+ */
 function subjectOf(
   { subject, subject_figures }: EmailSpec,
   { published: { manifest }, definition, settings }: DeliveryContext,
@@ -267,8 +270,8 @@ function subjectOf(
     period: shortPeriod(manifest.period, definition.locale ?? settings.locale),
     headline: headlines[0] ?? '',
   });
-  const { subject: corrected } = manifest.corrects ?? {};
-  return corrected === undefined ? text : `${corrected}: ${text}`;
+  const { subject: mark } = manifest.corrects ?? manifest.repeats ?? {};
+  return mark === undefined ? text : `${mark}: ${text}`;
 }
 
 /** Whether the subject has a headline where it may: the default one, or `{{ headline }}`. */

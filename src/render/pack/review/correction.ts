@@ -82,10 +82,28 @@ function changeText(
   return `${figure}: ${words.review.change(after, before)}${judged}`;
 }
 
+/** Undefined for a first delivery of the period. */
+function repeatedCopy(context: PackContext): PackCorrection | undefined {
+  const { dataset, words } = context;
+  if (dataset.repeats === undefined) return undefined;
+  const { run, at } = dataset.repeats;
+  const { repeated, repeats: runLabel } = words.review;
+  return {
+    text: repeated(dayText(at, context)),
+    reason: '',
+    run,
+    runLabel,
+    heading: '',
+    total: 0,
+    changes: [],
+    more: '',
+  };
+}
+
 /** Undefined for a first edition. */
 export function packCorrection(context: PackContext): PackCorrection | undefined {
   const { dataset, words } = context;
-  if (dataset.correction === undefined) return undefined;
+  if (dataset.correction === undefined) return repeatedCopy(context);
   const { replaces, changes, unchanged, reason: typed = '' } = dataset.correction;
   const reason = toSingleLine(typed)
     .trim()
@@ -94,8 +112,11 @@ export function packCorrection(context: PackContext): PackCorrection | undefined
   const others = changes.length - listed.length;
   return {
     text: words.review.corrected(dayText(replaces.at, context)),
-    reason: [...(reason === '' ? [] : [isolateBidi(reason)]), ...(unchanged ? [words.review.unchanged] : [])].join('. '),
+    reason: [...(reason === '' ? [] : [isolateBidi(reason)]), ...(unchanged ? [words.review.unchanged] : [])].join(
+      '. ',
+    ),
     run: replaces.run,
+    runLabel: words.review.replaces,
     heading: changes.length === 0 ? '' : words.review.changed(changes.length),
     total: changes.length,
     changes: listed.map((change) => changeText(change, context)),

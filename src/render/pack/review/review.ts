@@ -13,14 +13,15 @@ export interface PackComment {
   readonly blocks: readonly CommentBlock[];
 }
 
-/** What a corrected edition replaces and changes. */
+/** What a corrected edition replaces and changes, or a repeated copy repeats. */
 export interface PackCorrection {
   /** `Corrected, replaces the edition of 3 November 2026`. */
   readonly text: string;
   /** Why a person sends it, one line, which may name figures; empty where Docket found the changes. */
   readonly reason: string;
-  /** The replaced run's id. */
+  /** The id of the run that it replaces or repeats, and the label of that. */
   readonly run: string;
+  readonly runLabel: string;
   /** How many figures changed; empty where none is known to have. */
   readonly heading: string;
   /** All changed figures, those that are not listed included. */

@@ -216,12 +216,12 @@ function legendOf(
 
 function madeFacts({ period, owner, locale, correction }: Pack, dataset: PackDataset, options: PackDataOptions) {
   const { run, digest, madeAt, logoLeftOut } = options;
-  const { workbook: words, review } = messagesFor(locale);
+  const { workbook: words } = messagesFor(locale);
   return [
     { label: words.run.report, text: `${dataset.org}/${dataset.report}` },
     { label: words.run.made, text: formatZonedInstant(new Date(madeAt), period.timezone, locale) },
     { label: words.run.run, text: run },
-    ...(correction === undefined ? [] : [{ label: review.replaces, text: correction.run }]),
+    ...(correction === undefined ? [] : [{ label: correction.runLabel, text: correction.run }]),
     { label: words.run.definition, text: `SHA-256 ${digest}` },
     { label: words.run.registry, text: words.run.version(dataset.registryVersion) },
     { label: words.run.calls, text: words.run.callCount(dataset.calls.length) },

@@ -31,7 +31,9 @@ export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext
   const facts = [
     [texts.report, `${dataset.org}/${dataset.report}`],
     [texts.run, context.run],
-    ...(context.pack.correction === undefined ? [] : [[words.review.replaces, context.pack.correction.run] as const]),
+    ...(context.pack.correction === undefined
+      ? []
+      : [[context.pack.correction.runLabel, context.pack.correction.run] as const]),
     [texts.definition, `SHA-256 ${context.digest}`],
     [texts.period, formatPeriod(dataset.period, locale)],
     [texts.made, `${new Date(context.madeAt).toISOString()} (UTC)`],
