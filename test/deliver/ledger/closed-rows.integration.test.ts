@@ -115,14 +115,28 @@ test('0.2.0 approves and sends nothing of a review with a deputy, or of a correc
   await runs.open(anOrder({ id: RUN }));
   await runs.update(RUN, { state: 'awaiting_approval' });
   const storage = directoryStorage(archive);
-  const [ref, by] = [{ id: RUN, org: 'acme', report: 'weekly' }, { person: 'mlro', name: 'Mia', principal: 'token:mia' }];
-  const delegate = { seq: 1, at: 1, type: 'delegate', by, from: 'mlro', to: 'dora', until: null, reason: 'away' } as const;
+  const [ref, by] = [
+    { id: RUN, org: 'acme', report: 'weekly' },
+    { person: 'mlro', name: 'Mia', principal: 'token:mia' },
+  ];
+  const delegate = {
+    seq: 1,
+    at: 1,
+    type: 'delegate',
+    by,
+    from: 'mlro',
+    to: 'dora',
+    until: null,
+    reason: 'away',
+  } as const;
   await createReviewArchive(storage, reviewEventSchema).append(ref, 1, delegate);
   const opened = { seq: 1, at: 1, correction: 1, by: 'anna', reason: 'wrong pack', run: 'c'.repeat(32) };
   await correctionArchive(storage).append(ref, { ...opened, type: 'opened', definition: 'd'.repeat(64) });
   const token = newToken();
   const file = join(archive, 'tokens.yaml');
-  await writeFile(file, JSON.stringify([{ name: 'mia', sha256: token.sha256, role: 'operator', orgs: '*' }]), { mode: 0o600 });
+  await writeFile(file, JSON.stringify([{ name: 'mia', sha256: token.sha256, role: 'operator', orgs: '*' }]), {
+    mode: 0o600,
+  });
   const env = { DOCKET_TOKEN: token.token, DOCKET_ADMIN_TOKENS: file };
   for (const args of [
     ['runs', 'approve', RUN, '--content', 'e'.repeat(64), '--reason', 'r'],
