@@ -1,5 +1,5 @@
 import { DocketError } from '../../base/error.ts';
-import { isHeldPack } from '../../definitions/split.ts';
+import { isHeldPack, UNASSIGNED_TARGET } from '../../definitions/split.ts';
 import { isDenied } from '../../deliver/denials/deny-list.ts';
 import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
@@ -46,6 +46,19 @@ export function retryScope(
 /** The packs of an ended run that nobody gets, and no retry sends. */
 export const heldPacks = ({ deliveries }: Pick<RunRecord, 'deliveries'>): RunRecord['deliveries'] =>
   deliveries.filter(isHeldPack);
+
+/** Names of held packs in a sentence. */
+const MAX_NAMED = 5;
+
+/** What nobody gets of a run of packs, as one sentence; empty where everything has recipients. */
+export function heldSentence(record: Pick<RunRecord, 'deliveries'>): string {
+  const names = heldPacks(record).map(({ target, recipient }) =>
+    target === UNASSIGNED_TARGET ? 'rows without a value' : recipient,
+  );
+  if (names.length === 0) return '';
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  return `Held: ${names.slice(0, MAX_NAMED).join(', ')}${more}.`;
+}
 
 /** The states of a delivery in which it may be declared sent, or sent again. */
 export const openStates = (as: 'sent' | 'resend'): readonly DeliveryState[] =>

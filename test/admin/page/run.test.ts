@@ -136,6 +136,17 @@ describe('the page of a run', () => {
     expect(acts).toContain(`href="/deliveries/${row('unknown').id}"`);
   });
 
+  it('names the packs that nobody gets', async () => {
+    const held = {
+      target: 'held:retail-1a2b3c4d5e',
+      recipient: 'Retail',
+      state: 'refused',
+      detail: 'Nobody.',
+    } as const;
+    const page = await ended('partly_delivered', [row('sent')], { deliveries: [held] });
+    expect(page).toContain('1 of 1 delivery arrived. Held: Retail.');
+  });
+
   it('offers both where both have an effect', async () => {
     const page = await ended('partly_delivered', [row('refused'), row('unknown')]);
     expect(page).toMatch(RETRY);

@@ -1,7 +1,7 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import { isLate, lateAt } from '../../../run/lateness.ts';
 import { type RunRecord, type RunStatus, runStatus, TERMINAL_STATES } from '../../../run/run-record.ts';
-import { isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
+import { heldSentence, isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
 import { type DeliveryRow, isClosed } from '../../../services/deliveries/decisions.ts';
 import type { WaitReason } from '../../../services/runs/timeline/wait-reason.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
@@ -250,8 +250,10 @@ function statusDescription(
     case 'done':
       if (!deliver) return 'Its files are in the archive. It was triggered without deliveries.';
       return all === 0 ? `Its files are in the archive. ${nothingSent(known)}` : `${delivered}.`;
-    case 'partly_delivered':
-      return `${delivered}: ${[...countText(count('refused'), 'refused'), ...countText(count('unknown'), 'unknown')].join(', ')}.`;
+    case 'partly_delivered': {
+      const others = [...countText(count('refused'), 'refused'), ...countText(count('unknown'), 'unknown')].join(', ');
+      return `${[delivered, others].filter(Boolean).join(': ')}. ${heldSentence(record)}`.trim();
+    }
     case 'delivery_unknown':
       return all === 1
         ? 'It is unknown whether its delivery arrived.'

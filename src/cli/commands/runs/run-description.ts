@@ -1,6 +1,6 @@
 import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { runStatus } from '../../../run/run-record.ts';
-import { isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
+import { heldSentence, isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
 import { isClosed } from '../../../services/deliveries/decisions.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 import type { LoadedRun } from './load-run.ts';
@@ -32,7 +32,7 @@ export function describeRun(
       if (!record.deliver) return `${files}. It was triggered without deliveries.`;
       return known.length === 0 ? `${files}. ${nothingSent(all)}` : arrived;
     case 'partly_delivered':
-      return arrived;
+      return `${arrived} ${heldSentence(record)}`.trim();
     case 'delivery_unknown':
       return `No delivery is confirmed: ${arrived}`;
     case 'held':

@@ -1,7 +1,7 @@
 import { DocketError } from '../../../base/error.ts';
 import { loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
-import { assertSplitValue } from '../../../definitions/split.ts';
+import { assertSplitValue, isHeldPack } from '../../../definitions/split.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import { fewStatusText } from '../../../render/figures/status-text.ts';
@@ -78,7 +78,8 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
 /** What to do about failed deliveries: no worker takes up the run by itself. @param archived a worker has its files */
 function undeliveredCommands(order: RunOrder, { receipts }: RunResult, archived: boolean): readonly NextCommand[] {
   const run = order.id.slice(0, 8);
-  const failed = receipts.some(({ state }) => state === 'pending' || state === 'refused');
+  // Nobody gets a held pack: a retry would be refused.
+  const failed = receipts.some((each) => !isHeldPack(each) && (each.state === 'pending' || each.state === 'refused'));
   const next = archived
     ? {
         command: `docket runs retry ${run} --reason "…"`,
