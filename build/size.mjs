@@ -42,7 +42,7 @@ const FEATURE_SEAMS =
 const LARGE_FILE = 350;
 
 const ROOT = join(import.meta.dirname, '..');
-const TEST_RECORDINGS = /^test\/(recorded|mutation\/node_modules|(?:wording|features)\/.*\.txt)/;
+const TEST_RECORDINGS = /^test\/(recorded|(?:mutation|duckdb)\/node_modules|(?:wording|features)\/.*\.txt)/;
 const SCRIPT = /^\.m?[jt]sx?$/;
 /** Comments of files without a parser here. Templates of mails and lists have none. */
 const COMMENTS = {

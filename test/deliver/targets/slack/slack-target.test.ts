@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import type { SteadyClock } from '../../../../src/base/clock.ts';
 import { secretSource } from '../../../../src/base/secrets/secret.ts';
 import { reportFileSchema as SCHEMA } from '../../../../src/compose/built-in-kinds.ts';
 import { clearFigures } from '../../../../src/definitions/diagnostics/protection-diagnostics.ts';
+import { generateSigningKey } from '../../../../src/deliver/archive/chain/signing-key.ts';
+import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
+import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
 import { redisCircuitBreaker } from '../../../../src/deliver/circuit/circuit-breaker.ts';
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { destinationGuard } from '../../../../src/deliver/destination-guard.ts';
@@ -15,6 +19,7 @@ import { archivedMessagePath } from '../../../support/archived-messages.ts';
 import { definitionWith, folderFor, ORDER, PERIOD, RUN, SETTINGS, sealedRun } from '../../../support/delivery-case.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 import { memoryLedger } from '../../../support/memory-ledger.ts';
+import { keyFrom, signedOver } from '../../../support/signed-archive.ts';
 import {
   CHANNEL,
   PRIVATE_CHANNEL,
@@ -253,6 +258,44 @@ test('a retry completes the same uploads', async () => {
   expect(await once()).toMatchObject({ state: 'sent' });
   expect(server.steps().filter((step) => step === 'upload')).toHaveLength(2);
   expect(server.posted).toHaveLength(1);
+});
+
+test('an archive that is signed proves the message with the ids of its files', async () => {
+  const server = await slackServer();
+  onTestFinished(() => server.close());
+  const root = await folderFor(onTestFinished);
+  const clock = hastyClock();
+  const storage = directoryStorage(join(root, 'archive'));
+  const { pem } = generateSigningKey();
+  const { archive } = signedOver(storage, pem, clock);
+  const { published } = await sealedRun(root, undefined, archive);
+  const spec = {
+    channel: CHANNEL,
+    token: { env: 'TOKEN' },
+    body: 'summary',
+    files: true,
+    api_url: server.apiUrl,
+  } as const;
+  const input = { order: ORDER, definition: definitionWith([{ slack: spec }]), published, archive, clock };
+  const { receipts } = await deliver({
+    ...input,
+    settings: { ...SETTINGS, allow_private: true },
+    secrets: secretSource({ TOKEN: SLACK_TOKEN }),
+    mail: undefined,
+    ledger: memoryLedger(),
+    signal: new AbortController().signal,
+    observe: () => {},
+  });
+  const message = await archive.getMessage(published, receipts[0]?.delivery ?? '', 'json');
+  expect(JSON.parse(Buffer.from(message ?? []).toString()).files.map(({ id }: { id?: string }) => id)).toEqual([
+    'F000000001',
+    'F000000002',
+  ]);
+  const findings = [];
+  for await (const checked of verifyArchive(storage, { keys: keyFrom(pem).trusted, now: NOW })) {
+    findings.push(...checked.findings.filter(({ note }) => !note));
+  }
+  expect(findings).toEqual([]);
 });
 
 test('uploads that Slack has discarded meanwhile are made again', async () => {
