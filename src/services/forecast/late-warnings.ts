@@ -49,7 +49,8 @@ export async function lateWarnings(
     const source = last && jobs.sources.get(last.run.name);
     if (slot === undefined || source === undefined) return [];
     const zone = zoneOf(simulated, jobs);
-    const when = `${[...new Set(weekdays)].join(', ')} ${DateTime.fromISO(slot.slot, { zone }).toFormat('HH:mm')}`;
+    const days = [...new Set(weekdays)];
+    const when = `${days.length === DAYS ? 'Every day' : days.join(', ')} ${DateTime.fromISO(slot.slot, { zone }).toFormat('HH:mm')}`;
     const { advice } = slot;
     return [
       diagnosticAt(source, ['schedule'], {

@@ -51,6 +51,11 @@ test('slots of several weekdays with the same reports get one warning', async ()
   expect(warning).toContain('Mondays, Wednesdays 09:00: 10 reports');
 });
 
+test('a daily slot is named so', async () => {
+  const [warning = ''] = await warningsOf('*", late_after: 1m');
+  expect(warning).toContain('Every day 09:00: 10 reports');
+});
+
 test.each(['MON"', 'MON", late_after: 10m', 'MON", late_after: 1m, prepare: 1h'])(
   'there is no warning for %s',
   async (schedule) => expect(await warningsOf(schedule)).toEqual([]),
