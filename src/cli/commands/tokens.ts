@@ -8,7 +8,7 @@ import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { type AuditEntry, logAuditEntry, redisAuditLog } from '../../services/audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
-import { readActorName } from '../options/actor.ts';
+import { OWN_NAME, readActorName } from '../options/actor.ts';
 import { invalidOption } from '../options/option-parsers.ts';
 import { withOptionalRedis } from '../redis.ts';
 import { quoteWord } from '../terminal/next-commands.ts';
@@ -33,6 +33,7 @@ export async function create({ name, role, org, expires, by, json }: CreateFlags
   const context = await createContext(io);
   const file = requireTokenFile(context);
   const who = readActorName(by);
+  if (name.trim() === OWN_NAME) throw invalidOption('--name', name, 'another name: Docket decides under this one');
   const lastDay = expires === undefined ? undefined : parseExpiryDay(expires, context.clock.now());
   const token = await addToken(file, { name, role, orgs: org ?? '*', expires: lastDay });
   const scope = org === undefined ? 'all organizations' : org.join(', ');

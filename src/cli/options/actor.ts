@@ -22,8 +22,14 @@ export const readActor = ({ by, reason }: ActorFlags): DecisionAuthor => ({
 export const parseReason = (reason: string, option = '--reason'): string =>
   parseSingleLine(option, reason, MAX_REASON_LENGTH);
 
+/** What Docket decides by itself has this name: it counts for limits, and is not in the audit log. */
+export const OWN_NAME = 'docket';
+
 /** The author alone. Throws `usage.invalid` as above. */
-export const readActorName = (by: string = shellUser()): string => parseSingleLine('--by', by, MAX_NAME_LENGTH);
+export const readActorName = (by: string = shellUser()): string => {
+  const name = parseSingleLine('--by', by, MAX_NAME_LENGTH);
+  return name === OWN_NAME ? `${name} (shell)` : name;
+};
 
 function parseSingleLine(option: string, text: string, maxLength: number): string {
   const trimmed = stripInvisible(text).trim();

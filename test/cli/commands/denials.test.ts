@@ -79,6 +79,11 @@ test.each(['acme.example', 'ana', 'Ana <ana@acme.example>', ' '])(
   },
 );
 
+test('keeps a person who is called docket apart from what Docket decides by itself', async () => {
+  const [entry] = await deniedBy('cy@acme.example', '--reason', 'left', '--by', 'docket');
+  expect(entry?.by).toBe('docket (shell)');
+});
+
 test('finds the lines that name an address, in the definitions of this machine', async () => {
   const { code, stdout } = await command('recipients', '--of', ' LEAD@acme.example ', '--json');
   expect(code).toBe(0);

@@ -41,6 +41,10 @@ describe('docket tokens', () => {
     }
   });
 
+  it('rejects the name under which Docket decides', async () => {
+    expect(await tokens('create', '--name', 'docket')).toMatchObject({ code: 2, stdout: '' });
+  });
+
   it.each(['2020-01-01', '0d', '2027-02-30', 'soon', '-5d'])('rejects --expires %s', async (expires) => {
     const ended = await tokens('create', '--name', 'late', `--expires=${expires}`);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
