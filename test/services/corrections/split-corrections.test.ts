@@ -3,6 +3,7 @@ import PostalMime from 'postal-mime';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { splitSlug } from '../../../src/definitions/split.ts';
+import { runProblems } from '../../../src/deliver/archive/verify/verify-run.ts';
 import type { RunPorts } from '../../../src/run/run-context.ts';
 import { correctionsHarness, mortal } from '../../support/corrections-harness.ts';
 import { definitionOf } from '../../support/reports.ts';
@@ -178,6 +179,7 @@ describe('a correction of a report with split', () => {
     expect((await ledger.list(record.id)).map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
     await harness.executeNext();
     expect(await harness.received()).toEqual([]);
+    expect(await runProblems((await harness.storage.find(record.id))!)).toEqual([]);
     // Of the wrong text no figure tells: all have it.
     const title = { definition: { ...report({ split, title: 'Packs' }), digest: 'e'.repeat(64) }, settings };
     await service.open(record, { reason: 'a wrong title', definition: title }, { by: 'anna' });
