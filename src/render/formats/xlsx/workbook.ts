@@ -5,7 +5,6 @@ import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
 import { readCurrentLogo } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
-import { writeLongTexts } from './appendix/long-texts-sheet.ts';
 import { writeRunSheet } from './appendix/run-record.ts';
 import { writeChartData, writeChartsSheet } from './charts/chart-data-sheet.ts';
 import { writeContents } from './front/contents.ts';
@@ -14,7 +13,16 @@ import { createWorkbookFile, type WorkbookFile } from './package/workbook-writer
 import { writeScorecardSheet, writeTextSheet } from './sections/simple-sheets.ts';
 import { writeTableSheets } from './sections/table-sheet.ts';
 import { writeTrendSheet } from './sections/trend-sheet.ts';
-import { createWorkbookContext, type WorkbookContext, type WorkbookOptions } from './workbook-context.ts';
+import { STYLES } from './style/styles.ts';
+import {
+  createWorkbookContext,
+  footerOf,
+  textCell,
+  type WorkbookContext,
+  type WorkbookOptions,
+  writeHeader,
+  writeSheetHeading,
+} from './workbook-context.ts';
 
 /** @param names the sheets of the section; none for the scorecard and the texts that the summary shows */
 async function writeSection(
@@ -91,4 +99,32 @@ export async function writeWorkbook(path: string, dataset: Dataset, options: Wor
     await book.abort();
     throw error;
   }
+}
+
+/** The texts that exceed Excel's cell limit, in chunks one below the other. */
+async function writeLongTexts(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { sheets, longTexts: texts } = context.words.workbook;
+  const widths = [8, 30, 10, 10, 90];
+  const sheet = book.addSheet(context.names.longTexts, {
+    widths,
+    paper: context.page.paper,
+    printed: false,
+    footer: footerOf(context),
+    sharedStrings: false,
+  });
+  await writeSheetHeading(sheet, sheets.longTexts, context);
+  await sheet.addRow([{ value: texts.what, style: STYLES.plain }], 18);
+  await writeHeader(sheet, [texts.number, texts.sheet, texts.cell, texts.part, texts.text]);
+  for (const [index, { sheet: from, cell, chunks }] of book.longTexts.entries()) {
+    for (const [part, chunk] of chunks.entries()) {
+      await sheet.addRow([
+        { value: index + 1, style: STYLES.cellCount },
+        { ...textCell(from, STYLES.cellLink), link: from },
+        textCell(cell),
+        textCell(texts.partOf(part + 1, chunks.length)),
+        textCell(chunk),
+      ]);
+    }
+  }
+  await sheet.close();
 }
