@@ -4,19 +4,14 @@ import { setImmediate } from 'node:timers/promises';
 import { runPageUrl } from '../base/config/public-url.ts';
 import { DocketError } from '../base/error.ts';
 import { templateDisplay } from '../definitions/display.ts';
-import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import { outputFiles } from '../definitions/schema/outputs.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
-import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manifest.ts';
 import { isReportFile, UNMARKED, unmarkedSlug, writePackFiles } from '../deliver/archive/run-folder/pack-files.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
-import { incompleteNotes } from '../fetch/notes.ts';
-import { DEFAULT_LOCALE, messagesFor } from '../i18n/messages.ts';
-import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
+import { type Artifact, MAIL_BODY_NAMES, type MailBodyName } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
-import { usualFigures } from '../render/figures/headline-figures.ts';
 import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
@@ -26,6 +21,7 @@ import { type ConditionResults, correctionDecisions, evaluateConditions } from '
 import { currentPaths, type RenderPaths, readOutputFiles, withReplacedFiles } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
+import { correctsOf, createManifest } from './run-manifest.ts';
 import type { RunOrder } from './run-record.ts';
 
 /** What the files of a run are made from, besides its definition and settings. */
@@ -198,22 +194,6 @@ export async function renderUnmarked(
   return { slug, manifest, files: files.map(hidden) };
 }
 
-/** The manifest of rendered files, without decisions on deliveries. */
-export const createManifest = (
-  { dataset, madeAt }: Pick<RenderInput, 'dataset' | 'madeAt'>,
-  artifacts: readonly Artifact[],
-  order: RunOrder,
-  { definition, settings }: RunContext,
-  { targets = TARGETS }: RunPorts,
-): Manifest => {
-  const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  return {
-    ...manifestOf(dataset, order, artifacts, madeAt, deliveries),
-    ...rangesOf(dataset, definition.locale ?? settings.locale ?? DEFAULT_LOCALE, settings),
-    ...correctsOf(dataset, definition.locale ?? settings.locale),
-  };
-};
-
 /** The fields of a definition that templates of workbooks bind to. A render thread needs no other field. */
 function boundFields({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): TemplateDefinition {
   const { sections, compare, to_date, approval, corrections, on_incomplete, files } = definition;
@@ -254,93 +234,6 @@ const scheduleOptions = (
   schedules: schedule.map(({ cron, timezone: zone = timezone, on, shift }) => ({ cron, timezone: zone, on, shift })),
   onDemand: trigger !== 'schedule',
 });
-
-const manifestOf = (
-  dataset: Dataset,
-  order: RunOrder,
-  artifacts: readonly Artifact[],
-  madeAt: number,
-  deliveries: readonly TargetDescription[],
-): Manifest => ({
-  version: 1,
-  run: order.id,
-  org: order.org,
-  organization: dataset.organization,
-  report: order.report,
-  title: dataset.title,
-  owner: dataset.owner,
-  slot: order.slot,
-  digest: order.digest,
-  period: order.period,
-  ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
-  registry_version: dataset.registryVersion,
-  calls: dataset.calls,
-  ...readingsOf(dataset),
-  incomplete: incompleteNotes(dataset),
-  ...(dataset.small === undefined ? {} : { small: dataset.small }),
-  ...(dataset.bases === undefined ? {} : { bases: dataset.bases }),
-  ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
-  ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
-  ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
-  files: artifacts.map((artifact) => {
-    const { name, bytes, sha256, workbook } = artifact;
-    return { name, ...storedKind(artifact), bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
-  }),
-  recipients: deliveries.flatMap(({ addresses }) => addresses),
-  made_at: new Date(madeAt).toISOString(),
-});
-
-function rangesOf(dataset: Dataset, locale: string, calendar: FiscalCalendar): Pick<Manifest, 'ranges'> {
-  const ranges = usualFigures(dataset, locale, calendar);
-  return ranges.length === 0 ? {} : { ranges };
-}
-
-/** The edition that this one replaces, or the delivery that it repeats. */
-const correctsOf = (
-  { correction, repeats }: Dataset,
-  locale: string | undefined,
-): Pick<Manifest, 'corrects' | 'repeats'> =>
-  correction === undefined
-    ? repeats === undefined
-      ? {}
-      : { repeats: { ...repeats, subject: messagesFor(locale).review.repeatedSubject } }
-    : {
-        corrects: {
-          ...correction.replaces,
-          changes: correction.changes.length,
-          subject: messagesFor(locale).review.correctedSubject(correction.edition),
-          edition: correction.edition,
-          automatic: correction.automatic,
-        },
-      };
-
-/** The readings that the figures and the points of trends are, section by section. */
-function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {
-  const readings = tables.flatMap(({ id: section, readings: own = [] }) =>
-    own.map(
-      ({ asOf, correlationId, ...reading }): ReadingRecord => ({
-        section,
-        ...reading,
-        as_of: asOf,
-        correlation_id: correlationId,
-      }),
-    ),
-  );
-  const ofTrends = tables.flatMap(({ id: section, trend }) =>
-    (trend?.readings ?? []).map(
-      ({ asOf, correlationId, ...reading }): TrendReadingRecord => ({
-        section,
-        ...reading,
-        as_of: asOf,
-        correlation_id: correlationId,
-      }),
-    ),
-  );
-  return {
-    ...(readings.length === 0 ? {} : { readings }),
-    ...(ofTrends.length === 0 ? {} : { trend_readings: ofTrends }),
-  };
-}
 
 /**
  * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
