@@ -73,6 +73,7 @@ export async function openCorrection(
     await assertNoOther(edition, last, deployment);
     const frozen = definition ?? (await definitionOf(edition, deployment));
     await assertSameSplit(edition, frozen, deployment);
+    assertStillApproved(edition, frozen);
     assertApprovable(frozen, { by, bySubject: subject });
     const number = (last?.number ?? 0) + 1;
     const at = clock.now();
@@ -145,6 +146,15 @@ async function assertSameSplit(
   throw new DocketError('correction.conflict', `The report of run ${run.id} is split differently now.`, {
     expected: packs === undefined ? 'a definition without `split`' : `a definition with \`split\` by ${before}`,
     next: 'Use the definition as it was delivered, or trigger the report again for the period with --again.',
+  });
+}
+
+/** Throws `correction.conflict` for a definition without the approval that the edition needed. */
+function assertStillApproved({ run, manifest: { review } }: Edition, { definition }: FrozenDefinition): void {
+  if (review === undefined || review.need === 0 || definition.approval !== undefined) return;
+  throw new DocketError('correction.conflict', `Run ${run.id} was approved, and its report needs no approval now.`, {
+    expected: 'a definition with `approval`: a corrected edition is approved again',
+    next: 'Use the definition as it was delivered, or put `approval` back.',
   });
 }
 

@@ -231,6 +231,11 @@ describe('a correction that a person opens', () => {
       corrects: { run: first.id },
     });
     expect((await sentMail(harness)).at(-1)?.text).toMatch(/Read it/);
+    // No edit of the definition corrects it without approval.
+    const unapproved = { definition: report(), settings: harness.settings };
+    await expect(service.open(record, { reason: REASON, definition: unapproved }, ANNA)).rejects.toMatchObject({
+      code: 'correction.conflict',
+    });
   });
 
   test('is opened once by two people at the same time: the second one is told who was first', async () => {
