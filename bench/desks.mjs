@@ -62,17 +62,18 @@ const proxy = createServer(async (request, response) => {
     headers: { authorization: request.headers.authorization, 'content-type': 'application/json' },
     ...(asked === undefined ? {} : { body: JSON.stringify({ ...rest, ...(filters?.length ? { filters } : {}) }) }),
   });
-  const body = await answer.json();
+  const body = /** @type {any} */ (await answer.json());
   if (request.url.includes('/analytics/report/')) {
     calls += 1;
     spread(body, asked, chosen);
   } else if (request.url.includes('/analytics/metrics/')) {
-    const dimension = body.dimensions.find(({ id }) => id === BY);
+    const dimension = body.dimensions.find((/** @type {{ id: string }} */ { id }) => id === BY);
     dimension.values = desks.map((value) => ({ value, label: value }));
   }
   response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 });
-await new Promise((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+await new Promise((resolve) => proxy.listen(0, '127.0.0.1', () => resolve(undefined)));
+const { port: proxyPort } = /** @type {import('node:net').AddressInfo} */ (proxy.address());
 
 const SECTIONS = [
   {
@@ -123,7 +124,7 @@ async function measure(file) {
       ...process.env,
       ...env,
       REDIS_URL: redis.url,
-      COMPLIANCE_API_URL: `http://127.0.0.1:${proxy.address().port}`,
+      COMPLIANCE_API_URL: `http://127.0.0.1:${proxyPort}`,
       SMTP_URL: `smtp://127.0.0.1:${port}`,
       MAIL_FROM: 'reports@acme.example',
     },

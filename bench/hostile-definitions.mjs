@@ -178,7 +178,7 @@ try {
       headers: { ...docket.headers, 'Content-Type': 'application/yaml' },
       body,
     });
-    /** @typedef {import('../dist-modules/admin/access/reports.js').Validation} Validation */
+    /** @typedef {import('zod').infer<typeof import('../dist-modules/admin/access/reports.js').validationSchema>} Validation */
     const answer = /** @type {Partial<Validation> & { code?: string }} */ (await response.json());
     const answer_ms = rounded(performance.now() - began, 0);
     report({

@@ -7,13 +7,13 @@ import { parseSync } from 'vite';
 
 /** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
 const BUDGET = {
-  build: 660,
+  build: 663,
   'src/admin': 15_395,
   'src/base': 2770,
-  'src/cli': 9466,
+  'src/cli': 9612,
   'src/compose': 3973,
   'src/contract': 376,
-  'src/definitions': 7342,
+  'src/definitions': 7343,
   'src/deliver': 12_487,
   'src/demo': 660,
   'src/features': 9413,
@@ -24,11 +24,11 @@ const BUDGET = {
   'src/queue': 4121,
   'src/redis': 993,
   'src/render': 16_464,
-  'src/run': 3820,
+  'src/run': 3840,
   'src/sandbox': 2918,
-  'src/services': 11_435,
+  'src/services': 11_727,
   templates: 1285,
-  test: 117_830,
+  test: 119_271,
 };
 /** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
 const FEATURE_WORDS = {
