@@ -41,7 +41,7 @@ async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleProcesses>
   const docket = await house.startWith(disk.env, 'worker,scheduler,admin');
   const before = await readiness(docket.url);
   // An archive that was never used cannot be told from one that is not mounted: what is stopped is unknown, too.
-  expect(before).toMatchObject({ status: 503, failing: ['switches', 'archive', 'staging'] });
+  expect(before).toMatchObject({ status: 503, failing: ['switches', 'denials', 'archive', 'staging'] });
   expect(before.text).not.toContain(house.root);
   const run = await house.trigger(docket, 'once');
   await docket.logged((line) => line.run === run && line.msg.startsWith('Run waits for its storage'));
