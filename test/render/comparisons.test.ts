@@ -21,7 +21,7 @@ const both = (period: number, year: number, unlike?: 'partial' | 'weekdays'): Co
   previous_year: { values: { [CREATED]: year, [RATE]: 0.25 } },
 });
 
-/** A single row: compared with the year before, and not with the previous period. */
+/** A single row that is comparable with the year before, but not with the previous period. */
 const card = table({
   id: 'card',
   title: 'Card',
@@ -49,7 +49,7 @@ const days = table({
 });
 
 describe('several comparisons and a figure to date', () => {
-  test('are columns of the workbook, with a dash for a change of unlike figures', async () => {
+  test('are columns of the workbook, with a dash for the change when figures are not comparable', async () => {
     const { path } = artifactNamed(await render(dataset([card, days]), [{ format: 'xlsx' }]), '.xlsx');
     const shown = (sheet: string) => tableOn(path, sheet).rows.map((line) => line.map((cell) => cell?.w ?? cell?.v));
     expect([tableOn(path, 'Card').headers, ...shown('Card')]).toEqual([
@@ -68,7 +68,7 @@ describe('several comparisons and a figure to date', () => {
     expect(shown('Days')[0]?.slice(1)).toEqual(['10', '5', '–', '4', '▲ +150.0%']);
   });
 
-  test('are columns of a CSV file that names what must not be compared', async () => {
+  test('are columns of a CSV file that says which figures are not comparable', async () => {
     const files = await render(dataset([card, days]), [{ format: 'csv' }]);
     expect(readCsv(artifactNamed(files, ' days.csv').path)).toEqual([
       [
@@ -108,7 +108,7 @@ describe('several comparisons and a figure to date', () => {
   });
 });
 
-test('a chart draws the first comparison, with gaps where it is unlike, and says so', () => {
+test('a chart draws the first comparison, with gaps where figures are not comparable, and says so', () => {
   const [axis] = buildChart(days)?.axes ?? [];
   expect(axis?.series.map(({ name, values }) => [name, values])).toEqual([
     ['Profiles created', [10, 10]],
@@ -119,7 +119,7 @@ test('a chart draws the first comparison, with gaps where it is unlike, and says
   expect(buildChart(unlike)?.axes[0]?.series.map(({ name }) => name)).toEqual(['Profiles created']);
 });
 
-test('a provisional metric has no change in any comparison', () => {
+test('a chart of a provisional metric draws no comparison', () => {
   const cohort = { ...days, columns: [bucketColumn, { ...countColumn, provisional: true }] };
   expect(buildChart(cohort)?.axes[0]?.series.map(({ name }) => name)).toEqual(['Profiles created']);
 });

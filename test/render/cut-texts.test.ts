@@ -12,7 +12,7 @@ test('a sheet name without spaces does not end inside a figure', () => {
   expect(sheetNames([`${'x'.repeat(28)}34300`], 'Sheet')).toEqual(['x'.repeat(28)]);
 });
 
-test('a sheet whose title begins with a long figure is called by what follows', () => {
+test('a sheet whose title begins with a long figure is named after the text that follows', () => {
   expect(sheetNames([`${'1234567890'.repeat(4)} profiles`], 'Sheet')).toEqual(['profiles']);
   expect(sheetNames(['1234567890'.repeat(4)], 'Sheet')).toEqual(['Sheet']);
 });
@@ -32,13 +32,13 @@ test.each([
   ['३४,३००', 3],
   ['３４，３００', 3],
   ['−12,345', 6],
-])('labels that are shortened in the middle end in no part of %s', (figure, kept) => {
-  // The end of so many characters begins inside the figure, or behind its sign.
+])('a label shortened in the middle keeps no part of the figure %s', (figure, kept) => {
+  // An end of this length would begin inside the figure or after its sign.
   const texts = ['a', 'b'].map((each) => `${'x'.repeat(20)}${each}${figure}`);
   for (const text of truncateLabels(texts, 2 * kept + 1)) expect(text).toMatch(/^x+…( \(2\))?$/);
 });
 
-test('names that are cut alike stay apart, and end in no figure', () => {
+test('names that would be cut to the same text stay distinct, and keep no part of a figure', () => {
   const stem = 'Profiles that were created by the onboarding team in';
   expect(truncateLabels([`${stem} Zurich`, `${stem} Geneva`], 48)).toEqual([
     'Profiles that were… team in Zurich',
@@ -49,7 +49,7 @@ test('names that are cut alike stay apart, and end in no figure', () => {
   for (const text of figures) expect(text).toMatch(/^x+…(?: \(2\))?$/);
 });
 
-test('two charts of one section have two names in PDF and workbook', () => {
+test('two charts of one section keep distinct names in PDF and workbook', () => {
   const name = (end: string) => `Profiles that were created by the onboarding team in ${end}`;
   const chart: Chart = {
     kind: 'sparkline',
@@ -70,7 +70,7 @@ test('two charts of one section have two names in PDF and workbook', () => {
   expect(new Set(chartData({ ...chart, kind: 'line' }, 'en').series.map((line) => line.name)).size).toBe(2);
 });
 
-test('the footer of a page ends at a word, and counts an ampersand as two', () => {
+test('the footer of a page is cut at a word, and counts an ampersand as two characters', () => {
   const left = `${'word & '.repeat(8)}34,300 profiles`;
   const shown = footerCodes({ left, right: '', pages: '' }, 100);
   expect(shown).toContain(`${'word && '.repeat(8)}34,300…`);

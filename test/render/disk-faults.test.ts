@@ -9,7 +9,7 @@ const { folder, render } = useRenderFolder();
 const OUTPUTS = [{ format: 'xlsx' }, { format: 'csv' }] as const;
 
 test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const)(
-  'a disk that says %s while files are made leaves none behind, and the next try makes them',
+  'a disk error %s while files are written leaves none behind, and the next attempt writes them',
   async (code) => {
     const disk = faultyDisk(onTestFinished);
     disk.here();

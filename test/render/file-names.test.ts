@@ -14,7 +14,7 @@ const variables: NameVariables = {
 };
 
 describe('a file name', () => {
-  it('is its template, made safe, with the ending of the format', () => {
+  it('is made from its template, with safe characters and the extension of the format', () => {
     expect(renderFileName('{{ title }} {{ period.label }}', variables, '.xlsx')).toBe('KPIs- a-b 2026-W46.xlsx');
     expect(renderFileName('{{ org }}-{{ section.id }}.CSV', variables, '.csv')).toBe('acme-onboarding.csv');
   });
@@ -36,7 +36,7 @@ describe('a file name', () => {
     expect(safeFileName(stem, '.csv')).toBe(name);
   });
 
-  it('is safe whatever the text, and safe already when made safe twice', () => {
+  it('is safe for any text, and does not change when it is made safe again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (stem) => {
         const name = safeFileName(stem, '.xlsx');
@@ -49,12 +49,12 @@ describe('a file name', () => {
     );
   });
 
-  it('keeps its extension, however long, and is not cut inside a grapheme', () => {
+  it('keeps its extension when it is cut, and is not cut inside a grapheme', () => {
     const name = safeFileName('👩‍👩‍👧'.repeat(100), '.xlsx');
     expect(name.endsWith('👩‍👩‍👧.xlsx')).toBe(true);
   });
 
-  it('that two files have is rejected, regardless of case', () => {
+  it('is rejected when two files share it, regardless of case', () => {
     expect(() =>
       assertDistinctNames([
         { name: 'KPIs.csv', label: 'one' },
@@ -79,7 +79,7 @@ describe('sheet names', () => {
     ]);
   });
 
-  it('hold for any titles', () => {
+  it('are valid and unique for any titles', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 60 }), { maxLength: 30 }), (titles) => {
         const names = sheetNames(titles, 'Sheet');

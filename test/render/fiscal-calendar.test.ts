@@ -11,7 +11,7 @@ import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { folder } = useRenderFolder();
 
-/** A month of a year that begins on 6 April, beside the month before, which has a day more. */
+/** A month of a year that begins on 6 April. The month before has one day more. */
 const FISCAL: FiscalCalendar = { fiscal_year_start: { month: 4, day: 6, named_by: 'end' } };
 const MONTH = { from: '2026-04-06', to: '2026-05-05' };
 const BEFORE = { from: '2026-03-06', to: '2026-04-05' };
@@ -25,7 +25,7 @@ const data = dataset(
       comparisons: [{ kind: 'previous_period', range: BEFORE }],
       columns: [groupColumn, countColumn],
       rows: [row({ [groupColumn.name]: 'Low', ...values(1200) })],
-      // Of a scope of its own: the report's own totals are no takeaways.
+      // Filtered, because totals of the whole report make no takeaway.
       filters: [{ label: 'Risk', is: ['High'], of: { dimension: 'profile.risk', values: ['high'] } }],
       totals: { values: values(1200), compare: { previous_period: { values: values(1000) } } },
     }),
@@ -56,7 +56,7 @@ async function takeaways(calendar: FiscalCalendar): Promise<readonly string[]> {
   const { signal } = new AbortController();
   const { artifacts, mail } = await render(request('xlsx'), signal);
   const cells = cellsOf(readWorkbook(artifactNamed(artifacts, '.xlsx').path), 'groups').flat();
-  // A template that fails tells what it was given.
+  // A template that panics reveals its data.
   await mkdir(join(templates, 'pack'));
   await writeFile(join(templates, 'pack', 'pack.typ'), '#panic(json("pack.json").sections.first().takeaway)\n');
   const failed: unknown = await render(request('pdf'), signal).catch((error: unknown) => error);
@@ -65,7 +65,7 @@ async function takeaways(calendar: FiscalCalendar): Promise<readonly string[]> {
 }
 
 describe('a month of a fiscal year that begins within a calendar month', () => {
-  it('is compared with the month before in the sentences of workbook, PDF and e-mail alike', async () => {
+  it('is compared with the month before in workbook, PDF and e-mail', async () => {
     const [section] = buildPack(data, { calendar: FISCAL }).sections;
     const sentence = section?.takeaway ?? '';
     expect(sentence).toContain('200');

@@ -30,7 +30,7 @@ const NO_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffe\uffff]|[\ud
 const MOST = 32_767;
 
 test(
-  'a workbook and a CSV of any texts are read back by other programs, without a formula and with every figure',
+  'other programs read a workbook and a CSV file of any texts without a formula and with every figure',
   async () => {
     const long = fc
       .tuple(fc.constantFrom('=', '\u0007', '_x0041_', '😀', 'a\n', '&'), fc.integer({ min: 16_000, max: 33_000 }))
@@ -80,7 +80,7 @@ test(
         for (const sheet of Object.values(book.Sheets)) {
           for (const [place, found] of Object.entries(sheet)) {
             if (place.startsWith('!')) continue;
-            // What begins like a formula is a text all the same.
+            // A text that begins like a formula stays a text.
             expect(found.f).toBeUndefined();
             if (found.t === 's') expect(String(found.v).length).toBeLessThanOrEqual(MOST);
             if (found.t === 'n') numbers.push(found.v);
@@ -109,7 +109,7 @@ test(
 );
 
 test(
-  'sheets have names that Excel takes, each its own',
+  'sheets have unique names that Excel accepts',
   () => {
     fc.assert(
       fc.property(
@@ -134,7 +134,7 @@ test(
 );
 
 test(
-  'text in XML and in a CSV field is what it may be',
+  'any text is valid in XML and starts no formula in a CSV field',
   () => {
     fc.assert(
       fc.property(hostileText(10), (text) => {
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  'a template is laid out or has a fault at its line, and the next one is laid out all the same',
+  'any template is either rendered or refused at a line, and does not affect the next template',
   () => {
     const page = (text: string) =>
       `<mjml>\n<mj-body><mj-section><mj-column><mj-text>\n${text}\n</mj-text></mj-column></mj-section></mj-body></mjml>`;

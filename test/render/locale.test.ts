@@ -22,7 +22,7 @@ const mail = (data: Dataset, locale: string): Promise<MailBody> => renderEmail(d
 const workbook = async (data: Dataset, locale: string): Promise<string> =>
   artifactNamed(await render(data, [{ format: 'xlsx' }], { locale }), '.xlsx').path;
 
-/** What readers see of a workbook: cells, sheets, footers, charts, what is read out, and the words in number formats. */
+/** The texts of a workbook: cells, sheet names, footers, charts, alternative texts and the words in number formats. */
 const shownIn = (path: string): string =>
   [...readParts(path).values()]
     .flatMap((xml) => [
@@ -58,8 +58,8 @@ const everything = (): Dataset => {
   };
 };
 
-describe('a German mail', () => {
-  it('has German words, numbers and dates around the labels as they come', async () => {
+describe('a German e-mail', () => {
+  it('has German words, numbers and dates around unchanged labels', async () => {
     const { html, text } = await mail(dataset([onboarding, workload]), 'de-DE');
     expect(html).toContain('lang="de-DE"');
     expect(text).toContain('Profiles created (Risk ist High oder Severe; bisher): 6.390 (▲ 1,6\u00a0%, zuvor 6.290)');
@@ -108,14 +108,14 @@ describe('a German workbook', () => {
       expect(texts).toContain(text);
     }
     expect(cells.map((cell) => cell?.z)).toContain('ddd d mmm yyyy" · läuft noch"');
-    // Numbers and dates in cells are the reader's Excel's to write.
+    // The reader's Excel formats the numbers and dates in cells.
     expect(cells.map((cell) => cell?.z)).toContain('#,##0');
     expect([...readParts(path).values()].some((xml) => xml.includes('Seite &amp;P von &amp;N'))).toBe(true);
   });
 });
 
 describe('a German CSV file', () => {
-  it('has German headers and values where they are formatted, and those of every language where they are raw', async () => {
+  it('has German headers and values when they are formatted, and the same as in every language when they are raw', async () => {
     const fields = async (values: 'raw' | 'formatted') =>
       readCsv(
         artifactNamed(
@@ -159,7 +159,7 @@ const SHARED = [
   'ss',
 ];
 
-/** The texts of a page, and what is read out for its pictures. */
+/** The texts of an HTML body, and the alternative texts of its pictures. */
 const readable = (html: string): string =>
   [...html.matchAll(/ alt="([^"]*)"/g)].map(([, alt = '']) => alt).join('\n') +
   html
@@ -169,15 +169,15 @@ const readable = (html: string): string =>
 
 const unescaped = (json: string): string => json.replaceAll(/\\[nt]/g, ' ');
 
-/** Words of the German text that the English one has too, and that are neither the data's nor German. */
+/** Words that the German and the English text share, except those of the data and those that are German as well. */
 function left(english: string, german: string, data: Dataset): string[] {
   const theirs = wordsIn(english);
   const known = new Set([...wordsIn(unescaped(JSON.stringify(data))), ...SHARED]);
   return [...wordsIn(german)].filter((word) => theirs.has(word) && !known.has(word));
 }
 
-describe('nothing of our own is left in English', () => {
-  it('in the mail', async () => {
+describe('no text of Docket is left in English', () => {
+  it('in the e-mail', async () => {
     const data = everything();
     const [english, german] = [await mail(data, 'en-GB'), await mail(data, 'de-DE')];
     expect(left(english.text, german.text, data)).toEqual([]);

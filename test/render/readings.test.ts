@@ -36,7 +36,7 @@ const end: Table = table({
     reading('2026-11-08', { of, comparison: 'previous_period', ...missed }),
   ]),
 });
-/** None is taken yet. */
+/** No reading has been taken yet. */
 const coming: Table = table({
   id: 'coming',
   granularity: 'week',
@@ -83,7 +83,7 @@ async function csv(one: Table, ending: string, values: 'raw' | 'formatted', loca
   return { rows: lines.map((line) => Object.fromEntries(line.map((value, index) => [header[index], value]))), fields };
 }
 
-test('raw CSV files have the time of each reading, empty for a gap, and their schema says so', async () => {
+test('raw CSV files have the time of each reading, empty for a gap, and their schema describes it', async () => {
   for (const part of ['end', 'end.totals']) {
     const { rows, fields } = await csv(end, part, 'raw', 'de-DE');
     expect(rows).toMatchObject([{ 'Read at': '2026-11-15T21:30:05Z', 'Read at, previous period': '' }]);
@@ -98,33 +98,33 @@ test('raw CSV files have the time of each reading, empty for a gap, and their sc
   expect(rows.map((line) => line['Read at'])).toEqual(['2026-11-14T21:30:05Z', '', '']);
 });
 
-test('formatted files have it in the zone and language of the report', async () => {
+test('formatted files have the time of each reading in the zone and language of the report', async () => {
   const { rows, fields } = await csv(end, 'end', 'formatted', 'de-DE');
   expect(rows[0]?.Stand).toMatch(/15\. November 2026.*22:30/);
   expect(rows[0]?.['Stand, Vorperiode']).toBe('–');
   expect(fields.find(({ name }) => name === 'Stand')).toMatchObject({ type: 'string' });
 });
 
-test('the row below readings is their last day, also before the first is taken', async () => {
+test('the row below readings is named after the last day, even before the first reading', async () => {
   expect(totalHeading(coming, messagesFor('en-GB'))).toBe(messagesFor('en-GB').table.lastDay);
   expect(totalHeading(trend, messagesFor('en-GB'))).toBe(messagesFor('en-GB').table.lastDay);
   const { readings: _, ...counted } = trend;
   expect(totalHeading(counted, messagesFor('en-GB'))).toBe(messagesFor('en-GB').table.total);
 });
 
-test('files without readings have no such column', async () => {
+test('files without readings have no column for their time', async () => {
   const { readings: _, ...plain } = end;
   const { rows } = await csv(plain, 'end', 'raw');
   expect(Object.keys(rows[0] ?? {}).some((name) => name.startsWith('Read at'))).toBe(false);
 });
 
-test('workbook and e-mail say at the table when it was read', async () => {
+test('workbook and e-mail say at a table when its figures were read', async () => {
   const asRead = /As read 15 November 2026.*22:30/;
   expect(tableFacts(dataset([end]), end)[0]).toMatch(asRead);
   expect(tableFacts(dataset([trend]), trend)[0]).not.toMatch(/read|Computed/i);
   const weeks: Table = { ...trend, granularity: 'week', range: { from: '2026-11-03', to: '2026-11-14' } };
   const codes = (one: Table) => tableNotes(one).map(({ code }) => code);
-  // Readings count no days, so that a bucket that is cut off counts no fewer.
+  // Readings add up no days, so a bucket that is cut off does not count less.
   expect(codes(weeks)).toEqual(['read_at']);
   const { readings: _, ...counted } = weeks;
   expect(codes(counted)).toEqual(['read_at', 'partial']);

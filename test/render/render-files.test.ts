@@ -42,13 +42,13 @@ describe('the files of a report', () => {
     }
   });
 
-  it('are the same bytes for the same dataset, run and instant', async () => {
+  it('have the same bytes for the same dataset, run and instant', async () => {
     const once = await render(nastyDataset(), [{ format: 'xlsx' }, { format: 'csv' }]);
     const again = await render(nastyDataset(), [{ format: 'xlsx' }, { format: 'csv' }]);
     expect(again.map(({ sha256 }) => sha256)).toEqual(once.map(({ sha256 }) => sha256));
   });
 
-  it('replace those of an earlier try', async () => {
+  it('replace those of an earlier attempt', async () => {
     const first = await options();
     await renderFiles(dataset([onboarding]), [{ format: 'xlsx' }], FORMATS, first);
     await writeFile(join(first.folder, '.docket-0.part'), 'left by a crash');
@@ -77,7 +77,7 @@ describe('the files of a report', () => {
     expect(await readdir(about.folder)).toEqual([]);
   });
 
-  it('are all removed when the run is cancelled meanwhile', async () => {
+  it('are all removed when the run is cancelled while they are written', async () => {
     const cancel = new AbortController();
     const about = await options({ signal: cancel.signal });
     const many = table({
@@ -124,7 +124,7 @@ describe('a CSV file', () => {
   const read = async (data: Parameters<typeof render>[0], ending: string) =>
     readFile(artifactNamed(await render(data, [{ format: 'csv' }]), ending).path, 'utf8');
 
-  it('has the previous period also where the service does not say its days', async () => {
+  it('has the previous period even when the API does not say its days', async () => {
     const lines = (
       await read(dataset([{ ...onboarding, comparisons: [{ ...WEEK_BEFORE, range: null }] }]), ' onboarding.csv')
     ).split('\r\n');
@@ -132,7 +132,7 @@ describe('a CSV file', () => {
     expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false,');
   });
 
-  it('has a byte order mark, CRLF, labels with units, raw values and nothing where a figure is undefined', async () => {
+  it('has a byte order mark, CRLF, labels with units, raw values and empty fields for undefined figures', async () => {
     const lines = (await read(dataset([onboarding]), ' onboarding.csv')).split('\r\n');
     expect(lines[0]).toBe(
       '\ufeffBucket,Profiles created (count),"Profiles created (count), previous period",Approval rate (ratio 0–1),' +
@@ -145,7 +145,7 @@ describe('a CSV file', () => {
     expect(lines[8]).toBe('');
   });
 
-  it('has the totals in a file of their own, so that a sum over a column counts nothing twice', async () => {
+  it('has its totals in a separate file, so that a sum over a column counts nothing twice', async () => {
     const text = await read(dataset([onboarding]), ' onboarding.totals.csv');
     expect(text.split('\r\n')[1]).toBe('6390,6290,0.836,0.83,19011.5,15000,true,');
   });

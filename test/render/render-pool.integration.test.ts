@@ -49,7 +49,7 @@ const requestOf = async (from: Dataset, change: Partial<RenderRequest> = {}): Pr
 });
 const never = new AbortController().signal;
 
-/** A list of this many rows in a file, as fetching keeps it. */
+/** A list of this many rows in a file, as the fetch stage stores it. */
 async function longList(rows: number) {
   const writer = await writeRows(join(await folder(), 'list.rows'));
   for (let at = 0; at < rows; at += 1000) {
@@ -66,7 +66,7 @@ async function longList(rows: number) {
 }
 
 describe('rendering in threads', () => {
-  it('creates the same files, the same e-mail and the same hash of figures as in this thread', async () => {
+  it('creates the same files and the same e-mail as in this thread, and the hash of the figures', async () => {
     const data = dataset([...nastyDataset().tables, await longList(1000)]);
     const outputs = [{ format: 'xlsx' }, { format: 'csv' }] as const;
     const here = await createRenderer(FORMATS)(await requestOf(data, { outputs }), never);
@@ -123,7 +123,7 @@ describe('rendering in threads', () => {
     });
   });
 
-  it('keeps what says that an error is transient', async () => {
+  it('keeps the mark of a transient error', async () => {
     const request = await requestOf(dataset([onboarding]));
     const workerFile = join(request.files.folder, 'worker.mjs');
     const error = { json: { code: 'render.failed', message: 'busy' }, retryable: true, transient: true };
@@ -147,7 +147,7 @@ describe('rendering in threads', () => {
     const renderer = pool({ threads: 1 });
     await expect(renderer.render(request, cancel.signal)).rejects.toThrow('cancelled by hand');
     expect(await readdir(request.files.folder)).toEqual([]);
-    // The thread is there for the next one.
+    // The thread can render the next request.
     const { artifacts } = await renderer.render(await requestOf(dataset([onboarding])), never);
     expect(artifacts).not.toEqual([]);
   });

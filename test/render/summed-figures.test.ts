@@ -53,7 +53,7 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
-  it('are those of their own section, whatever its id is', async () => {
+  it('are not mentioned for a section with the id “constructor”', async () => {
     const sheets = await sheetsOf([{ ...plain, id: 'constructor' }], locale);
     expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
       untouched([], false),
@@ -88,7 +88,7 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
     expect(untouched([], true)).not.toBe(untouched([], false));
   });
 
-  it('does not call a cell empty that shows a dash', async () => {
+  it('leave a dash in undefined cells, which no text calls empty', async () => {
     const shown = [
       ...(await sheetsOf([plain], locale)).flatMap(({ texts }) => texts),
       (await renderEmail(dataset([plain]), [], { run: 'r', madeAt: MADE_AT, locale })).text,

@@ -18,7 +18,7 @@ import {
   workload,
 } from '../support/dataset.ts';
 
-test('the compared period is named, also where its days are unknown', () => {
+test('the facts of a table name the compared period, even when its days are unknown', () => {
   const [known] = tableFacts(dataset([]), onboarding);
   const [unknown] = tableFacts(dataset([]), { ...onboarding, comparisons: [{ ...WEEK_BEFORE, range: null }] });
   const [none] = tableFacts(dataset([]), { ...onboarding, comparisons: [] });
@@ -55,7 +55,7 @@ const unlikeNote: TableNote = {
 
 test('the legend gives no second reason for a change that a note explains', () => {
   expect(legendNotes(unlikeDay(3))).not.toContain(UNDEFINED_MEANS);
-  // Undefined before, which the note does not say.
+  // The previous figure is undefined, which the note does not explain.
   expect(legendNotes(unlikeDay(null))).toContain(UNDEFINED_MEANS);
   const cohort = table({
     id: 'cohort',
@@ -67,19 +67,19 @@ test('the legend gives no second reason for a change that a note explains', () =
   expect(legendNotes(cohort)).not.toContain(UNDEFINED_MEANS);
 });
 
-test('the counts of the last day are not explained as totals', () => {
+test('the legend does not explain the counts of the last day as totals', () => {
   const { totalsMean } = messagesFor().table;
   const totals = { values: workload.rows.length === 0 ? {} : { [count]: 1 } };
   expect(legendNotes({ ...workload, totals })).toContain(totalsMean);
   expect(legendNotes({ ...workload, totals, readings: [] })).not.toContain(totalsMean);
 });
 
-test('an e-mail, which shows no changes of rows, gives no reasons for missing ones', () => {
+test('an e-mail shows no changes of rows, and gives no reasons for missing ones', () => {
   const [section] = buildSummary({ dataset: dataset([unlikeDay(3)]), locale: 'en-GB' }).sections;
   expect(section?.notes).toEqual([]);
 });
 
-test('a new organization has one sentence about the day on which its figures begin', () => {
+test('the notes of a new organization say once on which day its figures begin', () => {
   const start = (label: string, first = '2026-11-02'): TableNote => ({
     code: 'data_available_from',
     message: { id: 'no_data_before', of: { label, first } },

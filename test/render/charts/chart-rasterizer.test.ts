@@ -16,7 +16,7 @@ import {
   table,
 } from '../../support/dataset.ts';
 
-/** A mail with three of them must not be heavy for anybody. */
+/** Keeps an e-mail with three charts small. */
 const MOST_BYTES = 60_000;
 
 const drawn = (chart: Chart | undefined): Chart => {
@@ -64,9 +64,9 @@ function readPng(bytes: Uint8Array): Map<string, Buffer> {
 describe('the picture of a chart', () => {
   it.each([
     ...kinds.map((chart) => [chart, { ...onboarding, chart }] as const),
-    ['of many groups', long] as const,
-    ['of a year of days and eight groups', many] as const,
-  ])('%s is twice as wide as it is shown, and small', async (_, of) => {
+    ['many groups', long] as const,
+    ['a year of days and eight groups', many] as const,
+  ])('is twice as wide as it is shown, and smaller than 60 kB: %s', async (_, of) => {
     const png = (await loadRasterizer())(drawn(buildChart(of, 'en-GB', 15)), 'en-GB');
     expect(readPng(png).get('IHDR')?.readUInt32BE(0)).toBe(2 * IMAGE_WIDTH);
     expect(png.length).toBeLessThan(MOST_BYTES);
@@ -85,19 +85,19 @@ describe('the picture of a chart', () => {
     expect(await hash(other)).not.toBe(await hash(chart));
   });
 
-  it('can be drawn with names that XML cannot contain', async () => {
+  it('is drawn even when names contain characters that XML forbids', async () => {
     const groups = drawn(buildChart(nastyDataset().tables.find(({ id }) => id === 'groups')!));
     expect(readPng((await loadRasterizer())(groups, 'en-GB')).has('IDAT')).toBe(true);
   });
 
-  it('knows the names that its font can show', () => {
+  it('can tell which names its font can show', () => {
     const isPaintable = createPaintable();
     for (const name of ['Zürich – Łódź', 'Αθήνα', 'Київ', 'תל אביב', '100 % “<b>” €'])
       expect(isPaintable(name)).toBe(true);
     for (const name of ['مجموعة', '東京', '🚀 Growth', '① East', '★', 'Ａ', '𝐀']) expect(isPaintable(name)).toBe(false);
   });
 
-  it('is drawn whatever its names are', async () => {
+  it('is drawn even when its font cannot show the names', async () => {
     const rows = ['東京', '大阪'].map((name) => row({ 'profile.group': name, 'profiles.created': 1 }));
     const of = table({ id: 'a', chart: 'bar', columns: [groupColumn, countColumn], rows });
     expect(readPng((await loadRasterizer())(drawn(buildChart(of)), 'en-GB')).has('IDAT')).toBe(true);
@@ -105,7 +105,7 @@ describe('the picture of a chart', () => {
 });
 
 describe('the alternative text of a chart', () => {
-  it('has first, last, highest and lowest of each series over time', () => {
+  it('names the first, last, highest and lowest figure of each series over time', () => {
     expect(chartAltText(drawn(buildChart({ ...onboarding, columns: [bucketColumn, ratioColumn] })), 'en-GB')).toBe(
       'Line chart by Day. Approval rate: from 81.0% (9 Nov) to 86.2% (13 Nov), highest 86.2% (13 Nov), ' +
         'lowest 81.0% (9 Nov). Previous period: from 83.0% (9 Nov) to 83.0% (13 Nov), highest 83.0% (9 Nov), ' +
@@ -113,12 +113,12 @@ describe('the alternative text of a chart', () => {
     );
   });
 
-  it('names groups with their figures, and how many more there are', () => {
+  it('names groups with their figures, and says how many it leaves out', () => {
     const text = chartAltText(drawn(buildChart(long, 'en-GB', 15)), 'en-GB');
     expect(text).toMatch(/^Bar chart by Group\. Profiles created: .* and 9 more\.$/);
   });
 
-  it('says that there is no figure, and never shows a zero instead', () => {
+  it('says “no figures” for a series without figures, instead of zero', () => {
     const chartOf = (created: number | null) => {
       const rows = [row({ bucket: '2026-11-09', 'profiles.created': created, 'profiles.time_to_decision_p50': null })];
       const columns = [bucketColumn, countColumn, durationColumn];

@@ -23,7 +23,7 @@ import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
 const { render } = useRenderFolder();
 
 describe('the chart of a section', () => {
-  it('has an axis for each of two units, and says what it leaves out', () => {
+  it('has one axis for each of two units, and names the metric that it leaves out', () => {
     const chart = buildChart(onboarding);
     expect(chart?.axes.map(({ title, series }) => [title, series.map(({ name }) => name)])).toEqual([
       ['Profiles created', ['Profiles created']],
@@ -33,7 +33,7 @@ describe('the chart of a section', () => {
     expect(chart?.categories[0]).toBe('9 Nov');
   });
 
-  it('keeps what is undefined undefined, and a zero a zero', () => {
+  it('has a gap for an undefined figure, and a zero for a zero', () => {
     const [counts, rates] = buildChart(onboarding)?.axes ?? [];
     expect(counts?.series[0]?.values.slice(4)).toEqual([1352, 0, 0]);
     expect(rates?.series[0]?.values.slice(4)).toEqual([expect.closeTo(0.862), null, null]);
@@ -48,7 +48,7 @@ describe('the chart of a section', () => {
     ]);
   });
 
-  it('draws a series per group over time, however the rows are sorted, with gaps where a group has none', () => {
+  it('draws one series per group whatever the order of rows, with gaps where a group has no row', () => {
     const rows = [
       row({ bucket: '2026-11-10', 'profile.type': 'entity', 'profiles.created': 4 }),
       row({ bucket: '2026-11-09', 'profile.type': 'individual', 'profiles.created': 1 }),
@@ -69,7 +69,7 @@ describe('the chart of a section', () => {
     ]);
   });
 
-  it('keeps groups of one label apart, and names them by the API’s values, too', () => {
+  it('adds the API value to the names of groups that share a label', () => {
     const labels = {
       ...groupColumn,
       values: ['a', 'b', 'c'].map((value) => ({ value, label: value === 'c' ? 'C' : 'Team' })),
@@ -92,7 +92,7 @@ describe('the chart of a section', () => {
     expect(once?.categories).toEqual(['Team [a]', 'Team [b]', 'C']);
   });
 
-  it('distinguishes metrics of one label, and names those that are not drawn', () => {
+  it('adds the API name to metrics that share a label, and names those that it does not draw', () => {
     const again = { ...countColumn, name: 'profiles.again' };
     const rate = { ...ratioColumn, label: countColumn.label };
     const rows = [
@@ -106,7 +106,7 @@ describe('the chart of a section', () => {
     expect(bar?.omitted).toEqual(['Profiles created [profiles.approval_rate] is not drawn']);
   });
 
-  it('puts durations of one unit on one axis, and those of another on another', () => {
+  it('puts durations of one unit on one axis, and durations of another unit on a second axis', () => {
     const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, other: 400_000 })];
     const axesOf = (shownIn: 'hours' | 'days') => {
       const columns = [
@@ -138,7 +138,7 @@ describe('the chart of a section', () => {
     expect(stacked?.omitted).toEqual([]);
   });
 
-  it('draws what the long form names: which metrics, on which axis, under which titles with their units', () => {
+  it('takes metrics, axes and axis titles from the long form of its definition, and adds units', () => {
     const chart = buildChart({
       ...onboarding,
       chart: {
@@ -155,7 +155,7 @@ describe('the chart of a section', () => {
     expect(chart?.omitted).toEqual([]);
   });
 
-  it('puts no two units on one axis, even where it is asked to, and says what is left out', () => {
+  it('never puts two units on one axis, even when the definition does, and names what it leaves out', () => {
     const metrics = ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'];
     const chart = buildChart({
       ...onboarding,
@@ -178,13 +178,13 @@ describe('the chart of a section', () => {
     );
   });
 
-  it('never stacks the previous period onto what it is compared with', () => {
+  it('leaves the previous period out of stacked columns', () => {
     const { totals: _, ...rest } = onboarding;
     const chart = buildChart({ ...rest, chart: 'stacked_column', columns: [bucketColumn, countColumn] });
     expect(chart?.axes[0]?.series.map(({ previous }) => previous)).toEqual([false]);
   });
 
-  it('lists groups as the catalog does, wherever they come first, unless the definition orders them', () => {
+  it('lists groups in the order of the catalog, unless the definition orders them', () => {
     const rows = [
       row({ bucket: '2026-11-09', 'profile.type': 'martian', 'profiles.created': 9 }),
       row({ bucket: '2026-11-09', 'profile.type': 'entity', 'profiles.created': 4 }),
@@ -202,7 +202,7 @@ describe('the chart of a section', () => {
     expect(names({ ...by, ordered: true })).toEqual(['martian', 'Entity (KYB)', 'Individual (KYC)']);
   });
 
-  it('keeps groups together of a value that the catalog does not list, and of none', () => {
+  it('keeps the series of a value together when the catalog does not list it or it is missing', () => {
     const riskColumn = {
       ...typeColumn,
       name: 'profile.risk',
@@ -232,7 +232,7 @@ describe('the chart of a section', () => {
     ]);
   });
 
-  it('is undefined where none is requested or there is no category axis', () => {
+  it('is undefined when none is requested, or when there is no category axis or row', () => {
     const { chart: _, ...without } = onboarding;
     expect(buildChart(without)).toBeUndefined();
     expect(buildChart({ ...workload, chart: 'line' })).toBeUndefined();
@@ -247,7 +247,7 @@ describe('the charts of a workbook', () => {
     return path;
   };
 
-  it('are native ones above their tables, each with a name and a description', async () => {
+  it('are native charts on the sheets of their tables, each with a name and a description', async () => {
     const path = await pack();
     const parts = readParts(path);
     expect(readWorkbook(path).SheetNames).not.toContain('Charts');
@@ -255,7 +255,7 @@ describe('the charts of a workbook', () => {
     expect(charts).toHaveLength(4);
     const drawings = [...parts].flatMap(([name, xml]) => (name.startsWith('xl/drawings/drawing') ? [xml] : []));
     expect(drawings.map((xml) => xml.match(/<c:chart /g)?.length)).toEqual([1, 1, 1, 1]);
-    // The sheet has the title just above.
+    // The sheet already shows the title above the chart.
     for (const [, xml] of charts) expect(xml).toContain('<c:chart><c:autoTitleDeleted val="1"/>');
     expect(drawings.join('')).toContain(
       'name="Onboarding" descr="line chart of Profiles created (1,204 to 0), Approval rate (81.0% to –) by Day from 9 Nov to 15 Nov"',
@@ -276,7 +276,7 @@ describe('the charts of a workbook', () => {
     ]);
   });
 
-  it('draw cells of the workbook that hold the figures of their own copy', async () => {
+  it('refer to cells whose figures equal those that the chart caches', async () => {
     const path = await pack();
     const book = readWorkbook(path);
     let compared = 0;
@@ -305,7 +305,7 @@ describe('the charts of a workbook', () => {
     expect(compared).toBeGreaterThan(50);
   });
 
-  it('are sparklines side by side, each with its last figure', async () => {
+  it('label a sparkline with its last figure', async () => {
     const data = dataset([{ ...onboarding, chart: { kind: 'sparkline', series: ['profiles.created'] } }]);
     const parts = readParts(await pack(data));
     const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
@@ -314,14 +314,14 @@ describe('the charts of a workbook', () => {
     expect(charts[0]?.match(/<c:delete val="1"\/>/g)).toHaveLength(2);
   });
 
-  it('are sparklines with the unit of their last figure', async () => {
+  it('name the unit in the title of a sparkline', async () => {
     const series = [durationColumn.name];
     const parts = readParts(await pack(dataset([{ ...onboarding, chart: { kind: 'sparkline', series } }])));
     const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
     expect(charts).toEqual([expect.stringContaining(`<a:t>${durationColumn.label} (hours)</a:t>`)]);
   });
 
-  it('are valid in every kind, with a second axis and without', async () => {
+  it('are valid for every kind, with and without a second axis', async () => {
     const metrics = ['profiles.created', 'profiles.approval_rate'];
     const kinds = (['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const).map((kind) => ({
       ...onboarding,
@@ -340,7 +340,7 @@ describe('the charts of a workbook', () => {
     expect(texts).toContain('No chart: there is nothing to draw along, no time and no group.');
   });
 
-  it('have no sheet where no section has a chart', async () => {
+  it('add no sheet when no section has a chart', async () => {
     const book = readWorkbook(await pack(dataset([workload])));
     expect(book.SheetNames).toEqual(['Summary', 'Open workload', 'Definitions', 'Run']);
   });

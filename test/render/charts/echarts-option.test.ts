@@ -36,7 +36,7 @@ describe('the axis scales of an image', () => {
     expect(yAxis).not.toMatchObject([{ scale: true }]);
   });
 
-  it('of lines of rates may begin above zero, those of columns never', () => {
+  it('of a line of rates may begin above zero, those of its columns never do', () => {
     const rows = days([0.86, 0.9, 0.91].map((rate) => ({ [ratioColumn.name]: rate })));
     const rates = { ...byDay, columns: [bucketColumn, ratioColumn], rows };
     expect(optionOf(table({ id: 'a', ...rates, chart: 'line' })).yAxis).toMatchObject([{ min: 0.8, interval: 0.05 }]);
@@ -68,7 +68,7 @@ describe('the axis scales of an image', () => {
     ]);
   });
 
-  it('of figures that are never negative are left to be chosen', () => {
+  it('are left to ECharts when no figure is negative', () => {
     const rows = days([{ [countColumn.name]: 1, [ratioColumn.name]: 0.5 }]);
     const columns = [bucketColumn, countColumn, ratioColumn];
     const { yAxis } = optionOf(table({ id: 'a', ...byDay, chart: 'line', columns, rows }));
@@ -94,7 +94,7 @@ describe('the names in an image', () => {
     for (const name of data) expect(name.length).toBeLessThanOrEqual(36);
   });
 
-  it('of groups, too, even where only their middles differ', () => {
+  it('of groups stay distinguishable even when only their middles differ', () => {
     const rows = ['a', 'b'].map((middle) =>
       row({ 'profile.group': `${start} ${middle} ${start}`, 'profiles.created': 1 }),
     );
@@ -104,7 +104,7 @@ describe('the names in an image', () => {
   });
 });
 
-it('writes a bar of a long name on two lines', () => {
+it('a bar with a long name wraps the name', () => {
   const names = ['Retail', 'Persons with an address in a country of high risk'];
   const rows = names.map((name) => row({ [groupColumn.name]: name, [countColumn.name]: 5 }));
   const of = table({ id: 'a', chart: 'bar', columns: [{ ...groupColumn, values: [] }, countColumn], rows });
@@ -114,7 +114,7 @@ it('writes a bar of a long name on two lines', () => {
   });
 });
 
-describe('a chart with unfinished times', () => {
+describe('a chart with an unfinished period', () => {
   const chart: Chart = {
     kind: 'column',
     title: 'Time to decision',
@@ -140,12 +140,12 @@ describe('a chart with unfinished times', () => {
     ],
   };
 
-  it('has hatched columns in the shown unit', () => {
+  it('hatches the unfinished column, and draws figures in the shown unit', () => {
     const { series } = echartsOption(chart, 'en-GB').option;
     expect(series).toMatchObject([{ type: 'bar', data: [2, { value: 1, itemStyle: { decal: {} } }] }]);
   });
 
-  it('is drawn with its hatching', async () => {
+  it('shows the hatching in its picture', async () => {
     const draw = await loadRasterizer();
     const plain = draw({ ...chart, partial: [false, false] }, 'en-GB');
     expect(Buffer.from(draw(chart, 'en-GB')).equals(plain)).toBe(false);

@@ -45,14 +45,14 @@ const seriesOf = (of: ReturnType<typeof byGroup>) => buildChart(of, 'en-GB')?.ax
 const sums = (of: ReturnType<typeof byGroup>) =>
   [0, 1].map((at) => seriesOf(of).reduce((sum, { values }) => sum + (values[at] ?? 0), 0));
 
-test('a stacked chart has the largest groups, and the others as one: its tops are the totals', () => {
+test('a stacked chart adds up the smaller groups, so that its tops are the totals', () => {
   const chart = byGroup('stacked_column');
   expect(seriesOf(chart).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'Other (5)']);
   expect(sums(chart)).toEqual([780, 1560]);
   expect(buildChart(chart)?.omitted).toEqual([]);
 });
 
-test('a group may have the name of the others', () => {
+test('a group whose label equals “Other (5)” keeps a series of its own', () => {
   const chart = byGroup('stacked_column');
   const columns = chart.columns.map((column) =>
     column.name === 'group'
@@ -62,7 +62,7 @@ test('a group may have the name of the others', () => {
   expect(new Set(seriesOf({ ...chart, columns }).map(({ name }) => name)).size).toBe(8);
 });
 
-test('current counts are added up as well', () => {
+test('a stacked chart adds up the smaller groups of current counts as well', () => {
   expect(sums(byGroup('stacked_column', { ...CREATED, counts: 'now' }))).toEqual([780, 1560]);
 });
 
@@ -70,25 +70,28 @@ test.each<[string, Column, number]>([
   ['distinct counts', { ...CREATED, addable: false }, 10],
   ['distinct counts by their aggregation', { ...CREATED, aggregation: 'count_distinct' }, 10],
   ['rates', { ...CREATED, unit: 'ratio', aggregation: 'share' }, 0.01],
-])('%s stand side by side, the largest ones', (_, metric, size) => {
+])('%s of the largest groups stand side by side instead of stacked', (_, metric, size) => {
   const of = byGroup('stacked_column', metric, size);
   expect(buildChart(of)?.kind).toBe('column');
   expect(seriesOf(of).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'e']);
   expect(buildChart(of)?.omitted).toHaveLength(1);
 });
 
-test.each(['line', 'column', 'bar'] as const)('a %s chart adds up the others of more than eight groups', (kind) => {
-  expect(seriesOf(byGroup(kind)).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'Other (5)']);
-  expect(sums(byGroup(kind))).toEqual([780, 1560]);
-});
+test.each(['line', 'column', 'bar'] as const)(
+  'a %s chart of more than eight groups adds up the smaller ones',
+  (kind) => {
+    expect(seriesOf(byGroup(kind)).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'Other (5)']);
+    expect(sums(byGroup(kind))).toEqual([780, 1560]);
+  },
+);
 
-test.each(['line', 'column'] as const)('a %s chart of rates has the largest groups and says so', (kind) => {
+test.each(['line', 'column'] as const)('a %s chart of rates shows only the largest groups, and says so', (kind) => {
   const of = byGroup(kind, { ...CREATED, unit: 'ratio', aggregation: 'share' }, 0.01);
   expect(seriesOf(of).map(({ name }) => name)).toEqual(['l', 'k', 'j', 'i', 'h', 'g', 'f', 'e']);
   expect(buildChart(of)?.omitted).toHaveLength(1);
 });
 
-test('two axes share the eight series, and what is not drawn is named', () => {
+test('a chart with two axes draws eight series in all, and names the metrics that it leaves out', () => {
   const { columns, rows, ...rest } = byGroup('line');
   const counts = Array.from(
     { length: 7 },
@@ -111,7 +114,7 @@ test('two axes share the eight series, and what is not drawn is named', () => {
   expect(chart?.omitted.join()).toContain('R1');
 });
 
-test('bars of more groups than fit are those of the largest', () => {
+test('a bar chart shows the largest groups when not all fit, or the first ones of an ordered section', () => {
   const { columns, rows, ...rest } = byGroup('bar');
   const bars = table({
     ...rest,

@@ -27,26 +27,26 @@ const october = (kind: 'column' | 'line' | 'stacked_column' | 'sparkline', runni
     ),
   });
 
-test.each([false, true])(
-  'a chart marks the weeks that are cut off, and those that have not ended; by group: %s',
-  (grouped) => {
-    expect(buildChart(october('column', '9', grouped))?.partial).toEqual([true, false, false, false, true]);
-    expect(buildChart(october('column', '2026-10-19', grouped))?.partial).toEqual([true, false, false, true, true]);
+test.each([false, true])('a chart marks weeks that are cut off or have not ended; grouped: %s', (grouped) => {
+  expect(buildChart(october('column', '9', grouped))?.partial).toEqual([true, false, false, false, true]);
+  expect(buildChart(october('column', '2026-10-19', grouped))?.partial).toEqual([true, false, false, true, true]);
+});
+
+test.each(['column', 'line', 'stacked_column'] as const)(
+  'mail, PDF and workbook mark the same cut-off weeks in a %s chart',
+  (kind) => {
+    const chart = buildChart(october(kind));
+    if (chart === undefined) throw new Error('expected a chart');
+    expect(chartData(chart, 'en').partial).toEqual([true, false, false, false, true]);
+    const xml = chartXml(chart, { sheet: 'x', row: 1 }, 'en', true);
+    expect([...xml.matchAll(/<c:dPt><c:idx val="(\d)"/g)].map(([, index]) => Number(index))).toEqual([0, 4]);
+    const { series } = echartsOption(chart, 'en').option as { series: { data: unknown[] }[] };
+    const marked = series[0]?.data.map((each) => typeof each === 'object' && each !== null && 'itemStyle' in each);
+    expect(marked).toEqual([true, false, false, false, true]);
   },
 );
 
-test.each(['column', 'line', 'stacked_column'] as const)('as %s in mail, PDF and workbook', (kind) => {
-  const chart = buildChart(october(kind));
-  if (chart === undefined) throw new Error('expected a chart');
-  expect(chartData(chart, 'en').partial).toEqual([true, false, false, false, true]);
-  const xml = chartXml(chart, { sheet: 'x', row: 1 }, 'en', true);
-  expect([...xml.matchAll(/<c:dPt><c:idx val="(\d)"/g)].map(([, index]) => Number(index))).toEqual([0, 4]);
-  const { series } = echartsOption(chart, 'en').option as { series: { data: unknown[] }[] };
-  const marked = series[0]?.data.map((each) => typeof each === 'object' && each !== null && 'itemStyle' in each);
-  expect(marked).toEqual([true, false, false, false, true]);
-});
-
-test('a raw CSV file says which weeks are cut off, apart from those that run', () => {
+test('a raw CSV file has one column for weeks still running and one for weeks that are cut off', () => {
   const weeks = october('column', '2026-10-26');
   const columns = csvColumns(weeks, { values: 'raw', separator: 'comma' });
   const [running, cut] = columns.slice(-2);
@@ -58,7 +58,7 @@ test('a raw CSV file says which weeks are cut off, apart from those that run', (
   expect(fields.at(-1)?.description).not.toBe(fields.at(-2)?.description);
 });
 
-test('small lines end hollow in mail, PDF and workbook', () => {
+test('sparklines mark cut-off weeks in mail, PDF and workbook', () => {
   const chart = buildChart(october('sparkline'));
   if (chart === undefined) throw new Error('expected a chart');
   const marked = [true, false, false, false, true];
@@ -72,7 +72,7 @@ test('small lines end hollow in mail, PDF and workbook', () => {
   expect([...xml.matchAll(/<c:dPt><c:idx val="(\d)"/g)].map(([, index]) => Number(index))).toEqual([0, 4]);
 });
 
-test('the end of a native sparkline of Excel has another colour where its time runs or is cut off', () => {
+test('a native sparkline in Excel ends in another colour when its last period is running or cut off', () => {
   const points = { sheet: 'Data', column: 1, rows: { from: 2, to: 6 } };
   const lines = [true, false].map((endsPartial, row) => ({ row: row + 1, column: 3, points, endsPartial }));
   const groups = sparklinesExtension(lines).split('<x14:sparklineGroup ').slice(1);

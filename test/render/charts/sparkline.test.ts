@@ -6,13 +6,13 @@ const points = (values: readonly (number | null)[], partial: readonly number[] =
   values.map((value, index) => ({ value, partial: partial.includes(index) }));
 
 describe('a sparkline', () => {
-  it('joins neighbours and leaves gaps', () => {
+  it('joins neighbouring figures and leaves gaps', () => {
     const { line, dots } = sparklinePath(points([0, 10, null, 10, 0]), 44, 24);
     expect(line).toBe('M2 22L12 2M32 2L42 22');
     expect(dots).toEqual([{ x: 42, y: 22, hollow: false }]);
   });
 
-  it('has a dot for its last figure, hollow where that is partial, and for one without a neighbour', () => {
+  it('has a dot for its last figure, hollow when that is partial, and for a figure without neighbours', () => {
     const { line, dots } = sparklinePath(points([5, null, 0, 10], [3]), 34, 24);
     expect(line).toBe('M22 22L32 2');
     expect(dots).toEqual([
@@ -22,7 +22,7 @@ describe('a sparkline', () => {
     expect(sparklinePath(points([1, null]), 20, 20).dots).toHaveLength(1);
   });
 
-  it('has a hollow dot for each time that is cut off or has not ended', () => {
+  it('has a hollow dot for each period that is cut off or has not ended', () => {
     const { dots } = sparklinePath(points([0, 10, 0, 10], [0, 3]), 34, 24);
     expect(dots).toEqual([
       { x: 2, y: 22, hollow: true },
@@ -36,7 +36,7 @@ describe('a sparkline', () => {
     expect(sparklinePath([], 40, 20)).toEqual({ line: '', dots: [] });
   });
 
-  it('has a white ground where its picture has no transparency, and a dot at its end', () => {
+  it('has a background only when a ground colour is given, and a dot at its end', () => {
     const colours = { line: '#0b6e69', last: '#d55e00', ground: '#ffffff' };
     const svg = sparklineSvg(points([0, 10, 0]), { width: 44, height: 24 }, colours);
     expect(svg).toContain('<rect width="44" height="24" fill="#ffffff"/><path d="M2 22L22 2L42 22"');
@@ -46,7 +46,7 @@ describe('a sparkline', () => {
     );
   });
 
-  it('does not make small changes look large, and does not go below zero', () => {
+  it('does not exaggerate small changes, and goes below zero only for negative figures', () => {
     const scale = sparklineScale([100, 101]);
     expect(scale?.min).toBeCloseTo(95.45);
     expect(scale?.max).toBeCloseTo(105.55);
@@ -56,7 +56,7 @@ describe('a sparkline', () => {
     expect(sparklineScale([null])).toBeUndefined();
   });
 
-  it('stays inside its picture and keeps its order', () => {
+  it('stays inside its picture and keeps the order of its figures', () => {
     const values = fc.array(fc.option(fc.double({ min: -1e12, max: 1e12, noNaN: true })), { maxLength: 40 });
     fc.assert(
       fc.property(values, (of) => {

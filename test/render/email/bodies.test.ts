@@ -68,13 +68,13 @@ const mail = (data: Dataset, change: Partial<EmailOptions> = {}) =>
   });
 const ALL = judged([SCORECARD, onboarding, PERSONS], { headlines: ['Approval rate: 83.0%, target 90.0%, breached'] });
 
-describe('the bodies of a report’s e-mail', () => {
+describe('the body of a report’s e-mail', () => {
   it.each<[MailBodyName, boolean, boolean, boolean]>([
     ['full', true, true, false],
     ['full-lists', true, true, true],
     ['summary', true, false, false],
     ['notice', false, false, false],
-  ])('%s has figures: %s, sections: %s, rows of lists: %s', async (body, figures, sections, lists) => {
+  ])('named %s shows figures: %s, sections: %s, rows of lists: %s', async (body, figures, sections, lists) => {
     const { html, text } = await mail(ALL, { body });
     for (const part of [html, text]) {
       expect(part.includes('83.0%')).toBe(figures);
@@ -87,7 +87,7 @@ describe('the bodies of a report’s e-mail', () => {
     expect(text.includes('ONBOARDING')).toBe(sections);
   });
 
-  it('a notice has no figure of the dataset', async () => {
+  it('contains no figure of the dataset when it is a notice', async () => {
     const { html, text, pictures } = await mail(ALL, { body: 'notice' });
     const visible = html.replace(/<style[\s\S]*?<\/style>/g, '').replace(/<[^>]*>/g, ' ');
     for (const part of [visible, text])
@@ -96,13 +96,13 @@ describe('the bodies of a report’s e-mail', () => {
     expect(pictures.map(({ name }) => name)).toEqual([expect.stringMatching(/^mail-logo-[0-9a-f]{24}\.png$/)]);
   });
 
-  it('names sections that only the files show, and how long their lists are', async () => {
+  it('names sections that only the files show, with their number of rows', async () => {
     const { html, text } = await mail(ALL);
     for (const part of [html, text]) expect(part).toContain('Persons (1 row)');
     expect(text).toContain('1 more section is in the attached workbook.');
   });
 
-  it('says once that the first and the last week are cut off', async () => {
+  it('repeats no note about the weeks that are cut off', async () => {
     const unlike = { reason: 'weekdays', kinds: [], first: false, last: false, others: true } as const;
     const cut = table({
       ...onboarding,
@@ -125,14 +125,14 @@ describe('the bodies of a report’s e-mail', () => {
     }
   });
 
-  it('gives each body the same bytes again', async () => {
+  it('is identical when it is rendered again', async () => {
     for (const body of ['full', 'summary', 'notice'] as const)
       expect(await mail(ALL, { body })).toEqual(await mail(ALL, { body }));
   });
 });
 
 describe('the top of an e-mail', () => {
-  it('says what is breached before any figure of a tile', async () => {
+  it('says how many figures are breached before it shows the first tile', async () => {
     const { html, text } = await mail(ALL);
     const shown = html.slice(html.indexOf('<body'));
     const visible = shown.slice(shown.indexOf('class="org"'));
@@ -141,20 +141,20 @@ describe('the top of an e-mail', () => {
     expect(text).toContain('! Approval rate: 83.0%, target 90.0%, breached');
   });
 
-  it('says that nothing is breached only where figures have targets', async () => {
+  it('says “Nothing is breached” only when figures have targets', async () => {
     const good = { ...SCORECARD, rows: [row({ [COUNT]: 110, [RATE]: 0.95 })] };
     expect((await mail(judged([good]))).text).toContain('Nothing is breached or on watch.');
     expect((await mail(dataset([good]))).text).not.toContain('breached');
   });
 
-  it('has logo, classification and completeness, and leaves out what there is not', async () => {
+  it('shows the logo, and omits logo and link when they are missing', async () => {
     const { html, pictures } = await mail(ALL);
     const [, cid] = /<img class="logo" src="cid:([^"]+)" alt="Acme Compliance AG"/.exec(html) ?? [];
     expect(pictures.map((picture) => picture.cid)).toContain(cid);
     const bare = await mail(ALL, { logo: undefined, classification: undefined, pageUrl: undefined });
     expect(bare.html).not.toContain('class="logo"');
     expect(bare.html).not.toContain('href="http');
-    // A logo that is gone since the check does not stop the report.
+    // A logo that was deleted after the check does not stop the report.
     expect((await mail(ALL, { logo: '/nowhere/logo.png' })).html).not.toContain('class="logo"');
   });
 
@@ -172,7 +172,7 @@ describe('the top of an e-mail', () => {
 });
 
 describe('tables of an e-mail', () => {
-  it('has all rows of a scorecard where tiles and scorecard together are too high', async () => {
+  it('keep all rows of a scorecard and drop tiles when both do not fit', async () => {
     const columns = Array.from({ length: 12 }, (_, n) => ({
       ...countColumn,
       name: `m${n}`,
@@ -198,7 +198,7 @@ describe('tables of an e-mail', () => {
     expect(html.match(/class="value"/g)?.length ?? 0).toBeLessThan(5);
   });
 
-  it('a scorecard has subheadings, changes, and a small picture of each trend with words in its place', async () => {
+  it('show a scorecard with subheadings, changes and a described trend picture for each metric', async () => {
     const { html, text, pictures } = await mail(judged([SCORECARD]));
     expect(html).toContain('<tr class="sub"><td colspan="4">Quality</td></tr>');
     expect(html).toContain('▲ 10%');
@@ -213,7 +213,7 @@ describe('tables of an e-mail', () => {
     ]);
   });
 
-  it('a table of groups has the change beside each figure', async () => {
+  it('show the change beside each figure of a group', async () => {
     const groups = table({
       id: 'groups',
       title: 'Groups',
@@ -231,7 +231,7 @@ describe('tables of an e-mail', () => {
     expect(text).toMatch(/North\S* \| 110 \| \+10% \| 83\.0% \| -3\.0 pp/);
   });
 
-  it('keeps names from right to left, long labels and markup inside their places', async () => {
+  it('escape markup, isolate right-to-left names and keep long labels in full', async () => {
     const name = 'شركة أكمي للمدفوعات';
     const long = 'A very long label of a metric that goes on and on '.repeat(4).trim();
     const hostile = table({
@@ -254,14 +254,14 @@ describe('tables of an e-mail', () => {
     expect(text).toContain(`\u2068${name}\u2069 | 1`);
   });
 
-  it('says it in German', async () => {
+  it('are in German when the locale is German', async () => {
     const { text } = await mail(ALL, { locale: 'de-CH' });
     expect(text).toContain('2 verfehlt');
     expect((await mail(ALL, { locale: 'de-CH', body: 'notice' })).text).toContain('2026-W46 ist fertig.');
   });
 });
 
-describe('the scorecard', () => {
+describe('the scorecard of an e-mail', () => {
   const columns = Array.from({ length: 14 }, (_, index) => ({
     ...countColumn,
     name: `m${index}`,
@@ -276,7 +276,7 @@ describe('the scorecard', () => {
   const { trend: _, ...plain } = long;
   const summary = buildSummary({ dataset: dataset([onboarding, plain]), locale: 'en-GB' });
 
-  it('comes before the charts, with its first twelve metrics and where the others are', async () => {
+  it('comes before the charts, shows its first twelve metrics and says how many it has', async () => {
     expect(summary.sections.map(({ id }) => id)).toEqual(['scorecard', 'onboarding']);
     const { text } = await mail(dataset([onboarding, { ...plain, layout: { kind: 'scorecard', groups: [] } }]));
     expect(text).toMatch(/Metric 11 \|/);

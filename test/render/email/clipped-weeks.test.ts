@@ -4,9 +4,9 @@ import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import { dataset, table } from '../../support/dataset.ts';
 
 test.each([
-  ['a month that has ended', false, [false, true]],
-  ['a month that runs', true, [true, true]],
-])('the last week of %s', (_, partial, expected) => {
+  ['a finished month as cut off', false, [false, true]],
+  ['a running month as cut off and still running', true, [true, true]],
+])('an e-mail marks the last week of %s', (_, partial, expected) => {
   const weeks = table({
     id: 'weeks',
     granularity: 'week',

@@ -16,24 +16,24 @@ const PACK = dataset([
     title: 'Cities',
     chart: 'bar',
     columns: [cities, { ...countColumn, label: '件数' }],
-    // The service's id of the last one is no better.
+    // The font cannot draw the id of the last one either.
     rows: ['tyo', 'zrh', '大阪'].map((city, at) => row({ [groupColumn.name]: city, [countColumn.name]: at + 1 })),
   }),
 ]);
 
-test('a chart with names that its font does not have is drawn with codes', () => {
+test('a chart shows codes for names that its font cannot draw', () => {
   const [section] = buildSummary({ dataset: PACK, locale: 'en-GB' }).sections;
   expect(section?.chart?.categories).toEqual(['東京', 'Zürich', '大阪']);
   expect(section?.drawn?.categories).toEqual(['tyo', 'Zürich', '#1']);
   expect(section?.drawn?.axes[0]?.series[0]?.name).toBe(countColumn.name);
 });
 
-test('a mail says below the picture what its codes stand for', async () => {
+test('an e-mail says below the picture what its codes stand for', async () => {
   const { html, pictures } = await renderEmail(PACK, [], { run: 'r', madeAt: MADE_AT });
   expect(pictures.map(({ name }) => name)).toContain('mail-cities.png');
   const text = html.replaceAll(/[\u2066-\u2069]/gu, '');
   for (const code of ['tyo = 東京', '#1 = 大阪', `${countColumn.name} = 件数`]) expect(text).toContain(code);
-  // Those who do not see the picture hear the names.
+  // Screen readers read the full names.
   expect(text).toContain('東京 1');
 });
 

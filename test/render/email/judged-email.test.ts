@@ -54,15 +54,15 @@ const mail = (tables: readonly Table[], targets: readonly SourcedTarget[], local
   const judged: Dataset = judgeDataset(dataset(tables), targets, { sections: tables.map(({ id }) => ({ id })) });
   return renderEmail(judged, [], { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT, locale });
 };
-/** The cells of the tables as text and class. */
+/** Text and class of each table cell. */
 const cellsIn = (html: string): { readonly className: string; readonly text: string }[] =>
   [...html.matchAll(/<td[^>]*class="([^"]*)"[^>]*>([\s\S]*?)<\/td>/g)].map(([, className = '', text = '']) => ({
     className: className.trim(),
     text,
   }));
 
-describe('a judged mail', () => {
-  it('has shape and word of the status beside each judged figure, in HTML and text', async () => {
+describe('an e-mail with judged figures', () => {
+  it('shows the status as a shape and a word beside each judged figure, in HTML and text', async () => {
     const { html, text } = await mail([SCORECARD, BY_TYPE], TARGETS);
     expect(text).toContain('83.0% (■ breached, target 90.0%, watch 85.0%)');
     expect(text).toContain('24.0 hours (● on target, target 24.0 hours, watch 36.0 hours)');
@@ -72,18 +72,18 @@ describe('a judged mail', () => {
     expect(rate?.text).toBe(
       '83.0%<br /><b class="s breached">■ breached</b><br /><span class="s u">target 90.0%, watch 85.0%</span>',
     );
-    // Nothing is said of figures without a target.
+    // Figures without a target have no status.
     const [individual] = cellsIn(html).filter((cell) => cell.text.startsWith('91.0%'));
     expect(individual?.text).toBe('91.0%');
   });
 
-  it('says a target in full in tiles and tables: rounded it would contradict the status', async () => {
+  it('shows a target unrounded in tiles and tables when a rounded one would contradict the status', async () => {
     const { text } = await mail([SCORECARD], [target({ metric: TIME, better: 'lower', target: '1437m' })]);
     expect(text.match(/^ {2}.*24\.0 hours[^\n]*target 23\.95 hours/gm)).toHaveLength(2);
     expect(text).not.toContain('target 24.0 hours');
   });
 
-  it('colours changes by what is better, and only those of which that is known', async () => {
+  it('colours a change as better or worse only when the metric has a target', async () => {
     const { html, text } = await mail([SCORECARD], TARGETS);
     const changes = cellsIn(html).filter(({ text: shown }) => /^[▲▼]/.test(shown));
     expect(changes.map(({ className, text: shown }) => [shown.slice(0, 1), className])).toEqual([
@@ -92,7 +92,7 @@ describe('a judged mail', () => {
       // Less time is better.
       ['▼', 'better'],
     ]);
-    // Colour is never alone.
+    // Colour is never the only sign.
     expect(text).toContain('▼ 3.0 pp from 86.0%, worse');
     expect(text).toContain('from 48.0 hours, better');
     const plain = await mail([SCORECARD], []);
@@ -100,25 +100,25 @@ describe('a judged mail', () => {
     expect(plain.text).not.toMatch(/better|worse/);
   });
 
-  it('shows what is breached first, and a figure of several sections once, with most of its comparisons', async () => {
+  it('lists breached figures first, and a figure of several sections once with its comparisons', async () => {
     const again = { ...SCORECARD, id: 'again', title: 'Again', comparisons: [] };
     const { text } = await mail([again, SCORECARD], TARGETS);
     const [, headlines = ''] = /HEADLINE\n([\s\S]*?)\n\n/.exec(text) ?? [];
     expect(headlines.split('\n').map((line) => line.trim())).toEqual([
       'Approval rate: 83.0%, target 90.0%: ■ breached (▼ 3.0 pp from 86.0%, worse)',
-      // Changed most.
+      // The largest change.
       'Time to decision (median): 24.0 hours, target 24.0 hours: ● on target (▼ 50% from 48.0 hours, better)',
       'Profiles created: 110 (▲ 10% from 100)',
     ]);
   });
 
-  it('shows a target with all its decimals, like the headlines', async () => {
+  it('shows a target with all its decimals', async () => {
     const { text } = await mail([SCORECARD], [target({ metric: TIME, better: 'lower', target: '1.25h' })]);
     expect(text).toContain('target 1.25 hours');
     expect(text).not.toContain('target 1.3 hours');
   });
 
-  it('names the statuses of the totals below the picture of a chart', async () => {
+  it('names the status of each total below a chart', async () => {
     const days = ['2026-11-09', '2026-11-10'].map((bucket) => row({ bucket, [RATE]: 0.8 }));
     const charted = table({
       id: 'days',
@@ -133,7 +133,7 @@ describe('a judged mail', () => {
     expect(html).toContain('Approval rate: ■ breached.');
   });
 
-  it('says it in German', async () => {
+  it('is in German when the locale is German', async () => {
     const { text } = await mail([SCORECARD], TARGETS, 'de-CH');
     expect(text).toMatch(/83[.,]0\s?% \(■ [^,]+, Ziel 90[.,]0\s?%, beobachten 85[.,]0\s?%\)/);
   });

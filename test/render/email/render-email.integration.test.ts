@@ -28,8 +28,8 @@ const about: EmailOptions = { run: '0123456789abcdef0123456789abcdef', madeAt: M
 const FILE: Artifact = { name: 'KPIs.xlsx', format: 'xlsx', mediaType: '', path: '/', bytes: 4321, sha256: '' };
 const mail = (data: Dataset, change: Partial<EmailOptions> = {}) => renderEmail(data, [], { ...about, ...change });
 
-describe('the mail of a report', () => {
-  it('starts with the service’s totals and current counts, and their changes with an arrow', async () => {
+describe('the e-mail of a report', () => {
+  it('starts with totals and current counts, each change with an arrow', async () => {
     const { text } = await mail(dataset([onboarding, workload]));
     const scope = '(Risk is High or Severe; so far)';
     expect(text).toContain(`Profiles created ${scope}: 6,390 (▲ 1.6% from 6,290)`);
@@ -38,7 +38,7 @@ describe('the mail of a report', () => {
     expect(text).toContain('Overdue RFIs (now, 16 November 2026 at 07:59): 0');
   });
 
-  /** A section with totals and as few rows as it takes. */
+  /** A section with totals and a single row. */
   const totalled = (id: string, value: number, more: Partial<Table> = {}) =>
     table({
       id,
@@ -80,7 +80,7 @@ describe('the mail of a report', () => {
     expect(alone.html).toContain('<b>so far</b>');
   });
 
-  it('names the section as well where neither filter nor time tells two figures apart', async () => {
+  it('adds the section to two figures that share filter and time', async () => {
     const { text } = await mail(
       dataset([totalled('Here', 1, severe), totalled('There', 2, severe), totalled('All', 3)]),
     );
@@ -91,7 +91,7 @@ describe('the mail of a report', () => {
     ]);
   });
 
-  it('shows the number of values of a long filter', async () => {
+  it('counts the values of a long filter in the headline', async () => {
     const values = Array.from({ length: 40 }, (_, index) => `G${index}`);
     const filters = [
       { label: 'Group', is: values },
@@ -106,7 +106,7 @@ describe('the mail of a report', () => {
     expect(text).toContain('G38 or G39');
   });
 
-  it('never says above all sections what holds for some: a filter, or that they are current counts', async () => {
+  it('states a filter or “current counts” at the section when it does not apply to all sections', async () => {
     const differing = { range: { from: '2026-10-01', to: '2026-10-31' } };
     const filtered = await mail(
       dataset([
@@ -121,7 +121,7 @@ describe('the mail of a report', () => {
     expect(current.text.match(/Current counts, as of/g)).toHaveLength(2);
   });
 
-  it('escapes names that would add a row or a cell to the text part, or change the direction of the text after', async () => {
+  it('escapes names that would add a row or a cell to the text part, or change the direction of later text', async () => {
     const names = [
       'North\r\n  Total | 999',
       'South | 999',
@@ -162,7 +162,7 @@ describe('the mail of a report', () => {
       'Forged  | 1',
       'Total | 7',
     ]);
-    // Names from right to left are set apart, so that the figures stay behind them.
+    // Right-to-left names are isolated, so that the figures stay behind them.
     expect(text).toContain('\u2068Hebrew שלום\u2069 | 1');
     expect(text.match(/^HEADLINE/gm)).toHaveLength(1);
     expect(text).not.toMatch(/[\u2028\u2029]/);
@@ -178,7 +178,7 @@ describe('the mail of a report', () => {
     expect(readHtmlTables(over.html)[0]?.at(-1)).toEqual(['Total', '88']);
   });
 
-  it('shows of many rows in time the last ones, and of ranked ones the first', async () => {
+  it('shows the last rows of a long time series, and the first rows of a ranked table', async () => {
     const days = Array.from({ length: 28 }, (_, index) => `2026-10-${String(index + 1).padStart(2, '0')}`);
     const series = (more: Partial<Table>) =>
       table({
@@ -206,7 +206,7 @@ describe('the mail of a report', () => {
       '991',
     ]);
     expect((await mail(dataset([series({ ranked: true })]))).text).toContain('The first 10 of 28 rows');
-    // The picture goes by time, and ends with a day that the table does not show.
+    // The chart is in order of time, and ends with a day that the table does not show.
     const rows = days.map((bucket, index) =>
       row({ bucket, 'profiles.created': 1000 - index }, { partial: bucket === '2026-10-28' }),
     );
@@ -214,7 +214,7 @@ describe('the mail of a report', () => {
     expect(html).toContain('Its last figures are of a time that is still running.');
   });
 
-  it('shows a headline figure once, and names the section where two of one name differ', async () => {
+  it('shows equal headline figures once, and names the section when two of one name differ', async () => {
     const again = { ...onboarding, id: 'again', title: 'Again' };
     const once = await mail(dataset([onboarding, again]));
     expect(once.text.match(/ {2}Profiles created \(so far\): 6,390/g)).toHaveLength(1);
@@ -228,7 +228,7 @@ describe('the mail of a report', () => {
   const alerts = (id: string, value: number, more: Partial<Table> = {}) =>
     table({ id, title: `${id} alerts`, columns: [open], rows: [row({ 'alerts.open': value })], ...more });
 
-  it('does not merge equal figures of other filters, days or compared days', async () => {
+  it('does not merge equal figures that have different filters or days', async () => {
     const { text } = await mail(
       dataset([
         alerts('Sanctions', 0, { filters: [{ label: 'Kind', is: ['Sanctions'] }] }),
@@ -245,7 +245,7 @@ describe('the mail of a report', () => {
     ]);
   });
 
-  it('shows of a section of one row what it shows of any other: name, description, filters, as of, notes', async () => {
+  it('shows name, description, filters, date and notes of a section with a single row', async () => {
     const single = alerts('PEP', 5, {
       description: 'Whoever holds an office.',
       filters: [{ label: 'Kind', is: ['PEP'] }],
@@ -274,7 +274,7 @@ describe('the mail of a report', () => {
     expect(text).toContain('PEP ALERTS');
   });
 
-  it('shows the totals of a section of one row where they say something else', async () => {
+  it('shows the totals of a section with a single row only when they differ from the row', async () => {
     const comparisons = [WEEK_BEFORE];
     const rows = [row({ 'alerts.open': 5 }, { compare: previous({ 'alerts.open': 4 }) })];
     const told = async (totals: NonNullable<Table['totals']>) =>
@@ -304,13 +304,13 @@ describe('the mail of a report', () => {
     expect(text).toContain('  9 more headline figures are in the attached workbook.\n');
   });
 
-  it('has no headline where the service gave no total', async () => {
+  it('has no headline when the response has no totals', async () => {
     const { totals: _, ...without } = onboarding;
     const { text } = await mail(dataset([without]));
     expect(text).not.toContain('HEADLINE');
   });
 
-  it('says what is incomplete before any figure, in both bodies', async () => {
+  it('says what is incomplete before any figure, in HTML and text', async () => {
     const { html, text } = await mail(nastyDataset());
     for (const body of [html.slice(html.indexOf('<table')), text]) {
       const warning = body.indexOf('The service cut the table after 5,000 rows');
@@ -320,7 +320,7 @@ describe('the mail of a report', () => {
     expect((await mail(dataset([onboarding]))).html).not.toContain('Incomplete');
   });
 
-  it('states the shared coverage once', async () => {
+  it('states the comparison once when all sections share it', async () => {
     const { text } = await mail(dataset([onboarding, { ...onboarding, id: 'again', title: 'Again' }]));
     expect(text.match(/compared with/g)).toHaveLength(1);
     expect(text.indexOf('compared with')).toBeLessThan(text.indexOf('HEADLINE'));
@@ -333,7 +333,7 @@ describe('the mail of a report', () => {
     ['en-GB', { shift: 'next_business_day' }, 'made at 08:00, or on the next business day (UTC).'],
     ['de-CH', { on: { business_day: 3 } }, 'um 08:00, am 3. Arbeitstag des Monats (UTC).'],
     ['de-CH', { shift: 'previous_business_day' }, 'um 08:00, sonst am Arbeitstag davor (UTC).'],
-  ] as const)('tells in %s of business days: %j', async (locale, days, sentence) => {
+  ] as const)('describes in %s a schedule with business days: %j', async (locale, days, sentence) => {
     const { text } = await mail(dataset([onboarding]), {
       schedules: [{ cron: '0 8 * * *', timezone: 'UTC', ...days }],
       locale,
@@ -341,7 +341,7 @@ describe('the mail of a report', () => {
     expect(text.replace(/\s+/g, ' ')).toContain(sentence);
   });
 
-  it('has period, time zone, the reason for the e-mail and the owner', async () => {
+  it('names the period, the time zone, the reason for the e-mail and the owner', async () => {
     const schedules = [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }];
     const { html, text } = await mail(dataset([onboarding]), { schedules, onDemand: true });
     for (const body of [html, text]) {
@@ -354,13 +354,13 @@ describe('the mail of a report', () => {
     }
   });
 
-  /** Only one of its sections: an e-mail has no place for all of them. */
+  /** A single section, because an e-mail has no room for all of them. */
   const nasty = (id: string): Dataset => {
     const all = nastyDataset();
     return { ...all, tables: all.tables.filter((each) => each.id === id) };
   };
 
-  it('escapes texts of the service', async () => {
+  it('escapes HTML in texts of the API', async () => {
     const { html } = await mail(nasty('groups'));
     expect(html).not.toContain('<script>alert(1)');
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
@@ -372,7 +372,7 @@ describe('the mail of a report', () => {
     expect([...html.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)).toEqual(['mailto:ops@acme.example']);
   });
 
-  it('shows a short table of a long section and says plainly where the rest is', async () => {
+  it('shortens the table of a long section, and says where the rest is', async () => {
     const many = table({
       id: 'many',
       title: 'Many groups',
@@ -421,7 +421,7 @@ describe('the mail of a report', () => {
       notes: [{ code: 'truncated', message: { id: 'cut', of: { rows: 40 } }, incomplete: true }],
     });
 
-  it('stays short by showing fewer rows', async () => {
+  it('shows fewer rows of each section when it would be too long', async () => {
     const short = (id: number) => ({
       ...wide(id),
       rows: Array.from({ length: 40 }, (_, n) => row({ 'profile.group': `Group ${n}`, 'profiles.created': n })),
@@ -435,7 +435,7 @@ describe('the mail of a report', () => {
     expect(shown).toHaveLength(5);
   });
 
-  it('then by showing fewer sections, and names the others with where they are', async () => {
+  it('shows fewer sections when fewer rows are not enough, and says where the others are', async () => {
     const { html, text } = await mail(dataset(Array.from({ length: 20 }, (_, id) => wide(id))), { attached: ['xlsx'] });
     expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
     const more = Number(/(\d+) more sections are in the attached workbook\./.exec(text)?.[1]);
@@ -443,11 +443,11 @@ describe('the mail of a report', () => {
     expect(text.match(/The first 5 of 40 rows/g)).toHaveLength(20 - more);
   });
 
-  it('lists of sections, files and remarks those that fit, and says how many more there are', async () => {
+  it('lists the sections, files and remarks that fit, and counts the others', async () => {
     const sections = Array.from({ length: 100 }, (_, id) => ({
       ...wide(id),
       description: 'Long. '.repeat(300),
-      // The same remark of several sections is one.
+      // Equal remarks of several sections would count as one.
       notes: [{ code: 'truncated' as const, message: { id: 'cut' as const, of: { rows: 40 + id } }, incomplete: true }],
     }));
     const files = sections.map(({ id }) => ({ ...FILE, name: `${id}.csv`, format: 'csv' as const }));
@@ -462,7 +462,7 @@ describe('the mail of a report', () => {
     expect(text).not.toContain('KPIs.xlsx');
   });
 
-  it('has an image with alternative text for the first three sections with a chart, and no other', async () => {
+  it('shows an image with alternative text for the first three sections with a chart, and for no others', async () => {
     // Few rows and notes, so that all of them fit.
     const charted = ['a', 'b', 'c', 'd'].map((id) => {
       const { totals: _, description: __, ...short } = onboarding;

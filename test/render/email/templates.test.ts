@@ -29,7 +29,7 @@ function namesIn(value: unknown, above = ''): string[] {
   });
 }
 
-/** The variables that the table in the documentation lists, in the same writing. */
+/** The variables that the table in the documentation lists, in the same notation. */
 async function documented(): Promise<string[]> {
   const text = await readFile('templates/README.md', 'utf8');
   const rows = [...text.matchAll(/^\| (`.*?) \| (.*) \|$/gm)];
@@ -44,12 +44,12 @@ async function documented(): Promise<string[]> {
 describe('the variables of templates', () => {
   it('are those that the documentation lists', async () => {
     const there = new Set(sampleTemplateData().flatMap((data) => namesIn(data)));
-    // `tile_rows` holds the tiles once more.
+    // `tile_rows` repeats the tiles.
     const listed = (await documented()).filter((name) => !name.startsWith('tile_rows[]'));
     expect([...new Set(listed)].sort()).toEqual([...there].filter((name) => !name.startsWith('tile_rows[]')).sort());
   });
 
-  it.each(['html', 'text'] as const)('are enough for our own %s template', (kind) => {
+  it.each(['html', 'text'] as const)('include all that the built-in %s template uses', (kind) => {
     const opened = openTemplate(kind, templateFile(kind, undefined));
     if ('issue' in opened) throw new Error(opened.issue.message);
     for (const data of sampleTemplateData()) expect(opened.fill(data)).toHaveProperty('text');

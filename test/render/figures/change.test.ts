@@ -9,7 +9,7 @@ describe('a change', () => {
     expect(change.value).toBeCloseTo(3);
   });
 
-  it('of a count or a duration is relative to what it was', () => {
+  it('of a count or a duration is relative to the earlier figure', () => {
     expect(changeOf('count', 112, 100)).toEqual({ kind: 'relative', value: 0.12, direction: 'up' });
     expect(changeOf('seconds', 30, 60)).toEqual({ kind: 'relative', value: -0.5, direction: 'down' });
   });
@@ -18,12 +18,12 @@ describe('a change', () => {
     expect(changeOf('chf', 10, -2)).toEqual({ kind: 'difference', value: 12, direction: 'up' });
   });
 
-  it('from zero has a direction but no size; from zero to zero is none', () => {
+  it('from zero has a direction but no size, and is zero from zero to zero', () => {
     expect(changeOf('count', 5, 0)).toEqual({ kind: 'relative', value: null, direction: 'up' });
     expect(changeOf('count', 0, 0)).toEqual({ kind: 'relative', value: 0, direction: 'same' });
   });
 
-  it('with an undefined side is undefined', () => {
+  it('is undefined when one of its figures is undefined', () => {
     expect(changeOf('ratio', null, 0.5)).toEqual({ kind: 'points', value: null, direction: null });
     expect(changeOf('ratio', 0.5, undefined)).toEqual({ kind: 'points', value: null, direction: null });
   });

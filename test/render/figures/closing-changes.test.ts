@@ -25,7 +25,7 @@ const decimalsOf = (text: string): number => /\.(\d+)/.exec(text)?.[1]?.length ?
 const isBound = (text: string): boolean => /^[<>]/.test(text);
 const digits = (text: string): number => text.replaceAll(/[^\d]/g, '').replace(/^0+/, '').length;
 
-/** The number of a figure as a whole number of its last decimal. */
+/** A figure as a whole number of units of its last decimal. */
 const whole = (text: string, decimals: number): number => Math.round(number(text) * 10 ** decimals);
 
 /** Computes the change from the texts alone. */
@@ -101,7 +101,7 @@ describe('a change', () => {
     });
   });
 
-  test('beside a target has the decimals that tell the figure from it', () => {
+  test('beside a target has enough decimals to tell the figure from the target', () => {
     const judged = { target: 0.9 };
     expect(shown('ratio', { kind: 'ratio' }, 0.8996, 0.85, { judged })).toMatchObject({
       value: '89.96%',
@@ -110,14 +110,14 @@ describe('a change', () => {
     });
   });
 
-  test('is a whole percentage, with a decimal of figures with four digits', () => {
+  test('is a whole percentage, or has one decimal when both figures have four digits', () => {
     expect(shown('count', { kind: 'count' }, 153, 137)).toMatchObject({ size: '12%' });
     expect(shown('count', { kind: 'count' }, 6_390, 5_685)).toMatchObject({ size: '12.4%' });
     expect(shown('count', { kind: 'count' }, 1_000, 999)).toMatchObject({ size: '<1%', text: '<+1%' });
     expect(shown('count', { kind: 'count' }, 3, 1_000)).toMatchObject({ size: '>99%', text: '<-99%' });
   });
 
-  test('of a duration whose percentage does not follow from the shown figures is a difference', () => {
+  test('of a duration is a difference when its percentage does not follow from the shown figures', () => {
     // 23.54 to 26.46 hours: 12% of the exact figures, 13% of the shown ones.
     expect(shown('seconds', HOURS, 26.46 * 3_600, 23.54 * 3_600)).toMatchObject({
       value: '26.5 hours',
@@ -126,7 +126,7 @@ describe('a change', () => {
     });
   });
 
-  test('that does not show has no arrow', () => {
+  test('that rounding hides has no arrow', () => {
     expect(shown('seconds', HOURS, 86_410, 86_400)).toEqual({
       value: '24.0 hours',
       before: '24.0 hours',
@@ -147,7 +147,7 @@ describe('a change', () => {
     expect(figures.changeFrom(3, changeOf('count', 4_000, 3)).text).toBe("1'333-mal so viele");
   });
 
-  test('of a long table is of unrounded figures', () => {
+  test('in a long table is computed from unrounded figures', () => {
     const change = shown('ratio', { kind: 'ratio' }, 0.12449, 0.11451, { columnDecimals: 1 });
     expect(change).toMatchObject({ value: '12.4%', before: '11.5%', size: '1.0 pp' });
   });

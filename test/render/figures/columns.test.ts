@@ -13,7 +13,7 @@ import {
   WEEK_BEFORE,
 } from '../../support/dataset.ts';
 
-/** Rows that tell how often they were read. */
+/** Rows that count how often they are read. */
 function counted(rows: readonly Row[]) {
   let readings = 0;
   const spied = Object.assign([...rows], {
@@ -53,7 +53,7 @@ it('scans the rows once for all columns', () => {
   ]);
 });
 
-it('counts the previous period and the totals among the values of a metric', () => {
+it('the unit of a duration depends on its values, previous period and totals', () => {
   const of = (change: Partial<Table>) =>
     viewColumns(
       table({
@@ -71,7 +71,7 @@ it('counts the previous period and the totals among the values of a metric', () 
   expect(of({ rows: [row({ [duration]: 5 }, { compare: previous({ [duration]: 9000 }) })] })[0]).toEqual(hours);
 });
 
-it('a change that is undefined although both figures are known is marked', () => {
+it('the legend explains a change that is undefined although both figures are known', () => {
   const grown = table({
     id: 'a',
     columns: [countColumn],

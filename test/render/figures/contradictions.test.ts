@@ -12,7 +12,7 @@ const judged = judgeDataset(
 const numbers = (text: string, section: string | null = 'onboarding', locale = 'en-GB') =>
   contradictions(text, section, judged, locale).map(({ number }) => number);
 
-describe('contradictions', () => {
+describe('contradictions between a comment and its figures', () => {
   it.each([
     'We had 6,390 profiles, 100 more than 6,290 (+1.6%).',
     'Roughly **6,400** profiles; 6.4k in all, 84 % approved, target 85%.',
@@ -22,7 +22,7 @@ describe('contradictions', () => {
     '{{ onboarding.profiles.created }} and {{ onboarding.profiles.approval_rate.change }}',
     'On 3 November 2026, 2026-11-03 and 10:56, see Q3, ISO9001, run 83b1c195, 5-7%, 3rd, 12 of us met for 2 days.',
     'Profiles created were counted since 3 Nov and Nov 16.',
-  ])('are not in %j', (text) => {
+  ])('are not found in %j', (text) => {
     expect(numbers(text)).toEqual([]);
   });
 
@@ -33,23 +33,23 @@ describe('contradictions', () => {
     ['It took 6.1 hours.', ['6.1 hours']],
     ['Up to 7.4k.', ['7.4k']],
     ['- 12,345 profiles', ['12,345']],
-  ])('are in %j', (text, found) => {
+  ])('are found in %j', (text, found) => {
     expect(numbers(text)).toEqual(found);
   });
 
-  it('name the figure of the metric in the sentence', () => {
+  it('include the right figure when the sentence names its metric', () => {
     expect(contradictions('The approval rate fell to 38%.', 'onboarding', judged, 'en-GB')).toEqual([
       { number: '38%', figure: { label: 'Approval rate', text: '83.6%' } },
     ]);
     expect(contradictions('It fell to 38%.', 'onboarding', judged, 'en-GB')).toEqual([{ number: '38%' }]);
   });
 
-  it('read numbers as German and Swiss people write them', () => {
+  it('respect German and Swiss number formats', () => {
     expect(numbers('6.390 Profile, 6’390, 83,6 %, am 3. November und am 3.11.', 'onboarding', 'de-CH')).toEqual([]);
     expect(numbers('6.930 Profile und 93,6 %', 'onboarding', 'de-DE')).toEqual(['6.930', '93,6 %']);
   });
 
-  it('are about one section, or the whole report', () => {
+  it('are judged by the figures of one section, or of the whole report', () => {
     expect(numbers('Open alerts: 37', 'workload')).toEqual([]);
     expect(numbers('Open alerts: 38', 'workload')).toEqual(['38']);
     expect(numbers('6,390 profiles', 'workload')).toEqual(['6,390']);
@@ -57,7 +57,7 @@ describe('contradictions', () => {
     expect(numbers('6,930', 'gone')).toEqual([]);
   });
 
-  it('say nothing about lists and very long tables', () => {
+  it('are not searched for in comments on lists and very long tables', () => {
     expect(contradictions('6,930', 'roster', nastyDataset(), 'en')).toEqual([]);
     const rows = Array.from({ length: 5_001 }, () => row({ 'profiles.created': 1 }));
     const long = table({ id: 'long', columns: onboarding.columns.slice(1, 2), rows });

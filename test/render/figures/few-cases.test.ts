@@ -20,7 +20,7 @@ const RATE = ratioColumn.name;
 const COUNT = countColumn.name;
 const P90 = { ...ratioColumn, name: 'time_p90', unit: 'seconds', aggregation: 'p90' };
 
-test('a ratio of fewer cases than small has their number behind it, and a count has none', () => {
+test('a ratio of fewer cases than `small` shows the number of cases, a count never does', () => {
   const text = (
     cases: number | null | undefined,
     of = ratioColumn,
@@ -33,7 +33,7 @@ test('a ratio of fewer cases than small has their number behind it, and a count 
   expect(fewText({ small: 10 }, ratioColumn, null, { [RATE]: 0 })).toBeUndefined();
 });
 
-test('a change needs cases in both periods, twice as many for a 90th percentile', () => {
+test('a change needs enough cases in both periods, and twice as many for a 90th percentile', () => {
   const few = (of: typeof ratioColumn, now: number, before: number) =>
     isFewChange(
       { small: 10 },
@@ -48,7 +48,7 @@ test('a change needs cases in both periods, twice as many for a 90th percentile'
   expect([counts(3, 400), counts(12, 10)]).toEqual([true, false]);
 });
 
-/** A rate of three cases after one of two, and a count of 3 after 1. */
+/** A rate and a count of `cases` in October, and of `before` in September. */
 const card = (cases: number, before: number, change: Partial<Table> = {}): Table =>
   monthTable({
     id: 'kpis',
@@ -73,7 +73,7 @@ const scorecardOf = (data: Dataset) => {
 };
 const headlinesOf = (data: Dataset) => buildHeadlines(headlineFigures(data, 'en'), undefined, 'en');
 
-test('figures of few cases are shown with their number, and neither coloured nor a percentage', () => {
+test('figures of few cases show the number of cases, without colour or percentage change', () => {
   const [rate, count] = scorecardOf(judged(october([card(3, 2)], { small: 10 }), breached()));
   expect(rate?.figure.text).toBe('66.7% (n = 3)');
   expect(rate?.compared[0]).toMatchObject({ text: '50.0% (n = 2)', tone: '', change: { text: '+16.7 pp' } });
@@ -81,7 +81,7 @@ test('figures of few cases are shown with their number, and neither coloured nor
   expect(count?.compared[0]).toMatchObject({ tone: '', change: { text: '+1' } });
 });
 
-test('the same figures of enough cases, and those of an older version, are shown as ever', () => {
+test('figures of enough cases, or of a dataset without `small`, show colour and percentage change', () => {
   for (const data of [october([card(30, 20)], { small: 10 }), october([card(3, 2)])]) {
     const [rate, count] = scorecardOf(judged(data, breached()));
     expect(rate?.figure.text).toBe('66.7%');
@@ -91,7 +91,7 @@ test('the same figures of enough cases, and those of an older version, are shown
   }
 });
 
-test('few cases make no headline, and their statuses are counted apart', () => {
+test('figures of few cases make no headline, and their statuses are counted separately', () => {
   const few = judged(october([card(3, 2)], { small: 10 }), breached());
   expect(headlinesOf(few)).toEqual([]);
   expect(countStatuses(few.judgements ?? [])).toEqual({});
@@ -110,7 +110,7 @@ test('a comment quotes the change of few cases as the scorecard shows it', () =>
   expect(of(30, 20)).toEqual(['30', '20', '+50%', '66.7%', '50.0%', '+16.7 pp']);
 });
 
-test('a mail shows figures of few cases in grey, in tiles, scorecards, rows and totals', async () => {
+test('an e-mail shows figures of few cases in grey, in tiles, scorecards, rows and totals', async () => {
   const cells = { cases: { [RATE]: 3 } };
   const data = october(
     [
@@ -135,7 +135,7 @@ test('a mail shows figures of few cases in grey, in tiles, scorecards, rows and 
   expect(many.html).not.toMatch(/class="(?:n u|value few)"/);
 });
 
-test('the record of a run counts statuses of few cases apart', () => {
+test('the record of a run counts statuses of few cases separately', () => {
   const data = judged(october([card(3, 2), groups()], { small: 10 }), [
     ...breached(),
     target({ metric: RATE, target: '90%', where: { [typeColumn.name]: 'entity' } }),
@@ -163,7 +163,7 @@ test('few cases count for send_if and required_if, unless the target ignores the
   expect(await settled({ few: 'ignore' })).toEqual([false, false]);
 });
 
-test('a status that few cases hide does not come back as changed', async () => {
+test('a status that is ignored because of few cases does not count as changed', async () => {
   const data = judged(october([card(3, 2)], { small: 10 }), breached({ few: 'ignore' }));
   const sent = {
     last: async () => ({ sent: { run: 'r', at: 0, figures: 'x', statuses: { [`kpis:${RATE}`]: 'watch' as const } } }),
@@ -203,7 +203,7 @@ const colours = (more: object) => {
   ];
 };
 
-test('rows of a group have a colour and a status only where a target is about them', () => {
+test('rows of a group have a colour and a status only when a target applies to them', () => {
   expect(colours({})).toEqual([['', ''], 'better', [undefined, undefined]]);
   expect(colours({ rows: [typeColumn.name] })).toEqual([['better', 'better'], 'better', ['breached', 'breached']]);
   expect(colours({ where: { [typeColumn.name]: 'entity' } })).toEqual([['', 'better'], '', [undefined, 'breached']]);

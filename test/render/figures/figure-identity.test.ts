@@ -10,7 +10,7 @@ import { judgeDataset } from '../../../src/render/figures/judge.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import { bucketColumn, countColumn, dataset, PERIOD, row, table, typeColumn } from '../../support/dataset.ts';
 
-describe('one figure, in a report of October', () => {
+describe('in a report for October', () => {
   const OCTOBER = { from: '2026-10-01', to: '2026-10-31' };
   const SEPTEMBER = { from: '2026-09-01', to: '2026-09-30' };
   const YEAR_BEFORE = { from: '2025-10-01', to: '2025-10-31' };
@@ -73,7 +73,7 @@ describe('one figure, in a report of October', () => {
   const said = (of: Dataset, wanted?: readonly string[]) =>
     buildHeadlines(headlineFigures(of, 'en-GB'), wanted, 'en-GB');
 
-  test('one figure beside two comparisons is one sentence with both', () => {
+  test('a figure with a different comparison in each of two sections is one headline with both', () => {
     const tables = [compared('one', 'previous_period', 467), compared('two', 'previous_year', 372)];
     expect(said(judged(tables))).toEqual([
       'Profiles created: 460 (7 fewer than the month before, 88 more than a year before)',
@@ -86,7 +86,7 @@ describe('one figure, in a report of October', () => {
     ]);
   });
 
-  test('a month of a trend and the total of that month are one figure', () => {
+  test('a month of a trend and the total of that month count as one figure', () => {
     const of = judged([kpis('whole', 460), months()], [created({ target: 500, per: 'month' })]);
     expect(of.judgements?.map(({ key }) => key)).toEqual([
       'profiles.created/2026-10-01/2026-10-31',
@@ -98,7 +98,7 @@ describe('one figure, in a report of October', () => {
     expect(buildPack(of).attention).toHaveLength(1);
   });
 
-  test('a row of a group and the section of that group are one figure', () => {
+  test('the row of a group and a section filtered by that group count as one figure', () => {
     const byRisk = kpis('by_risk', 0, {
       columns: [riskColumn, countColumn],
       rows: [row({ 'profile.risk': 'high', [CREATED]: 9 })],
@@ -112,13 +112,13 @@ describe('one figure, in a report of October', () => {
     expect(countStatuses(of.judgements ?? [])).toEqual({ breached: 1 });
   });
 
-  test('labels that coincide do not make two groups one', () => {
+  test('two groups with the same label stay two figures', () => {
     const other = { label: 'Risk', is: ['High'], of: { dimension: 'profile.risk_level', values: ['H'] } };
     const of = judged([kpis('whole', 460), severe, kpis('level', 9, { filters: [other] })], [HIGH_TARGET]);
     expect(said(of)).toEqual(['Profiles created (SEVERE; Risk is High): 9, target 20, breached']);
   });
 
-  test('figures of other scopes follow, and only where they are on watch or breached', () => {
+  test('filtered figures come last in the headlines, and only when they are on watch or breached', () => {
     const changed = compared('high', 'previous_period', 1, 9);
     const tables = [{ ...changed, filters: [HIGH] }, compared('whole', 'previous_period', 467)];
     expect(said(judged(tables))).toEqual(['Profiles created: 460 (7 fewer than the month before)']);
@@ -141,7 +141,7 @@ describe('one figure, in a report of October', () => {
     ]);
   });
 
-  test('a week is never the headline of a month, also where the report asks for its metric', () => {
+  test('a week is never a headline, even when the report requests its metric', () => {
     const of = judged([weeks], [created({ per: 'week', target: 100 })]);
     expect(said(of)).toEqual([]);
     expect(said(of, [CREATED])).toEqual([]);
@@ -151,12 +151,12 @@ describe('one figure, in a report of October', () => {
     ]);
   });
 
-  test('a metric that the report asks for is taken from another scope where it is only there', () => {
+  test('a requested metric is taken from a filtered section when no other section has it', () => {
     expect(said(judged([severe, weeks]), [CREATED])).toEqual(['Profiles created (Risk is High): 9']);
     expect(said(judged([severe, kpis('whole', 460)]), [CREATED])).toEqual(['Profiles created: 460']);
   });
 
-  test('two answers for one figure are two sentences, each with its section', () => {
+  test('two different values of one figure are two headlines, each with its section', () => {
     const tables = [compared('one', 'previous_period', 450), compared('two', 'previous_period', 450, 461)];
     expect(said(judged(tables))).toEqual([
       'Profiles created (TWO): 461 (11 more than the month before)',
@@ -164,7 +164,7 @@ describe('one figure, in a report of October', () => {
     ]);
   });
 
-  test('in the pack of a value, a section of everything is of another scope, without target and not on page one', () => {
+  test('in a split report, a section of the whole organization has no target and is not on page one', () => {
     const market = kpis('market', 460, { unsplit: true });
     const own = kpis('own', 187, { filters: [HIGH] });
     for (const tables of [
@@ -202,14 +202,14 @@ describe('one figure, in a report of October', () => {
         ],
       });
 
-    test('of the last day is of the period, whatever its section begins with', () => {
+    test('of the last day belongs to the period, whatever day its section begins with', () => {
       const tables = [reading('month', '2026-10-01'), reading('week', '2026-10-25')];
       expect(headlineFigures(judged(tables), 'en-GB')).toMatchObject([{ section: 'month', place: 'own', value: 12 }]);
       const scope = 'as read 31 October 2026 at 22:30';
       expect(headlineFigures(judged(tables.toReversed()), 'en-GB')).toMatchObject([{ section: 'week', scope }]);
     });
 
-    test('of another day is of fewer days than the period, whatever its section begins with', () => {
+    test('of another day is shorter than the period, whatever day its section begins with', () => {
       const days = ['2026-10-12', '2026-08-01'].map((from) => reading(from, from, '2026-10-18'));
       for (const tables of [days, days.toReversed()]) {
         expect(headlineFigures(judged(tables), 'en-GB')).toMatchObject([{ place: 'shorter', value: 12 }]);
@@ -217,7 +217,7 @@ describe('one figure, in a report of October', () => {
     });
   });
 
-  test('statuses of older manifests, which have no keys, are counted as before', () => {
+  test('statuses of older manifests, which have no keys, are counted once per figure', () => {
     const of = judged([severe, kpis('again', 9, { filters: [HIGH] })], [HIGH_TARGET]);
     const old = (of.judgements ?? []).map(({ key: _, ...judgement }) => judgement);
     expect(countStatuses(old)).toEqual({ breached: 1 });

@@ -21,7 +21,7 @@ import { cases } from '../../support/fuzz.ts';
 const at = (date: string) => new Date(`${date}T00:00:00Z`);
 const numberOf = (text: string): number => Number(text.replace(/[^\d.-]/g, ''));
 
-describe('a value for a person', () => {
+describe('a formatted value', () => {
   it.each<[unknown, Quantity, string]>([
     [0, { kind: 'count' }, '0'],
     [1_234_567, { kind: 'count' }, '1,234,567'],
@@ -53,7 +53,7 @@ describe('a value for a person', () => {
     expect(formatValue(value as number, quantity)).toBe(text);
   });
 
-  it('shows a dash for what is undefined, whatever the unit, and never a zero', () => {
+  it('is a dash when it is undefined, whatever the unit, and never a zero', () => {
     const quantities: Quantity[] = [
       { kind: 'count' },
       { kind: 'ratio' },
@@ -76,13 +76,13 @@ describe('a duration', () => {
     return collector.quantity();
   };
 
-  it('has the unit that its report gives it, whatever its figures', () => {
+  it('has the unit that its report chooses, however long it is', () => {
     for (const shownIn of ['minutes', 'hours', 'days'] as const) {
       expect(scaleOf({ ...durationColumn, shownIn }, 1, 400_000)).toEqual({ kind: 'duration', scale: shownIn });
     }
   });
 
-  it('outside a report has the unit of the longest', () => {
+  it('outside a report has the unit that fits the longest one in its column', () => {
     expect(scaleOf(durationColumn, 0.4, 7_199)).toEqual({ kind: 'duration', scale: 'minutes' });
     expect(scaleOf(durationColumn, 0.4, 7_200)).toEqual({ kind: 'duration', scale: 'hours' });
     expect(scaleOf(durationColumn, 1, 172_800)).toEqual({ kind: 'duration', scale: 'days' });
@@ -136,7 +136,7 @@ describe('a duration', () => {
     expect(formatJudged(value, { target, watch }, quantity)).toBe(text);
   });
 
-  it('is shown on the side of its target that its status says, however uneven that is', () => {
+  it('is shown on the same side of its target as its exact value, even when the target is an uneven number', () => {
     const seconds = fc.oneof(
       fc.integer({ min: 1, max: 5_000_000 }),
       fc.integer({ min: 1, max: 100_000 }).map((n) => n / 10),
@@ -159,7 +159,7 @@ describe('a duration', () => {
     );
   });
 
-  it('is shown on the side of its watch limit that its status says', () => {
+  it('is shown on the same side of its watch limit as its exact value', () => {
     const seconds = fc.integer({ min: 1, max: 500_000 });
     const scale = fc.constantFrom('minutes' as const, 'hours' as const, 'days' as const);
     fc.assert(
@@ -177,7 +177,7 @@ describe('a duration', () => {
     );
   });
 
-  it('needs no more decimals for its target than tell the two apart', () => {
+  it('shows its target with only as many decimals as tell the two apart', () => {
     const minutes: Quantity = { kind: 'duration', scale: 'minutes' };
     // 16.745 minutes: 16.75 would be more than the figure of 16.748.
     expect(formatTarget(1_004.7, minutes, 'en-GB', [1_004.88])).toBe('16.745 minutes');
@@ -199,12 +199,12 @@ describe('a date', () => {
     expect(parseIsoInstant('2026-03-01T10:20:30+01:00')?.toISOString()).toBe('2026-03-01T09:20:30.000Z');
   });
 
-  it('of a bucket reads by its granularity', () => {
+  it('of a bucket is formatted by its granularity', () => {
     expect(formatBucket(at('2026-11-16'), 'week')).toBe('2026-W47 (from 16 Nov)');
     expect(formatBucket(at('2026-11-01'), 'month')).toBe('Nov 2026');
   });
 
-  it('and an instant and a range are formatted', () => {
+  it('is formatted as an instant in a time zone, or as a range', () => {
     expect(formatZonedInstant(new Date('2026-11-16T07:00:00Z'), 'Europe/Zurich')).toBe(
       '16 November 2026, 08:00 (Europe/Zurich)',
     );
@@ -213,7 +213,7 @@ describe('a date', () => {
   });
 });
 
-it('decimals show a value in full, with at most six', () => {
+it('a value has as many decimals as it needs, and at most six', () => {
   expect(decimalsNeeded(1)).toBe(0);
   expect(decimalsNeeded(1_234_567.891)).toBe(3);
   expect(decimalsNeeded(1 / 3)).toBe(6);

@@ -67,7 +67,7 @@ describe('a headline', () => {
       'Reviews overdue (Risk is High): 62 (8 more than a year before)',
       'Reviews overdue (Risk is High): 62 (8 mehr als ein Jahr zuvor)',
     ],
-  ])('of %j', (more, english, german) => {
+  ])('states figure, target and change in English and German: %j', (more, english, german) => {
     expect(headlineText(figure(more), 'en-GB')).toBe(english);
     expect(headlineText(figure(more), 'de-DE')?.replaceAll('\u00a0', ' ')).toBe(german);
   });
@@ -86,7 +86,7 @@ describe('a headline', () => {
     );
   });
 
-  test('is not written about a figure without a value', () => {
+  test('is not written for a figure without a value', () => {
     expect(headlineText(figure({ value: null, judged: { status: 'undefined', target: 0 } }), 'en-GB')).toBeUndefined();
   });
 });
@@ -106,15 +106,15 @@ describe('the headlines', () => {
   const names = (wanted?: readonly string[]) =>
     buildHeadlines(FIGURES, wanted, 'en-GB').map((text) => text.replace(/:.*/, ''));
 
-  test('begin with what is breached, then watched, then changed most', () => {
+  test('list breached figures first, then figures on watch, then the largest changes', () => {
     expect(names()).toEqual(['missed', 'watched', 'large', 'small']);
   });
 
-  test('are those that the report asks for, in its order', () => {
+  test('are those that the report requests, in its order', () => {
     expect(names(['plain', 'missed', 'absent', 'small'])).toEqual(['plain', 'missed', 'small']);
   });
 
-  test('are at most five, each once, and state nothing but their figures', () => {
+  test('are at most five, are never repeated, and state only numbers of their figures', () => {
     const anyFigure = fc.record({
       metric: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       value: fc.option(fc.integer({ min: 0, max: 999 })),
@@ -156,7 +156,7 @@ describe('the headlines', () => {
   });
 });
 
-describe('read from a dataset', () => {
+describe('the headlines of a dataset', () => {
   const target = (more: Partial<SourcedTarget>): SourcedTarget => ({
     metric: 'alerts.open',
     better: 'lower',
@@ -169,7 +169,7 @@ describe('read from a dataset', () => {
     return buildHeadlines(headlineFigures(judged, 'en-GB'), undefined, 'en-GB');
   };
 
-  test('totals, current counts and rows that a target names', () => {
+  test('are about totals, current counts and rows that a target names', () => {
     const byType = table({
       id: 'by_type',
       columns: [typeColumn, ratioColumn],
@@ -196,7 +196,7 @@ describe('read from a dataset', () => {
     ]);
   });
 
-  test('nothing is compared while the period is running, or with unlike days', () => {
+  test('compare nothing while the period is running, or when the days are not comparable', () => {
     expect(write(dataset([{ ...onboarding, running: true }]), [])).toEqual([]);
     const shifted = { from: '2026-11-01', to: '2026-11-07' };
     expect(

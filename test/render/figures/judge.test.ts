@@ -50,11 +50,11 @@ test.each([
   [0.85, 'watch'],
   [0.8499, 'breached'],
   [null, 'undefined'],
-])('%s of a target of 90 %% and a watch of 85 %% is %s', (rate, status) => {
+])('a figure of %s with a target of 90 %% and a watch limit of 85 %% is %s', (rate, status) => {
   expect(statuses([totals(rate)], [entry({ target: '90%', watch: '85%' })])).toEqual([['total', status]]);
 });
 
-test('exactly the target is on target, whichever direction is better', () => {
+test('a figure equal to its target is on target, whichever direction is better', () => {
   const target = { target: 86_400, watch: 129_600 };
   expect(statusOf(86_400, { better: 'lower', ...target })).toBe('on_target');
   expect(statusOf(86_401, { better: 'lower', ...target })).toBe('watch');
@@ -74,7 +74,7 @@ test('a status never improves as the figure gets worse', () => {
   );
 });
 
-test('the target of the period judges, and is frozen with its numbers in the raw unit', () => {
+test('the target in force in the period judges, and the dataset keeps it with numbers in the raw unit', () => {
   const targets = [
     entry({ target: '80%', from: '2026-01-01' }),
     entry({ target: '90%', watch: '85%', from: '2026-11-15', owner: 'mlro@acme.example' }),
@@ -106,15 +106,15 @@ test('the target of the period judges, and is frozen with its numbers in the raw
   ]);
 });
 
-test('no target before the first one holds', () => {
+test('a figure is not judged before the first target takes effect', () => {
   expect(statuses([totals(0.5)], [entry({ target: '80%', from: '2026-11-16' })])).toEqual([]);
 });
 
-test('buckets are not judged by a target without a length', () => {
+test('a target without `per` judges the totals and no bucket', () => {
   expect(statuses([onboarding], [entry({ target: '80%' })])).toEqual([['total', 'on_target']]);
 });
 
-describe('a target per day, week, …', () => {
+describe('a target per day, week or longer period', () => {
   const per = (unit: SourcedTarget['per'], target = 5) => [entry({ metric: COUNT, per: unit, target })];
   const weekly = (range: Table['range']): Table =>
     table({
@@ -129,7 +129,7 @@ describe('a target per day, week, …', () => {
       ],
     });
 
-  test('judges whole, ended buckets of that length only', () => {
+  test('judges only complete buckets of that length', () => {
     expect(statuses([weekly({ from: '2026-10-28', to: '2026-11-15' })], per('week'))).toEqual([
       ['2026-11-02', 'on_target'],
     ]);
@@ -140,7 +140,7 @@ describe('a target per day, week, …', () => {
     expect(statuses([weekly({ from: '2026-10-26', to: '2026-11-15' })], per('month'))).toEqual([]);
   });
 
-  test('judges the totals of one whole period of that length', () => {
+  test('judges totals only when they cover one complete period of that length', () => {
     const of = (range: Table['range'], running = false): Table =>
       table({ id: 'kpis', range, running, columns: [countColumn], rows: [row({ [COUNT]: 7 })] });
     expect(statuses([of({ from: '2026-11-09', to: '2026-11-15' })], per('week'))).toEqual([['total', 'on_target']]);
@@ -156,7 +156,7 @@ describe('a target per day, week, …', () => {
     expect(statuses([beginning], per('week'))).toEqual([['2026-11-02', 'on_target']]);
   });
 
-  test('each bucket is judged by the target of its own days', () => {
+  test('judges each bucket by the target in force on its days', () => {
     const targets = [
       entry({ metric: COUNT, per: 'week', target: 1 }),
       entry({ metric: COUNT, per: 'week', target: 6, from: '2026-11-08' }),
@@ -187,12 +187,12 @@ describe('a target per day, week, …', () => {
     [{ from: '2026-11-08', to: '2026-11-14' }, 'week', { week_start: 'SUN' }, true],
     [{ from: '2026-11-09', to: '2026-11-15' }, 'week', { week_start: 'SUN' }, false],
     [{ from: '2026-11-09', to: '2026-11-09' }, 'day', {}, true],
-  ] as const)('%j as a %s with %j: %s', (range, unit, calendar, whole) => {
+  ] as const)('takes %j for a whole %s with calendar %j: %s', (range, unit, calendar, whole) => {
     expect(isWholePeriod(range, unit, calendar)).toBe(whole);
   });
 });
 
-describe('where', () => {
+describe('a target with `where`', () => {
   const entity = entry({ where: { [typeColumn.name]: 'entity' }, target: '80%' });
   const byType = table({
     id: 'by_type',
@@ -202,7 +202,7 @@ describe('where', () => {
   });
   const only = (...values: string[]): Filters => [{ dimension: typeColumn.name, op: 'in', values }];
 
-  test('judges the rows of its value alone, not the totals', () => {
+  test('judges only the rows of its value, not the totals', () => {
     expect(statuses([byType], [entity])).toEqual([['entity', 'breached']]);
     expect(statuses([byType], [entity, entry({ target: '30%' })])).toEqual([
       ['entity', 'breached'],
@@ -210,14 +210,14 @@ describe('where', () => {
     ]);
   });
 
-  test('judges a section that is filtered by its value alone; a target for everything does not', () => {
+  test('judges a section that is filtered by its value only, while a target without `where` does not', () => {
     const both = [entity, entry({ target: '30%' })];
     expect(statuses([totals(0.7)], both, only('entity'))).toEqual([['total', 'breached']]);
     expect(statuses([totals(0.7)], both, only('entity', 'individual'))).toEqual([]);
     expect(statuses([totals(0.7)], both, [{ dimension: 'profile.risk', op: 'in', values: ['high'] }])).toEqual([]);
   });
 
-  test('rows of two dimensions are of a part only', () => {
+  test('judges no rows of two dimensions', () => {
     const two = { ...byType, columns: [typeColumn, { ...typeColumn, name: 'profile.risk' }, ratioColumn] };
     expect(statuses([two], [entity])).toEqual([]);
   });
@@ -249,7 +249,7 @@ test('without targets the dataset stays as it is', () => {
   expect(judgeDataset(plain, [], { sections: [] })).toBe(plain);
 });
 
-test('of figures over time only the last bucket is of the present', () => {
+test('only the last bucket of a series counts as current', () => {
   const of = (bucket: string | null, section = 'a'): Judgement => ({
     section,
     metric: COUNT,
@@ -269,7 +269,7 @@ test.each([
   ['higher', 0.5, 'breached', true],
   ['higher', null, 'undefined', undefined],
   ['lower', 0.99, 'breached', undefined],
-] as const)('a share that only grows, better %s: %s is %s, and so far: %s', (better, rate, status, soFar) => {
+] as const)('a provisional share, better %s: %s is %s, marked “so far”: %s', (better, rate, status, soFar) => {
   const provisional = { ...totals(rate), columns: [{ ...ratioColumn, provisional: true }] };
   const watch = better === 'higher' ? '85%' : '95%';
   const [judgement] = judge([provisional], [entry({ better, target: '90%', watch })]).judgements ?? [];
@@ -278,7 +278,7 @@ test.each([
   expect([settled?.status, settled?.soFar]).toEqual([status, undefined]);
 });
 
-test('a figure that cannot be right is undefined, where it stands alone', () => {
+test('an impossible figure has the status undefined, and other metrics keep theirs', () => {
   const target = entry({ target: '90%' });
   const wrong = { ...totals(1.7), wrong: [{ metric: RATE, at: 'totals' as const }] };
   expect(judge([wrong], [target]).judgements).toMatchObject([{ figure: 1.7, status: 'undefined', wrong: true }]);

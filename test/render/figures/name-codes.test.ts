@@ -10,7 +10,7 @@ const groups = (...values: readonly (readonly [value: string, label: string])[])
 const rowsOf = (values: readonly string[]) =>
   values.map((value, at) => row({ [groupColumn.name]: value, [countColumn.name]: at + 1 }));
 
-describe('the picture in a mail', () => {
+describe('the picture in an e-mail', () => {
   it.each(['① East', '★', '☆', 'Ａ', 'Ｂ', '𝐀𝐁', '🚀', '\uf001lag', '東京'])('shows a code for %s', (name) => {
     const columns = [groups(['strange', name], ['plain', 'Zürich – Łódź “<b>” €']), countColumn];
     const cities = table({ id: 'c', chart: 'bar', columns, rows: rowsOf(['strange', 'plain']) });
@@ -20,10 +20,10 @@ describe('the picture in a mail', () => {
   });
 });
 
-describe('a name that the fonts of a PDF do not have', () => {
+describe('a name that the fonts of a PDF lack', () => {
   const latin = (character: string): boolean => character < '\u3000';
 
-  it('of a section has the section’s key', () => {
+  it('is followed by the id of the section that it names', () => {
     const of = (id: string, title: string) => table({ id, title, columns: [countColumn], rows: rowsOf([]) });
     const pack = dataset([of('tyo', '東京'), of('osa', '大阪'), of('zrh', 'Zürich')], { headlines: ['大阪: 東京 1.'] });
     const { tables, headlines } = withPdfNames(pack, latin);

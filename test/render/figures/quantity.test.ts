@@ -7,7 +7,7 @@ import { isLargeGrowth, toCellValue } from '../../../src/render/formats/xlsx/sec
 import { figureNumberFormat, LARGE_GROWTH_FORMAT } from '../../../src/render/formats/xlsx/style/number-formats.ts';
 import { cases } from '../../support/fuzz.ts';
 
-/** What a cell of the workbook shows, as another program formats it. */
+/** The text of a workbook cell, formatted by another program. */
 function cellText(value: number, quantity: Quantity, locale = 'en-GB'): string {
   return SSF.format(
     isLargeGrowth(value, quantity)
@@ -109,12 +109,12 @@ describe('a figure that is not zero', () => {
     );
   });
 
-  it('has the decimal sign of the report where a cell shows a text in place of its number', () => {
+  it('has the decimal sign of the locale when a cell shows a text instead of a number', () => {
     expect(formatValue(0.0004, RATIO, 'de-DE')).toBe('0,04\u00a0%');
     expect(cellText(1e-9, RATIO, 'de-DE')).toBe(formatValue(1e-9, RATIO, 'de-DE'));
   });
 
-  it('has few roundings a column, each one object', () => {
+  it('shares a few rounding objects per column', () => {
     const roundingOf = createRounder(RATIO);
     const values = Array.from({ length: 10_000 }, (_, index) => index / 10_000_000);
     expect(new Set(values.map(roundingOf)).size).toBeLessThan(10);

@@ -15,7 +15,7 @@ const known = figureReferences(judged, 'en-GB');
 const textOf = (name: string) => known.get(name)?.text;
 
 describe('figureReferences', () => {
-  it('has totals and single rows as the pack prints them, in each language', () => {
+  it('contains totals and single rows as the pack prints them, in the language of the report', () => {
     expect(textOf('onboarding.profiles.created')).toBe('6,390');
     expect(textOf('onboarding.profiles.created.previous')).toBe('6,290');
     expect(textOf('onboarding.profiles.created.change')).toBe('+1.6%');
@@ -27,7 +27,7 @@ describe('figureReferences', () => {
     expect(german.get('onboarding.profiles.created')?.text).toBe('6.390');
   });
 
-  it('has rows by their values, with the names that readers know, as the pack prints them', () => {
+  it('contains the rows of groups by value, labelled with the names that readers know', () => {
     const columns = [
       { ...groupColumn, name: 'risk', values: [{ value: 'severe', label: 'Severe' }] },
       ...onboarding.columns.slice(1, 2),
@@ -49,19 +49,19 @@ describe('figureReferences', () => {
     );
   });
 
-  it('has no status without target, no change without comparison, nothing of lists', () => {
+  it('contains no status without a target, no change without a comparison, and no rows of lists', () => {
     expect(textOf('onboarding.profiles.created.status')).toBeUndefined();
     expect(textOf('workload.alerts.open.change')).toBeUndefined();
     const list = { ...workload, columns: [{ ...groupColumn, kind: 'field' } as const, ...workload.columns] };
     expect([...figureReferences(dataset([list]), 'en').keys()].filter((name) => name.includes('['))).toEqual([]);
   });
 
-  it('shows a figure that is undefined as undefined', () => {
+  it('shows a dash for an undefined figure', () => {
     const undefinedTotal = { ...onboarding, totals: { values: { 'profiles.created': null } } };
     expect(figureReferences(dataset([undefinedTotal]), 'en').get('onboarding.profiles.created')?.text).toBe('–');
   });
 
-  it('has no current counts that the service does not report', () => {
+  it('contains no current counts that the API does not report', () => {
     const of = { why: 'late', due: '2026-11-16', timezone: 'Europe/Zurich' } as const;
     const undefinedCounts: TableNote = {
       code: 'undefined',
@@ -71,7 +71,7 @@ describe('figureReferences', () => {
     expect(figureReferences(dataset([{ ...workload, notes: [undefinedCounts] }]), 'en').size).toBe(0);
   });
 
-  it('prefers the figure of a metric that is called as the change of another one', () => {
+  it('prefers a metric whose name equals the change of another metric', () => {
     const [count] = onboarding.columns.slice(1);
     if (count === undefined) throw new Error('no column');
     const columns = [count, { ...count, name: 'profiles.created.change' }];
@@ -93,13 +93,13 @@ describe('unknownReferences', () => {
     ['{{ onboarding.profiles.created\n}}', [{ typed: '{{ onboarding.profiles.created\n}}' }]],
     ['{{ onboarding.profiles.created', [{ typed: '{{ onboarding.profiles.created' }]],
     ['a { b } c', []],
-  ])('%j', (text, unknown) => {
+  ])('finds the unknown references in %j', (text, unknown) => {
     expect(unknownReferences(text, known)).toEqual(unknown);
   });
 });
 
 describe('resolveNote', () => {
-  it('puts figures into text, emphasis and lists', () => {
+  it('inserts figures into text, emphasis and lists', () => {
     expect(resolveNote('*{{ workload.alerts.open }}* open\n- {{ workload.rfis.overdue }} late', known)).toEqual([
       { kind: 'paragraph', spans: [{ text: '37', emphasis: 'em' }, { text: ' open' }] },
       { kind: 'list', ordered: false, items: [[{ text: '0 late' }]] },
@@ -111,13 +111,13 @@ describe('resolveNote', () => {
     expect(resolveNote('{{ a.b }}', figures)).toEqual([{ kind: 'paragraph', spans: [{ text: '*1* {{ a.b }}' }] }]);
   });
 
-  it('shows a figure that is gone as undefined', () => {
+  it('shows a dash for a figure that no longer exists', () => {
     expect(resolveNote('{{ gone.away }}', known)).toEqual(parseComment('–'));
   });
 });
 
 describe('withComments', () => {
-  it('orders comments as the report, and leaves out those of unknown sections', () => {
+  it('orders comments like the sections of the report, and leaves out those of unknown sections', () => {
     const typed = ['workload', 'gone', null, 'onboarding'].map((section) => ({
       section,
       text: '{{ workload.alerts.open }}',

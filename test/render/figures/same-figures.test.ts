@@ -83,7 +83,7 @@ const tables: fc.Arbitrary<Table> = fc
     }),
   );
 
-/** What the dataset says, in the order of its own columns: raw, nothing computed. */
+/** The raw values of the dataset, in the order of its columns. */
 const expectedRows = (from: Table): (string | number | null)[][] =>
   rowsOf(from).map((row) =>
     from.columns.flatMap((column): (string | number | null)[] => {
@@ -105,7 +105,7 @@ const expectedTotals = (from: Table): (number | null)[] =>
 const label = (value: string | number | null) =>
   typeColumn.values?.find((known) => known.value === value)?.label ?? value;
 
-/** A cell of the workbook back in the dataset's terms. */
+/** Converts a cell of the workbook back to the value of the dataset. */
 const rawOf = (cell: ReturnType<typeof cellsOf>[number][number], unit: string | null, header: string) => {
   if (cell?.t === 's') return cell.v === UNDEFINED_TEXT ? null : String(cell.v);
   const value = Number(cell?.v);
@@ -115,7 +115,7 @@ const rawOf = (cell: ReturnType<typeof cellsOf>[number][number], unit: string | 
 
 const close = (value: string | number | null) => (typeof value === 'number' ? expect.closeTo(value, 6) : value);
 
-/** What the totals are called. */
+/** The label of the totals. */
 const totalOf = ({ running }: Table, mark: string) => `Total${running ? mark : ''}`;
 
 async function checkWorkbook(path: string, from: Table): Promise<void> {
@@ -160,7 +160,7 @@ const checkCsvTotals = (path: string, from: Table) =>
     ...from.comparisons.map(() => ''),
   ]);
 
-/** Columns of a table in an e-mail: each metric with its change, as many as fit. */
+/** How many columns a table in an e-mail can have. With a comparison each metric takes two. */
 const MAIL_COLUMNS = { plain: 5, compared: 7 } as const;
 
 async function checkMail(data: Dataset, from: Table): Promise<void> {
@@ -192,7 +192,7 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
   expect(rows.at(-1)).toEqual([totalOf(from, ' (still running)'), '', ...figuresOf(from.totals)]);
 }
 
-/** One row of figures alone, with or without its month, whose totals may say something else. */
+/** A single row, with or without a month, and totals that may differ from it. */
 const singles: fc.Arbitrary<Table> = fc
   .record({
     row: fc.record({ values: figures, compare: figures, partial: fc.boolean() }),
@@ -222,7 +222,7 @@ const singles: fc.Arbitrary<Table> = fc
     });
   });
 
-/** What the service says of the one row and of the totals, and how it changed: value, previous, change of each metric. */
+/** The expected value of each metric, and with a comparison also its previous value and its change. */
 const saidOf = (from: Table, of: Pick<Row, 'values' | 'compare'>): (number | null)[][] =>
   METRICS.map(({ name, unit }) => {
     const now = Number(of.values[name] ?? Number.NaN);
@@ -232,7 +232,7 @@ const saidOf = (from: Table, of: Pick<Row, 'values' | 'compare'>): (number | nul
     return [value, before, changeOf(unit, value, before).value];
   });
 
-/** The figures of the workbook's section, of each metric: those of its row, then those of its totals where they are there. */
+/** Reads the figures of each metric in the workbook: those of the row, and those of the totals if they are shown. */
 function readSingle(
   path: string,
   from: Table,
@@ -257,7 +257,7 @@ function readSingle(
   return { row: down(1), totals: hasTotals ? down(1 + figuresPer) : undefined };
 }
 
-it('the workbook shows every figure of a section of one row, and those of its totals where they differ', async () => {
+it('the workbook shows every figure of a section with one row, and its totals when they differ', async () => {
   await fc.assert(
     fc.asyncProperty(singles, async (from) => {
       const artifacts = await render(dataset([from]), [{ format: 'xlsx' }, { format: 'csv' }]);
@@ -266,7 +266,7 @@ it('the workbook shows every figure of a section of one row, and those of its to
       const [only] = rowsOf(from);
       const row = saidOf(from, only!);
       expect(shown.row).toEqual(closest(row));
-      // Totals that say the same as the row may be left out.
+      // The workbook may leave out totals that equal the row.
       expect(shown.totals ?? shown.row).toEqual(closest(from.totals === undefined ? row : saidOf(from, from.totals)));
       if (from.totals !== undefined) checkCsvTotals(artifactNamed(artifacts, '.totals.csv').path, from);
     }),
@@ -274,7 +274,7 @@ it('the workbook shows every figure of a section of one row, and those of its to
   );
 });
 
-it('the workbook compares a bucket with what falls into it, and the totals with the whole previous period', async () => {
+it('the workbook compares a bucket with its own previous figure, and the totals with the whole previous period', async () => {
   const from = table({
     id: 'section',
     granularity: 'month',
@@ -298,7 +298,7 @@ it('the workbook compares a bucket with what falls into it, and the totals with 
   expect(totals?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 130, expect.closeTo(-6 / 130)]);
 });
 
-it('workbook, CSV and mail show all figures of the dataset', async () => {
+it('workbook, CSV and e-mail show the figures of the dataset', async () => {
   await fc.assert(
     fc.asyncProperty(tables, async (from) => {
       const data = dataset([from]);

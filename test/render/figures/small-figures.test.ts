@@ -23,7 +23,7 @@ const { name: count } = countColumn;
 const { name: ratio } = ratioColumn;
 const { name: duration } = durationColumn;
 
-/** Figures that usual rounding would show as nothing, or as all of it; the median of days makes its column one of days. */
+/** Figures that usual rounding would show as 0 % or 100 %. The longest duration puts its column into days. */
 const small = table({
   id: 'small',
   columns: [typeColumn, ratioColumn, durationColumn],
@@ -48,7 +48,7 @@ const compared = table({
   ],
 });
 
-it('the workbook shows no figure as zero, or as 100 %, that is not', async () => {
+it('the workbook shows only exact figures as zero or 100 %', async () => {
   const { path } = artifactNamed(await render(dataset([small, compared]), [{ format: 'xlsx' }]), '.xlsx');
   expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
   const book = readWorkbook(path);
@@ -69,7 +69,7 @@ it('the workbook shows no figure as zero, or as 100 %, that is not', async () =>
   ]);
 });
 
-it('the mail and the formatted CSV show them as the workbook does', async () => {
+it('the e-mail and a formatted CSV file show small figures as the workbook does', async () => {
   const { html, text } = await renderEmail(dataset([small, compared]), [], { run: 'r', madeAt: MADE_AT });
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
   expect(rows.map((line) => line.slice(1))).toEqual([
@@ -86,7 +86,7 @@ it('the mail and the formatted CSV show them as the workbook does', async () => 
   ]);
 });
 
-it('no line of a chart’s axis is zero that is not', async () => {
+it('the axis of a chart has enough decimals for small figures', async () => {
   const charted = table({ ...small, id: 'charted', columns: [typeColumn, durationColumn], chart: 'bar' });
   const few = table({
     id: 'few',
@@ -98,7 +98,7 @@ it('no line of a chart’s axis is zero that is not', async () => {
     ...charted,
     id: 'minutes',
     rows: [row({ 'profile.type': 'entity', [duration]: 360 })],
-    // The total is what makes the column one of days.
+    // The total puts the column into days.
     totals: { values: { [duration]: 3 * DAY } },
   });
   const { path } = artifactNamed(await render(dataset([charted, few, minutes]), [{ format: 'xlsx' }]), '.xlsx');

@@ -14,7 +14,7 @@ test.each([
   ['Arabic digits', '\u0661\u0662\u0660\u0664 cases', '1204 cases'],
   ['mathematical digits', '\u{1d7d9}\u{1d7da}\u{1d7d8}\u{1d7dc} cases', '1204 cases'],
   ['a blank that is no white space', 'about\u31641,204\u2800cases', 'about 1,204 cases'],
-])('%s hides no number from the check', (_, hidden, plain) => {
+])('the check finds a number that contains %s', (_, hidden, plain) => {
   expect(values(plain)).toHaveLength(1);
   expect(values(hidden)).toEqual(values(plain));
 });

@@ -15,7 +15,7 @@ const EARLIER = [104, 108, 106, 112, 104, 110, 108, 104, 110, 102, 104, 100];
 const MEAN = 106;
 const WIDTH = (2.66 * 52) / 11;
 
-test('the range is that of a table by hand', () => {
+test('the range equals one that was computed by hand', () => {
   const range = usualRange({ earlier: EARLIER, value: 110, least: 1 });
   expect(range?.is).toBe('usual');
   expect(range?.low).toBeCloseTo(MEAN - WIDTH, 9);
@@ -29,11 +29,11 @@ test.each([
   [93, 'drifting'],
   // Outside of the range, and the step from 100 is larger than the width, 12.57.
   [87, 'unusual'],
-])('%s after these points is %s', (value, is) => {
+])('a value of %s after the earlier points is %s', (value, is) => {
   expect(usualRange({ earlier: EARLIER, value, least: 1 })?.is).toBe(is);
 });
 
-test('needs twelve earlier points, and no moving range spans a gap', () => {
+test('a range needs twelve earlier points, and no moving range spans a gap', () => {
   expect(usualRange({ earlier: EARLIER.slice(1), value: 999, least: 1 })).toBeUndefined();
   expect(usualRange({ earlier: [null, ...EARLIER.slice(1)], value: 999, least: 1 })).toBeUndefined();
   const gap = [...EARLIER.slice(0, 6), null, ...EARLIER.slice(6)];
@@ -45,7 +45,7 @@ test('needs twelve earlier points, and no moving range spans a gap', () => {
   expect(usualRange({ earlier: [...EARLIER, null], value: 999, least: 1 })?.is).toBe('drifting');
 });
 
-test('a constant series has the least width, and a range ends at its bounds', () => {
+test('the range of a constant series has the least width, and every range stays within its bounds', () => {
   const constant = Array.from({ length: 12 }, () => 40);
   expect(usualRange({ earlier: constant, value: 41, least: 1 })).toEqual({ low: 39, high: 41, is: 'usual' });
   expect(usualRange({ earlier: constant, value: 42, least: 1 })?.is).toBe('unusual');
@@ -71,7 +71,7 @@ function isUnusual(points: readonly number[], least: number): boolean {
   return (up > 0 && step > half) || (down > 0 && -step > half);
 }
 
-/** A generator of equal numbers for each seed (mulberry32). */
+/** A random generator that repeats its numbers for the same seed (mulberry32). */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -93,7 +93,7 @@ function poisson(rate: number, next: () => number): number {
   return count;
 }
 
-describe('simulated', () => {
+describe('in a simulation', () => {
   const RUNS = 2_000;
   /** The share of series whose last point is unusual. */
   const share = (rateAt: (month: number, start: number) => number): number => {
@@ -111,13 +111,13 @@ describe('simulated', () => {
   test.each<[string, (month: number, start: number) => number]>([
     ['a growth of 2 % a month', (month) => 400 * 1.02 ** month],
     ['a season of ±20 %', (month, start) => 400 * (1 + 0.2 * Math.sin((2 * Math.PI * (month + start)) / 12))],
-    ['0.3 a month', () => 0.3],
-    ['3 a month', () => 3],
-    ['400 a month', () => 400],
+    ['a constant rate of 0.3 a month', () => 0.3],
+    ['a constant rate of 3 a month', () => 3],
+    ['a constant rate of 400 a month', () => 400],
   ])('%s is seldom unusual', (_, rateAt) => {
     expect(share(rateAt)).toBeLessThanOrEqual(0.07);
   });
-  test('a month of 30 % more is found', () => {
+  test('a month with 30 % more is unusual in most series', () => {
     expect(share((month) => (month === 12 ? 520 : 400))).toBeGreaterThanOrEqual(0.85);
   });
 });
@@ -143,7 +143,7 @@ const rangeOf = (table: Table, rules: Parameters<typeof totalRange>[0] = { small
   return totalRange(rules, table, column, 160, { kind: 'count' })?.is;
 };
 
-test('only totals of exactly one bucket, of metrics whose past stays, have a range', () => {
+test('totals have a range only for exactly one complete bucket of a metric with a comparable past', () => {
   expect(rangeOf(card(160))).toBe('unusual');
   expect(rangeOf(card(160), {})).toBeUndefined();
   expect(rangeOf(card(160, countColumn, { range: { from: '2026-10-01', to: '2026-10-30' } }))).toBeUndefined();
@@ -161,7 +161,7 @@ test('only totals of exactly one bucket, of metrics whose past stays, have a ran
   expect(rangeOf(card(160, { ...countColumn, availableFrom: '2025-10-01' }))).toBe('unusual');
 });
 
-test('a figure that cannot be right has no range', () => {
+test('an impossible figure has no range', () => {
   const wrong = [{ metric: COUNT, at: { bucket: null, group: [] } }];
   expect(rangeOf(card(160, countColumn, { wrong }))).toBeUndefined();
   const totals = { values: { [COUNT]: 160 } };
@@ -169,7 +169,7 @@ test('a figure that cannot be right has no range', () => {
   expect(rangeOf(card(160, countColumn, { wrong, totals }))).toBe('unusual');
 });
 
-test('points of few or unknown cases are gaps, where the base is known', () => {
+test('points with few or unknown cases are gaps when the metric has a base', () => {
   const bases = [{ metric: ratioColumn.name, base: COUNT }];
   const table = card(160, ratioColumn);
   const withCases = (cases: readonly number[]): Table => ({
@@ -200,7 +200,7 @@ test('an unusual figure is a headline with its range, and meets send_if: unusual
   expect(await Promise.all([card(160), card(110)].map(isSent))).toEqual([true, false]);
 });
 
-test('the last figure of a trend section meets send_if: unusual as well', async () => {
+test('an unusual last figure of a trend section meets send_if: unusual', async () => {
   const year = (value: number, change: Partial<Table> = {}): Table =>
     monthTable({
       id: 'months',
@@ -220,7 +220,7 @@ test('the last figure of a trend section meets send_if: unusual as well', async 
   expect(await isSent(year(110, { wrong: wrongIn(MONTHS[12]) }))).toBe(true);
 });
 
-test('a figure that cannot be right may be an unusual one, also without a target', async () => {
+test('an impossible figure with a trend meets send_if: unusual', async () => {
   const wrong = [{ metric: COUNT, at: { bucket: null, group: [] } }];
   expect(await isSent(card(110, countColumn, { wrong }))).toBe(true);
   const { trend: _, ...without } = card(110, countColumn, { wrong });

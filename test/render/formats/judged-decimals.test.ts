@@ -36,13 +36,13 @@ async function workbook(of: Table, sheet = 'A'): Promise<string[]> {
 test.each<[string, Table, string]>([
   ['a section of one row', single(), 'A'],
   ['a scorecard', single({ layout: { kind: 'scorecard', groups: [] } }), 'Summary'],
-])('a figure of the workbook differs from its target as its status does: %s', async (_, of, sheet) => {
+])('the workbook shows enough decimals to tell a figure from its target: %s', async (_, of, sheet) => {
   const texts = await workbook(of, sheet);
   expect(texts).toContain('89.96%');
   expect(texts).toContain('24.0003');
 });
 
-test('so do the totals and the rows of a table', async () => {
+test('the workbook shows enough decimals in the rows and totals of a table', async () => {
   const groups = single({
     columns: [typeColumn, ratioColumn],
     rows: [row({ 'profile.type': 'entity', [RATE]: 0.8996 }), row({ 'profile.type': 'individual', [RATE]: 0.5 })],
@@ -54,7 +54,7 @@ test('so do the totals and the rows of a table', async () => {
   expect(texts).toContain('50.0%');
 });
 
-test('and those of a formatted CSV file', async () => {
+test('a formatted CSV file shows enough decimals to tell a figure from its target', async () => {
   const judged = judgeDataset(dataset([single()]), TARGETS, { sections: [] });
   const made = await render(judged, [{ format: 'csv', csv: { values: 'formatted' } }], { locale: 'en-GB' });
   const lines = parse(await readFile(artifactNamed(made, '.csv').path), { bom: true }) as string[][];
@@ -67,7 +67,7 @@ describe('a figure beside its watch limit', () => {
   test.each<[string, Table, string]>([
     ['a section', beside(), 'A'],
     ['a scorecard', { ...beside(), layout: { kind: 'scorecard', groups: [] } }, 'Summary'],
-  ])('differs from it in the workbook as its status does: %s', async (_, of, sheet) => {
+  ])('has enough decimals in the workbook to tell the two apart: %s', async (_, of, sheet) => {
     expect(await workbook(of, sheet)).toContain('84.97%');
   });
 });

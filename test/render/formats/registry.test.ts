@@ -23,7 +23,7 @@ import { outlineFormat } from '../../support/outline-format.ts';
 const formats = [...FORMATS, outlineFormat];
 const kinds: DefinitionKinds = { targets: TARGETS, formats };
 
-/** A report whose outputs are these, attached and put into a folder. */
+/** Loads a report with this output, which it attaches to an e-mail and puts into a folder. */
 const loadReport = async (outputs: string, attach = 'outline') => {
   const report = (REPORT.split('outputs:')[0] ?? '')
     .concat(`outputs:\n  - ${outputs}\n`)
@@ -42,7 +42,7 @@ describe('a registered format', () => {
     expect(properties).toMatchObject({ outputs: { maxItems: formats.length } });
   });
 
-  it('is checked: its options, its own rules, its name, and its attachments', async () => {
+  it('has its options, its own rules, its name and its attachments checked', async () => {
     expect((await loadReport('{ format: outline }')).diagnostics).toEqual([]);
     const errors = async (...args: Parameters<typeof loadReport>) =>
       (await loadReport(...args)).diagnostics.map(({ line, expected, next }) => ({ line, expected, next }));

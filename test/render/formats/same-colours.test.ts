@@ -54,7 +54,7 @@ function tones(targets: readonly Partial<TargetRecord>[], change: Partial<Table>
   const [mail] = buildSummary({ dataset: data, locale: 'en' }).sections;
   const mailed = [...(mail?.table?.rows.map((each) => each.cells) ?? []), mail?.table?.totals ?? []];
   expect(printed.map(({ cells: line }) => line[at]?.tone)).toEqual(xlsx);
-  // A mail has no column of the figures before.
+  // An e-mail has no column for previous figures.
   expect(mailed.map((line) => line[at - 1]?.tone)).toEqual(xlsx);
   return { xlsx, marks: grid.conditionalFormats.filter((_, index) => columns[index]?.role === 'change') };
 }
@@ -62,24 +62,28 @@ function tones(targets: readonly Partial<TargetRecord>[], change: Partial<Table>
 const whereGroup = (value: string) => ({ where: { dimension: GROUP, value } });
 
 it.each<[string, Partial<TargetRecord>[], string[]]>([
-  ['of nothing without targets', [], ['', '', '', '']],
-  ['of the totals, by a target of the whole', [{}], ['', '', '', 'worse']],
-  ['of the group that a target names', [{ better: 'lower', ...whereGroup('High') }], ['', 'better', '', '']],
-  ['of both, each by its own', [{}, { better: 'lower', ...whereGroup('Low') }], ['worse', '', '', 'worse']],
-  ['of all groups that a target covers', [{ rows: [GROUP] }], ['better', 'worse', '', 'worse']],
-  ['never of few cases', [whereGroup('Few')], ['', '', '', '']],
+  ['none without targets', [], ['', '', '', '']],
+  ['the totals by a target of the whole', [{}], ['', '', '', 'worse']],
+  ['the group that a target names', [{ better: 'lower', ...whereGroup('High') }], ['', 'better', '', '']],
+  [
+    'totals and a group, each by its own target',
+    [{}, { better: 'lower', ...whereGroup('Low') }],
+    ['worse', '', '', 'worse'],
+  ],
+  ['all groups that a target covers', [{ rows: [GROUP] }], ['better', 'worse', '', 'worse']],
+  ['none with few cases', [whereGroup('Few')], ['', '', '', '']],
 ])('changes have the same colour in workbook, PDF and mail: %s', (_, targets, expected) => {
   expect(tones(targets).xlsx).toEqual(expected);
 });
 
-it('a filtered section has the colours of the target of its filter, else of the whole', () => {
+it('a filtered section is coloured by the target of its filter, or else by the target of the whole', () => {
   const of = { dimension: 'risk', values: ['severe'] };
   const filters = [{ label: 'Risk', is: ['Severe'], of }];
   const severe = { where: { dimension: 'risk', value: 'severe' } };
   expect(tones([{}], { filters }).xlsx[3]).toBe('worse');
   expect(tones([{}, { better: 'lower', ...severe }], { filters }).xlsx[3]).toBe('better');
   expect(tones([{ better: 'lower', ...severe }]).xlsx[3]).toBe('');
-  // Figures of 0.2.0 do not say which filter it was, which may be another group's.
+  // Figures of 0.2.0 do not record the filter, so it may be of another group.
   expect(tones([{ better: 'lower', ...severe }], { filters: [{ label: 'Risk', is: ['Severe'] }] }).xlsx[3]).toBe('');
 });
 

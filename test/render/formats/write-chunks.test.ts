@@ -6,7 +6,7 @@ import { writeChunks } from '../../../src/render/formats/format.ts';
 
 const never = new AbortController().signal;
 
-/** More than a stream takes before it waits for its file. */
+/** More than a stream buffers before it waits for its file. */
 const LARGE = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(70_000));
 
 test.each([
@@ -14,7 +14,7 @@ test.each([
   ['a text', ['one']],
   ['small texts', ['one', 'two', 'three']],
   ['large texts', LARGE],
-] as const)('writes %s in their order, and lets go of what the texts are read from', async (_, texts) => {
+] as const)('writes %s in order, and closes the source of the texts', async (_, texts) => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-chunks-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   let open = 0;
@@ -29,7 +29,7 @@ test.each([
   const path = join(folder, 'file');
   await writeChunks(path, read(), never);
   expect(await readFile(path, 'utf8')).toBe(texts.join(''));
-  // The file is there already.
+  // The file exists already.
   await expect(writeChunks(path, read(), never)).rejects.toMatchObject({ code: 'EEXIST' });
   expect(open).toBe(0);
 });

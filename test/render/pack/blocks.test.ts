@@ -31,11 +31,11 @@ const COMPARED = {
 } as const satisfies Partial<Table>;
 
 describe('column blocks', () => {
-  it('are one for at most nine figures', () => {
+  it('are a single block for at most nine figures', () => {
     expect(sizes(tableOf(byGroup(9)))).toEqual([[1, 1, 1, 1, 1, 1, 1, 1, 1]]);
   });
 
-  it('are several for more, with the keys repeated and every column once', () => {
+  it('are several blocks for more figures, with the keys repeated and every column once', () => {
     const section = tableOf(byGroup(20));
     expect(sizes(section).map((groups) => groups.length)).toEqual([7, 7, 6]);
     expect(keysOf(section)).toEqual(Array.from({ length: 3 }, () => [`${groupColumn.name} label`]));
@@ -63,7 +63,7 @@ describe('column blocks', () => {
     expect(sizes(tableOf(byGroup(10))).map((groups) => groups.length)).toEqual([5, 5]);
   });
 
-  it('have headings of two levels where figures are compared', () => {
+  it('have headings of two levels when figures are compared', () => {
     const [block] = tableOf(byGroup(1, COMPARED)).blocks;
     expect(block?.groups).toMatchObject([{ title: 'Metric 0', headings: ['Oct 2026', 'Sept 2026', 'Change'] }]);
     expect(block?.groups).toMatchObject([{ names: ['Metric 0', 'Metric 0, Sept 2026', 'Metric 0, change'] }]);
@@ -74,7 +74,7 @@ describe('column blocks', () => {
       columns: [bucketColumn, ratioColumn],
       rows: [],
     });
-    // The figure of a day is not that of October.
+    // A column of days must not be named after October.
     expect(tableOf(rate).blocks[0]?.groups).toMatchObject([
       {
         title: 'Approval rate (%)',
@@ -85,7 +85,7 @@ describe('column blocks', () => {
     expect(tableOf(byGroup(1)).blocks[0]?.groups).toMatchObject([{ title: null, headings: ['Metric 0'] }]);
   });
 
-  it('have time and groups as keys; the week is in the text of its time', () => {
+  it('have time and groups as keys, and no separate key for the number of a week', () => {
     const weekly = table({
       id: 'weekly',
       granularity: 'week',
@@ -110,7 +110,7 @@ describe('column blocks', () => {
     expect(sizes(section).map((groups) => groups.length)).toEqual([8, 7]);
   });
 
-  it('are absent without columns, and hold a metric of any number of figures', () => {
+  it('are absent without columns, and keep all figures of a compared metric', () => {
     expect(tableOf(table({ id: 'none', columns: [], rows: [] })).blocks).toEqual([]);
     const [block] = tableOf(byGroup(1, COMPARED, 40)).blocks;
     expect(block?.groups[0]?.columns).toHaveLength(3);
@@ -118,14 +118,14 @@ describe('column blocks', () => {
 });
 
 describe('a transposed table', () => {
-  it('on pages is one of at most six rows and more than nine figures', () => {
+  it('on pages has at most six rows and more than nine figures', () => {
     expect(tableOf(byGroup(10, {}, 6))).toMatchObject({ transposed: false, transposedOnPages: true });
     expect(tableOf(byGroup(10, {}, 7))).toMatchObject({ transposed: false, transposedOnPages: false });
     expect(tableOf(byGroup(9, {}, 6))).toMatchObject({ transposed: false, transposedOnPages: false });
     expect(tableOf(byGroup(10, {}, 0))).toMatchObject({ transposed: false, transposedOnPages: false });
   });
 
-  it('of a single row is a scorecard as well, unless its totals are another figure', () => {
+  it('of a single row is a scorecard as well, unless its totals differ from the row', () => {
     const { layout: _, ...plain } = kpis();
     const section = tableOf(plain);
     expect(section).toMatchObject({ transposed: true, transposedOnPages: false });
@@ -138,7 +138,7 @@ describe('a transposed table', () => {
 });
 
 describe('cells', () => {
-  it('have text, figure without unit, tone and status', () => {
+  it('have value, text, tone and status', () => {
     const of = judged(
       october([
         monthTable({

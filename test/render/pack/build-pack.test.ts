@@ -24,7 +24,7 @@ const text = (change: Partial<Table> = {}): Table =>
   table({ id: 'comment', columns: [], rows: [], range: null, layout: { kind: 'text' }, ...change });
 
 describe('a pack', () => {
-  it('has who, what and when, and the paper of its locale', () => {
+  it('has organization, title, owner and period, and the paper of its locale', () => {
     const pack = buildPack(october([kpis()], { description: 'For the board.' }), {
       locale: 'de-CH',
       classification: 'Vertraulich',
@@ -44,7 +44,7 @@ describe('a pack', () => {
     expect(buildPack(october([]))).not.toHaveProperty('classification');
   });
 
-  it('is complete so far while its period or that of a section runs, as of its oldest answer', () => {
+  it('is complete so far while its period is running, as of its oldest response', () => {
     const running = kpis({ running: true, asOf: '2026-10-20T06:59:30Z' });
     const later = kpis({ running: true, asOf: '2026-10-20T09:00:00Z' });
     const at = formatZonedInstant(new Date('2026-10-20T06:59:30Z'), 'Europe/Zurich');
@@ -52,18 +52,18 @@ describe('a pack', () => {
     const { workbook } = messagesFor('en-GB');
     expect(textOf([later, running, text()])).toMatchObject({ complete: true, text: workbook.completeSoFar(at, []) });
     expect(workbook.completeSoFar(at, [])).toMatch(/^Complete so far, as of 20 October 2026/);
-    // The running day may have no row; a count of now says nothing about the days of the report.
+    // The running day may have no row. A current count says nothing about the days of the report.
     const current = { current: true, range: null, running: false, asOf: '2026-10-20T06:59:30Z' } as const;
     expect(textOf([kpis({ ...current })])).toMatchObject({ text: workbook.completeSoFar(at, []) });
     expect(textOf([kpis({ ...current, asOf: '2026-11-02T06:59:30Z' })])).toMatchObject({ text: workbook.complete });
     expect(textOf([kpis({ running: true, asOf: null })]).text).toBe(workbook.completeSoFar(undefined, []));
-    // The last week of a month that has ended is cut, and not running.
+    // The last week of a finished month is cut off, and not running.
     expect(textOf([kpis({ running: true, asOf: '2026-11-02T06:59:30Z' })])).toMatchObject({ text: workbook.complete });
     const german = buildPack(october([running]), { locale: 'de-CH' }).completeness;
     expect(german.text).toMatch(/^Bisher vollständig, Stand: 20\. Oktober 2026/);
   });
 
-  it('says in one line whether it is complete, and names what is not by section', () => {
+  it('says in one line whether it is complete, and names the sections that are not', () => {
     const { completeness } = buildPack(nastyDataset());
     expect(completeness.complete).toBe(false);
     expect(completeness.text).not.toContain('\n');
@@ -76,7 +76,7 @@ describe('a pack', () => {
     expect(groups?.notes).not.toContain(groups?.warnings[0]);
   });
 
-  it('defines each metric, dimension and field once, with where it is shown', () => {
+  it('defines each metric, dimension and field once, with the sections that show it', () => {
     const { definitions } = buildPack(
       october([kpis(), months({ print: false, columns: [bucketColumn, strangeColumn, typeColumn] })]),
     );
@@ -104,7 +104,7 @@ describe('a pack', () => {
     expect(buildPack(october([kpis()])).attention).toEqual([]);
   });
 
-  it('gives a section what only it shows, not the totals of the report again, if headlines were written', () => {
+  it('gives a section a takeaway that repeats no totals of the report, if headlines were written', () => {
     const targets = [target({ metric: ratioColumn.name, target: '95%' })];
     const total = judged(october([kpis(), months()], { headlines: [] }), targets);
     expect(buildPack(total).sections[0]).not.toHaveProperty('takeaway');
@@ -121,7 +121,7 @@ describe('a pack', () => {
     expect(wanted).toContain('1,204');
   });
 
-  it('puts a chart where the definition says, above its table by default', () => {
+  it('puts a chart where the definition places it, above its table by default', () => {
     const place = (chart: NonNullable<Table['chart']>) =>
       buildPack(dataset([{ ...onboarding, chart }])).sections[0]?.chart?.place;
     expect(place('line')).toBe('above');
@@ -130,12 +130,12 @@ describe('a pack', () => {
     expect(buildPack(dataset([workload])).sections[0]).not.toHaveProperty('chart');
   });
 
-  it('prints what the definition does not keep out', () => {
+  it('prints every section without `print: false`', () => {
     const { sections } = buildPack(october([kpis(), months({ print: false })]));
     expect(sections.map(({ printed }) => printed)).toEqual([true, false]);
   });
 
-  it('says what colours mean where a direction is better and changes are shown', () => {
+  it('explains colours when a metric has a better direction and changes are shown', () => {
     const plain = buildPack(october([kpis()])).sections[0]?.legend ?? [];
     const toned = buildPack(judged(october([kpis()]), [target({ metric: ratioColumn.name, target: '80%' })]));
     expect(toned.sections[0]?.legend).toHaveLength(plain.length + 1);
@@ -174,7 +174,7 @@ describe('a text section', () => {
     expect(remarksOf(scorecard, text({ description: 'x'.repeat(1001) }))).toEqual([]);
   });
 
-  it('without any text says so', () => {
+  it('says so when it has no text', () => {
     expect(sectionOf(buildPack(october([text()])).sections, 'text')).toMatchObject({ paragraphs: [] });
     expect(sectionOf(buildPack(october([text()])).sections, 'text').empty).toBeDefined();
   });
@@ -202,7 +202,7 @@ describe('input at the limits', () => {
     expect(alone?.trendText?.startsWith(`\u2068${label}\u2069`)).toBe(true);
   });
 
-  it('forty values of a dimension and labels of 200 characters stay as they are', () => {
+  it('forty values of a dimension and labels of 200 characters stay unchanged', () => {
     const values = Array.from({ length: 40 }, (_, index) => ({
       value: `v${index}`,
       label: `${'Ä'.repeat(197)}${100 + index}`,
@@ -245,7 +245,7 @@ describe('input at the limits', () => {
     expect(section?.kind).toBe('table');
   });
 
-  it('names that every object has are names like others', () => {
+  it('metrics may have the names of object members, such as “constructor”', () => {
     const columns = ['constructor', '__proto__', 'toString'].map((name) => ({ ...countColumn, name, label: name }));
     const of = monthTable({ id: 'constructor', columns, rows: [row({})], layout: { kind: 'scorecard', groups: [] } });
     const rows = buildPack(october([of])).summary?.scorecard.groups[0]?.rows ?? [];
@@ -262,7 +262,7 @@ describe('paper', () => {
     ['de-CH', 'a4'],
     ['de', 'a4'],
     ['en', 'a4'],
-  ])('of %s is %s', (locale, paper) => {
+  ])('for the locale %s is %s', (locale, paper) => {
     expect(paperOf(locale)).toBe(paper);
   });
 });

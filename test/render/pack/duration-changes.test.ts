@@ -39,7 +39,7 @@ it('the changes of a duration are all percentages, or all differences', () => {
       [30 * DAY, 40 * DAY],
     ]).map(([, , change]) => change),
   ).toEqual(['+100%', '-25%']);
-  // 1.26 and 1.04 days are shown as 1.3 and 1.0, of which the percentage is another one.
+  // 1.26 and 1.04 days are shown as 1.3 and 1.0, which give another percentage.
   const mixed = shown([
     [1.26 * DAY, 1.04 * DAY],
     [20 * DAY, 10 * DAY],
@@ -47,7 +47,7 @@ it('the changes of a duration are all percentages, or all differences', () => {
   expect(mixed).toEqual(['+0.3 days', '+10.0 days']);
 });
 
-it('a column has one kind of change, and each change is that of the two shown figures', () => {
+it('a column has one kind of change, and each difference follows from the two shown figures', () => {
   const seconds = fc.integer({ min: 1, max: 40 * DAY });
   let [differences, percentages] = [0, 0];
   fc.assert(

@@ -43,7 +43,7 @@ const shown = (of: Dataset) => {
 };
 
 describe('exceptions', () => {
-  it('are breached rows, then those on watch, by their distance from the target, and no others', () => {
+  it('are the breached rows and then those on watch, ordered by distance from the target', () => {
     const of = judgedRows([
       { group: 'fine', value: 1, status: 'on_target' },
       { group: 'watched', value: 12, status: 'watch' },
@@ -64,7 +64,7 @@ describe('exceptions', () => {
     expect(section.notes[0]).toBe('4 of 7 rows are behind their target, worst first. 1 not judged.');
   });
 
-  it('are none where nothing is behind its target, which is said in their place', () => {
+  it('are empty when nothing is behind its target, and a text says so', () => {
     const of = (status: Status) =>
       judgedRows([
         { group: 'a', value: 1, status: 'on_target' },
@@ -104,7 +104,7 @@ describe('exceptions', () => {
     expect(note('de-CH')).toBe('Die schlechtesten 2 von 3 beurteilten Zeilen.');
   });
 
-  it('beside a target of 0 are ordered by their figures; equal ones stay in order', () => {
+  it('are ordered by figure when the target is 0, and equal figures keep their order', () => {
     const of = judgedRows(
       [
         { group: 'a', value: 3, status: 'breached' },
@@ -116,7 +116,7 @@ describe('exceptions', () => {
     expect(shown(of).map(([group]) => group)).toEqual(['b', 'c', 'a']);
   });
 
-  it('are at most `top`, and a note says of how many', () => {
+  it('are at most `top` rows, and a note says how many there are', () => {
     const many = Array.from({ length: 143 }, (_, index) => ({
       group: `g${index}`,
       value: index,
@@ -168,7 +168,7 @@ describe('exceptions', () => {
     ]);
   });
 
-  it('without rows say so and have no note of a number', () => {
+  it('say so when there are no rows, without a note on numbers', () => {
     const section = sectionOf(buildPack(judgedRows([])).sections, 'exceptions');
     expect(section).toMatchObject({ rows: [], counts: { of: 0 }, notes: [] });
     expect(section.empty).toBeDefined();

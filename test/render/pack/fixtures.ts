@@ -91,7 +91,7 @@ export const metrics = (count: number, change: (index: number) => Partial<Column
     ...change(index),
   }));
 
-/** The only section, which is of this kind. */
+/** The first section of this kind. */
 export function sectionOf<Kind extends PackSection['kind']>(
   sections: readonly PackSection[],
   kind: Kind,

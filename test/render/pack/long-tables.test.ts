@@ -28,7 +28,7 @@ const textsOf = ({ table, columns, cells }: PackSection): string[][] =>
     .slice(0, 2)
     .map((each) => columns.slice(1).map((column) => cells.ofRow(column, each).text));
 
-test('each row of a short table closes by itself', () => {
+test('each row of a short table has the decimals with which its change follows from its figures', () => {
   const section = groups(12);
   expect(textsOf(section)).toEqual([
     ['89.97%', '11.45%', '+78.52 pp'],
@@ -37,7 +37,7 @@ test('each row of a short table closes by itself', () => {
   expect(section.legend).not.toContain('Changes are computed from unrounded figures.');
 });
 
-test('a long table has one number of decimals in each column, and says how its changes are computed', () => {
+test('each column of a long table has one number of decimals, and the legend says how changes are computed', () => {
   const section = groups(13);
   expect(textsOf(section)).toEqual([
     ['89.97%', '11.45%', '+78.52 pp'],

@@ -43,7 +43,7 @@ const metricColumn = fc
     }),
   );
 
-/** With at most eight decimals: a change from the least number of all would be infinite. */
+/** At most eight decimals, because a change from the smallest number would be infinite. */
 const decimal = (min: number, max: number) =>
   fc.double({ min, max, noNaN: true }).map((value) => Math.round(value * 1e8) / 1e8);
 const figure = fc.option(fc.oneof(fc.integer({ min: 0, max: 5000 }), decimal(-1000, 1e6), decimal(0, 1)), {
@@ -55,7 +55,7 @@ const metricValues = (columns: readonly Column[]): fc.Arbitrary<MetricValues> =>
     .tuple(...columns.map(() => figure))
     .map((values) => Object.fromEntries(columns.map(({ name }, index) => [name, values[index] ?? null])));
 
-/** Most figures are like those that they are compared with. */
+/** Most figures are comparable. */
 const unlike = fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.constantFrom(...UNLIKE_REASONS));
 
 const comparisonsOf = (columns: readonly Column[], kinds: readonly (typeof KINDS)[number][]) =>
@@ -207,7 +207,7 @@ const packs: fc.Arbitrary<Dataset> = fc
       ),
   );
 
-// What follows says what a pack must show, without the functions that build it.
+// The checks below compute what a pack must show without the functions that build it.
 
 const num = (value: Value | undefined): number | null => (typeof value === 'number' ? value : null);
 
@@ -227,7 +227,7 @@ function expectedChange({ unit, provisional, name }: Column, figures: Figures, k
 
 const isOfTotals = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
 
-/** The number that a text shows is that of the value, rounded. */
+/** The text shows the rounded value. */
 function checkText({ value, text, quantity }: PackFigure): void {
   if (value === null) {
     expect(text).toBe('–');
@@ -245,7 +245,7 @@ function checkText({ value, text, quantity }: PackFigure): void {
   expect(Math.abs(shown - value * scale), text).toBeLessThanOrEqual(10 ** -decimals);
 }
 
-/** The change closes with its two figures in closing-changes.test.ts; here it is that of the dataset. */
+/** Compares the change with the dataset. closing-changes.test.ts compares it with the two shown figures. */
 function checkChange(figure: PackFigure, { text, change, direction }: ComparedFigure): void {
   if (change.text === 'no visible change') {
     expect([figure.text, direction]).toEqual([text, null]);
@@ -256,7 +256,7 @@ function checkChange(figure: PackFigure, { text, change, direction }: ComparedFi
   else checkText(change);
 }
 
-/** Of the group that a section is of, where targets name it, else of the whole. */
+/** The directions of the targets for the group of a section, or else of those for the whole. */
 function bettersOf({ targets = [] }: Dataset, { filters }: Table, name: string): ReadonlySet<string> {
   const [filter] = filters;
   const group = filter !== undefined && 'is' in filter ? filter.of?.values[0] : undefined;
@@ -406,7 +406,7 @@ function checkSummary({ summary, sections }: Pack, of: Dataset, met: Met): void 
   if (of.headlineMetrics === undefined) {
     expect(rows.length).toBeLessThanOrEqual(8);
     expect(new Set(names).size).toBe(names.length);
-    // Of the report's scope: without filters, or with those that all sections share.
+    // The figures have no filters, or those that all sections share.
     const scopes = of.tables.map(({ filters }) => JSON.stringify(filters));
     for (const { section } of rows) {
       const { filters = [] } = of.tables.find(({ id }) => id === section) ?? {};
@@ -427,7 +427,7 @@ interface Met {
 }
 
 test(
-  'every figure, change, target, status and trend value of a pack is that of its dataset',
+  'every figure, change, target, status and trend value of a pack equals that of its dataset',
   () => {
     const met: Met = { statuses: 0, tones: 0, bad: 0, table: 0, scorecard: 0, trend: 0, exceptions: 0, text: 0 };
     fc.assert(

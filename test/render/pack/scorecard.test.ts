@@ -47,7 +47,7 @@ describe('a scorecard', () => {
     });
   });
 
-  it('shows a dash where a figure or its change is undefined', () => {
+  it('shows a dash when a figure or its change is undefined', () => {
     const [compared] = rowOf(scorecardOf(kpis()), durationColumn.name).compared;
     expect(compared).toMatchObject({
       value: null,
@@ -58,7 +58,7 @@ describe('a scorecard', () => {
     });
   });
 
-  it('puts the metrics of no group first and drops groups without figures', () => {
+  it('puts metrics without a group first, and drops groups without figures', () => {
     const scorecard = scorecardOf(
       kpis({}, [
         { title: 'Quality', metrics: [ratioColumn.name, 'not.there'] },
@@ -84,7 +84,7 @@ describe('a scorecard', () => {
     expect(rows.map(({ label }) => label)).toEqual(['Profiles created', 'Profiles created']);
   });
 
-  it('judges figures and gives those beside a target the decimals that agree with their status', () => {
+  it('judges figures, and shows them with enough decimals to agree with their status', () => {
     const scorecard = scorecardOf(kpis(), 'en-GB', [
       target({ metric: ratioColumn.name, target: '90%', watch: '85%' }),
       target({ metric: durationColumn.name, better: 'lower', target: '24h' }),
@@ -105,7 +105,7 @@ describe('a scorecard', () => {
     expect(rowOf(scorecard, countColumn.name)).not.toHaveProperty('status');
   });
 
-  it('says the last figure of a trend as its row does', () => {
+  it('shows the last figure of a trend with the decimals of its row', () => {
     const values = { [ratioColumn.name]: 0.8996, [durationColumn.name]: 86_401 };
     const table = kpis({
       rows: [row(values)],
@@ -129,7 +129,7 @@ describe('a scorecard', () => {
     }
   });
 
-  it('shows no change of a provisional metric, and the figure that it would be compared with', () => {
+  it('shows the previous figure of a provisional metric, but no change', () => {
     const provisional = { ...ratioColumn, provisional: true };
     const scorecard = scorecardOf(kpis({ columns: [provisional] }), 'en-GB', [
       target({ metric: ratioColumn.name, target: '80%' }),
@@ -138,7 +138,7 @@ describe('a scorecard', () => {
     expect(compared).toMatchObject({ value: 0.85, change: { value: null, text: '–' }, direction: null, tone: '' });
   });
 
-  it('shows no change of unlike figures', () => {
+  it('shows no change of figures that are not comparable', () => {
     const table = kpis();
     const [first] = table.rows as readonly ReturnType<typeof row>[];
     const unlike = {
@@ -149,7 +149,7 @@ describe('a scorecard', () => {
     expect(compared).toMatchObject({ value: 1000, change: { value: null, text: '–' }, direction: null });
   });
 
-  it('has the points of its trend with labels and gaps, the own period last', () => {
+  it('has the points of its trend with labels and gaps, and its own period last', () => {
     const scorecard = scorecardOf(kpis());
     expect(scorecard.trend).toBe('month');
     const { trend, trendText } = rowOf(scorecard, countColumn.name);
@@ -163,7 +163,7 @@ describe('a scorecard', () => {
     expect(rowOf(scorecard, durationColumn.name).trend).toEqual([]);
   });
 
-  it('names months in its headings, and other periods in general', () => {
+  it('names months in its headings, and calls other periods “This period”', () => {
     expect(scorecardOf(kpis()).headings).toMatchObject({
       figure: 'Oct 2026',
       compared: [{ figure: 'Sept 2026', change: 'Change' }],
@@ -193,7 +193,7 @@ describe('a scorecard', () => {
     });
   });
 
-  it('says once what all of its figures are of, where that is not everything', () => {
+  it('states once the scope that all of its figures share', () => {
     const filtered = scorecardOf(kpis({ filters: [{ label: 'Risk', is: ['High'] }], running: true }));
     expect(filtered.scope).toBe('Risk is High; so far');
     expect(rowsOf(filtered).map(({ label, scope, running }) => [label, scope, running])).toEqual([
@@ -203,14 +203,14 @@ describe('a scorecard', () => {
     ]);
   });
 
-  it('shows totals, not the row, where there are both', () => {
+  it('shows the totals instead of the row when it has both', () => {
     const table = kpis({ totals: { values: { [countColumn.name]: 7 } } });
     const scorecard = scorecardOf(table);
     expect(rowOf(scorecard, countColumn.name).figure).toMatchObject({ value: 7, text: '7' });
     expect(rowOf(scorecard, ratioColumn.name).figure).toMatchObject({ value: null, text: '–' });
   });
 
-  it('without rows has a row of dashes for each metric, and no flags', () => {
+  it('without rows has a row of dashes for each metric, and no comparison, target or trend', () => {
     const table = kpis({ rows: [], comparisons: [] });
     const { toDate: _, trend: __, ...plain } = table;
     const scorecard = scorecardOf(plain);
@@ -250,7 +250,7 @@ describe('rows of several sections', () => {
     expect(rows.map(({ toDate }) => toDate?.value)).toEqual([undefined, 0.87]);
   });
 
-  it('have their scope in their labels', () => {
+  it('name their scope in their labels', () => {
     const days = formatDateRange(SEPTEMBER);
     const september = plain('september', { range: SEPTEMBER, columns: [{ ...countColumn, name: 'other' }] });
     const { summary } = buildPack(october([plain('one', { range: RANGE }), september]));
@@ -262,7 +262,7 @@ describe('rows of several sections', () => {
     expect(summary!.scorecard.headings.figure).toBe('This period');
   });
 
-  it('have their section in their labels where the label is that of another metric', () => {
+  it('name their section in their labels when two metrics share a label', () => {
     const namesake = plain('two', { columns: [{ ...countColumn, name: 'other' }] });
     const { summary } = buildPack(october([plain('one'), namesake]));
     expect(rowsOf(summary!.scorecard).map(({ label }) => label)).toEqual([

@@ -30,7 +30,7 @@ describe('the summary', () => {
     ]);
   });
 
-  it('is else the first eight unfiltered metrics of printed sections with totals', () => {
+  it('shows the first eight unfiltered metrics of printed sections with totals when there is no scorecard', () => {
     const columns = metrics(6);
     const values = (from: number) => Object.fromEntries(columns.map(({ name }, index) => [name, from + index]));
     const of = october([
@@ -47,7 +47,7 @@ describe('the summary', () => {
     ]);
   });
 
-  it('shows each metric once: of the whole period where there is such a figure', () => {
+  it('shows each metric once, for the whole period if there is such a figure', () => {
     const of = october([
       single('before', { a: 1 }, { range: SEPTEMBER }),
       single('whole', { a: 2 }),
@@ -56,7 +56,7 @@ describe('the summary', () => {
     expect(summaryRows(of)).toEqual([['whole', 'a', 2]]);
   });
 
-  it('is of the metrics of `headline`, in their order, filtered and hidden ones included', () => {
+  it('shows the metrics of `headline`, in their order, including those of filtered and hidden sections', () => {
     const of = october(
       [
         single('one', { a: 1, b: 2 }),
@@ -72,14 +72,14 @@ describe('the summary', () => {
     ]);
   });
 
-  it('of a figure in several sections is that with the most comparisons', () => {
+  it('takes a figure of several sections from the one with the most comparisons', () => {
     const values = { [ratioColumn.name]: 0.8997 };
     const plain = monthTable({ id: 'plain', columns: [ratioColumn], rows: [row(values)] });
     const compared = kpis({ layout: { kind: 'table' }, columns: [ratioColumn] });
     expect(summaryRows(october([plain, compared]))).toEqual([['kpis', ratioColumn.name, 0.8997]]);
   });
 
-  it('has no counts that are undefined, and is absent without figures', () => {
+  it('is absent without figures, or when the counts are undefined', () => {
     const lacking: Table = {
       ...workload,
       rows: [],
@@ -98,7 +98,7 @@ describe('the summary', () => {
     expect(buildPack(dataset([])).summary).toBeUndefined();
   });
 
-  it('of a dataset of today has no layout of its own', () => {
+  it('belongs to no section when no section has a layout', () => {
     const pack = buildPack(nastyDataset());
     expect(pack.summary).not.toHaveProperty('of');
     expect(new Set(pack.sections.map(({ kind }) => kind))).toEqual(new Set(['table']));

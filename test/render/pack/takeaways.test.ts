@@ -58,7 +58,7 @@ describe('the largest change among the groups of a section', () => {
     );
   });
 
-  it('is said in German', () => {
+  it('is written in German when the locale is German', () => {
     expect(takeaway(groups(countColumn, MOVES), { locale: 'de-CH' })).toBe(
       'Grösste Veränderung bei Profiles created: Severe, 46 mehr als im Vormonat',
     );
@@ -75,7 +75,7 @@ describe('the largest change among the groups of a section', () => {
     );
   });
 
-  it('is of enough cases in both periods, and says so where another group changed more', () => {
+  it('has enough cases in both periods, and says so when a group of few cases changed more', () => {
     expect(takeaway(groups(countColumn, [...MOVES, ['New', 500, 5]]))).toBe(
       'Largest change of Profiles created, apart from groups of few cases: Severe, 46 more than the month before',
     );
@@ -89,8 +89,8 @@ describe('the largest change among the groups of a section', () => {
 
   it.each<[string, Table, { readonly older?: true }?]>([
     ['a figure of an older version', groups(countColumn, MOVES), { older: true }],
-    ['a metric whose past still moves', groups({ ...countColumn, provisional: true }, MOVES)],
-    ['a period that runs', groups(countColumn, MOVES, { running: true })],
+    ['a metric whose past figures still change', groups({ ...countColumn, provisional: true }, MOVES)],
+    ['a running period', groups(countColumn, MOVES, { running: true })],
     ['one group', groups(countColumn, MOVES.slice(2))],
     [
       'groups of few cases',
@@ -100,14 +100,14 @@ describe('the largest change among the groups of a section', () => {
       ]),
     ],
     [
-      'groups that are as before',
+      'groups that did not change',
       groups(countColumn, [
         ['Low', 90, 90],
         ['High', 80, 80],
       ]),
     ],
     [
-      'a change that nobody sees',
+      'a change that rounding hides',
       groups(ratioColumn, [
         ['Low', 0.9, 0.90001],
         ['High', 0.8, 0.8],
@@ -126,22 +126,22 @@ describe('the largest change among the groups of a section', () => {
       groups(countColumn, MOVES, { layout: { kind: 'exceptions', top: 2 } }),
     ],
     [
-      'days that are not like',
+      'days that are not comparable',
       groups(countColumn, MOVES, {
         comparisons: [{ kind: 'previous_period', range: { from: '2026-09-04', to: '2026-09-30' } }],
       }),
     ],
-  ])('is not said of %s', (_, table, { older } = {}) => {
+  ])('is not stated for %s', (_, table, { older } = {}) => {
     const of = october([table], { headlines: [], ...(older ? {} : { small: 10 }) });
     expect(buildPack(of).sections[0]?.takeaway).toBeUndefined();
   });
 
-  it('leaves out a figure that cannot be right', () => {
+  it('leaves out an impossible figure', () => {
     const wrong = [{ metric: COUNT, at: { bucket: null, group: ['Severe'] } }];
     expect(takeaway(groups(countColumn, MOVES, { wrong }))).toContain(': Low, 40 more');
   });
 
-  it('is of the metrics that headlines are wanted of, in their order', () => {
+  it('is about the first metric of `headline` that the section has', () => {
     const both = groups(countColumn, MOVES);
     const rows = (both.rows as readonly Row[]).map((each, index) => ({
       ...each,
@@ -155,14 +155,14 @@ describe('the largest change among the groups of a section', () => {
   });
 });
 
-it('the worst group comes before the one that changed most', () => {
+it('a takeaway names a breached group before the group that changed most', () => {
   const of = judged(october([groups(countColumn, MOVES)], { small: 10, headlines: [] }), [
     target({ metric: COUNT, target: 500, where: { [groupColumn.name]: 'High' } }),
   ]);
   expect(buildPack(of).sections[0]?.takeaway).toBe('Profiles created (Group is High): 400, target 500, breached');
 });
 
-it("a month of a longer section that is the report's own is not said again", () => {
+it('a takeaway does not repeat the month of the report from a longer section', () => {
   const range = { from: '2026-09-01', to: '2026-10-31' };
   const trend = monthTable({
     id: 'trend',

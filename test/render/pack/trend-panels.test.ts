@@ -49,7 +49,7 @@ describe('the panels of a trend section', () => {
     expect(partial({ ...cut, readings: [] })).toEqual([false, false, false, false]);
   });
 
-  it('have labels of their size', () => {
+  it('label weeks and months in the language of the report', () => {
     const week = table({
       id: 'weeks',
       granularity: 'week',
@@ -67,7 +67,7 @@ describe('the panels of a trend section', () => {
   });
 });
 
-describe('what is breached', () => {
+describe('a breached metric', () => {
   const targets = [
     target({ metric: ratioColumn.name, target: '95%' }),
     target({ metric: countColumn.name, target: 1000 }),
@@ -79,9 +79,9 @@ describe('what is breached', () => {
     ]);
   const both = { columns: [countColumn, ratioColumn] };
 
-  it('is first in the trend of the metrics of the scorecard', () => {
+  it('comes first in a trend that has the metrics of the scorecard', () => {
     expect(panels(kpis(both), months()).map(([label]) => label)).toEqual(['Approval rate', 'Profiles created']);
-    // An order of its own stays.
+    // A trend with another order keeps it.
     const reversed = months({ columns: [bucketColumn, countColumn, ratioColumn] });
     expect(panels(kpis({ columns: [ratioColumn, countColumn] }), reversed).map(([label]) => label)).toEqual([
       'Profiles created',
@@ -89,7 +89,7 @@ describe('what is breached', () => {
     ]);
   });
 
-  it('is in the first trend with the points of the scorecard, even if nobody listed it', () => {
+  it('is added to the first trend with the points of the scorecard, even if the section does not list it', () => {
     const listed = months({ columns: [bucketColumn, countColumn] });
     expect(panels(kpis(both), listed)).toEqual([
       ['Profiles created', [900, 1000, 1100, 1200]],
@@ -102,7 +102,7 @@ describe('what is breached', () => {
 });
 
 describe('the figure of a panel', () => {
-  it('differs from its target as its status does', () => {
+  it('has enough decimals to tell it from its target', () => {
     const rows = (months().rows as readonly ReturnType<typeof row>[]).map(({ values }) =>
       row({ ...values, [ratioColumn.name]: 0.8996 }),
     );
@@ -114,27 +114,27 @@ describe('the figure of a panel', () => {
 describe('the target line of a panel', () => {
   const all = [0.9, 0.9, 0.9, 0.9];
 
-  it('is that of a rate, whose target holds for every time', () => {
+  it('shows the target of a rate at every point', () => {
     expect(targetOf(months(), ratioColumn.name, [target({ metric: ratioColumn.name, target: '90%' })])).toEqual({
       values: all,
       text: '90.0%',
     });
   });
 
-  it('begins with the bucket from which the target holds', () => {
+  it('begins with the bucket in which the target takes effect', () => {
     const from = target({ metric: ratioColumn.name, target: '90%', from: '2026-09-15' });
     // September ends after that day.
     expect(targetOf(months(), ratioColumn.name, [from])?.values).toEqual([null, null, 0.9, 0.9]);
   });
 
-  it('is not there for a count whose target is of another time', () => {
+  it('is missing for a count whose target is not for this length of bucket', () => {
     const whole = target({ metric: countColumn.name, target: 1000 });
     const weekly = target({ metric: countColumn.name, target: 250, per: 'week' });
     expect(targetOf(months(), countColumn.name, [whole])).toBeUndefined();
     expect(targetOf(months(), countColumn.name, [weekly])).toBeUndefined();
   });
 
-  it('is that of a count for buckets of this size, also where it changed', () => {
+  it('shows the target of a count for this length of bucket, and follows its changes', () => {
     const monthly = [
       target({ metric: countColumn.name, target: 1000, per: 'month' }),
       target({ metric: countColumn.name, target: 1100, per: 'month', from: '2026-09-01' }),
@@ -145,7 +145,7 @@ describe('the target line of a panel', () => {
     });
   });
 
-  it('of a rate is that for its buckets rather than that of the whole', () => {
+  it('of a rate shows the target for its buckets rather than the target for the whole', () => {
     const both = [
       target({ metric: ratioColumn.name, target: '90%' }),
       target({ metric: ratioColumn.name, target: '85%', per: 'month' }),
@@ -153,7 +153,7 @@ describe('the target line of a panel', () => {
     expect(targetOf(months(), ratioColumn.name, both)?.values).toEqual([0.85, 0.85, 0.85, 0.85]);
   });
 
-  it('holds for current counts, which add nothing up', () => {
+  it('is shown for current counts, which are not added up', () => {
     const counts = { ...countColumn, counts: 'now' };
     const of = months({ columns: [bucketColumn, counts], readings: [] });
     expect(targetOf(of, countColumn.name, [target({ metric: countColumn.name, target: 0 })])?.values).toEqual([
@@ -161,7 +161,7 @@ describe('the target line of a panel', () => {
     ]);
   });
 
-  it('is not that of one group, nor of everything in a filtered section', () => {
+  it('is missing for the target of one group, and in a filtered section for the target of the whole', () => {
     const where = target({ metric: ratioColumn.name, target: '90%', where: { 'profile.risk': 'high' } });
     expect(targetOf(months(), ratioColumn.name, [where])).toBeUndefined();
     const filtered = months({ filters: [{ label: 'Risk', is: ['High'] }] });
@@ -171,7 +171,7 @@ describe('the target line of a panel', () => {
     expect(sectionOf(buildPack(plain).sections, 'trend').panels[1]).not.toHaveProperty('target');
   });
 
-  it('is named below the charts, whether buckets are judged by it or not', () => {
+  it('is named below the charts, even when no bucket is judged by it', () => {
     const of = judged(october([months()]), [
       target({ metric: countColumn.name, target: 1000, per: 'month' }),
       target({ metric: ratioColumn.name, target: '90%' }),

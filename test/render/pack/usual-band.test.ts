@@ -59,12 +59,12 @@ const mailOf = async (of: Table, locale = 'en-GB') =>
 const saidIn = (of: Table, locale?: string) =>
   sectionOf(packOf(of, locale).sections, 'scorecard').scorecard.groups[0]?.rows[0]?.usual;
 
-describe('a figure with a usual range says where it is', () => {
+describe('a figure with a usual range', () => {
   it.each([
     [110, 'usual 94–118', 'üblich 94–118'],
     [160, 'outside its usual range 94–118', 'ausserhalb des üblichen Bereichs 94–118'],
     [93, 'drifting, usual 94–118', 'driftet, üblich 94–118'],
-  ])('%s', async (value, english, german) => {
+  ])('says in words where %s is in its range', async (value, english, german) => {
     expect(saidIn(card(value))).toBe(english);
     expect(saidIn(card(value), 'de-DE')).toBe(german);
     const { html, text } = await mailOf(card(value));
@@ -75,14 +75,14 @@ describe('a figure with a usual range says where it is', () => {
     expect((await mailOf(card(value), 'de-DE')).text).toContain(german);
   });
 
-  it('and nothing of the kind without twelve earlier figures', async () => {
+  it('says nothing about a range without twelve earlier figures', async () => {
     const short = card(160, EARLIER.slice(1));
     expect(saidIn(short)).toBeUndefined();
     expect((await mailOf(short)).text).not.toMatch(/usual/);
     expect(sectionOf(packOf(short).sections, 'scorecard').scorecard.hasRanges).toBe(false);
   });
 
-  it('with the unit once, and the decimals of figures of its kind', () => {
+  it('states the unit of its range once, with the decimals of its kind of figure', () => {
     const texts = sectionOf(packOf(year()).sections, 'trend').panels.map(({ band }) => band?.text);
     expect(texts).toEqual(['outside its usual range 94–118', 'usual 81.7–92.3%', 'usual 17.8–23.2 hours']);
   });
@@ -91,7 +91,7 @@ describe('a figure with a usual range says where it is', () => {
 describe('the range of a figure', () => {
   const data = october([card(160)], small);
 
-  it('is raw in the manifest, with the headline that is about it', () => {
+  it('is in the manifest as numbers, with the headline that mentions it', () => {
     const headlines = buildHeadlines(headlineFigures(data, 'en'), undefined, 'en');
     const range = { section: 'kpis', metric: COUNT, value: 160, low: 94, high: 118, state: 'unusual' };
     expect(usualFigures({ ...data, headlines }, 'en')).toEqual([{ ...range, headline: 0 }]);
@@ -108,7 +108,7 @@ describe('a small chart of a trend', () => {
   const panels = (of: Table) => sectionOf(packOf(of).sections, 'trend').panels;
   const rows = year().rows as readonly ReturnType<typeof row>[];
 
-  it('has the band of its last figure, in its description too', () => {
+  it('shows the range of its last figure as a band, and names it in its description', () => {
     const [count] = panels(year());
     expect(count?.band).toMatchObject({ low: 94, high: 118, from: 0 });
     expect(count?.description).toBe(
@@ -119,7 +119,7 @@ describe('a small chart of a trend', () => {
     );
   });
 
-  it('has none in a short trend, or with a last figure of a part of its time', () => {
+  it('has no band in a short trend, or when its last period is cut off', () => {
     expect(
       panels(year({ rows: rows.slice(1), range: { from: '2025-11-01', to: '2026-10-31' } }))[0]?.band,
     ).toBeUndefined();
@@ -133,9 +133,9 @@ describe('a small chart of a trend', () => {
     ['a gap among its twelve earlier figures', { rows: rows.filter((_, index) => index !== 5) }],
     ['a metric that replaced another one', { notes: [{ code: 'deprecated', message: replaced, incomplete: false }] }],
     ['a metric that is replaced', of({ replacedBy: 'profiles.made' })],
-    ['data that begins after the first of them', of({ availableFrom: '2025-10-15' })],
-    ['a metric whose past still moves', of({ provisional: true })],
-  ])('has none for %s', (_, change) => {
+    ['data that begins after the first of those figures', of({ availableFrom: '2025-10-15' })],
+    ['a metric whose past figures still change', of({ provisional: true })],
+  ])('has no band for %s', (_, change) => {
     expect(panels(year(change))[0]?.band).toBeUndefined();
   });
 
@@ -148,7 +148,7 @@ describe('a small chart of a trend', () => {
     });
   });
 
-  it('is drawn in the PDF on the scale of the columns and of the line', () => {
+  it('has its band in the PDF on the scale of its columns or its line', () => {
     const data = october([year()], small);
     const [count, rate] =
       packData(buildPack(data, { locale: 'en' }), data, {
@@ -159,7 +159,7 @@ describe('a small chart of a trend', () => {
     expect(rate?.line?.band?.low).toBeLessThan(Math.min(...(rate?.line?.points.map(({ at }) => at ?? 1) ?? [])));
   });
 
-  it('is drawn in the mail behind the line', () => {
+  it('has its band in the e-mail behind the line', () => {
     const points = [...EARLIER, 160].map((value) => ({ value, partial: false }));
     const { area } = sparklinePath(points, 220, 40, { low: 94, high: 118, from: 0 });
     // 160 is at the top (2), 94 at the bottom (38).
@@ -170,7 +170,7 @@ describe('a small chart of a trend', () => {
 describe('a workbook', () => {
   const { render } = useRenderFolder();
 
-  it('has a column of usual ranges, and lines at their ends in the small charts', async () => {
+  it('has a column of usual ranges, and lines at their limits in trend charts', async () => {
     const artifacts = await render(october([card(110), year()], small), [{ format: 'xlsx' }]);
     const parts = readParts(artifactNamed(artifacts, '.xlsx').path);
     const strings = parts.get('xl/sharedStrings.xml') ?? '';

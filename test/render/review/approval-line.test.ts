@@ -34,10 +34,10 @@ const without = (texts: readonly string[], line: string): { readonly rest: strin
   found: texts.filter((text) => text.includes(line)).length,
 });
 
-/** Sizes of files are those of the files. */
+/** Leaves out the sizes of files, which differ. */
 const withoutSizes = (text: string): string => text.replace(/\([\d.,']+ [kM]B/g, '(');
 
-describe('without the line of an approval, what is delivered is what was reviewed', () => {
+describe('the line of an approval', () => {
   const packs = [
     ['hostile data', commented(nastyDataset(), HOSTILE.join('\n\n')), 'en-GB'],
     ...samplePacks(2, packCase({ min: 3, max: 6 })).map(
@@ -46,7 +46,7 @@ describe('without the line of an approval, what is delivered is what was reviewe
     ),
   ] as const;
 
-  it.each(packs)('%s', async (_, data, locale) => {
+  it.each(packs)('is the only difference between the delivered and the reviewed pack: %s', async (_, data, locale) => {
     const [before, after] = [
       await render(data, OUTPUTS, { locale }),
       await render(approved(data), OUTPUTS, { locale }),
@@ -76,7 +76,7 @@ describe('without the line of an approval, what is delivered is what was reviewe
     expect(pdfOf(approved(data)).approval).toBe(LINE);
   });
 
-  it('is one line whatever people are called', async () => {
+  it('is one line, whatever the names of the people are', async () => {
     const names = ['A\nBcc: x@evil.example', '\u202eevil', 'N'.repeat(500), '<b>&</b>', 'E', 'F', 'G'];
     const { approval: line = '' } = buildPack({ ...dataset([workload]), approval: approval(...names) });
     expect(line).not.toMatch(/[\p{Cc}\u2028\u202a-\u202e]/u);
@@ -105,7 +105,7 @@ describe('without the line of an approval, what is delivered is what was reviewe
   });
 });
 
-it('leaves packs without comments, approvals and corrections as they were', async () => {
+it('a pack with an empty list of comments equals a pack without comments', async () => {
   const [plain, empty] = [dataset([onboarding]), { ...dataset([onboarding]), comments: [] }];
   const [one, other] = [await render(plain, OUTPUTS), await render(empty, OUTPUTS)];
   expect(other.map(({ sha256 }) => sha256)).toEqual(one.map(({ sha256 }) => sha256));

@@ -10,7 +10,7 @@ const shortened = (text: string, characters: number, lines = 12) => {
 };
 
 describe('the beginning of a note', () => {
-  it('is the whole note where that is short enough', () => {
+  it('is the whole note when it is short enough', () => {
     expect(shortened('One **two**.\n\n- a\n- b\n\n1. c', 400)).toEqual({
       lines: ['One two.', '• a', '• b', '1. c'],
       cut: false,
@@ -18,19 +18,19 @@ describe('the beginning of a note', () => {
     expect(shortened('x'.repeat(400), 400).cut).toBe(false);
   });
 
-  it('ends after a word, in the middle of an emphasis too, and says that it was cut', () => {
+  it('ends after a word, even within an emphasis, and says that it was cut', () => {
     expect(shortened('aaa bbb ccc ddd', 9)).toEqual({ lines: ['aaa bbb …'], cut: true });
     expect(shortened('aaa **bbb ccc** ddd', 9)).toEqual({ lines: ['aaa bbb …'], cut: true });
     // A single word longer than the limit.
     expect(shortened('x'.repeat(401), 400)).toEqual({ lines: [`${'x'.repeat(400)} …`], cut: true });
   });
 
-  it('has at most so many lines, and leaves out what comes after the cut', () => {
+  it('has a limited number of lines, and leaves out what comes after the cut', () => {
     expect(shortened('- a\n- b\n- c\n\nlast', 400, 2)).toEqual({ lines: ['• a', '• b'], cut: true });
     expect(shortened('aaa bbb\n\nccc', 7)).toEqual({ lines: ['aaa bbb'], cut: true });
   });
 
-  it('breaks no character and changes none', () => {
+  it('neither splits nor changes a character', () => {
     const flag = '🇨🇭';
     expect(shortened(flag.repeat(3), 6).lines).toEqual([`${flag} …`]);
     const note = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), {

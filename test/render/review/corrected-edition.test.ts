@@ -54,7 +54,7 @@ const SENTENCES = [
   'By type: Profiles created (Entity (KYB), high): 2, was 1',
 ];
 
-it('says on the first page that somebody asked for a delivered period again', () => {
+it('the first page says that the report repeats a delivered period', () => {
   const repeated = { ...dataset([onboarding]), repeats: { run: 'f'.repeat(32), at: '2026-11-03T09:56:00.000Z' } };
   const of = (locale?: string) => buildPack(repeated, { locale }).correction;
   expect(of()).toMatchObject({
@@ -64,12 +64,12 @@ it('says on the first page that somebody asked for a delivered period again', ()
     changes: [],
   });
   expect(of('de-CH')?.text).toBe('Erneut versandt, nach dem Versand vom 3. November 2026');
-  // A corrected edition says what it is.
+  // A corrected edition says only that it is corrected.
   expect(buildPack({ ...corrected([]), repeats: repeated.repeats }).correction?.text).toMatch(/^Corrected/);
 });
 
 describe('a corrected edition', () => {
-  it('names the edition that it replaces, and lists what changed as the pack shows figures', () => {
+  it('names the edition that it replaces, and lists changed figures as the pack shows them', () => {
     expect(buildPack(corrected(CHANGES)).correction).toEqual({
       text: 'Corrected, replaces the edition of 3 November 2026',
       reason: '',
@@ -87,7 +87,7 @@ describe('a corrected edition', () => {
     expect(buildPack(dataset([onboarding])).correction).toBeUndefined();
   });
 
-  it('tells figures apart that are rounded to the same text', () => {
+  it('adds decimals to two figures that would be rounded to the same text', () => {
     expect(formatApart(0.81, 0.810_04, { kind: 'ratio' }, 'en-GB')).toEqual(['81.000%', '81.004%']);
     expect(formatApart(7200, 7201, { kind: 'duration', scale: 'hours' }, 'en-GB')).toEqual([
       '2.0000 hours',
@@ -96,7 +96,7 @@ describe('a corrected edition', () => {
     expect(formatApart(1, 2, { kind: 'count' }, 'en-GB')).toEqual(['1', '2']);
   });
 
-  it('shows figures on the side of their target that their statuses say', () => {
+  it('shows changed figures with enough decimals to tell them from their target', () => {
     const target = (metric: string, value: number): TargetRecord => ({
       metric,
       better: metric === 'profiles.approval_rate' ? 'higher' : 'lower',
@@ -133,7 +133,7 @@ describe('a corrected edition', () => {
     ]);
   });
 
-  it('lists so many changes, and counts the others, which the sheet of the run lists', async () => {
+  it('lists 40 changes, and counts the others, which the sheet “Run” lists', async () => {
     const many = Array.from({ length: 45 }, (_, index) => change({ after: index + 2 }));
     const { changes, more, heading } = buildPack(corrected(many)).correction ?? {};
     expect(changes).toHaveLength(40);
@@ -147,13 +147,13 @@ describe('a corrected edition', () => {
     expect(listed).toEqual([42, 43, 44, 45, 46].map((figure) => `Onboarding: Profiles created: ${figure}, was 1`));
   });
 
-  it('describes a figure that the report does not have any more by its names', () => {
+  it('describes a figure that the report no longer has by its ids', () => {
     const [gone] =
       buildPack(corrected([change({ section: 'gone', metric: 'm.x', bucket: 'q' })])).correction?.changes ?? [];
     expect(gone).toMatch(/^gone: m\.x: 2, was 1$/);
   });
 
-  it('says so in the names of its files, on the first page of the workbook, and in the e-mail', async () => {
+  it('says that it is corrected in file names, on the first page of the workbook, and in the e-mail', async () => {
     const outputs = [{ format: 'xlsx', name: 'KPIs' }, { format: 'csv' }] as Output[];
     const artifacts = await render(corrected(CHANGES), outputs);
     const ending = ' (corrected, replaces the edition of 3 Nov 2026)';
@@ -184,7 +184,7 @@ describe('a corrected edition', () => {
     for (const sentence of SENTENCES) expect(notice.text + notice.html).not.toContain(sentence);
   });
 
-  it('keeps the ending of a name whatever its template is, and the names of first editions as they were', async () => {
+  it('keeps its mark in a long file name, and a first edition has no mark', async () => {
     const outputs = [{ format: 'xlsx', name: '{{ title }}'.padEnd(301, ' x') }] as Output[];
     const [first] = await render(dataset([onboarding]), outputs);
     const [second] = await render(corrected(CHANGES), outputs, { locale: 'de-DE' });

@@ -42,7 +42,7 @@ const textsOn = (artifacts: readonly Artifact[], sheet: string): string[] =>
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 describe('a comment', () => {
-  it('is where its figures are: once in the workbook, the PDF and the e-mail', async () => {
+  it('stands once beside its figures in the workbook, the PDF and the e-mail', async () => {
     const ids = [null, ...DATA.tables.map(({ id }) => id)];
     const data = { ...DATA, comments: ids.map((id) => comment(id, `Remark on ${id}.`)) };
     const artifacts = await render(data, OUTPUTS);
@@ -61,7 +61,7 @@ describe('a comment', () => {
     expect(pdf.sections.map(({ id, kind, comments }) => [id, kind, textOf(comments)])).toEqual([
       ['onboarding', 'table', ['Remark on onboarding.']],
       ['workload', 'table', ['Remark on workload.']],
-      // Not printed: the comment alone.
+      // A section that is not printed shows only its comment.
       ['list', 'text', ['Remark on list.']],
     ]);
 
@@ -93,7 +93,7 @@ describe('a comment', () => {
     expect(text).toContain('A bold and soft word.');
   });
 
-  it('is data, whatever it looks like', async () => {
+  it('is text, even when it looks like a formula, markup or a header', async () => {
     const data = commented(DATA, HOSTILE.join('\n\n'));
     const artifacts = await render(
       { ...data, comments: [...(data.comments ?? []), comment(null, 'x', '=cmd\r\nBcc: a@b.example\u202e')] },
@@ -118,7 +118,7 @@ describe('a comment', () => {
     expect(html).not.toMatch(/<script|<img src=x|https:\/\/evil\.example"|\{\{ org \}\}.*acme<\/p>/);
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     for (const part of [html, text]) expect(part).not.toContain('\u202e');
-    // A line break in a comment begins no line that could be taken for another part of the mail.
+    // A line break in a comment must not begin a line that looks like another part of the e-mail.
     expect(text).not.toMatch(/^\s*Bcc:/m);
   });
 
@@ -133,7 +133,7 @@ describe('a comment', () => {
       expect(line.trim().length).toBeGreaterThan(380);
     }
     expect(count(text, 'Continued in the attached workbook.')).toBe(2);
-    // Without a file that has the rest, all of it is in the e-mail.
+    // Without a file that has the rest, the e-mail has the full text.
     const whole = await mail({ ...DATA, comments: [comment(null, long)] }, 'full', []);
     expect(whole.text).toContain(long);
     expect(whole.text).not.toContain('Continued');
@@ -143,7 +143,7 @@ describe('a comment', () => {
     ['en-GB', 'Asked of you', 'Actions', ['Decision', 'Action', 'Action']],
     ['de-CH', 'Von Ihnen erbeten', 'Massnahmen', ['Beschluss', 'Massnahme', 'Maßnahme']],
   ] as const)(
-    'in a mail in %s has what it asks for apart, with and without an owner',
+    'in %s lists its decisions and actions separately in the e-mail, with and without an owner',
     async (locale, asked, actions, words) => {
       const [decision, action, other] = words;
       const lines = [`${decision}: one more analyst.`, 'A calm month.', `${action} (MLRO, 30 Nov): close *July*.`];
@@ -178,7 +178,7 @@ describe('a comment', () => {
     },
   );
 
-  it('of 4,000 characters has its twelve actions in the e-mail, at most 800 characters of them', async () => {
+  it('of 4,000 characters keeps its twelve actions in the e-mail, up to 800 characters', async () => {
     const action = (n: number) => `Action (owner ${n}, 30 November): do thing ${n}.`;
     const actions = Array.from({ length: 12 }, (_, index) => action(index + 1)).join('\n');
     const text = `${'Seventeen letters '
@@ -222,7 +222,7 @@ describe('a comment', () => {
     expect(text).toBe(words);
   });
 
-  it('has single lines without unpaired direction controls, wherever its blocks are from', () => {
+  it('has single lines without unpaired direction controls, wherever its blocks come from', () => {
     const blocks: CommentBlock[] = [
       { kind: 'paragraph', spans: [{ text: 'a\r\nb\u202ec' }, { text: '' }] },
       { kind: 'list', ordered: true, items: [[{ text: '' }], [{ text: 'd\u2028e', emphasis: 'em' }]] },
@@ -234,7 +234,7 @@ describe('a comment', () => {
     ]);
   });
 
-  it('on a section that the report does not have is on the whole report', () => {
+  it('on an unknown section becomes a comment on the whole report', () => {
     const pack = buildPack({ ...DATA, comments: [comment('gone', 'A remark.')] });
     expect(pack.comments).toMatchObject([{ section: null, blocks: [{ spans: [{ text: 'A remark.' }] }] }]);
   });

@@ -23,7 +23,7 @@ import { artifactNamed, useRenderFolder } from '../../../support/render-folder.t
 
 const { render } = useRenderFolder();
 
-/** A field that is not there and one that is empty are not the same to those who can tell: only the second is quoted. */
+/** Stands for a missing field. An empty text is quoted, a missing field is not. */
 const NOTHING = Symbol('nothing');
 const cast = (text: string, { quoting }: CastingContext) => (text === '' && !quoting ? NOTHING : text);
 const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t' } as const;
@@ -66,7 +66,7 @@ const records = fc
 const separators = fc.constantFrom('comma' as const, 'semicolon' as const, 'tab' as const);
 
 describe('a CSV file', () => {
-  it('is read back by another program as it was, whatever it holds, but for formulas', async () => {
+  it('is read back unchanged by another program, except for formulas, which are disarmed', async () => {
     await fc.assert(
       fc.asyncProperty(
         records,
@@ -82,12 +82,12 @@ describe('a CSV file', () => {
             record.forEach((field, column) => {
               const original = rows[index]?.[column] ?? null;
               if (original === null) {
-                // A record of nothing at all would be a blank line, which readers skip.
+                // A record without any field would be a blank line, which readers skip.
                 expect(field).toBe(width === 1 ? '' : NOTHING);
               } else if (typeof original !== 'string' || raw) {
                 expect(field).toBe(String(original));
               } else {
-                // Wherever a reader may see a cell begin, with commas or semicolons between them, no formula does.
+                // No formula may begin where a reader with another separator sees a cell begin.
                 for (const cell of String(field).split(separator === 'comma' ? /[;\t\r\n]/ : /[,;\t\r\n]/))
                   expect(cell).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
                 expect(field).not.toMatch(/^[\t\r\n]/);
@@ -117,35 +117,38 @@ describe('a CSV file', () => {
     expect(head?.replaceAll(/"[^"]*"/g, '').split(delimiter)).toHaveLength(schema.fields.length);
   });
 
-  it('leaves formulas as they are only when asked', async () => {
+  it('keeps formulas unchanged only with the option `raw`', async () => {
     const evil = list([['=1+1', -5]], 2);
     expect(read(await textOf(evil))[1]).toEqual(["'=1+1", '-5']);
     expect(read(await textOf(evil, { raw: true }))[1]).toEqual(['=1+1', '-5']);
   });
 
-  it.each([false, true])('replaces what a workbook replaces, in rows, headers and schema (raw: %s)', async (raw) => {
-    const label = '=Type\u0001';
-    const strange = {
-      ...onboarding,
-      columns: onboarding.columns.map((column) => ({
-        ...column,
-        label: column.label === 'Approval rate' ? label : column.label,
-      })),
-    };
-    const evil = list([['a\u0000b\u001b\u007f\uffff\ufffe', 'tab\tand\r\nlines \u0085', '\ud800x']], 3);
-    expect(read(await textOf(evil, { raw }))[1]).toEqual([
-      'a\ufffdb\ufffd\ufffd\ufffd\ufffd',
-      'tab\tand\r\nlines \u0085',
-      '\ufffdx',
-    ]);
-    const files = await render(dataset([strange]), [{ format: 'csv', csv: { raw } }]);
-    const [head] = read(readFileSync(artifactNamed(files, ` ${strange.id}.csv`).path, 'utf8'));
-    const schema = JSON.parse(readFileSync(artifactNamed(files, ` ${strange.id}.schema.json`).path, 'utf8'));
-    expect(head?.filter((each) => String(each).includes('Type\ufffd')).length).toBeGreaterThan(0);
-    expect(schema.fields.map(({ name }: { name: string }) => name)).toEqual(head);
-  });
+  it.each([false, true])(
+    'replaces control characters and broken surrogates in rows, headers and schema (raw: %s)',
+    async (raw) => {
+      const label = '=Type\u0001';
+      const strange = {
+        ...onboarding,
+        columns: onboarding.columns.map((column) => ({
+          ...column,
+          label: column.label === 'Approval rate' ? label : column.label,
+        })),
+      };
+      const evil = list([['a\u0000b\u001b\u007f\uffff\ufffe', 'tab\tand\r\nlines \u0085', '\ud800x']], 3);
+      expect(read(await textOf(evil, { raw }))[1]).toEqual([
+        'a\ufffdb\ufffd\ufffd\ufffd\ufffd',
+        'tab\tand\r\nlines \u0085',
+        '\ufffdx',
+      ]);
+      const files = await render(dataset([strange]), [{ format: 'csv', csv: { raw } }]);
+      const [head] = read(readFileSync(artifactNamed(files, ` ${strange.id}.csv`).path, 'utf8'));
+      const schema = JSON.parse(readFileSync(artifactNamed(files, ` ${strange.id}.schema.json`).path, 'utf8'));
+      expect(head?.filter((each) => String(each).includes('Type\ufffd')).length).toBeGreaterThan(0);
+      expect(schema.fields.map(({ name }: { name: string }) => name)).toEqual(head);
+    },
+  );
 
-  it('lets no formula begin where another list separator or a line break within a text begins a cell', async () => {
+  it('disarms a formula that follows a semicolon or a line break within a text', async () => {
     const evil = list([["x;=cmd|' /C calc'!A0;y", 'a\n +1', 'well-known; 5 - 3']], 3);
     expect(read(await textOf(evil))[1]).toEqual(["x;'=cmd|' /C calc'!A0;y", "a\n '+1", 'well-known; 5 - 3']);
   });
@@ -172,13 +175,13 @@ describe('a CSV file', () => {
     expect(last).toEqual(['Sun 15 Nov 2026', '0', '0', '–', '–', '–', '–', 'yes', '–']);
   });
 
-  it('follows the locale where it is formatted, and never where it is raw', async () => {
+  it('follows the locale with formatted values, and never with raw values', async () => {
     const german = read(await textOf(onboarding, { values: 'formatted' }, 'de-DE'), 'semicolon');
     expect(german[1]?.slice(1, 4)).toEqual(['1.204', '1.300', '81,0\u00a0%']);
     expect(await textOf(onboarding, {}, 'de-DE')).toBe(await textOf(onboarding));
   });
 
-  it('writes a formatted number below zero with a minus sign that starts no formula', async () => {
+  it('writes a formatted negative number with a minus sign that starts no formula', async () => {
     const below = table({
       id: 'below',
       columns: [groupColumn, strangeColumn],
@@ -187,7 +190,7 @@ describe('a CSV file', () => {
     expect(read(await textOf(below, { values: 'formatted' }))[1]).toEqual(['–', '−12.5 chf', 'no']);
   });
 
-  it('marks a running period where rows have no bucket, and in the totals', async () => {
+  it('marks a running period in rows without a bucket and in the totals', async () => {
     const folded = (partial: boolean) =>
       table({
         id: 'folded',
@@ -209,12 +212,12 @@ describe('a CSV file', () => {
     }
   });
 
-  it('has no such mark where there is no period: in a list and beside current counts', async () => {
+  it('has no column “Still running” in a list or beside current counts', async () => {
     expect(read(await textOf(workload))[0]).toEqual(['Open alerts (count)', 'Overdue RFIs (count)']);
     expect(read(await textOf(list([['a']], 1)))[0]).toEqual(['field_0']);
   });
 
-  it('has a header alone where a section has no rows', async () => {
+  it('has only a header when its section has no rows', async () => {
     const none = table({ id: 'none', granularity: 'day', columns: [bucketColumn, countColumn], rows: [] });
     expect(await textOf(none)).toBe('\ufeffBucket,Profiles created (count),Still running\r\n');
   });
@@ -250,7 +253,7 @@ const schemaOf = async (from: Table, csv: CsvOptions = {}, ending = '.schema.jso
   return JSON.parse(readFileSync(artifactNamed(artifacts, `${from.id}${ending}`).path, 'utf8'));
 };
 
-/** Whether a field is what its schema says, as a program would check it. */
+/** Whether a field matches its schema. */
 const fits = (field: unknown, { type, constraints }: Schema['fields'][number], missing: readonly string[]): boolean => {
   if (field === NOTHING || missing.includes(String(field))) return true;
   const like: Readonly<Record<string, RegExp>> = {
@@ -268,7 +271,7 @@ const fits = (field: unknown, { type, constraints }: Schema['fields'][number], m
 
 describe('the schema beside a CSV file', () => {
   it.each([{}, { values: 'formatted' }, { raw: true }] as const)(
-    'names its columns in their order and is right about every field, with %j',
+    'names the columns in order, and every field matches its type, with %j',
     async (csv) => {
       const data = nastyDataset();
       const artifacts = await render(data, [{ format: 'csv', csv }]);
@@ -302,7 +305,7 @@ describe('the schema beside a CSV file', () => {
     );
   });
 
-  it('exists for the totals too', async () => {
+  it('exists for the file of totals as well', async () => {
     const { fields } = await schemaOf(onboarding, {}, '.totals.schema.json');
     expect(fields.map(({ type }) => type)).toEqual([
       'integer',

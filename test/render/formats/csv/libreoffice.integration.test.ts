@@ -30,7 +30,7 @@ const TABLE = table({
   ),
 });
 
-/** The cells of the file as LibreOffice reads it when the dialogue of its import has these settings. */
+/** The cells that LibreOffice imports from the file with these settings. */
 async function open(path: string, [separator, language]: (typeof LOCALES)[keyof typeof LOCALES]) {
   const soffice = await program('soffice', 'libreoffice-calc');
   const folder = await mkdtemp(join(tmpdir(), 'docket-csv-'));
@@ -49,7 +49,7 @@ async function open(path: string, [separator, language]: (typeof LOCALES)[keyof 
 }
 
 test.each(Object.entries(LOCALES))(
-  'formatted files of %s have their columns and numbers in LibreOffice',
+  'LibreOffice reads the columns and numbers of a formatted file in %s',
   async (locale, settings) => {
     const files = await render(dataset([TABLE]), [{ format: 'csv', csv: { values: 'formatted' } }], { locale });
     const { path } = artifactNamed(files, ' groups.csv');

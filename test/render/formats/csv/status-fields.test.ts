@@ -42,7 +42,7 @@ async function files(values: 'raw' | 'formatted', locale: string, targets = TARG
   };
 }
 
-it('raw files have the status of each judged figure, and their schema the targets', async () => {
+it('raw files contain the status of each judged figure, and their schema contains the targets', async () => {
   const { rows, totals, schema } = await files('raw', 'de-DE');
   const [header = [], ...lines] = rows;
   const count = header.indexOf('Profiles created: status');
@@ -59,7 +59,7 @@ it('raw files have the status of each judged figure, and their schema the target
   expect(field('Approval rate: status')).toMatchObject({ type: 'string' });
 });
 
-it('a row without bucket and group has the status of the totals where it has their figure', async () => {
+it('a row without bucket and group has the status of the totals when its figure equals theirs', async () => {
   const values = { [ratioColumn.name]: 0.85 };
   const columns = [ratioColumn];
   const judged = judgeDataset(
@@ -78,13 +78,13 @@ it('a row without bucket and group has the status of the totals where it has the
   expect(statusIn(' later.csv')).toBe('');
 });
 
-it('formatted files name it in the language of the report', async () => {
+it('formatted files name the status in the language of the report', async () => {
   const { totals } = await files('formatted', 'de-DE');
   expect(totals[0]).toContain('Approval rate: Status');
   expect(totals[1]).toContain('beobachten');
 });
 
-it('without targets there is no column of them', async () => {
+it('files have no status column without targets', async () => {
   const { rows, schema } = await files('raw', 'en-GB', []);
   expect(rows[0]?.join()).not.toContain('status');
   expect(JSON.stringify(schema)).not.toContain('targets');

@@ -9,7 +9,7 @@ const { render } = useRenderFolder();
 
 const figures = { [countColumn.name]: 1, [ratioColumn.name]: 0.5 };
 
-it('a column that a report calls as one of Docket’s own does not hide it', async () => {
+it('a column with the label of one of Docket’s own columns does not hide it', async () => {
   const collisions = table({
     id: 'types',
     title: 'Types',

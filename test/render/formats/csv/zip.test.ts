@@ -17,12 +17,12 @@ afterEach(() => {
 });
 
 describe('the zip of the CSV files', () => {
-  it('holds every CSV file and its schema, by name, as they are', async () => {
+  it('contains every CSV file and its schema unchanged, sorted by name', async () => {
     const artifacts = await render(both, OUTPUTS, { bundled: ['csv'] });
     const zip = artifactNamed(artifacts, '.zip');
     expect(zip).toMatchObject({ name: 'Weekly compliance KPIs 2026-W46.zip', mediaType: 'application/zip' });
     const bytes = readFileSync(zip.path);
-    // Names are UTF-8, and the entries say so (bit 11): this reader would not mind, Windows does.
+    // Bit 11 marks the names as UTF-8. This reader does not need it, Windows does.
     expect(bytes.readUInt16LE(6) & 0x800).toBe(0x800);
     const { FileIndex }: { FileIndex: { type: number; name: string; content: Uint8Array }[] } = CFB.read(bytes, {
       type: 'buffer',
@@ -43,7 +43,7 @@ describe('the zip of the CSV files', () => {
     }
   });
 
-  it('has the same bytes for the same day in every zone, and others on another day', async () => {
+  it('has the same bytes on one day in every time zone, and different bytes on another day', async () => {
     const hash = async (zone: string, madeAt: number) => {
       process.env.TZ = zone;
       return artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt }), '.zip').sha256;
@@ -53,7 +53,7 @@ describe('the zip of the CSV files', () => {
     expect(await hash('Europe/Zurich', MADE_AT + 86_400_000)).not.toBe(here);
   });
 
-  it('is created on a machine whose clock is not set, too', async () => {
+  it('is created even when the clock of the machine is not set', async () => {
     expect(artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt: 0 }), '.zip').bytes).toBeGreaterThan(
       0,
     );
@@ -78,7 +78,7 @@ describe('the zip of the CSV files', () => {
 });
 
 describe('a compressed CSV output', () => {
-  it('is the same files in gzip, beside schemas that stay readable, or all of them in one zip for every target', async () => {
+  it('contains the same files, each in gzip beside a plain schema, or all in one zip', async () => {
     const plain = await render(both, [{ format: 'csv' }]);
     const gzip = await render(both, [{ format: 'csv', compress: 'gzip' }]);
     expect(gzip.map(({ name }) => name)).toEqual(

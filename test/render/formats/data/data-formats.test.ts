@@ -26,7 +26,7 @@ const jsonLines = (path: string): Record<string, Value>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-/** What Parquet has in place of a value of the dataset. */
+/** The value that Parquet stores for a value of the dataset. */
 function inParquet(value: Value, type: string): unknown {
   if (value === null) return null;
   if (type === 'integer') return BigInt(value);
@@ -76,11 +76,11 @@ const value: fc.Arbitrary<Value> = fc.oneof(
 
 describe('JSON Lines and Parquet', () => {
   it.each([onboarding, workload, ...nastyDataset().tables.filter(({ layout }) => layout?.kind !== 'text')])(
-    "have every value of a section, by the service's names ($id)",
+    'contain every value of a section under the names of the API ($id)',
     (from) => expectSameRows(from),
   );
 
-  it('have every value of a list, whatever types its fields mix', async () => {
+  it('contain every value of a list, whatever types its fields mix', async () => {
     const lists = fc
       .integer({ min: 1, max: 3 })
       .chain((width) =>
@@ -89,7 +89,7 @@ describe('JSON Lines and Parquet', () => {
     await fc.assert(fc.asyncProperty(lists, expectSameRows), cases(40));
   });
 
-  it('type counts, ratios, days and text, also where there is no row and where all are null', async () => {
+  it('keep the types of columns that have no rows or only nulls', async () => {
     const kinds = async (from: Table) =>
       parquetRows(artifactNamed(await render(dataset([from]), [{ format: 'parquet' }]), `${from.id}.parquet`).path)
         .types;
@@ -100,7 +100,7 @@ describe('JSON Lines and Parquet', () => {
     expect(await kinds({ ...onboarding, rows: [row(Object.fromEntries(nulls))] })).toEqual(types);
   });
 
-  it('say what they are of: units, period, run and definition, in the schema and in the metadata', async () => {
+  it('describe their units and origin in the schema file and in the Parquet metadata', async () => {
     const artifacts = await render(dataset([onboarding]), [{ format: 'jsonl' }, { format: 'parquet' }]);
     const { $schema, ...schema } = JSON.parse(
       readFileSync(artifactNamed(artifacts, 'onboarding.jsonl.schema.json').path, 'utf8'),
@@ -111,7 +111,7 @@ describe('JSON Lines and Parquet', () => {
     expect(schema.fields).toContainEqual(expect.objectContaining({ name: 'profiles.created', unit: 'count' }));
   });
 
-  it('have the totals of the service in files of their own, which a target can choose', async () => {
+  it('have the totals in separate files, which a delivery can choose', async () => {
     const artifacts = await render(dataset([onboarding]), [
       { format: 'jsonl', compress: 'gzip' },
       { format: 'parquet' },
@@ -124,7 +124,7 @@ describe('JSON Lines and Parquet', () => {
     expect(totals?.['profiles.created']).toBe(BigInt(onboarding.totals?.values['profiles.created'] ?? -1));
   });
 
-  it('are the same bytes again', async () => {
+  it('have the same bytes when they are rendered again', async () => {
     const hashes = async () =>
       (await render(dataset([onboarding, workload]), [{ format: 'jsonl' }, { format: 'parquet' }])).map(
         ({ sha256 }) => sha256,

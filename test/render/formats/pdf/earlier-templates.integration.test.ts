@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkPackTemplates } from '../../../../src/render/formats/pdf/check-templates.ts';
 
-/** The templates of 0.2.0: some deployments have copies of single files. */
+/** The templates of 0.2.0. Some deployments have copies of single files. */
 const EARLIER = 'test/recorded/pack-templates/0.2.0';
 const FILES = ['pack', 'comments', 'tables', 'charts', 'style'];
-/** One file of 0.2.0, one of today, none of today: each file meets each other one in both versions. */
+/** One file of 0.2.0, all but one, or all. Each file meets every other file in both versions. */
 const MIXES = [...FILES.map((file) => [file]), ...FILES.map((file) => FILES.filter((each) => each !== file)), FILES];
 
 let folder: string;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test.each(MIXES.map((files) => [files.join(', '), files] as const))(
-  'a PDF is made with %s of 0.2.0 and the other templates of today',
+  'a PDF is made with %s of 0.2.0 and the current version of the other templates',
   async (name, files) => {
     const pack = join(folder, name, 'pack');
     await mkdir(pack, { recursive: true });

@@ -9,14 +9,14 @@ describe('characters of a PDF', () => {
     covers = glyphCoverage(await Promise.all(fontFiles().map((path) => readFile(path))));
   });
 
-  it('are those that the fonts have', () => {
+  it('have a glyph in its fonts, or are known to have none', () => {
     for (const character of 'aZ9ÄßéŽΩЖשם□–“%\n\u2068\u200b')
       expect([character, covers(character)]).toEqual([character, true]);
     for (const character of 'محمد') expect([character, covers(character)]).toEqual([character, true]);
     for (const character of ['中', '😀', 'ไ']) expect([character, covers(character)]).toEqual([character, false]);
   });
 
-  it('are replaced where no font has them; control characters are left out', () => {
+  it('are replaced by □ when no font has them, and control characters are left out', () => {
     let replaced = 0;
     const data = {
       text: '\u0000a中b\u0007\ufeff\ue000',

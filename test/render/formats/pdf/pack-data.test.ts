@@ -24,7 +24,7 @@ const RUN = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT, form
 const dataOf = (data: Dataset, locale = 'en-GB') => packData(buildPack(data, { locale }), data, RUN);
 
 describe('the data of a PDF', () => {
-  it('has the texts of the pack, in its language and on its paper', () => {
+  it('has the language of its locale and the paper of its region', () => {
     expect(dataOf(dataset([onboarding]))).toMatchObject({ paper: 'a4', language: 'en', region: 'GB', logo: null });
     expect(dataOf(dataset([onboarding]), 'en-US')).toMatchObject({ paper: 'letter', region: 'US' });
     expect(dataOf(dataset([onboarding]), 'de')).toMatchObject({ language: 'de', region: null });
@@ -48,14 +48,14 @@ describe('the data of a PDF', () => {
     expect(first?.rows.at(-2)).toMatchObject({ partial: true });
   });
 
-  it('has no text in it that is not from the pack for what nobody says', () => {
+  it('has nothing but a remark for a section without rows', () => {
     const empty = table({ id: 'empty', columns: [groupColumn, countColumn], rows: [] });
     const [section] = dataOf(dataset([empty])).sections;
     expect(section).toMatchObject({ tables: [], chart: null, scorecard: null, description: '', takeaway: '' });
     expect(section?.more).not.toBe('');
   });
 
-  it('leaves out what is not printed, and shows a table of contents from twelve sections on', () => {
+  it('leaves out sections that are not printed, and has a table of contents from twelve sections on', () => {
     const sections = Array.from({ length: 12 }, (_, index) => ({ ...onboarding, id: `s${index}` }));
     expect(dataOf(dataset(sections)).contents).toBe(true);
     const [first, ...others] = sections;
@@ -64,7 +64,7 @@ describe('the data of a PDF', () => {
     expect(data.sections.map(({ id }) => id)).toEqual(others.map(({ id }) => id));
   });
 
-  it('splits 100 metrics into blocks of nine figures at most, and turns a few rows of many figures', () => {
+  it('splits 100 metrics into blocks of at most nine, and transposes a table with few rows', () => {
     const metrics = Array.from({ length: 100 }, (_, index) => ({
       ...countColumn,
       name: `m${index}`,
@@ -86,7 +86,7 @@ describe('the data of a PDF', () => {
     expect(turned?.tables[0]?.headers.map(({ text }) => text).slice(1)).toEqual(['G 0', 'G 1', 'G 2']);
   });
 
-  it('is plain data, and the sample for templates has the same fields', () => {
+  it('is plain JSON with the same fields as the sample for templates', () => {
     const data = dataOf(nastyDataset());
     expect(JSON.parse(JSON.stringify(data))).toEqual(data);
     const fields = (value: object | undefined) => Object.keys(value ?? {}).sort();
@@ -100,8 +100,8 @@ describe('the data of a PDF', () => {
   });
 });
 
-describe('a chart as positions', () => {
-  it('has an axis that begins at zero, whose labels say the figures', () => {
+describe('the positions of a chart', () => {
+  it('have an axis that begins at zero, with labels that match the figures', () => {
     const chart = buildChart(onboarding);
     if (chart === undefined) throw new Error('no chart');
     const { axes, series, categories } = chartData(chart, 'en-GB');
@@ -116,7 +116,7 @@ describe('a chart as positions', () => {
     expect(series.find((each) => each.axis === 1)?.values).toContain(null);
   });
 
-  it('of stacked columns begins each where the one before ends', () => {
+  it('of stacked columns begin each column where the one below ends', () => {
     const values = [1, 2, 3];
     const rows = values.flatMap((value) =>
       ['A', 'B'].map((group) =>
@@ -131,7 +131,7 @@ describe('a chart as positions', () => {
     expect(other?.bases).toEqual(one?.values);
   });
 
-  it('has round intervals with zero and every figure inside', () => {
+  it('have round intervals that include zero and every figure', () => {
     for (const values of [[0], [3, 7], [0.12, 0.9], [-5, 12], [1e9, 2], [-0.003]]) {
       const scale = zeroBasedScale(values, { kind: 'ratio' });
       expect(scale.min).toBeLessThanOrEqual(Math.min(0, ...values));
@@ -147,7 +147,7 @@ describe('a chart as positions', () => {
 
 describe('widths of columns', () => {
   const column = (number: boolean, header: string, text: string) => ({ number, header, texts: [text] });
-  it('are what the cells need, and never more than the page', () => {
+  it('are what the cells need, and never exceed the page', () => {
     const few = columnWidths([column(false, 'Group', 'Retail'), column(true, 'Profiles', '12')], 762);
     expect(few.reduce((sum, width) => sum + width, 0)).toBeLessThan(200);
     const many = columnWidths(

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createRowBudget } from '../../../../src/render/formats/pdf/data/section-data.ts';
 import { MAX_PDF_ROWS, rowIssues } from '../../../../src/render/formats/pdf/pdf-limits.ts';
 
-describe('rows of a PDF at the check', () => {
-  it('may be as many as fit', () => {
+describe('the check of the rows of a PDF', () => {
+  it('accepts as many rows as fit', () => {
     expect(
       rowIssues([
         { id: 'a', limit: MAX_PDF_ROWS - 20 },
@@ -12,7 +12,7 @@ describe('rows of a PDF at the check', () => {
     ).toEqual([]);
   });
 
-  it('are refused beyond the limit, with the sections that ask for most', () => {
+  it('refuses more rows than the limit, and names the sections that request most', () => {
     const issues = rowIssues([1, 2, 3, 4].map((n) => ({ id: `long-${n}`, limit: 5000 })));
     expect(issues).toEqual([expect.objectContaining({ path: ['format'] })]);
     expect(issues[0]?.expected).toContain(String(MAX_PDF_ROWS));
@@ -20,12 +20,12 @@ describe('rows of a PDF at the check', () => {
     expect(issues[0]?.expected).toContain('"long-1" 5000');
   });
 
-  it('count neither what is not printed nor what exceptions leave out', () => {
+  it('ignores sections that are not printed and rows that exceptions leave out', () => {
     expect(rowIssues([{ id: 'a', limit: 5000, print: false }])).toEqual([]);
     expect(rowIssues([{ id: 'a', limit: 5000, layout: 'exceptions', top: 10 }])).toEqual([]);
   });
 
-  it('of a list need a decision', () => {
+  it('requires a decision whether a list is printed', () => {
     expect(rowIssues([{ id: 'roster', list: 'profiles' }])).toEqual([
       expect.objectContaining({ expected: expect.stringContaining('"roster"') }),
     ]);
@@ -34,13 +34,13 @@ describe('rows of a PDF at the check', () => {
     }
   });
 
-  it('of sections with errors are not judged', () => {
+  it('ignores sections with errors', () => {
     expect(rowIssues([{ id: 7, limit: 'many', list: 3 }, null, 'text'])).toEqual([]);
   });
 });
 
 describe('the rows that a run may show', () => {
-  it('end with the rows or with the cells, whichever comes first', () => {
+  it('end at the limit of rows or at the limit of cells, whichever comes first', () => {
     const budget = createRowBudget(100, 150);
     expect(budget.take(40, 1)).toBe(40);
     expect(budget.take(80, 2)).toBe(55);

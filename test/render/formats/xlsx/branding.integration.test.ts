@@ -25,7 +25,7 @@ describe('the branding of a workbook', () => {
     expect(drawing?.[1]).toContain(`<xdr:ext cx="${Math.round((52 * 560 * 9525) / 160)}" cy="${52 * 9525}"/>`);
   });
 
-  it('is left out where the logo has been removed or has grown since the check, and the record says so', async () => {
+  it('leaves out a logo that was removed or has grown since the check, and says why on the sheet “Run”', async () => {
     const huge = Buffer.from(readFileSync('jobs/demo/logo.png'));
     huge.writeUInt32BE(10_000, 16);
     const file = join(await folder(), 'huge.png');

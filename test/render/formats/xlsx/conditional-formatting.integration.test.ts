@@ -7,7 +7,7 @@ import { artifactNamed, useRenderFolder } from '../../../support/render-folder.t
 
 const { render } = useRenderFolder();
 
-/** What is written second, after the summary: without a chart the first section. Its marks by range. */
+/** The sheet after the summary, which shows the first section, and its conditional formats by range. */
 async function marked(data: Dataset) {
   const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx');
   expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
@@ -36,7 +36,7 @@ describe('the conditional formats of a section', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('are colours of changes with enough contrast, on numbers only, totals included', async () => {
+  it('colour changes with enough contrast, on numbers only, totals included', async () => {
     const { marks, styles, path } = await marked(dataset([section]));
     const changes = marks.filter(({ rules }) => rules.includes('expression'));
     expect(changes.map(({ range }) => range)).toEqual(['D9:D17', 'G9:G17', 'J9:J17']);
@@ -55,7 +55,7 @@ describe('the conditional formats of a section', () => {
     );
   });
 
-  it('are none where there is nothing to compare: few rows, zeros alone, single figures, no rows', async () => {
+  it('are left out when there is nothing to compare: few rows, only zeros, single figures, no rows', async () => {
     const of = (values: readonly number[]) =>
       table({
         id: 't',
@@ -70,7 +70,7 @@ describe('the conditional formats of a section', () => {
     expect((await marked(dataset([of([1, 2, 3, 4])]))).marks).toHaveLength(1);
   });
 
-  it('leave single figures without a filter, though they are a table too', async () => {
+  it('give a table of single figures no filter', async () => {
     const { path } = await marked(dataset([workload]));
     expect(tablesOf(path)).toMatchObject([{ name: 'table_workload', columns: ['Metric', 'Value'], filter: undefined }]);
   });

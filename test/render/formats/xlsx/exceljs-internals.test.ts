@@ -75,7 +75,7 @@ describe('exceljs', () => {
   it('opens each stream by _openStream(name), never reports back-pressure, and writes reused buffers', () => {
     const { internal } = openWriter();
     const stream = internal('_openStream').call({ zip: { append: () => {} } }, 'xl/worksheets/sheet9.xml');
-    // Writers test for false: a promise never is.
+    // Writers compare the result with false, which a promise never equals.
     expect(stream.write(Buffer.alloc(8 * 1024 * 1024))).toBeInstanceOf(Promise);
     const { writer } = openWriter();
     const chunks: unknown[] = [];

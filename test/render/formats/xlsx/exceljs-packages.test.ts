@@ -6,7 +6,7 @@ import exceljs from 'exceljs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 
-/** exceljs asks for old packages; package.json overrides them (docs/dependencies.md). What it does must go on working. */
+/** exceljs depends on old packages, which package.json overrides (docs/dependencies.md). It must keep working with the new ones. */
 const ROWS = [
   ['Queue', 'Alerts'],
   ['payments', 3],
@@ -42,7 +42,7 @@ async function readAtOnce(bytes: Buffer): Promise<unknown[]> {
 const ZIP_END_BYTES = 22;
 
 /**
- * exceljs loses the parts that it has not taken when the zip ends: it stops there, although it may still be busy with the
+ * exceljs loses the parts that it has not read when the zip ends: it stops there, although it may still be busy with the
  * temporary file of a sheet. So the end comes when it has the last part, the workbook's.
  */
 async function readStreaming(bytes: Buffer): Promise<unknown[]> {
@@ -71,7 +71,7 @@ test.each([
   expect(await read(await write())).toEqual(ROWS);
 });
 
-test('the lock file has no package that leaks memory or is unmaintained', async () => {
+test('the lock file contains neither `inflight` nor an old `glob`', async () => {
   const lock = z.object({ packages: z.record(z.string(), z.looseObject({ version: z.string().optional() })) });
   const { packages } = lock.parse(JSON.parse(await readFile('package-lock.json', 'utf8')));
   const versions = (name: string) =>

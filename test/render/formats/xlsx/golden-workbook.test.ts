@@ -58,7 +58,7 @@ const everything = table({
     ),
   ),
   totals: {
-    // On purpose no sums of the rows.
+    // Deliberately not the sums of the rows.
     values: {
       'profiles.created': 99,
       'profiles.approval_rate': null,
@@ -92,7 +92,7 @@ const tables: readonly Table[] = [
   }),
 ];
 
-/* What a reader must find, worked out here from the dataset alone. */
+/* What a reader must find, computed from the dataset alone. */
 
 interface Expected {
   readonly value: string | number | boolean | undefined;
@@ -121,7 +121,7 @@ function figure(of: Table, { unit, name }: Column, value: Value | undefined): Ex
   if (unit === 'ratio') return { value, format: '0.0%' };
   if (unit !== 'seconds') return { value };
   const shown = value / unitOf(of, name);
-  // What would be shown as zero has as many decimals as its first digit needs.
+  // A figure that would be rounded to zero has enough decimals for its first digit.
   const zeros = value === 0 || shown > 0.05 ? 1 : Math.ceil(-Math.log10(shown));
   return { value: shown, format: `#,##0.${'0'.repeat(zeros)}` };
 }
@@ -167,12 +167,12 @@ function expectedRow(of: Table, { values, compare, partial }: Row): Expected[] {
   });
 }
 
-/** What no workbook can hold. */
+/** Replaces what no workbook can contain. */
 const illegal = (value: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   value.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd');
 
-/** SheetJS gives `_x005F_` back as it is in the file; Excel reads it as `_`. */
+/** SheetJS returns `_x005F_` as it is in the file. Excel reads it as `_`. */
 const read = (cell: CellObject | undefined): CellObject['v'] =>
   typeof cell?.v === 'string' ? cell.v.replaceAll('_x005F_', '_') : cell?.v;
 
@@ -187,8 +187,8 @@ function compareCell(cell: CellObject | undefined, expected: Expected, where: st
   expect(cell?.f, where).toBeUndefined();
 }
 
-describe('a board pack read by a program that did not write it', () => {
-  // A section of one row without groups is turned; workbook.test.ts looks at it.
+describe('a board pack read by another program', () => {
+  // workbook.integration.test.ts covers a section with one row, which is transposed.
   const nasty = nastyDataset();
   const data = { ...nasty, tables: [...nasty.tables.filter(({ id }) => id !== 'workload'), ...tables] };
   const filled = data.tables.filter(({ rows }) => rows.length > 0);
@@ -204,7 +204,7 @@ describe('a board pack read by a program that did not write it', () => {
 
   /** The sheets of the sections follow summary and contents. */
   const sheetOf = (of: Table) => book.SheetNames[2 + data.tables.indexOf(of)] ?? '';
-  /** From 0. */
+  /** Counted from 0. */
   const headerAt = (of: Table) => Number(/^A(\d+):/.exec(ranges[filled.indexOf(of)]?.range ?? '')?.[1]) - 1;
 
   it('has every value, number format and label of the dataset, and nothing else below the header', () => {
@@ -225,7 +225,7 @@ describe('a board pack read by a program that did not write it', () => {
     expect(compared).toBeGreaterThan(400);
   });
 
-  it('has the totals of the service below each table, with their comparison, and sums nothing', () => {
+  it('has the totals of the dataset below each table, with their comparison, and no formula', () => {
     let compared = 0;
     for (const of of filled.filter(({ totals }) => totals !== undefined)) {
       const cells = cellsOf(book, sheetOf(of))[headerAt(of) + of.rows.length + 2] ?? [];
@@ -250,7 +250,7 @@ describe('a board pack read by a program that did not write it', () => {
     }
   });
 
-  it('has a table for each section with rows, whose columns are named as its header reads', () => {
+  it('has a table for each section with rows, with the column names of its header', () => {
     expect(ranges).toHaveLength(filled.length);
     const names = ranges.map(({ name = '' }) => name.toLowerCase());
     expect(new Set(names).size).toBe(names.length);
@@ -272,7 +272,7 @@ describe('a board pack read by a program that did not write it', () => {
     ]);
   });
 
-  it('has legal and unique sheet names, and a section without rows that says so', () => {
+  it('has legal and unique sheet names, and says when a section has no rows', () => {
     const names = book.SheetNames;
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^(?!')[^[\]:*?/\\]{1,31}(?<!')$/);

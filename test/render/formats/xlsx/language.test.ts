@@ -17,7 +17,7 @@ const section = (id: string, more: object) =>
     ...more,
   });
 
-test('a German workbook has its language in all charts, and no other', async () => {
+test('a Swiss German workbook names de-CH in all charts, and no other language', async () => {
   const pack = dataset([
     section('lines', { chart: 'line' }),
     section('small', { chart: 'sparkline' }),

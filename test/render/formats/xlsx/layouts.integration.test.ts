@@ -12,12 +12,12 @@ const findings = async (path: string) =>
   );
 
 describe('a workbook is valid Open XML', () => {
-  it.each(LAYOUTS)('in layout %s, whatever its sections hold', async (layout) => {
+  it.each(LAYOUTS)('in layout %s, even with extreme sections', async (layout) => {
     const { path } = artifactNamed(await render(badPack(layout), [{ format: 'xlsx' }]), '.xlsx');
     expect(await findings(path)).toEqual([]);
   });
 
-  it.each(samplePacks(3).map((pack, index) => [index, pack] as const))('of a pack at random, %d', async (_, pack) => {
+  it.each(samplePacks(3).map((pack, index) => [index, pack] as const))('for random pack %d', async (_, pack) => {
     const { dataset, locale } = pack;
     const look = { locale, logo: 'jobs/demo/logo.png', classification: 'Confidential' };
     const { path } = artifactNamed(await render(dataset, [{ format: 'xlsx' }], look), '.xlsx');

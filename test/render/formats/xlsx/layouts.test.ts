@@ -96,7 +96,7 @@ describe('a workbook of every layout', () => {
   let tables: ReturnType<typeof tablesOf>;
   let book: ReturnType<typeof readWorkbook>;
   let parts: Map<string, string>;
-  /** By sheet name. */
+  /** The XML of the sheet with this name. */
   const xmlOf = (sheet: string): string => {
     const relation = new RegExp(`<sheet [^>]*name="${sheet}"[^>]*r:id="(\\w+)"`).exec(
       parts.get('xl/workbook.xml') ?? '',
@@ -129,7 +129,7 @@ describe('a workbook of every layout', () => {
     tables = tablesOf(path);
   });
 
-  it('opens with a summary that has the first scorecard, which has no sheet of its own', () => {
+  it('opens with a summary that shows the first scorecard instead of a separate sheet', () => {
     expect(book.SheetNames).toEqual([
       'Summary',
       'Plain scorecard',
@@ -166,7 +166,7 @@ describe('a workbook of every layout', () => {
     expect(body[3]?.slice(1, 4)).toEqual([3.5, 3.5, 0]);
   });
 
-  it('has a native sparkline for each row with a trend, whose gap is an empty cell', () => {
+  it('has a native sparkline for each row with a trend, and an empty cell for a gap', () => {
     for (const [sheet, count] of [
       ['Summary', 3],
       ['Plain scorecard', 3],
@@ -184,7 +184,7 @@ describe('a workbook of every layout', () => {
     }
   });
 
-  it('has each sparkline also as a picture with words, for programs that draw none; Excel leaves the pictures out', () => {
+  it('adds each sparkline as a described picture, which only programs without sparklines show', () => {
     for (const sheet of ['Summary', 'Plain scorecard']) {
       const [, id] = /<drawing r:id="(\w+)"\/>/.exec(xmlOf(sheet)) ?? [];
       expect(id, sheet).toBeDefined();
@@ -209,7 +209,7 @@ describe('a workbook of every layout', () => {
     expect(sizes).toHaveLength(6);
   });
 
-  it('has an Excel table of a scorecard without subheadings, and of every section with rows', () => {
+  it('has an Excel table for a scorecard without subheadings, and for every section with rows', () => {
     const names = tables.map(({ name, columns }) => [name, columns[0]]);
     expect(names).toEqual([
       ['table_plain', 'Metric'],
@@ -219,7 +219,7 @@ describe('a workbook of every layout', () => {
     ]);
   });
 
-  it('has small charts with a hatched partial bucket and a line at the target, above a table that is not printed', () => {
+  it('has trend charts with a hatched partial bucket and a target line, above a table that is not printed', () => {
     const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
     expect(charts).toHaveLength(3);
     for (const xml of charts) {
@@ -232,7 +232,7 @@ describe('a workbook of every layout', () => {
     expect(Number(/:[A-Z]+(\d+)$/.exec(area)?.[1])).toBeLessThan(header);
   });
 
-  it('draws the trend of a rate as a line whose axis begins above zero; that of a column never does', () => {
+  it('draws the trend of a rate as a line whose axis begins above zero, and starts the axes of columns at zero', () => {
     const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
     const lower = (title: string) =>
       Number(/<c:min val="([^"]*)"/.exec(charts.find((xml) => xml.includes(title)) ?? '')?.[1]);
@@ -241,7 +241,7 @@ describe('a workbook of every layout', () => {
     expect(lower('Time to decision')).toBe(0);
   });
 
-  it('has the worst rows first, with their status, prints as many as wanted, and keeps the others', () => {
+  it('lists only the rows behind their target, worst first, with their status, and says how many rows there are', () => {
     const rows = values('Worst groups');
     const header = rows.findIndex(([first]) => first === 'Group');
     expect(rows.slice(header + 1).flatMap((line) => (line[2] ? [line.slice(0, 3)] : []))).toEqual([
@@ -251,14 +251,14 @@ describe('a workbook of every layout', () => {
     expect(rows.flat()).toContain('2 of 4 rows are behind their target, worst first.');
   });
 
-  it('has the paragraphs of a text, and the headlines where it has none', () => {
+  it('shows the paragraphs of a text section, or the headlines when it has no text', () => {
     const all = values('Commentary').flat();
     expect(all).toEqual(expect.arrayContaining(['First paragraph.', 'Second paragraph.']));
     expect(all).not.toContain('One thing.');
     expect(values('Without words').flat()).toContain('One thing.');
   });
 
-  it('prints no sheet that is for the screen: the area of each is a hidden cell', () => {
+  it('prints only a hidden cell of each sheet that is for the screen', () => {
     for (const sheet of ['Not on paper', 'Run', 'Chart data']) {
       const [area = ''] = printed(sheet);
       const [column = ''] = /^[A-Z]+/.exec(area) ?? [];
@@ -270,7 +270,7 @@ describe('a workbook of every layout', () => {
     }
   });
 
-  it('is landscape on Letter in the United States, at a scale that keeps text at 8 points, with a footer that says so', () => {
+  it('is landscape on Letter in the United States, with texts and footers of at least 8 printed points', () => {
     for (const sheet of book.SheetNames) {
       const xml = xmlOf(sheet);
       const [, setup = ''] = /<pageSetup ([^>]*)\/>/.exec(xml) ?? [];
@@ -326,7 +326,7 @@ describe('a table whose columns are printed as rows', () => {
 });
 
 describe('a table with comparisons', () => {
-  it('has the metrics above it, and the whole names of its columns in the header that programs read', async () => {
+  it('has the metrics above it, and the full names of its columns in the header that programs read', async () => {
     const { path } = artifactNamed(
       await render(dataset([{ ...onboarding, columns: [bucketColumn, countColumn, ratioColumn] }]), [
         { format: 'xlsx' },

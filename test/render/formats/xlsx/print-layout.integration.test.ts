@@ -36,7 +36,7 @@ describe('columns that do not fit across a page', () => {
   const group = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ from: 1 + index * 2, to: 2 + index * 2 }));
 
-  it('are on as few pages as the smallest scale allows, each metric on one, as large as that allows', () => {
+  it('take as few pages as the smallest scale allows, each metric on one page, at the largest scale that fits', () => {
     const widths = [28, ...Array.from({ length: 20 }, () => 14)];
     const { scale, keys, pages } = splitColumns(widths, 1, group(10), page);
     expect(pages).toEqual([
@@ -49,7 +49,7 @@ describe('columns that do not fit across a page', () => {
     expect(widest).toBeGreaterThan(pageAt(page, scale + 1).characters);
   });
 
-  it('are all on a page, whatever their widths', () => {
+  it('are each on exactly one page, whatever their widths', () => {
     for (const widths of [[500], [10], [10, 500, 5], [200, 200, 200], Array.from({ length: 120 }, () => 9)]) {
       const groups = widths.slice(1).map((_, index) => ({ from: index + 1, to: index + 1 }));
       const { pages, scale } = splitColumns(widths, 1, groups, page);
@@ -61,7 +61,7 @@ describe('columns that do not fit across a page', () => {
     }
   });
 
-  it('are print areas of one sheet and one table, with the key columns and the header repeated', async () => {
+  it('are print areas of one sheet with one table, with key columns and header repeated', async () => {
     const { path, parts } = await rendered(dataset([wide('wide', manyMetrics(40))]));
     expect(tablesOf(path).map(({ name, columns }) => [name, columns.length])).toEqual([['table_wide', 41]]);
     const names = parts.get('xl/workbook.xml') ?? '';
@@ -75,10 +75,10 @@ describe('columns that do not fit across a page', () => {
   });
 });
 
-describe('bad input', () => {
+describe('extreme input', () => {
   const long = (index: number) => `${index} ${'a label of two hundred characters '.repeat(6)}`.slice(0, 200);
 
-  it('gives a valid workbook: 100 metrics, labels of 200 characters, 40 values, nothing at all', async () => {
+  it('gives a valid workbook, with 100 metrics, labels of 200 characters, 40 values or no rows at all', async () => {
     const metrics = manyMetrics(100, long);
     const figures = row(Object.fromEntries(metrics.map(({ name }, index) => [name, index])));
     const buckets = onboarding.columns.slice(0, 1);
@@ -128,7 +128,7 @@ describe('bad input', () => {
     }
   });
 
-  it('has no height that is no number', () => {
+  it('gives every row a positive height', () => {
     for (const width of [Number.NaN, 0, -1, 0.5, Number.POSITIVE_INFINITY]) {
       for (const text of ['', 'a', 'several words\nand lines', 'x'.repeat(300)]) {
         expect(lineCount(text, width)).toBeGreaterThanOrEqual(1);
@@ -140,7 +140,7 @@ describe('bad input', () => {
 });
 
 describe('rows of a table with many columns', () => {
-  it('are columns on paper where they are few: the table itself is for the screen', async () => {
+  it('are printed as columns when they are few, and the table itself is not printed', async () => {
     const few = wide('few', manyMetrics(16));
     const rows = 'path' in few.rows ? [] : few.rows.slice(0, 3);
     const { path, book, parts } = await rendered(dataset([{ ...few, rows }]));
@@ -157,7 +157,7 @@ describe('rows of a table with many columns', () => {
     expect(copied?.flatMap((cell) => (cell?.t === 'n' ? [cell.v] : []))).toEqual(table);
   });
 
-  it('name the months there, as the headings of other tables do', async () => {
+  it('name the months in print, like the headings of other tables', async () => {
     const few = wide('few', manyMetrics(6));
     const month = { from: '2026-10-01', to: '2026-10-31' };
     const rows =

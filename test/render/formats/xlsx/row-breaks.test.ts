@@ -18,7 +18,7 @@ const rows = (count: number, change: Partial<PrintedRows> = {}): PrintedRows => 
   ...change,
 });
 
-/** The points that each page takes of what it may take: of the first page of columns, and of a further one. */
+/** The points that each page uses, for the first page of columns and for a further one. */
 function pagesOf(of: PrintedRows) {
   const { beforeHeader, after } = rowBreaks(of);
   const { heights, head, header, totals, notes } = of;
@@ -33,12 +33,12 @@ function pagesOf(of: PrintedRows) {
 }
 
 describe('a table on one page of columns', () => {
-  it('has no break where it fits on a page, or where its last page is in use', () => {
+  it('has no break when it fits on a page, or when its last page is well filled', () => {
     expect(rowBreaks(rows(40))).toEqual({ beforeHeader: false, after: [] });
     expect(rowBreaks(rows(60))).toEqual({ beforeHeader: false, after: [] });
   });
 
-  it('shares the rows of the page before with a last page that would be nearly empty', () => {
+  it('moves rows to its last page when that would be nearly empty', () => {
     // 40 rows fit on the first page.
     const { after } = rowBreaks(rows(43));
     expect(after).toHaveLength(1);
@@ -51,7 +51,7 @@ describe('a table on one page of columns', () => {
     expect(pagesOf(rows(88)).ends).toEqual([expect.any(Number), 88]);
   });
 
-  it('takes a row to the page of its totals, which never begin one, however much is said below', () => {
+  it('moves rows to the page of its totals, so that totals never begin a page', () => {
     const ends = (count: number) => rowBreaks(rows(count, { totals: 22, notes: 300 })).after;
     // 40 rows fit on the first page, and 37 with the totals.
     expect(ends(40)).toEqual([33]);
@@ -61,7 +61,7 @@ describe('a table on one page of columns', () => {
     expect(unmeasuredBreaks(5000, 0).after).toEqual([]);
   });
 
-  it('begins a page where its header would be above hardly any row', () => {
+  it('begins a new page when only few rows would fit below its header', () => {
     expect(rowBreaks(rows(20, { head: 440 }))).toMatchObject({ beforeHeader: true });
     expect(rowBreaks(rows(20, { head: 300 }))).toMatchObject({ beforeHeader: false });
   });
@@ -70,14 +70,14 @@ describe('a table on one page of columns', () => {
 describe('a table over several pages of columns', () => {
   const across = { across: 3 };
 
-  it('has the same rows on each of them, and no page nearly empty', () => {
+  it('has the same rows on each of them, and no page that is nearly empty', () => {
     expect(rowBreaks(rows(40, across))).toEqual({ beforeHeader: false, after: [] });
     expect(pagesOf(rows(43, across)).further.every((size) => size >= 150)).toBe(true);
-    // Below a high head there would be few rows, on a page of each column.
+    // Below a high head only few rows would fit.
     expect(rowBreaks(rows(25, { ...across, head: 350 }))).toEqual({ beforeHeader: true, after: [] });
   });
 
-  it('fits, keeps three rows with its header, and uses a quarter of every page where there are rows for it', () => {
+  it('fits its pages, keeps three rows with its header, and fills a quarter of every page if it has enough rows', () => {
     const arbitrary = fc.record({
       heights: fc.array(fc.constantFrom(14, 14, 14, 27, 40), { minLength: 3, maxLength: 120 }),
       page: fc.constantFrom(498, 622),

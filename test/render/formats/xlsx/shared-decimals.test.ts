@@ -47,12 +47,12 @@ const earlier = table({
 it.each<[string, Table]>([
   ['in a section of one row', earlier],
   ['in a scorecard', { ...earlier, layout: { kind: 'scorecard', groups: [] } }],
-])('an earlier figure beside a judged one has as many decimals %s', async (_, of) => {
+])('an earlier figure has as many decimals as the judged figure beside it %s', async (_, of) => {
   const texts = await shown(of);
   for (const text of ['89.96%', '89.99%', '24.0003', '24.0006']) expect(texts).toContain(text);
 });
 
-it('an earlier figure beside a judged one has as many decimals in rows', async () => {
+it('an earlier figure has as many decimals as the judged figure beside it in rows', async () => {
   const rows = ['2026-11-09', '2026-11-10'].map((bucket, index) =>
     row(
       { bucket, [ratioColumn.name]: index === 0 ? 0.8996 : 0.5 },
@@ -75,7 +75,7 @@ it('an earlier figure beside a judged one has as many decimals in rows', async (
   for (const text of ['89.96%', '89.99%', '50.0%', '40.0%']) expect(texts).toContain(text);
 });
 
-it('the cells of a trend show what its chart shows', async () => {
+it('the cells of a trend show judged figures with enough decimals', async () => {
   const days = table({
     id: 'days',
     title: 'Days',
@@ -90,7 +90,7 @@ it('the cells of a trend show what its chart shows', async () => {
   for (const text of ['89.96%', '50.0%']) expect(texts).toContain(text);
 });
 
-// A scorecard shows a percentage as the mail does: whole, where the figures have fewer than four digits.
+// Like the e-mail, a scorecard shows a whole percentage when the figures have fewer than four digits.
 it.each<[string, string, Partial<Table>]>([
   ['a section of one row', '▲ +1000.0%', {}],
   ['a scorecard', '▲ +1000%', { layout: { kind: 'scorecard', groups: [] } }],

@@ -17,7 +17,7 @@ const rows = () => {
 };
 const style = STYLES.plain;
 
-it('writes every kind of value as its cell, and only what is there', () => {
+it('writes every kind of value as a cell, and nothing for a missing cell', () => {
   const { row, texts } = rows();
   const at = new Date('2026-11-16T12:00:00Z');
   const cells = [1.5, 'a', true, false, at, null, -0, 1e21].map((value) => ({ value, style }));
@@ -29,7 +29,7 @@ it('writes every kind of value as its cell, and only what is there', () => {
   expect(texts).toEqual(['a']);
 });
 
-it('asks for the place of a style once', () => {
+it('looks up the id of each style once', () => {
   const { row, styles } = rows();
   for (const number of [1, 2, 3])
     row(
@@ -43,7 +43,7 @@ it('asks for the place of a style once', () => {
   expect(styles).toEqual([style, STYLES.quiet]);
 });
 
-it('keeps blanks, line breaks and markup of a text in its place, and replaces what XML cannot hold', () => {
+it('keeps blanks and line breaks of a text, escapes markup, and replaces characters that XML forbids', () => {
   const { row } = rows();
   const text = (value: string) => /<t( xml:space="preserve")?>(.*)<\/t>/s.exec(row(1, [{ value, style }], false))?.[2];
   expect(text('  two\nlines\t ')).toBe('  two\nlines\t ');
@@ -57,7 +57,7 @@ it('keeps blanks, line breaks and markup of a text in its place, and replaces wh
   ]);
 });
 
-it('gives the cells below a stretched one its style, beyond column Z too', () => {
+it('gives the cells that a wide cell covers its style, even beyond column Z', () => {
   const { row } = rows();
   const cells = [...Array.from({ length: 25 }, () => undefined), { value: 'wide', style, span: 3 }];
   expect(row(2, cells, true)).toBe(
@@ -65,7 +65,7 @@ it('gives the cells below a stretched one its style, beyond column Z too', () =>
   );
 });
 
-it('says nothing of a row without cells, unless it has a height, which ends where Excel ends', () => {
+it('writes no row without cells and height, and limits heights to the 409 points of Excel', () => {
   const { row } = rows();
   expect(row(1, [], true)).toBe('');
   expect(row(1, [], true, 12)).toBe('<row r="1" ht="12" customHeight="1"></row>');

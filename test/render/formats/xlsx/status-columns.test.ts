@@ -74,7 +74,7 @@ it('statuses are beside the figures of judged metrics, in rows and totals', asyn
   ).toContain('– Approval rate: 83.6%, target 90.0%, watch');
 });
 
-it('a section of one row has them in a column of their own', async () => {
+it('a section with one row has a column of statuses', async () => {
   const kpis = table({
     id: 'kpis',
     title: 'KPIs',
@@ -85,7 +85,7 @@ it('a section of one row has them in a column of their own', async () => {
   expect(column(cellsOf(book, 'KPIs'), 'Status').slice(0, 2)).toEqual([undefined, '■ verfehlt']);
 });
 
-it('shows a target with all its decimals, whatever its figure has', async () => {
+it('a target is shown with all its decimals, however many its figure has', async () => {
   const times = { ...durationColumn, shownIn: 'days' } as const;
   const kpis = table({
     id: 'kpis',
@@ -103,7 +103,7 @@ it('shows a target with all its decimals, whatever its figure has', async () => 
   expect(cells.slice(header + 1, header + 3).map((line) => line[at]?.w)).toEqual(['1.25', '87.25%']);
 });
 
-it('rows that a target names have theirs', async () => {
+it('only rows that a target names have a status', async () => {
   const byType = table({
     id: 'by_type',
     title: 'By type',

@@ -59,7 +59,7 @@ describe('a section of more rows than a sheet holds', () => {
   });
   const after = table({ id: 'after', title: 'Long list', columns: [groupColumn, countColumn], rows: [] });
 
-  it('goes on over several sheets, in order, without losing or doubling one', async () => {
+  it('continues on several sheets, in order, without losing or repeating a row', async () => {
     const { book, path } = await made(dataset([long, after]), { rowsPerSheet: 10 });
     const sheets = ['Long list', 'Long list (2)', 'Long list (3)'];
     expect(book.SheetNames.slice(1, 5)).toEqual([...sheets, 'Long list (4)']);
@@ -74,7 +74,7 @@ describe('a section of more rows than a sheet holds', () => {
     ]);
   });
 
-  it('says on each sheet which rows it has and where they go on, and has its totals on the last', async () => {
+  it('says on each sheet which rows it has and where they continue, and has its totals on the last', async () => {
     const { book } = await made(dataset([long, after]), { rowsPerSheet: 10 });
     const about = ['Long list', 'Long list (2)', 'Long list (3)'].map((name) => {
       const all = values(book, name);
@@ -104,7 +104,7 @@ describe('a section of more rows than a sheet holds', () => {
     ]);
   });
 
-  it('says in the contents that a section is a text, which has no rows', async () => {
+  it('has a number of rows in the contents, which a text section does not have', async () => {
     const text = table({
       id: 'words',
       title: 'Words',
@@ -124,7 +124,7 @@ describe('a section of more rows than a sheet holds', () => {
   });
 });
 
-describe('a text that no cell can hold', () => {
+describe('a text that is too long for a cell', () => {
   const text = `${'Über'.repeat(10_000)}🚀${'x'.repeat(30_000)}\r\n${'y'.repeat(32_767)}`;
   const long = table({
     id: 'long',
@@ -137,7 +137,7 @@ describe('a text that no cell can hold', () => {
     ],
   });
 
-  it('begins in its cell, which says where it stands whole', async () => {
+  it('begins in its cell, which says where the full text is', async () => {
     const { book, path } = await made(dataset([long]));
     const rows = values(book, 'Remarks').filter((line) => typeof line[1] === 'number');
     expect(rows[0]?.[0]).toBe(`${text.slice(0, 32_000)} … [goes on: see “Long texts”, no. 1]`);
@@ -162,7 +162,7 @@ describe('a text that no cell can hold', () => {
     expect([...readParts(path).keys()].filter((name) => name.startsWith('xl/worksheets/sheet'))).toHaveLength(5);
   });
 
-  it('is on a sheet that the contents name, only where there is one', async () => {
+  it('adds a sheet of long texts, which the contents list, only when there is such a text', async () => {
     expect((await made(dataset([long]))).book.SheetNames).toEqual([
       'Summary',
       'Remarks',
@@ -189,7 +189,7 @@ describe('a text that no cell can hold', () => {
     expect(values(without.book, 'Contents').flat()).not.toContain('Long texts');
   });
 
-  it('may also be one of our own: the values of a dimension with thousands of groups', async () => {
+  it('may also come from Docket: the values of a dimension with thousands of groups', async () => {
     const many = Array.from({ length: 5000 }, (_, index) => ({ value: `g${index}`, label: `Group no. ${index}` }));
     const groups = table({
       id: 'groups',
@@ -201,7 +201,7 @@ describe('a text that no cell can hold', () => {
     expect(whole.map((line) => line[4]).join('')).toBe(many.map(({ label }) => label).join(', '));
   });
 
-  it('is refused where all of them together would not fit into memory', async () => {
+  it('is refused when all such texts together would not fit into memory', async () => {
     const rows = Array.from({ length: 70 }, () =>
       row({ 'profile.group': 'x'.repeat(1_000_000), 'profiles.created': 1 }),
     );
@@ -235,7 +235,7 @@ describe('texts from right to left', () => {
     { organization: arabic, title: 'KPIs' },
   );
 
-  it('are in their cells as they are, and set apart where a line of ours has them', async () => {
+  it('are unchanged in their own cells, and isolated within lines of Docket', async () => {
     const { book, path } = await made(data);
     expect(book.SheetNames).toContain(`${arabic} 2026`);
     const all = values(book, `${arabic} 2026`);
@@ -245,7 +245,7 @@ describe('texts from right to left', () => {
     expect(values(book, 'Chart data').flat()).toContain(`\u2068${hebrew}\u2069 · ACME 12`);
     for (const [name, xml] of readParts(path)) {
       if (!/worksheets\/sheet|sharedStrings|drawings\/drawing/.test(name)) continue;
-      // An isolate that stays open would turn around what follows.
+      // An isolate that stays open would reverse the text that follows.
       expect(xml.split('\u2068').length, name).toBe(xml.split('\u2069').length);
       expect(xml).not.toContain('readingOrder');
     }

@@ -45,7 +45,7 @@ describe('a board pack', () => {
     expect(await validateFile(path, { officeVersion: 'Office2010' })).toMatchObject({ ok: true, errors: [] });
   });
 
-  it('is valid and whole with no section, no row and no call', async () => {
+  it('is valid and has its fixed sheets without sections and calls', async () => {
     const { book } = await workbook(dataset([], { calls: [] }));
     expect(book.SheetNames).toEqual(['Summary', 'Definitions', 'Run']);
   });
@@ -69,7 +69,7 @@ describe('a board pack', () => {
     ]);
   });
 
-  it('has organization, period and completeness on its summary, and in its appendix who made it when', async () => {
+  it('has organization, period and completeness on its summary, and owner and time in its appendix', async () => {
     const { book } = await workbook(nastyDataset());
     expect(texts(cellsOf(book, 'Summary'))).toEqual(
       expect.arrayContaining([
@@ -103,7 +103,7 @@ describe('a board pack', () => {
     expect(linksOf(short, 'Onboarding')).toEqual(["#'Summary'!A1"]);
   });
 
-  it('defines each metric once, with unit, aggregation, when it counts and since when', async () => {
+  it('defines each metric once, with unit, aggregation, time of counting and availability', async () => {
     const { book } = await workbook(dataset([onboarding, { ...onboarding, id: 'again', title: 'Again' }]));
     const definitions = cellsOf(book, 'Definitions');
     const found = definitions.filter((line) => line[0]?.v === 'Profiles created');
@@ -120,7 +120,7 @@ describe('a board pack', () => {
     expect(texts(definitions)).toContain('Only where Risk is High or Severe.');
   });
 
-  it('records the run: digest, registry, each call with its instant and correlation id, what is incomplete', async () => {
+  it('records the run: digest, registry, each call with its instant and correlation id, and what is incomplete', async () => {
     const run = texts(cellsOf((await workbook(nastyDataset())).book, 'Run'));
     expect(run).toEqual(
       expect.arrayContaining([
@@ -134,7 +134,7 @@ describe('a board pack', () => {
     );
   });
 
-  it('names the run that made a call, where it was another one', async () => {
+  it('names the run that made a call when it was another run', async () => {
     const asked = dataset([onboarding]);
     const shared = { run: 'fedcba9876543210fedcba9876543210', at: '2026-11-16T06:59:31.000Z' };
     const calls = asked.calls.map((call) => ({ ...call, saved: true, shared }));
@@ -213,7 +213,7 @@ describe('a section of the pack', () => {
     const labels = (sheet: string) => cellsOf(book, sheet).map((line) => line[0]?.v);
     expect(labels('Onboarding')).toContain('Total · still running');
     expect(labels('Over')).toContain('Total');
-    // Italics need no bucket in a state that is still running to be explained.
+    // The legend explains italics even when no bucket is still running.
     expect(texts(cellsOf(book, 'Onboarding')).filter((text) => text.includes('italics'))).toHaveLength(1);
     expect(texts(cellsOf(book, 'Over')).filter((text) => text.includes('italics'))).toHaveLength(0);
     const heading = (sheet: string) => below(cellsOf(book, sheet), 'Metric').header.map((cell) => cell?.v);
@@ -221,7 +221,7 @@ describe('a section of the pack', () => {
     expect(heading('two').slice(0, 3)).toEqual(['Metric', 'Value · still running', 'Total · still running']);
   });
 
-  it('has the service’s totals in a row of their own, outside the filter, and never a formula', async () => {
+  it('has the totals in a separate row outside the filter, and no formula', async () => {
     const { book, path } = await workbook(dataset([onboarding]));
     const cells = cellsOf(book, 'Onboarding');
     const total = cells.findIndex((line) => line[0]?.v === 'Total · still running');
@@ -258,7 +258,7 @@ describe('a section of the pack', () => {
     expect(short.rows[0]![1]).toMatchObject({ t: 'n', v: expect.closeTo(0.004 / 60), w: '0.00007' });
   });
 
-  it('keeps every text a text: formulas, emoji, right-to-left, markup, line breaks, what XML cannot hold', async () => {
+  it('keeps every text a text: formulas, emoji, right-to-left, markup, line breaks, characters that XML forbids', async () => {
     const { book } = await workbook(nastyDataset());
     const { rows } = below(cellsOf(book, 'Profiles by group and type'), 'Group');
     expect(rows.slice(0, 10).map((line) => [line[0]?.t, line[0]?.v])).toEqual([
@@ -289,7 +289,7 @@ describe('a section of the pack', () => {
     ]);
   });
 
-  it('keeps what Excel cannot hold as a number or a date as a text: ids of 16 digits, days before 1900', async () => {
+  it('keeps ids of 16 digits and days before 1900 as texts, because Excel cannot store them', async () => {
     const field = (name: string) => ({ name, label: name, kind: 'field', type: 'string', unit: null }) as const;
     const old = table({
       id: 'old',
@@ -309,7 +309,7 @@ describe('a section of the pack', () => {
     ]);
   });
 
-  it('names the unit of a change in the cell where its column mixes units', async () => {
+  it('names the unit of a change in the cell when its column mixes units', async () => {
     const single = table({
       id: 'single',
       comparisons: [WEEK_BEFORE],
@@ -333,7 +333,7 @@ describe('a section of the pack', () => {
     ]);
   });
 
-  it('transposes a single bucket too, with the bucket in the heading', async () => {
+  it('transposes a single bucket as well, with the bucket in the heading', async () => {
     const month = table({
       id: 'month',
       granularity: 'month',
@@ -360,7 +360,7 @@ describe('a section of the pack', () => {
     expect(long).not.toContain('ySplit');
   });
 
-  it('is valid where a section has rows and no column', async () => {
+  it('is valid with rows and no column', async () => {
     const { book, path } = await workbook(dataset([table({ id: 'none', columns: [], rows: [row({})] })]));
     expect(book.SheetNames).toContain('none');
     expect(tablesOf(path)).toEqual([]);
@@ -375,7 +375,7 @@ describe('a section of the pack', () => {
     ]);
   });
 
-  it('says that it has no rows, and warns of what was cut', async () => {
+  it('says that it has no rows, or that the API cut off rows', async () => {
     const { book } = await workbook(nastyDataset());
     expect(texts(cellsOf(book, '-Nothing-- a-b-c-- ’'))).toContain(
       'No rows: the service has nothing for this section.',
