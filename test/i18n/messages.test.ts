@@ -13,7 +13,7 @@ const keysOf = (words: object): string[] =>
   );
 
 describe('the messages', () => {
-  it('are of the locale’s language, with the numbers of its region', () => {
+  it('have the language of the locale and the number format of its region', () => {
     expect(messagesFor('de-DE').workbook.contents.rows).toBe('Zeilen');
     expect(messagesFor('de-DE').workbook.run.rows(12_345)).toBe('12.345 Zeilen');
     expect(messagesFor('de-CH').workbook.run.rows(12_345)).toMatch(/^12['’]345 Zeilen$/);
@@ -21,12 +21,12 @@ describe('the messages', () => {
     expect(messagesFor().workbook.run.rows(1)).toBe('1 row');
   });
 
-  it('quote as the region does', () => {
+  it('use the quotation marks of the region', () => {
     expect(messagesFor('de-DE').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('„chf“');
     expect(messagesFor('de-CH').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('«chf»');
   });
 
-  it('leave a day that no calendar has as it is, and write no minus before zero', () => {
+  it('show an impossible date unchanged, and zero without a minus sign', () => {
     const { notes } = messagesFor();
     expect(notes.data_from({ label: 'X', first: '2026-02-30' })).toContain('2026-02-30');
     expect(notes.computed_long_ago({ at: '2026-02-30T10:00:00Z', timezone: 'UTC' })).toContain('2026-02-30T10:00:00Z');
@@ -38,7 +38,7 @@ describe('the messages', () => {
     expect(languageOf('fr-CH')).toBe(languageOf(DEFAULT_LOCALE));
   });
 
-  it('are all used', () => {
+  it('are all used by the code or a template', () => {
     const sources = [
       ...filesIn('src/render'),
       ...filesIn('src/fetch'),
