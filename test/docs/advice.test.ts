@@ -9,10 +9,10 @@ import { NOT_TYPED, SITUATIONS } from '../support/advice/situations.ts';
 import { createTestProgram } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
-/** What stands for a value in a text; a reason is any text. */
+/** Stands for a value in a printed command. */
 const PLACEHOLDER = '01234567';
 
-/** What the command line says against a command that somebody copies from a text; undefined: it is accepted. */
+/** The error that the command line reports for a copied command, or undefined when it accepts the command. */
 function refusal(command: string): string | undefined {
   const program = createTestProgram();
   let checked: () => void = () => {};
@@ -35,7 +35,7 @@ function refusal(command: string): string | undefined {
   }
 }
 
-/** What the actions check themselves. */
+/** Checks the values that commands parse only in their actions. */
 function checkValues(flags: Readonly<Record<string, unknown>>): void {
   const text = (name: string): string | undefined => {
     const value = flags[name];
@@ -51,7 +51,7 @@ function checkValues(flags: Readonly<Record<string, unknown>>): void {
   if (!states.includes(PLACEHOLDER)) parseRunStates('--state', states);
 }
 
-/** Whether only names of commands and flags are given: a text about a command, not one to copy. */
+/** Whether a text only mentions a command and its flags, so that nobody copies it. */
 function isMention(command: string): boolean {
   const words = shellWords(command).slice(1);
   const flags = words.filter((word) => word.startsWith('--'));
@@ -83,27 +83,27 @@ const remedies = ALERT_COMMANDS.map(({ where, text }) => ({
   command: text.replaceAll(/\{\{[^}]*\}\}/g, PLACEHOLDER).replace('FROM..TO', '2026-10-01..2026-10-31'),
 }));
 
-test('each command that Docket prints is one that it accepts', () => {
+test('Docket accepts every command that it prints', () => {
   expect(printed.length).toBeGreaterThan(80);
   expect(faultsOf(printed)).toEqual([]);
 });
 
-test('each remedy of an alert is a command that Docket accepts', () => {
+test('Docket accepts every command in the remedy of an alert', () => {
   expect(remedies.length).toBeGreaterThan(30);
   expect(faultsOf(remedies)).toEqual([]);
 });
 
-/** The commands of the incidents' operators, as the documentation has them. */
+/** The commands that operators type in the documented incidents. */
 const incidents = [...readFileSync('docs/internals/incidents.md', 'utf8').matchAll(/`(docket [^`]+)`/g)].map(
   ([, text = '']) => commandShape(text.replaceAll('{why}', '…')),
 );
 const typed = new Set<string>([...Object.values(SITUATIONS).flat(), ...incidents]);
 
-test('each printed command is typed in a situation, or says why not', () => {
+test('each printed command is tested in a situation, or listed with a reason', () => {
   const shapes = new Map<string, Set<string>>();
   for (const [index, { where, text }] of [...SOURCE_COMMANDS, ...ALERT_COMMANDS].entries()) {
     const command = [...printed, ...remedies][index]?.command ?? '';
-    // Names of a command and its flags, without what it needs: a text about it.
+    // Nobody copies a text that only mentions a command.
     if (isMention(command) && refusal(command) !== undefined) continue;
     const shape = commandShape(text);
     shapes.set(shape, (shapes.get(shape) ?? new Set()).add(where));
@@ -113,7 +113,7 @@ test('each printed command is typed in a situation, or says why not', () => {
   expect(Object.keys(NOT_TYPED).filter((shape) => typed.has(shape) || !shapes.has(shape))).toEqual([]);
 });
 
-test('a test is named for each command that no situation types and that needs nobody outside', () => {
+test('a command that is tested in no situation appears in the test named for it', () => {
   for (const [shape, { test: file }] of Object.entries(NOT_TYPED)) {
     if (file === undefined) continue;
     const [, ...words] = shape.split(' ').filter((word) => /^[a-z]/.test(word));
@@ -122,7 +122,7 @@ test('a test is named for each command that no situation types and that needs no
   }
 });
 
-test('an invalid remedy is found', () => {
+test('the check refuses invalid commands and accepts valid ones', () => {
   expect(refusal('docket runs --since 1x')).toContain('Invalid value');
   expect(refusal(`docket runs retry ${PLACEHOLDER}`)).toContain('--reason');
   expect(refusal('docket runz')).toBeDefined();

@@ -16,7 +16,7 @@ import { contractOf } from '../support/api-contract.ts';
 import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 
-// That the image has what it needs and runs as docker-compose.yml says, test/e2e/image.test.ts tries.
+// test/e2e/image.test.ts runs the image as docker-compose.yml starts it.
 
 const GUIDES = ['docker-compose', 'kubernetes', 'systemd', 'reverse-proxy-sign-in', 'use-the-api'].map(
   (name) => `docs/how-to/${name}.md`,
@@ -106,7 +106,7 @@ describe.each(composeFiles)('%s', (file) => {
     }
   });
 
-  test('keeps Redis durable, and gives Docket longer to stop than its runs', async () => {
+  test('keeps Redis durable, and gives Docket more time to stop than its runs get', async () => {
     const { redis, docket } = (await load()).services;
     const command = redis?.command.join(' ');
     for (const part of ['--appendonly yes', '--appendfsync always', '--maxmemory-policy noeviction'])
@@ -115,7 +115,7 @@ describe.each(composeFiles)('%s', (file) => {
     expect(milliseconds(docket?.stop_grace_period ?? '')).toBeGreaterThan(graceMs + SHUTDOWN_MS);
   });
 
-  test('keeps the token file in a volume, where `tokens create` may write', async () => {
+  test('keeps the token file in a volume, so that `tokens create` can write it', async () => {
     const { docket } = (await load()).services;
     const tokens = docket?.environment.DOCKET_ADMIN_TOKENS ?? '';
     expect(docket?.volumes).toContain(`tokens:${dirname(tokens)}`);
@@ -219,7 +219,7 @@ describe('deploy/kubernetes', () => {
     );
   });
 
-  /** What the compiler says about manifests as values of the types of Kubernetes' API; unknown fields are errors. */
+  /** Compiles manifests as values of the Kubernetes API types and returns the errors. Unknown fields are errors. */
   const compile = async (values: readonly z.infer<typeof manifestSchema>[]): Promise<string> => {
     const folder = await mkdtemp(join(tmpdir(), 'docket-manifests-'));
     try {
@@ -242,7 +242,7 @@ describe('deploy/kubernetes', () => {
     }
   };
 
-  test("is valid by the types of Kubernetes' API, which refuse an unknown field", async () => {
+  test('matches the types of the Kubernetes API, which reject an unknown field', async () => {
     const misspelt = { ...manifests.find(({ kind }) => kind === 'Deployment'), spek: {} };
     const [found, errors] = await Promise.all([compile(manifests), compile([manifestSchema.parse(misspelt)])]);
     expect(found).toBe('');
@@ -280,7 +280,7 @@ describe('deploy/kubernetes', () => {
     expect(selectedBy('docket-metrics')).toEqual(deployments);
   });
 
-  test('gives every process the tokens, without which its /metrics answers 401', () => {
+  test('mounts the tokens into every process, whose /metrics would otherwise return 401', () => {
     for (const { metadata, spec } of deployments) {
       const { containers, volumes } = spec.template.spec;
       const [{ env, volumeMounts }] = containers;
@@ -294,7 +294,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('runs every role at least twice, and gives each pod longer to stop than its runs', () => {
+  test('runs every role at least twice, and gives each pod more time to stop than its runs get', () => {
     const roles = new Set<string>();
     for (const { spec } of deployments) {
       const { containers, terminationGracePeriodSeconds } = spec.template.spec;
@@ -306,7 +306,7 @@ describe('deploy/kubernetes', () => {
     expect([...roles].sort()).toEqual([...ROLES].sort());
   });
 
-  test('probes paths that the API has without a token', async () => {
+  test('probes paths that need no token', async () => {
     const { operations } = await contractOf(createTestAdmin([]));
     const open = operations.filter(({ security }) => security === undefined).map(({ path }) => path);
     for (const { spec } of deployments) {
@@ -367,14 +367,14 @@ describe('deploy/systemd/docket.service', () => {
     );
   });
 
-  test('starts a command that Docket accepts, and gives it longer to stop than its runs', () => {
+  test('starts a command that Docket accepts, and gives it more time to stop than its runs get', () => {
     const [program = '', ...args] = (unit.get('ExecStart') ?? '').split(' ');
     expect(basename(program)).toBe('docket');
     const { graceMs } = parseStart(args);
     expect(milliseconds(unit.get('TimeoutStopSec') ?? '')).toBeGreaterThan(graceMs + SHUTDOWN_MS);
   });
 
-  test('runs without rights, and may write to its state only', () => {
+  test('runs without privileges, and can write only to its state directory', () => {
     expect(Object.fromEntries(unit)).toMatchObject({
       User: 'docket',
       NoNewPrivileges: 'yes',
@@ -393,13 +393,13 @@ describe('deploy/systemd/docket.service', () => {
 });
 
 describe.each(deployFiles.filter((file) => file.endsWith('.env.example')))('%s', (file) => {
-  test('is a file of variables that Docket accepts, and writes below its state folder only', async () => {
+  test('sets only variables that Docket accepts, and keeps the archive below /var/lib/docket', async () => {
     const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
     for (const line of lines) expect(line).toMatch(/^(#.*|[A-Z][A-Z0-9_]*=\S*)$/);
-    // Lines that are to be uncommented count.
+    // Commented lines count, because users uncomment them.
     const pairs = lines.map((line) => /^(?:# )?([A-Z][A-Z0-9_]+)=(\S*)$/.exec(line)).filter((match) => match !== null);
     const env = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
-    // docker-compose.yml sets it for its own file.
+    // docker-compose.yml sets DOCKET_PUBLIC_URL itself.
     const config = readConfig({ DOCKET_PUBLIC_URL: 'https://docket.example.com', ...env });
     const { DOCKET_ARCHIVE: archive } = config;
     if (archive?.kind === 'directory') expect(archive.folder).toMatch(/^\/var\/lib\/docket\//);
@@ -407,7 +407,7 @@ describe.each(deployFiles.filter((file) => file.endsWith('.env.example')))('%s',
 });
 
 describe('deploy/nginx and deploy/caddy', () => {
-  test('nginx sets the headers that Docket reads, and waits longer than the server for silence', async () => {
+  test('nginx sets the headers that Docket reads, and keeps a silent connection for more than 120 seconds', async () => {
     const text = (await readFile('deploy/nginx/docket.conf', 'utf8')).replaceAll(/#.*$/gm, '');
     for (const header of ['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'Host'])
       expect(text).toMatch(new RegExp(`^\\s*proxy_set_header ${header} \\$\\w+;$`, 'm'));
@@ -417,7 +417,7 @@ describe('deploy/nginx and deploy/caddy', () => {
     for (const line of text.split('\n')) expect(line.trim()).toMatch(/[;{}]$|^$/);
   });
 
-  test('Caddy sends to the port that Docket listens on', async () => {
+  test('Caddy forwards requests to the port that Docket listens on', async () => {
     const text = await readFile('deploy/caddy/Caddyfile', 'utf8');
     expect(text).toContain(`reverse_proxy docket:${readConfig({}).DOCKET_ADMIN_PORT}`);
   });

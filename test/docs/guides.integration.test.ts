@@ -22,7 +22,7 @@ const commands = new Map(
   leavesOf(createTestProgram()).map(({ name, command }) => [name.replace(/^docket /, ''), command]),
 );
 
-/** What follows `docket` in each command of a page, in its blocks and between backticks. */
+/** The arguments of each `docket` command on a page, from code blocks and inline code. */
 function commandsOf(text: string): string[] {
   const blocks = [...text.matchAll(/^ *```(?:sh|console).*\n([\s\S]*?)^ *```/gm)].map(([, code = '']) => code);
   const lines = blocks.flatMap((code) => code.replaceAll(/\\\n\s*/g, '').split('\n'));
@@ -83,7 +83,7 @@ const REPORT = {
   outputs: [{ format: 'csv' }, { format: 'xlsx' }],
 };
 
-/** Blocks whose first line names the file that they are of, or a fragment of. */
+/** The blocks whose first line names the file that they show in full or in part. */
 async function examplesOf(page: string): Promise<Example[]> {
   const text = await readFile(page, 'utf8');
   return [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^ *```/gm)].flatMap(([, , code = '']) => {
@@ -100,7 +100,7 @@ describe('examples of definitions', async () => {
   test('are found', () => expect(examples.length).toBeGreaterThan(15));
 
   test.each(pages.filter((found) => found.length > 0).map((found) => [found[0]?.page ?? '', found] as const))(
-    'of %s have no errors for `docket check`',
+    'of %s pass `docket check`',
     async (_, found) => {
       const fieldsOf = (file: string) => found.filter((one) => one.file === file).map(({ fields }) => fields);
       const reports = found.map(({ file }) => file).filter((file) => !['org.yaml', 'targets.yaml'].includes(file));

@@ -92,7 +92,7 @@ describe('links of the documentation', () => {
     expect((await pages()).filter((page) => page.startsWith('docs/') && !reached.has(page))).toEqual([]);
   });
 
-  test('in code, alerts, the dashboard and deployment files name pages that exist', async () => {
+  test('lead from code, alerts, the dashboard and deployment files to pages that exist', async () => {
     const folders = ['src', 'deploy', 'docs/observability', 'jobs', 'templates'];
     const names = await Promise.all(
       folders.map(async (folder) => (await readdir(folder, { recursive: true })).map((name) => join(folder, name))),

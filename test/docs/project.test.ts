@@ -48,7 +48,7 @@ describe('the project', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('runs the same command in CI as a contributor, on every supported Node.js', async () => {
+  test('runs `.ci/run` in CI on every supported Node.js', async () => {
     const { engines } = await packageJson();
     const { jobs } = workflowSchema.parse(parse(await text('.github/workflows/ci.yml')));
     const [job] = Object.values(jobs);
@@ -60,7 +60,7 @@ describe('the project', () => {
     expect(supported).toEqual(versions);
   });
 
-  test('has a dated section of its version in CHANGELOG', async () => {
+  test('has a dated CHANGELOG section for its version, which SECURITY lists as supported', async () => {
     const { version } = await packageJson();
     expect(await text('CHANGELOG.md')).toContain(`\n## [${version}] - 20`);
     expect(await text('SECURITY.md')).toContain(`| ${version.replace(/\.\d+$/, '.x')} | yes |`);

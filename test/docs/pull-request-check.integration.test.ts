@@ -17,7 +17,7 @@ const readAction = async () => actionSchema.parse(parse(await readFile('deploy/g
 
 beforeAll(async () => void (await program('git', 'git')));
 
-/** A clone with a pull request's branch checked out, and programs as a runner of GitHub has them. */
+/** A clone with the changes of a pull request, and stand-ins for `npx` and `gh` of a GitHub runner. */
 async function pullRequest(files: Readonly<Record<string, string>>) {
   const upstream = dirname(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
   const git = (folder: string, ...args: readonly string[]) =>
@@ -55,7 +55,7 @@ async function pullRequest(files: Readonly<Record<string, string>>) {
   return { upstream, clone, git, shell, comment };
 }
 
-test('the action annotates a broken definition and comments the changed recipient', async () => {
+test('the action writes a changed recipient into its comment and the job summary', async () => {
   const { runs } = await readAction();
   const [check = '', show = ''] = runs.steps.flatMap(({ run: script }) => script ?? []);
   const { upstream, shell, comment } = await pullRequest({
@@ -70,7 +70,7 @@ test('the action annotates a broken definition and comments the changed recipien
   expect(await readFile(summary, 'utf8')).toBe(text);
 });
 
-test('a broken definition fails the check at its line, and the comment names it', async () => {
+test('the action fails a broken definition at its line, and the comment names the line', async () => {
   const { runs } = await readAction();
   const [check = '', show = ''] = runs.steps.flatMap(({ run: script }) => script ?? []);
   const { upstream, shell, comment } = await pullRequest({
@@ -84,7 +84,7 @@ test('a broken definition fails the check at its line, and the comment names it'
   expect(await readFile(comment, 'utf8')).toContain('jobs/acme/weekly.yaml:5:9');
 });
 
-test('the hook refuses a commit with a broken definition, and ignores other files', async () => {
+test('the pre-commit hook refuses a broken definition, and ignores other files', async () => {
   const { clone, git, shell } = await pullRequest({ 'acme/weekly.yaml': `${REPORT}# edited\n` });
   const hook = join(clone, '.git/hooks/pre-commit');
   await writeFile(hook, await readFile('deploy/github/pre-commit'));

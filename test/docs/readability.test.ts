@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** Of documentation beside generated reference and internals; code and output of commands are not counted. */
+/** The limit for hand-written user documentation. Code and command output are not counted. */
 const MOST_WORDS = 16_500;
 const MOST_README_WORDS = 750;
 /** Flesch reading ease: 60 to 70 is plain English, below 50 is difficult. */
@@ -18,14 +18,14 @@ const prose = (page: string): string =>
     .replace(/^#.*$/gm, '')
     .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    // A name in code is one word, and is read as one.
+    // A name in code counts as one word.
     .replace(/`[^`\n]*`/g, 'code')
     .replace(/<[^>\n]+>/g, '')
     .replace(/[*_]/g, '')
     .replace(/^\s*(?:[-*]|\d+\.) /gm, '')
     .replace(/\n{2,}/g, '.\n');
 
-/** Groups of vowels, a silent final "e" left out: the usual estimate. */
+/** The usual estimate: groups of vowels, without a silent final "e". */
 function syllablesOf(word: string): number {
   const letters = word.toLowerCase().replace(/[^a-z]/g, '');
   const groups = letters
@@ -41,10 +41,10 @@ function fleschReadingEase(text: string): number {
   return 206.835 - 1.015 * (words.length / sentences.length) - 84.6 * (syllables / words.length);
 }
 
-/** Written by hand for users. */
+/** The hand-written pages for users. */
 async function userPages(): Promise<string[]> {
   const names = (await readdir('docs', { recursive: true })).filter((name) => name.endsWith('.md'));
-  // `dependencies.md` is for engineers, as internals are.
+  // `dependencies.md` is for engineers, like the internals.
   const pages = names
     .filter((name) => !/^(?:internals\/|dependencies\.md)/.test(name))
     .map((name) => join('docs', name));
@@ -56,7 +56,7 @@ const count = async (page: string): Promise<number> =>
   wordsOf((await readFile(page, 'utf8')).replace(/^ *(```+)[\s\S]*?^ *\1$/gm, '')).length;
 
 describe('the documentation', () => {
-  test('is short enough to be read', async () => {
+  test('stays within its word limits', async () => {
     const pages = await userPages();
     const counts = await Promise.all(pages.map(count));
     const sum = counts.reduce((all, words) => all + words, 0);
@@ -71,7 +71,7 @@ describe('the documentation', () => {
     },
   );
 
-  test('the measure tells plain from difficult English', () => {
+  test('is measured by a formula that tells plain English from difficult English', () => {
     expect(fleschReadingEase('The cat sat on the mat. It was a warm day, and the dog ran home.')).toBeGreaterThan(90);
     expect(
       fleschReadingEase(

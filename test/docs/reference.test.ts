@@ -33,7 +33,7 @@ const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'targets-fields': targetsFieldReference,
 };
 
-test.each(Object.entries(PAGES))('docs/reference/%s.md is what the code says', async (name, create) => {
+test.each(Object.entries(PAGES))('docs/reference/%s.md matches what the code generates', async (name, create) => {
   await expect(await create()).toMatchFileSnapshot(`../../docs/reference/${name}.md`);
 });
 

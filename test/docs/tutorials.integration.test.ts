@@ -12,7 +12,7 @@ const FIRST_REPORT = fileURLToPath(new URL('../../docs/tutorials/first-report.md
 const BOARD_PACK = fileURLToPath(new URL('../../docs/tutorials/first-board-pack.md', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const REWRITE = process.env.REWRITE_TUTORIALS === '1';
-/** What the first page promises. */
+/** The first tutorial promises this time. */
 const PROMISED_MS = 5 * 60_000;
 
 let folder: string;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const one of open.reverse()) await one.close();
-  // A worker that is asked to stop may still be writing.
+  // A stopping worker may still be writing.
   await rm(folder, { recursive: true, force: true, maxRetries: 20 });
 });
 
@@ -38,7 +38,7 @@ const newTerminal = (): Terminal => {
   return opened;
 };
 
-/** Ports of the page, and those that this machine had free. */
+/** Maps each port on the page to a free port of this machine. */
 const ports = new Map<string, string>();
 const asHere = (text: string): string => [...ports].reduce((all, [page, here]) => all.replaceAll(page, here), text);
 const asOnPage = (text: string): string =>
@@ -47,10 +47,10 @@ const asOnPage = (text: string): string =>
     .replaceAll(folder, '/home/you')
     .replace(/^.*DOCKET_ADMIN_PORT.*\n/gm, '');
 
-/** What differs from machine to machine and from day to day, out of the way. */
+/** Removes what differs between machines and days. */
 const comparable = (text: string): string =>
   text
-    // Of the machine: its Node, its clock, its disk, how busy it is.
+    // Facts about the machine: Node.js, clock, disk, load.
     .replace(
       /^(ok|warn) +(Node\.js|Time zone data|Redis (latency|memory|clock)|API clock|Disk of the archive):.*\n( {6}.*\n)?/gm,
       '',
@@ -59,7 +59,7 @@ const comparable = (text: string): string =>
     .replace(/\d{4}-W\d\d/g, '<week>')
     .replace(/\d{4}-\d\d-\d\d/g, '<date>')
     .replace(/`docket runs show [0-9a-f]{8}`/g, '`docket runs show <run>`')
-    // A run of another second has other calls at hand.
+    // How many calls are cached depends on when the run starts.
     .replace(/, \d+ cached/g, '')
     .replace(/UTC[+-]\d\d:\d\d/g, '<offset>')
     .replace(/\d+(\.\d+)? (KB|MB|GB)\b/g, '<size>')
@@ -67,7 +67,7 @@ const comparable = (text: string): string =>
     // How long a stage took: `, 340 ms`, `, 1.2 s`, `, 1 min 1 s`.
     .replace(/, \d[\d.]*( min \d+)? m?s$/gm, ', <time>')
     .replace(/\d+ of 30 calls free/g, '<free> of 30 calls free')
-    // What was news in the last week, and its share of requests answered so far, is not what it was when the page was written.
+    // The headlines depend on the week in which the test runs.
     .replace(/(^ {2}[^/\n]+: [^\n]+ \([^)\n]+ the week before\)\n)+/gm, '  <headlines>\n');
 
 async function play(blocks: readonly Block[], second: Terminal): Promise<Block[]> {
@@ -94,7 +94,7 @@ async function play(blocks: readonly Block[], second: Terminal): Promise<Block[]
   return played;
 }
 
-/** Plays a page in this terminal, and compares what it prints with what the page shows, or rewrites the page. */
+/** Runs the commands of a page in this terminal. Compares their output with the page, or rewrites the page. */
 async function playPage(path: string, second: Terminal): Promise<void> {
   const page = await readFile(path, 'utf8');
   const told = blocksOf(page);
@@ -116,12 +116,12 @@ async function playPage(path: string, second: Terminal): Promise<void> {
   expect(tookMs).toBeLessThan(PROMISED_MS);
 }
 
-test('the tutorials print what they show, and the first e-mail has the figures of the service', async () => {
+test('the commands of the tutorials print what the pages show, and the first e-mail has the figures of the API', async () => {
   const second = newTerminal();
   await playPage(FIRST_REPORT, second);
   const mailbox = join(folder, 'mailbox');
   const [first, again, ...others] = (await readdir(mailbox)).sort();
-  // One by `docket run`, one by the worker.
+  // One from `docket run`, one from the worker.
   expect([first, again, others]).toEqual(['0001-you@acme.example.eml', '0002-you@acme.example.eml', []]);
   const mail = await PostalMime.parse(await readFile(join(mailbox, first ?? '')));
   const workbook = mail.attachments.find(({ filename }) => filename?.endsWith('.xlsx'));
@@ -132,7 +132,7 @@ test('the tutorials print what they show, and the first e-mail has the figures o
   expect(created).toBeGreaterThan(0);
   const total = rows.find(([head]) => /^total/i.test(String(head)));
   expect(total).toContain(created);
-  // In the scorecard, since which figures are headlines differs from week to week.
+  // Headlines differ from week to week, but the scorecard always has this figure.
   expect(mail.text).toContain(`Profiles created | ${created} |`);
 
   await playPage(BOARD_PACK, second);
@@ -143,7 +143,7 @@ test('the tutorials print what they show, and the first e-mail has the figures o
   expect(board.text).toContain('Mira Keller');
 }, 600_000);
 
-/** The totals of an ISO week in Zurich, straight from the service. */
+/** The totals of an ISO week in Zurich, requested from the API. */
 async function weekOf(label: string): Promise<Readonly<Record<string, unknown>>> {
   const [, year = '', week = ''] = /^(\d{4})-W(\d\d)$/.exec(label) ?? [];
   const fourth = new Date(Date.UTC(Number(year), 0, 4));
