@@ -12,7 +12,7 @@ const namesOf = (command: Command, name = command.name()): string[] => [
 ];
 
 describe('the command line', () => {
-  test('help of all commands', async () => {
+  test('prints the recorded help of all commands', async () => {
     const helps: string[] = [];
     for (const name of namesOf(createTestProgram())) {
       const { code, stdout, stderr } = await runCommand([...name.split(' ').slice(1), '--help']);
@@ -22,7 +22,7 @@ describe('the command line', () => {
     await expect(helps.join('\n')).toMatchFileSnapshot('./snapshots/cli-help.txt');
   });
 
-  test('usage errors', async () => {
+  test('prints the recorded usage errors', async () => {
     const errors: string[] = [];
     for (const line of [
       'chek',

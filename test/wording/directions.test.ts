@@ -10,7 +10,7 @@ const DIRECTIONS = ['up', 'down'] as const;
 const TIMES = [{ unit: 'week' }, { unit: 'month' }, { days: 9 }, { months: 2 }, 'year_before'] as const;
 const POINT = { value: '8', at: 'Oct 2026' };
 
-it.each(['en-GB', 'de-DE'])('texts about changes have no word for a movement (%s)', (locale) => {
+it.each(['en-GB', 'de-DE'])('texts about changes contain no words such as “rises” or “falls” (%s)', (locale) => {
   const { status, mail, chart, pack } = messagesFor(locale);
   const changes = KINDS.flatMap((kind) => [
     status.times(kind, '3'),

@@ -21,7 +21,7 @@ const EMAILS = {
   'with too much': [dataset([onboarding, ...several]), {}],
 } as const;
 
-test('the texts of the e-mail', async () => {
+test('the texts of the e-mail equal the recorded ones', async () => {
   const document: string[] = [];
   for (const locale of ['en-GB', 'de-CH']) {
     for (const [name, [data, options]] of Object.entries(EMAILS)) {

@@ -111,7 +111,7 @@ function* constructed(): Generator<{ readonly code: string; readonly text: strin
   }
 }
 
-test('the texts of all errors', async () => {
+test('the texts of all errors equal the recorded ones', async () => {
   const examples = EXAMPLES.map((error) => {
     if (!(error instanceof DocketError)) throw error;
     return { code: error.code, text: formatError(error) };

@@ -55,7 +55,7 @@ async function problemText(response: Response): Promise<string> {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-test('problem documents of the HTTP API', async () => {
+test('the problem documents of the HTTP API equal the recorded ones', async () => {
   const ports: Partial<AdminServices> = {
     runs: fake({
       get: async (id) => (id === RUN.id ? RUN : undefined),

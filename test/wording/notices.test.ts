@@ -63,7 +63,7 @@ const NOTICES: readonly (readonly [string, Pick<NoticeContent, 'error' | 'receip
   ],
 ];
 
-test('notices to owners', async () => {
+test('notices to owners equal the recorded ones', async () => {
   const texts = NOTICES.map(([name, variant]) => {
     const content = { ...CONTENT, ...variant };
     return `--- ${name}\nSubject: ${noticeSubject(content)}\n\n${noticeText(buildNotice(content)).replaceAll('\r\n', '\n')}`;
@@ -104,7 +104,7 @@ const reviewNotices = (locale?: string): readonly (readonly [string, Notice])[] 
   ];
 };
 
-test('notices about reviews and corrections', async () => {
+test('notices about reviews and corrections equal the recorded ones', async () => {
   const texts = reviewNotices().map(
     ([name, notice]) => `--- ${name}\nSubject: ${notice.subject}\n\n${noticeText(notice).replaceAll('\r\n', '\n')}`,
   );
@@ -151,7 +151,7 @@ const sentencesOf = (texts: readonly string[]): ReadonlySet<string> =>
       ),
   );
 
-test('no sentence of a German notice is that of the English one, and none has English words', () => {
+test('German notices share no sentence with the English ones, and have no English words', () => {
   const [german, english] = ['de-CH', 'en-GB'].map((locale) => sentencesOf(allTexts(locale)));
   expect(german?.size).toBeGreaterThan(60);
   expect([...(german ?? [])].filter((sentence) => english?.has(sentence))).toEqual([]);
@@ -162,7 +162,7 @@ test('no sentence of a German notice is that of the English one, and none has En
   );
 });
 
-test('notices in German', async () => {
+test('notices in German equal the recorded ones', async () => {
   const owners = NOTICES.map(
     ([name, variant]) => [name, buildNotice({ ...CONTENT, ...variant, locale: 'de-CH' })] as const,
   );

@@ -117,7 +117,7 @@ const FORMS: readonly (readonly [path: string, fields: Readonly<Record<string, s
     ['/runs/none/retry', { reason: 'x' }],
   ];
 
-test('the texts of the page', async () => {
+test('the texts of the page equal the recorded ones', async () => {
   const document: string[] = [];
   const add = (name: string, html: string) => document.push(`== ${name}`, ...newTexts(html), '');
   const open = (change: Partial<Access> = {}) => openPage({ redis, prefix }, [anna.entry], () => change);
