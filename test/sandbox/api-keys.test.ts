@@ -14,7 +14,7 @@ const status = async (key: string, path: string) => (await sandbox.get(path, key
 const METRICS = '/api/orgs/101/analytics/metrics/';
 const PROFILES = '/api/orgs/101/profiles/';
 
-describe('the header (§5.1, §5.2)', () => {
+describe('the Authorization header (§5.1, §5.2)', () => {
   const withHeader = async (authorization: string | undefined) => {
     const headers = authorization === undefined ? {} : { Authorization: authorization };
     const response = await sandbox.app.request('http://sandbox.test/api/orgs/', { headers });
@@ -22,7 +22,7 @@ describe('the header (§5.1, §5.2)', () => {
   };
   const key = sandbox.keyOf('all');
 
-  it('takes Api-Key, one space, prefix, dot and secret', async () => {
+  it('accepts Api-Key, one space, prefix, dot and secret', async () => {
     expect(await withHeader(`Api-Key ${key}`)).toMatchObject({ status: 200 });
   });
 
@@ -57,7 +57,7 @@ describe('the header (§5.1, §5.2)', () => {
     });
   });
 
-  it('lets a key expire a year after it was made', async () => {
+  it('expires with its key a year after the key was made', async () => {
     let now = NOW;
     const aging = buildSandbox({ clock: { now: () => now, sleep: () => Promise.resolve() } });
     const ask = async () =>
@@ -74,7 +74,7 @@ describe('the header (§5.1, §5.2)', () => {
   });
 });
 
-describe('what a key may do (§5.3 to §5.5, §7)', () => {
+describe('a key (§5.3 to §5.5, §7)', () => {
   it('reaches every organization of its owner, unless it is scoped to one', async () => {
     const reached = async (key: string) =>
       z
@@ -96,34 +96,34 @@ describe('what a key may do (§5.3 to §5.5, §7)', () => {
     ['agent', METRICS, 'the role lacks analytics.read'],
     ['metrics', PROFILES, 'the key is scoped to analytics.read'],
     ['metrics', '/api/orgs/', 'the key is scoped to analytics.read'],
-  ])('403 for %s at %s: %s', async (key, path) => {
+  ])('gets 403 as %s at %s: %s', async (key, path) => {
     expect(await sandbox.get(path, key)).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
   });
 
-  it('404 for an unknown organization, with every key', async () => {
+  it('gets 404 for an unknown organization, whichever key it is', async () => {
     for (const key of ['all', 'acme', 'elsewhere']) {
       expect(await status(key, '/api/orgs/900/analytics/metrics/')).toBe(404);
     }
   });
 
-  it('lets a role without analytics.read see records', async () => {
+  it('reads records even if its role lacks analytics.read', async () => {
     expect(await status('agent', PROFILES)).toBe(200);
   });
 
-  it('lets a key with only analytics.read read metrics, reports included', async () => {
+  it('reads metrics and reports with the scope analytics.read alone', async () => {
     expect(await status('metrics', METRICS)).toBe(200);
     expect((await sandbox.report(created, { key: 'metrics' })).status).toBe(200);
     expect((await sandbox.report(created, { key: 'metrics', org: 'current' })).status).toBe(200);
   });
 
-  it('lets a read-only key call GET endpoints only', async () => {
+  it('calls GET endpoints only if it is read-only', async () => {
     expect(await status('readonly', PROFILES)).toBe(200);
     expect(await status('readonly', METRICS)).toBe(200);
     expect((await sandbox.report(created, { key: 'readonly' })).status).toBe(403);
     expect((await sandbox.send('POST', PROFILES, { key: 'readonly', body: '{}' })).status).toBe(403);
   });
 
-  it('means by `current` the organization in which the key was issued', async () => {
+  it('resolves `current` to the organization in which it was issued', async () => {
     const groups = async (key: string) => {
       const { body } = await sandbox.get('/api/orgs/current/analytics/metrics/', key);
       return catalogSchema.parse(body).dimensions.find(({ id }) => id === 'profile.group')?.values.length;
@@ -135,14 +135,14 @@ describe('what a key may do (§5.3 to §5.5, §7)', () => {
 });
 
 describe('keys at rest', () => {
-  it('are kept as hashes: no secret is in what is stored or listed', async () => {
+  it('are stored as hashes, and their secrets are neither stored nor listed', async () => {
     const { body } = await sandbox.get('/api/orgs/101/api-keys/');
     const kept = JSON.stringify([sandbox.keys.map(({ stored }) => stored), body]);
     for (const { text } of sandbox.keys) expect(kept).not.toContain(text.split('.')[1]);
     expect(kept).toContain('sbx_acme');
   });
 
-  it('are the same for a seed at each start, and others for another seed', () => {
+  it('are the same at each start with one seed, and differ with another seed', () => {
     const texts = (seed: number, now: number) => issueKeys(seed, now).map(({ text }) => text);
     expect(texts(1, NOW)).toEqual(texts(1, NOW + 1_000_000));
     expect(new Set([...texts(1, NOW), ...texts(2, NOW)]).size).toBe(2 * texts(1, NOW).length);

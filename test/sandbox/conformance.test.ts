@@ -9,14 +9,14 @@ const tests = ['test/sandbox', 'test/contract']
   .join('\n');
 
 describe('docs/internals/conformance.md', () => {
-  it('names only files that are there', () => {
+  it('names only files that exist', () => {
     const named = [...page.matchAll(/`([\w/-]+\.ts)`/g)].map(([, name = '']) => name);
     expect(named.length).toBeGreaterThan(100);
     const places = (name: string) => [name, `src/sandbox/${name}`, `test/sandbox/${name}`];
     expect(named.filter((name) => !places(name).some((path) => existsSync(path)))).toEqual([]);
   });
 
-  it('names only tests that are there', () => {
+  it('names only tests that exist', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('|'));
     const named = rows.flatMap((row) =>
       [...(row.split('|').at(-2) ?? '').matchAll(/"([^"]+)"/g)].map(([, name = '']) => name),

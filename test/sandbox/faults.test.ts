@@ -34,7 +34,7 @@ describe('faults on demand', () => {
     expect(got.map(([status]) => status).sort()).toContain(502);
   });
 
-  it('throttle: a storm of 429 with the requested Retry-After', async () => {
+  it('throttle: answers 429 with the requested Retry-After', async () => {
     const { get } = await started({ faults: faults('throttle=7:3') });
     for (let nth = 0; nth < 3; nth++) {
       const { statusCode, headers, body } = await get();
@@ -53,13 +53,13 @@ describe('faults on demand', () => {
     expect(await body.text()).toContain(key);
   });
 
-  it('reset: the connection is reset without an answer', async () => {
+  it('reset: resets the connection without a response', async () => {
     const { sandbox, get } = await started({ faults: faults('reset:1') });
     await expect(get()).rejects.toMatchObject({ code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) });
     expect(sandbox.requests()).toMatchObject([{ status: 0 }]);
   });
 
-  it('hang: never answers, until the client gives up', async () => {
+  it('hang: does not answer until the client gives up', async () => {
     const { sandbox, get } = await started({ faults: faults('hang:1') });
     const giveUp = new AbortController();
     const asked = get('/api/orgs/', { signal: giveUp.signal });
@@ -80,7 +80,7 @@ describe('faults on demand', () => {
     await failed;
   });
 
-  it('truncate: the body ends in the middle', async () => {
+  it('truncate: ends the body in the middle', async () => {
     const { sandbox, get } = await started({ faults: faults('truncate:1') });
     const { statusCode, headers, body } = await get('/api/orgs/103/profiles/');
     expect(statusCode).toBe(200);
@@ -89,7 +89,7 @@ describe('faults on demand', () => {
     expect(sandbox.requests()).toMatchObject([{ status: 0 }]);
   });
 
-  it('old-catalog: lists fewer groups than there are, and touches nothing else', async () => {
+  it('old-catalog: lists fewer groups than there are, and changes nothing else', async () => {
     const { sandbox, get } = await started({ faults: faults('old-catalog=1:1') });
     const read = async (path: string) => (await get(path)).body.json();
     const groupsIn = (catalog: unknown) =>
@@ -97,7 +97,7 @@ describe('faults on demand', () => {
         .parse(catalog)
         .dimensions.find(({ id }) => id === 'profile.group')
         ?.values.map(({ value }) => value);
-    // It waits for a catalog: other requests do not use it up.
+    // Only a request for a catalog uses up the fault.
     await read('/api/orgs/');
     const old = await read('/api/orgs/current/analytics/metrics/');
     const now = await read('/api/orgs/current/analytics/metrics/');
@@ -111,14 +111,14 @@ describe('faults on demand', () => {
     expect([packed.statusCode, groupsIn(await packed.body.json())]).toEqual([200, []]);
   });
 
-  it('content-type: an HTML page with status 200', async () => {
+  it('content-type: answers an HTML page with status 200', async () => {
     const { get } = await started({ faults: faults('content-type:1') });
     const { statusCode, headers, body } = await get();
     expect([statusCode, headers['content-type']]).toEqual([200, 'text/html']);
     expect(await body.text()).toContain('<html>');
   });
 
-  it('latency: the answer waits, by the clock of the sandbox', async () => {
+  it('latency: delays the response by the clock of the sandbox', async () => {
     const clock = manualClock(Date.parse('2026-04-08T08:30:00Z'));
     const { get } = await started({ clock, faults: faults('latency=900') });
     let answered = false;
@@ -134,7 +134,7 @@ describe('faults on demand', () => {
     expect(await asked).toBe(200);
   });
 
-  it('clock: the Date header and as_of are wrong by so much', async () => {
+  it('clock: shifts the Date header and as_of by the given seconds', async () => {
     const { sandbox, key } = await started({ faults: faults('clock=-7200') });
     const { headers, body } = await undici(`${sandbox.url}/api/orgs/current/analytics/report/`, {
       method: 'POST',
@@ -146,7 +146,7 @@ describe('faults on demand', () => {
     expect(Math.round(wrongBy / 60)).toBe(120);
   });
 
-  it('probability: about as often as it says, and the same for a seed', async () => {
+  it('probability: applies a fault about that often, and repeats it for the same seed', async () => {
     const run = async (seed: number) => {
       const { get } = await started({ seed, faults: faults('status=503:0.3') });
       const got: number[] = [];
@@ -164,7 +164,7 @@ describe('faults on demand', () => {
     expect(await run(4)).toEqual(first);
   });
 
-  it('path: only requests that go there', async () => {
+  it('path: applies a fault only to requests to that path', async () => {
     const { get } = await started({ faults: faults('status=500@/profiles/') });
     const ask = async (path: string) => {
       const { statusCode, body } = await get(path);
@@ -175,7 +175,7 @@ describe('faults on demand', () => {
     expect(await ask('/api/orgs/103/profiles/')).toBe(500);
   });
 
-  it('can be changed while it runs', async () => {
+  it('can be changed while the sandbox runs', async () => {
     const { sandbox, get } = await started();
     sandbox.setFaults(faults('status=500:1'));
     const first = await get();
@@ -214,7 +214,7 @@ describe('parseFault', () => {
     'history=5:1',
     'reset:x',
     'hang:0.1:3',
-  ])('refuses %j with what it expected', (text) => {
+  ])('refuses %j and says what it expects', (text) => {
     expect(() => parseFault(text)).toThrow(
       expect.objectContaining({ code: 'usage.invalid', where: '--fault', expected: expect.any(String) }),
     );
@@ -222,7 +222,7 @@ describe('parseFault', () => {
 });
 
 describe('a running sandbox', () => {
-  it('tells its address, organizations and keys that work', async () => {
+  it('reports its address, its organizations and its keys', async () => {
     const { sandbox } = await started();
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(sandbox.organizations.map(({ name }) => name)).toContain('Acme Payments');
@@ -241,7 +241,7 @@ describe('a running sandbox', () => {
     }
   });
 
-  it('remembers what was asked, with the fingerprint of the key and never the key', async () => {
+  it('records each request with the fingerprint of its key, and never the key', async () => {
     const { sandbox, key, get } = await started();
     await (await get('/api/orgs/103/profiles/?page=2')).body.dump();
     await (await undici(`${sandbox.url}/api/orgs/`)).body.dump();
@@ -252,7 +252,7 @@ describe('a running sandbox', () => {
     expect(JSON.stringify(sandbox.requests())).not.toContain(key);
   });
 
-  it('compresses for those who accept it', async () => {
+  it('compresses a response for a client that accepts it', async () => {
     const { get } = await started();
     const plain = await get('/api/orgs/103/profiles/');
     const packed = await get('/api/orgs/103/profiles/', { headers: { 'Accept-Encoding': 'gzip' } });
@@ -262,7 +262,7 @@ describe('a running sandbox', () => {
     expect(bytes.byteLength).toBeLessThan(text.length / 2);
   });
 
-  it('says in a sentence when the port is taken', async () => {
+  it('refuses to start on a port that is taken, and names the port', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;

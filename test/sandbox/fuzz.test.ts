@@ -44,7 +44,7 @@ const zone = fc.oneof(
 );
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
 const jsonValue = fc.jsonValue({ maxDepth: 2 });
-/** Mostly what fits, sometimes anything. */
+/** Mostly valid values, sometimes any JSON value. */
 const mostly = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 30, arbitrary }, { weight: 1, arbitrary: jsonValue });
 
@@ -118,7 +118,7 @@ const request = fc.record(
   { requiredKeys: ['metrics'] },
 );
 
-/** What was accepted must obey the rules of §2.7 and §2.8. */
+/** Checks the response to an accepted request against the rules of §2.7 and §2.8. */
 function expectRules(body: ReportRequest, asked: SandboxReply) {
   const context = JSON.stringify(body);
   const answer = reportResponseSchema.parse(asked.body);
@@ -154,7 +154,7 @@ describe('10,000 generated requests (§7)', () => {
       }),
       cases(8000),
     );
-    // Else the rules would have been tried on nothing.
+    // Otherwise the rules would be checked on too few responses.
     expect(accepted).toBeGreaterThan(least(1000));
   });
 
@@ -171,7 +171,7 @@ describe('10,000 generated requests (§7)', () => {
     );
   });
 
-  it('are answered as documented: lists and places', async () => {
+  it('are answered as documented: lists and paths', async () => {
     const parameter = fc.record(
       {
         page: fc.oneof(fc.integer().map(String), fc.string()),

@@ -16,7 +16,7 @@ const statuses = async (ask: () => Promise<{ status: number }>, times: number) =
 const tally = (got: readonly number[], status: number) => got.filter((one) => one === status).length;
 
 describe('the metrics endpoints (§8)', () => {
-  it('answer 30 calls a minute and key, then 429 with the seconds until the next', async () => {
+  it('answer 30 calls per minute and key, and then 429 with the seconds to wait', async () => {
     const clock = manualClock(START);
     const sandbox = inProcessSandbox({ clock, windowMs: 60_000 });
     const ask = () => sandbox.get(METRICS, 'lakeside');
@@ -32,7 +32,7 @@ describe('the metrics endpoints (§8)', () => {
     expect(tally(await statuses(ask, 21), 200)).toBe(20);
   });
 
-  it('count the catalog, reports and refused requests together, and each key for itself', async () => {
+  it('count the catalog, reports and refused requests together, for each key separately', async () => {
     const sandbox = inProcessSandbox({ clock: manualClock(START), windowMs: 60_000 });
     await statuses(() => sandbox.get(METRICS, 'lakeside'), 10);
     await statuses(() => sandbox.report({ metrics: ['rfis.sent'] }, { org: 103, key: 'lakeside' }), 10);
@@ -41,14 +41,14 @@ describe('the metrics endpoints (§8)', () => {
     expect((await sandbox.get(METRICS, 'blank')).status).toBe(200);
   });
 
-  it('have a budget of their own: lists go on, and do not count', async () => {
+  it('have a separate budget, which lists do not use', async () => {
     const sandbox = inProcessSandbox({ clock: manualClock(START), windowMs: 60_000 });
     expect(tally(await statuses(() => sandbox.get(PROFILES, 'lakeside'), 40), 200)).toBe(40);
     expect(tally(await statuses(() => sandbox.get(METRICS, 'lakeside'), 31), 200)).toBe(30);
     expect((await sandbox.get(PROFILES, 'lakeside')).status).toBe(200);
   });
 
-  it('have a shorter minute when a window is given', async () => {
+  it('have a shorter window when one is given', async () => {
     const clock = manualClock(START);
     const sandbox = inProcessSandbox({ clock, windowMs: 2000 });
     expect(tally(await statuses(() => sandbox.get(METRICS, 'blank'), 31), 200)).toBe(30);
@@ -58,7 +58,7 @@ describe('the metrics endpoints (§8)', () => {
 });
 
 describe('the general rate (§8)', () => {
-  it('answers 600 reads a minute and user, whichever of his keys he uses', async () => {
+  it('allows 600 reads per minute and user, across the keys of the user', async () => {
     const clock = manualClock(START);
     const sandbox = inProcessSandbox({ clock, windowMs: 60_000 });
     expect(tally(await statuses(() => sandbox.get('/api/orgs/', 'all'), 300), 200)).toBe(300);
@@ -68,7 +68,7 @@ describe('the general rate (§8)', () => {
     expect((await sandbox.get('/api/orgs/', 'all')).status).toBe(200);
   });
 
-  it('takes 120 writes a minute and user', async () => {
+  it('allows 120 writes per minute and user', async () => {
     const sandbox = inProcessSandbox({ clock: manualClock(START), windowMs: 60_000 });
     const got = await statuses(() => sandbox.send('POST', '/api/orgs/101/profiles/', { body: '{}' }), 121);
     expect(got.indexOf(429)).toBe(120);
@@ -76,7 +76,7 @@ describe('the general rate (§8)', () => {
 });
 
 describe.each(LIMITER_ALGORITHMS)('a %s limiter', (kind) => {
-  it('lets exactly its calls through at one instant, and counts each name for itself', () => {
+  it('lets exactly the allowed calls through at one instant, for each key separately', () => {
     const limit = createLimiter(kind, 5, 1000);
     const waits = Array.from({ length: 8 }, () => limit.acquire('key', START));
     expect(waits.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
@@ -84,7 +84,7 @@ describe.each(LIMITER_ALGORITHMS)('a %s limiter', (kind) => {
     expect(limit.acquire('another', START)).toBe(0);
   });
 
-  it('never lets more through than its algorithm allows, and its wait is exact', () => {
+  it('never lets through more calls than its algorithm allows, and announces the exact wait', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(900), { minLength: 1, maxLength: 300 }), (gaps) => {
         const limit = createLimiter(kind, 5, 1000);
@@ -99,7 +99,7 @@ describe.each(LIMITER_ALGORITHMS)('a %s limiter', (kind) => {
           }
           expect(wait).toBeGreaterThan(0);
           expect(wait).toBeLessThanOrEqual(1000);
-          // As soon as it said, and not a moment before.
+          // The call passes at the announced time, and not a millisecond earlier.
           if (wait > 1) expect(limit.acquire('key', now + wait - 1)).toBeGreaterThan(0);
           now += wait;
           expect(limit.acquire('key', now)).toBe(0);
@@ -119,7 +119,7 @@ describe.each(LIMITER_ALGORITHMS)('a %s limiter', (kind) => {
   });
 });
 
-it('a fixed window lets two bursts meet at its edge, which a sliding one does not', () => {
+it('a fixed window lets two bursts through at its edge, and a sliding window does not', () => {
   const burst = (kind: 'fixed' | 'sliding') => {
     const limit = createLimiter(kind, 5, 1000);
     const edge = Math.ceil(START / 1000) * 1000;

@@ -19,7 +19,7 @@ async function walk(path: string) {
 }
 
 describe('organizations (§2.1)', () => {
-  it('come as a plain array with links that lead somewhere', async () => {
+  it('come as a plain array with links that work', async () => {
     const { body } = await sandbox.get('/api/orgs/');
     const raws = z.array(z.record(z.string(), z.unknown())).parse(body);
     for (const raw of raws) {
@@ -48,7 +48,7 @@ describe('organizations (§2.1)', () => {
 });
 
 describe('pages (§2.3, §4)', () => {
-  it('walk through the whole list by next, and back by previous', async () => {
+  it('lead through the whole list by `next`, and back by `previous`', async () => {
     const pages = await walk('/api/orgs/103/profiles/');
     const ids = pages.flatMap(({ results }) => results.map(({ id }) => Number(id)));
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
@@ -84,7 +84,7 @@ describe('pages (§2.3, §4)', () => {
     expect(count).toBe(counted);
   });
 
-  it.each(['0', '-1', 'two', '1.5', '99999', '1e1', ''])('404 for page %j', async (asked) => {
+  it.each(['0', '-1', 'two', '1.5', '99999', '1e1', ''])('answer 404 for page number %j', async (asked) => {
     expect((await sandbox.get(`/api/orgs/103/profiles/?page=${asked}`)).status).toBe(404);
   });
 
@@ -95,7 +95,7 @@ describe('pages (§2.3, §4)', () => {
     });
   });
 
-  it('are empty where there is nothing, and nothing was found', async () => {
+  it('are empty without records, and when a search finds nothing', async () => {
     const empty = { count: 0, next: null, previous: null, results: [] };
     expect(await page('/api/orgs/104/profiles/')).toEqual(empty);
     expect(await page('/api/orgs/103/profiles/?search=zzzzzz')).toEqual(empty);
@@ -103,7 +103,7 @@ describe('pages (§2.3, §4)', () => {
 });
 
 describe('records (§2.2)', () => {
-  it('say the same of a profile as the metrics do', async () => {
+  it('have the review statuses that the metrics count', async () => {
     const pages = await walk('/api/orgs/103/profiles/');
     const profiles = pages.flatMap(({ results }) => results);
     const { rows } = await sandbox.answered(
@@ -135,7 +135,7 @@ describe('records (§2.2)', () => {
   });
 });
 
-it('GET / shows lines to copy, with a key that works', async () => {
+it('GET / shows commands to copy, with a key that is valid', async () => {
   const { status, body } = await sandbox.get('/');
   expect(status).toBe(200);
   expect(body).toContain(sandbox.keyOf('all'));

@@ -4,7 +4,7 @@ import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });
 
-/** Asks for a report that must be refused, and gives the problem back once it is well-formed. */
+/** Requests a report that must be refused, and returns its well-formed problem. */
 async function refused(body: unknown, status = 422) {
   const asked = await sandbox.report(body);
   expect(asked.status).toBe(status);
@@ -82,7 +82,7 @@ describe('refused reports, row by row of §7', () => {
         },
       ],
     });
-    // Adverse media is no value where the organization does not use it.
+    // An organization without adverse media does not accept it as a value.
     const adverse = { dimension: 'hit.kind', op: 'eq', values: ['adverse_media'] };
     const asked = await sandbox.report({ metrics: ['screening.hits'], filters: [adverse] }, { org: 102 });
     expect(asked.body).toMatchObject({ code: 'analytics.invalid_filter' });
@@ -118,7 +118,7 @@ describe('refused reports, row by row of §7', () => {
     ['"to" before "from"', { ...created, time: { from: '2026-03-02', to: '2026-03-01' } }, '/time/to'],
     ['"from" alone', { ...created, time: { from: '2026-03-02' } }, '/time/to'],
     ['"to" alone', { ...created, time: { to: '2026-03-02' } }, '/time/from'],
-    ['a day that is not', { ...created, time: { from: '2026-02-30', to: '2026-03-02' } }, '/time/from'],
+    ['a day that does not exist', { ...created, time: { from: '2026-02-30', to: '2026-03-02' } }, '/time/from'],
     ['an instant for a day', { ...created, time: { from: '2026-02-03T00:00:00Z', to: '2026-03-02' } }, '/time/from'],
     ['a day before the year 1', { ...created, time: { from: '0000-12-31', to: '0001-01-01' } }, '/time/from'],
     [
@@ -130,7 +130,7 @@ describe('refused reports, row by row of §7', () => {
     ['an offset for a timezone', { ...created, time: { timezone: '+02:00' } }, '/time/timezone'],
     ['a timezone in lower case', { ...created, time: { timezone: 'europe/zurich' } }, '/time/timezone'],
     ['an unknown granularity', { ...created, time: { granularity: 'quarter' } }, '/time/granularity'],
-    ['another comparison', { ...created, time: { compare: 'previous_year' } }, '/time/compare'],
+    ['an unknown comparison', { ...created, time: { compare: 'previous_year' } }, '/time/compare'],
     [
       'an unknown operator',
       { ...created, filters: [{ dimension: 'profile.risk', op: 'lt', values: ['low'] }] },
@@ -154,10 +154,10 @@ describe('refused reports, row by row of §7', () => {
     ['order by a column not requested', { ...created, order: [{ by: 'rfis.sent' }] }, '/order/0/by'],
     ['order by bucket without a granularity', { ...created, order: [{ by: 'bucket' }] }, '/order/0/by'],
     ['an unknown direction', { ...created, order: [{ by: 'profiles.created', dir: 'up' }] }, '/order/0/dir'],
-    ['a limit of nothing', { ...created, limit: 0 }, '/limit'],
-    ['half a limit', { ...created, limit: 2.5 }, '/limit'],
+    ['a limit of 0', { ...created, limit: 0 }, '/limit'],
+    ['a limit that is not a whole number', { ...created, limit: 2.5 }, '/limit'],
     ['an unknown inclusion', { ...created, include: ['everything'] }, '/include/0'],
-    ['a field that there is not', { ...created, metric: 'rfis.sent' }, '/metric'],
+    ['an unknown field', { ...created, metric: 'rfis.sent' }, '/metric'],
     ['a body that is no object', [], ''],
     ['null', null, ''],
   ])('validation.failed: %s', async (_, body, pointer) => {
@@ -174,7 +174,7 @@ describe('refused reports, row by row of §7', () => {
     }
   });
 
-  it('names every fault at once; the first gives the problem its code', async () => {
+  it('name every error at once, and have the code of the first', async () => {
     const problem = await refused({
       metrics: ['alerts.created', 'no.such'],
       dimensions: ['review.age'],
@@ -192,7 +192,7 @@ describe('refused reports, row by row of §7', () => {
     ]);
   });
 
-  it('accepts what stands exactly at each limit', async () => {
+  it('do not include requests exactly at a limit', async () => {
     const metrics = sandbox.world.tenants
       .get(101)!
       .catalog()
@@ -231,7 +231,7 @@ describe('bodies that are not JSON', () => {
   });
 });
 
-describe('places and verbs that are not served', () => {
+describe('paths and methods that do not exist', () => {
   it.each([
     '/api/orgs/999/analytics/metrics/',
     '/api/orgs/abc/profiles/',
@@ -241,14 +241,14 @@ describe('places and verbs that are not served', () => {
     '/api/orgs/101/profiles/102000001/',
     '/api/',
     '/nowhere',
-  ])('404 for %s', async (path) => {
+  ])('are answered with 404 for %s', async (path) => {
     expect(await sandbox.get(path)).toMatchObject({
       status: 404,
       body: { code: 'not_found', correlation_id: expect.any(String) },
     });
   });
 
-  it('405 with the verbs that are', async () => {
+  it('are answered with 405 and the allowed methods', async () => {
     const report = await sandbox.get('/api/orgs/101/analytics/report/');
     expect(report).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
     expect(report.headers.get('Allow')).toBe('POST');

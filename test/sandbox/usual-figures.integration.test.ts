@@ -10,7 +10,7 @@ import { parseReportQuery } from '../../src/sandbox/reports/report-query.ts';
 import { createSandboxState, type SandboxState, type Tenant } from '../../src/sandbox/tenants.ts';
 import { table } from '../support/dataset.ts';
 
-/** The sandbox begins here; its organizations have 24 to 30 months before. */
+/** The sandbox starts here. Its organizations have 24 to 30 months of history. */
 const START = Date.parse('2026-04-08T08:30:00Z');
 /** The figures of the 24 months before the end of March 2027 are judged. */
 const END = Date.parse('2027-04-08T08:30:00Z');
@@ -18,7 +18,7 @@ const JUDGED = { month: 24, week: 104 };
 type Size = keyof typeof JUDGED;
 const TABLE = table({ id: 'figures', columns: [], rows: [] });
 
-/** The first days of ranges that together reach from the first whole bucket to the last, each short enough for one call. */
+/** Ranges that together reach from the first whole bucket to the last, each short enough for one call. */
 function* ranges(start: number, size: Size): Generator<{ from: string; to: string }> {
   const first = toDay(toDate(start / 86_400_000));
   const end = toDay(size === 'month' ? '2027-03-31' : '2027-04-04');
@@ -40,7 +40,7 @@ function rowsOf({ id }: Metric, tenant: Tenant, world: SandboxState, size: Size)
   });
 }
 
-/** Ranges of the last figures of one organization, as a pack computes them. */
+/** Where the last figures of one organization are in their ranges, as a pack computes it. */
 function* statesOf(tenant: Tenant, world: SandboxState, size: Size): Generator<string> {
   const catalog = tenant.catalog();
   const metrics = catalog.metrics.filter((each) => !isCurrentCount(each) && each.granularities.includes(size));
@@ -85,7 +85,7 @@ function* statesOf(tenant: Tenant, world: SandboxState, size: Size): Generator<s
   }
 }
 
-it.each([1, 2])('few figures without incidents are unusual in 24 months: seed %s', (seed) => {
+it.each([1, 2])('without incidents, few figures are unusual in 24 months: seed %s', (seed) => {
   let now = START;
   const world = createSandboxState(seed, () => now);
   for (const tenant of world.tenants.values()) tenant.snapshot();

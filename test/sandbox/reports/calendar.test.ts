@@ -52,7 +52,7 @@ it('the previous period ends the day before, and has as many days or months', ()
   );
 });
 
-it('a zone is a name of the IANA database, written as there', () => {
+it('a time zone is a name of the IANA database in its exact spelling', () => {
   for (const name of ['UTC', 'Europe/Zurich', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5', 'EST5EDT']) {
     expect(isZone(name), name).toBe(true);
   }

@@ -18,7 +18,7 @@ describe('the metric catalog (§2.4 to §2.6)', () => {
     expect(catalog.dimensions.map(({ id }) => id)).toEqual([...DIMENSION_IDS]);
   });
 
-  it('describes each metric with the words of the specification', async () => {
+  it('describes each metric with the values that the specification allows', async () => {
     const { metrics } = await catalogOf(101);
     for (const metric of metrics) {
       expect(metric.label).not.toBe('');
@@ -66,7 +66,7 @@ describe('the metric catalog (§2.4 to §2.6)', () => {
     expect(values(await catalogOf(104), 'profile.group')).toEqual([]);
   });
 
-  it('leaves out what belongs to a feature that the organization does not use', async () => {
+  it('leaves out metrics and values of features that the organization does not use', async () => {
     const [everything, withoutAdverse, few] = await Promise.all([catalogOf(101), catalogOf(102), catalogOf(103)]);
     expect(values(everything, 'hit.kind')).toEqual(['sanctions', 'pep', 'adverse_media']);
     expect(values(withoutAdverse, 'hit.kind')).toEqual(['sanctions', 'pep']);

@@ -6,7 +6,7 @@ import { dump } from '../../../src/sandbox/sandbox.ts';
  * the code under test.
  */
 
-/** Where each metric's rows are, when they count, and what is made of them. */
+/** The rows of a metric, when they count, and how its figure is computed. */
 interface Rule {
   readonly from: string;
   /** Column of the instant; null for a current count. */
@@ -302,7 +302,7 @@ export async function recomputer(options: { seed: number; now: number; organizat
         ...question.filters.map(({ dimension, op, values }) => {
           const column = DIMENSIONS[dimension];
           const among = `${column} in (${values.map((value) => `'${value}'`).join()})`;
-          // In SQL nothing is known of what has no value: here it is none of the values.
+          // In SQL a comparison with null is neither true nor false. Here null is none of the values.
           return op === 'not_in' ? `(${column} is null or not ${among})` : among;
         }),
       ].filter((condition) => condition !== undefined);

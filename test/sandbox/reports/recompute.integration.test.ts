@@ -14,7 +14,7 @@ const ZONES = ['UTC', 'Europe/Zurich', 'America/New_York', 'Australia/Lord_Howe'
 const day = (date: string, shift: number) =>
   new Date(Date.parse(`${date}T00:00:00Z`) + shift * 86_400_000).toISOString().slice(0, 10);
 
-/** Questions about one metric: any range, zone, granularity, dimensions and filters that it accepts. */
+/** Requests for one metric: any range, zone, granularity, dimensions and filters that it accepts. */
 function questions(catalog: Catalog, id: string): fc.Arbitrary<SqlQuestion & { compare: boolean }> {
   const metric = catalog.metrics.find((candidate) => candidate.id === id)!;
   const filter = fc.constantFrom(...metric.dimensions).chain((dimension) => {
@@ -62,26 +62,26 @@ const close = (got: number | null | undefined, expected: number | null, what: un
 
 const name = (bucket: unknown, group: readonly unknown[]) => JSON.stringify([bucket ?? null, ...group]);
 
-it('there is a rule in SQL for every metric', () => {
+it('every metric has a rule in SQL', () => {
   expect(new Set(RECOMPUTED)).toEqual(new Set([...Object.values(METRIC_IDS).flat(), 'screening.matches']));
 });
 
-// One with all but adverse media and with the replaced metric, where some have no group; one with adverse media.
+// 102 has all features but adverse media, the replaced metric, and profiles without a group. 103 has adverse media.
 describe.each([
   [102, 0.2],
   [103, 0],
-])(
-  'every metric of organization %i, %f of it without a group, recomputed in SQL from the dump',
-  (organization, ungrouped) => {
-    const sandbox = inProcessSandbox({ seed: SEED, now: NOW, ungrouped });
-    const catalog = sandbox.world.tenants.get(organization)!.catalog();
-    let sql: Awaited<ReturnType<typeof recomputer>>;
-    beforeAll(async () => {
-      sql = await recomputer({ seed: SEED, now: NOW, organization, ungrouped });
-    });
-    afterAll(() => sql.close());
+])('organization %i, with a share of %f of its profiles without a group,', (organization, ungrouped) => {
+  const sandbox = inProcessSandbox({ seed: SEED, now: NOW, ungrouped });
+  const catalog = sandbox.world.tenants.get(organization)!.catalog();
+  let sql: Awaited<ReturnType<typeof recomputer>>;
+  beforeAll(async () => {
+    sql = await recomputer({ seed: SEED, now: NOW, organization, ungrouped });
+  });
+  afterAll(() => sql.close());
 
-    it.each(catalog.metrics.map((metric) => [metric.id, metric] as const))('%s', async (id, metric) => {
+  it.each(catalog.metrics.map((metric) => [metric.id, metric] as const))(
+    'has the same %s in a report as in SQL on its dump',
+    async (id, metric) => {
       const nothing = metric.unit === 'count' ? 0 : null;
       for (const question of fc.sample(questions(catalog, id), { numRuns: 8, seed: 20260331 })) {
         const { from, to, timezone, granularity, dimensions, filters, compare } = question;
@@ -120,6 +120,6 @@ describe.each([
           close(answer.totals?.compare?.[id] as number | null, previous?.value ?? nothing, { question, before });
         }
       }
-    });
-  },
-);
+    },
+  );
+});

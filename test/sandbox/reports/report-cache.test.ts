@@ -5,8 +5,8 @@ import { manualClock } from '../../support/manual-clock.ts';
 const START = Date.parse('2026-04-08T08:30:00Z');
 const body = { metrics: ['profiles.created', 'alerts.open'], time: { from: '2026-03-01', to: '2026-04-30' } };
 
-describe('held reports (§4.5, §2.8)', () => {
-  it('are answered for an hour with the instant of their computation, then computed again', async () => {
+describe('cached reports (§4.5, §2.8)', () => {
+  it('are returned for an hour with the instant of their computation, and then computed again', async () => {
     const clock = manualClock(START);
     const { answered } = inProcessSandbox({ clock });
     const first = await answered(body);
@@ -23,14 +23,14 @@ describe('held reports (§4.5, §2.8)', () => {
     expect(third.rows).not.toEqual(first.rows);
   });
 
-  it('are for every key of the organization, and for no other organization', async () => {
+  it('are shared by the keys of an organization, and by no other organization', async () => {
     const { answered } = inProcessSandbox({ clock: manualClock(START) });
     await answered(body, { key: 'all' });
     expect((await answered(body, { key: 'acme', org: 'current' })).meta.cached).toBe(true);
     expect((await answered(body, { org: 103 })).meta.cached).toBe(false);
   });
 
-  it('are known by what is asked, however it is written', async () => {
+  it('are found by what a request means, however it is written', async () => {
     const { answered } = inProcessSandbox({ clock: manualClock(START) });
     await answered({ metrics: ['rfis.sent'] });
     const spelled = {

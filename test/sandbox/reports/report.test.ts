@@ -17,7 +17,7 @@ const counts = (rows: readonly ReportRow[], id: string) => rows.map((row) => Num
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const march = { from: '2026-03-01', to: '2026-03-31' };
 
-describe('buckets (§2.7, §2.8)', () => {
+describe('a report by time (§2.7, §2.8)', () => {
   it('has one row a day, each named by its date, without gaps', async () => {
     const { rows } = await answered({ metrics: ['profiles.created'], time: { ...march, granularity: 'day' } });
     expect(rows.map((row) => row.bucket)).toEqual(
@@ -48,7 +48,7 @@ describe('buckets (§2.7, §2.8)', () => {
     ]);
   });
 
-  it('reads days in the asked zone: the days of one zone are not those of another', async () => {
+  it('counts the days of the requested time zone', async () => {
     const days = async (timezone: string) => {
       const { rows, meta } = await answered({
         metrics: ['screening.address_runs'],
@@ -60,7 +60,7 @@ describe('buckets (§2.7, §2.8)', () => {
     expect(await days('Asia/Tokyo')).not.toEqual(await days('UTC'));
   });
 
-  it('gives the day that is 23 or 25 hours long its own hours', async () => {
+  it('counts all hours of a day that has 23 or 25 hours', async () => {
     const { facts } = sandbox.world.tenants.get(101)!.snapshot().history;
     const between = (from: string, to: string) =>
       facts.runs.at.filter((at) => at >= Date.parse(from) && at < Date.parse(to)).length;
@@ -102,7 +102,7 @@ describe('buckets (§2.7, §2.8)', () => {
     expect(counts(rows, 'screening.hits')).toContain(0);
   });
 
-  it('folds the whole range into one row a group without a granularity', async () => {
+  it('has one row per group for the whole range without a granularity', async () => {
     const folded = await answered({ metrics: ['profiles.created'], dimensions: ['profile.type'], time: march });
     const daily = await answered({ metrics: ['profiles.created'], time: { ...march, granularity: 'day' } });
     expect(folded.meta.granularity).toBeNull();
@@ -111,7 +111,7 @@ describe('buckets (§2.7, §2.8)', () => {
     expect(sum(counts(folded.rows, 'profiles.created'))).toBe(sum(counts(daily.rows, 'profiles.created')));
   });
 
-  it('marks the bucket that is still running, and only as long as days of the range are to come', async () => {
+  it('marks the bucket that is still running, but only while requested days are to come', async () => {
     const partial = async (time: object) =>
       (await answered({ metrics: ['profiles.created'], time })).rows.map((row) => row.partial);
     expect(await partial({ from: '2026-03-23', to: '2026-04-08', granularity: 'week' })).toEqual([false, false, true]);
@@ -124,7 +124,7 @@ describe('buckets (§2.7, §2.8)', () => {
 });
 
 describe('range (§2.7, §8)', () => {
-  it('covers the last 30 days in the asked zone when none is sent', async () => {
+  it('covers the last 30 days in the requested time zone when none is sent', async () => {
     const range = async (timezone: string) =>
       (await answered({ metrics: ['profiles.created'], time: { timezone } })).meta.range;
     expect(await range('UTC')).toEqual({ from: '2026-03-10', to: '2026-04-08' });
@@ -133,7 +133,7 @@ describe('range (§2.7, §8)', () => {
     expect(meta.range).toEqual({ from: '2026-03-11', to: '2026-04-09' });
   });
 
-  it('takes 366 days and UTC by default', async () => {
+  it('can have 366 days, and is in UTC by default', async () => {
     const { meta, rows } = await answered({
       metrics: ['profiles.created'],
       time: { from: '2024-02-29', to: '2025-02-28', granularity: 'day' },
@@ -176,7 +176,7 @@ describe('comparison with the previous period (§2.7)', () => {
     expect(await compared(from, to, 'Europe/Zurich')).toEqual({ from: previousFrom, to: previousTo });
   });
 
-  it('gives each bucket the values of the matching one, and none without a match', async () => {
+  it('gives each bucket the values of the matching earlier bucket, or nulls without a match', async () => {
     const metrics = ['profiles.created', 'profiles.approval_rate'];
     const time = { from: '2026-03-01', to: '2026-03-31', granularity: 'day', timezone: 'Europe/Zurich' };
     const now = await answered({ metrics, time: { ...time, compare: 'previous_period' } });
@@ -188,7 +188,7 @@ describe('comparison with the previous period (§2.7)', () => {
     }
   });
 
-  it('compares groups, also those that occurred only before', async () => {
+  it('compares groups, including those that occurred only before', async () => {
     const filters = [{ dimension: 'profile.risk', op: 'eq', values: ['severe'] }];
     const request = { metrics: ['screening.hits'], dimensions: ['hit.kind'], filters };
     const day = { from: '2026-03-12', to: '2026-03-12' };
@@ -200,7 +200,7 @@ describe('comparison with the previous period (§2.7)', () => {
     }
   });
 
-  it('is absent when it was not asked for', async () => {
+  it('is absent when it was not requested', async () => {
     const { meta, rows, totals } = await answered({ metrics: ['profiles.created'], include: ['totals'] });
     expect(meta).not.toHaveProperty('compare_range');
     expect(rows[0]).not.toHaveProperty('compare');
@@ -218,7 +218,7 @@ describe('totals (§2.8)', () => {
     expect(totals?.['screening.profiles_hit']).toBeLessThan(sum(counts(rows, 'screening.profiles_hit')));
   });
 
-  it('cover what the limit cut, and the groups together', async () => {
+  it('cover the rows that the limit cut off, and all groups together', async () => {
     const request = { metrics: ['profiles.created'], dimensions: ['profile.group'], time: march, include: ['totals'] };
     const all = await answered(request);
     const cut = await answered({ ...request, limit: 1 });
@@ -227,7 +227,7 @@ describe('totals (§2.8)', () => {
     expect(cut.totals?.['profiles.created']).toBe(sum(counts(all.rows, 'profiles.created')));
   });
 
-  it('carry the previous period when comparison was asked', async () => {
+  it('include the previous period when a comparison was requested', async () => {
     const { totals } = await answered({
       metrics: ['profiles.created', 'alerts.open'],
       time: { ...march, compare: 'previous_period' },
@@ -244,7 +244,7 @@ describe('totals (§2.8)', () => {
     });
   });
 
-  it('are absent unless asked for', async () => {
+  it('are absent unless they were requested', async () => {
     expect(await answered({ metrics: ['profiles.created'] })).not.toHaveProperty('totals');
   });
 });
@@ -273,7 +273,7 @@ describe('order and limit (§2.7)', () => {
     expect(keys).toEqual(sorted);
   });
 
-  it('sorts by a metric, either way; what is undefined comes last in both', async () => {
+  it('sorts by a metric in either direction, with undefined values last', async () => {
     for (const dir of ['asc', 'desc'] as const) {
       const { rows } = await answered({
         metrics: ['profiles.approval_rate'],
@@ -296,7 +296,7 @@ describe('order and limit (§2.7)', () => {
     expect(buckets).toEqual([...buckets].sort().reverse());
   });
 
-  it('cuts after sorting, and says so', async () => {
+  it('cuts off rows after sorting, and says so', async () => {
     const order = [{ by: 'profiles.created', dir: 'desc' }];
     const all = await answered({ ...request, order });
     const top = await answered({ ...request, order, limit: 3 });
@@ -305,7 +305,7 @@ describe('order and limit (§2.7)', () => {
     expect(all.meta).toMatchObject({ row_count: all.rows.length, truncated: false });
   });
 
-  it('cuts at 5000 rows without a limit', async () => {
+  it('cuts off rows after 5000 without a limit', async () => {
     const { rows, meta } = await answered({
       metrics: ['profiles.created'],
       dimensions: ['profile.group', 'profile.review_status'],
@@ -320,7 +320,7 @@ describe('filters (§2.7)', () => {
   const created = async (filters: unknown[], metric = 'profiles.created') =>
     Number((await answered({ metrics: [metric], filters, time: march })).rows[0]?.[metric]);
 
-  it('passes what equals one value, any value, or none of the values', async () => {
+  it('pass rows that have one value, any of the values, or none of the values', async () => {
     const all = await created([]);
     const one = await created([{ dimension: 'profile.risk', op: 'eq', values: ['high'] }]);
     const two = await created([{ dimension: 'profile.risk', op: 'in', values: ['high', 'severe'] }]);
@@ -330,7 +330,7 @@ describe('filters (§2.7)', () => {
     expect(two + rest).toBe(all);
   });
 
-  it('lets a row through only when every filter does', async () => {
+  it('pass a row only when every filter does', async () => {
     const risk = { dimension: 'profile.risk', op: 'in', values: ['low', 'high'] };
     expect(await created([risk, { dimension: 'profile.risk', op: 'eq', values: ['severe'] }])).toBe(0);
     const both = await created([risk, { dimension: 'profile.type', op: 'eq', values: ['entity'] }]);
@@ -338,7 +338,7 @@ describe('filters (§2.7)', () => {
     expect(both).toBeLessThan(await created([risk]));
   });
 
-  it('narrows every profile, alert, hit and RFI metric by profile.type', async () => {
+  it('narrow every profile, alert, hit and RFI metric by profile.type', async () => {
     const { metrics } = sandbox.world.tenants.get(101)!.catalog();
     const narrowed = metrics.filter(({ id }) =>
       /^(profiles|cohort|alerts|rfis|reviews)\.|^screening\.(hit|prof)/.test(id),
@@ -352,7 +352,7 @@ describe('filters (§2.7)', () => {
       );
       expect(parts[0], id).toBeGreaterThan(0);
       const all = await created([], id);
-      // Different profiles stay different whatever their type is.
+      // Each profile has one type, so the parts add up.
       expect(sum(parts), id).toBe(all);
     }
   });
@@ -365,7 +365,7 @@ describe('profiles without a group (§2.5)', () => {
       (row) => row['profile.group'],
     );
 
-  it('are a group of their own, which the catalog does not list and which comes last', async () => {
+  it('are a separate group, which the catalog does not list and which sorts last', async () => {
     const { metrics, dimensions, time } = { metrics: ['profiles.created'], dimensions: ['profile.group'], time: march };
     const listed = world.tenants
       .get(101)!
@@ -381,7 +381,7 @@ describe('profiles without a group (§2.5)', () => {
     expect(await groups({ order: [{ by: 'profile.group', dir: 'desc' }] })).toEqual([null, ...listed.toReversed()]);
   });
 
-  it('pass "not_in", which names none of theirs, and no filter that names values', async () => {
+  it('pass a `not_in` filter, and no filter that selects values', async () => {
     const filtered = (op: string, ...values: string[]) =>
       groups({ filters: [{ dimension: 'profile.group', op, values }] });
     expect(await filtered('in', 'Merchants', 'Retail')).toEqual(['Retail', 'Merchants']);
@@ -395,7 +395,7 @@ describe('profiles without a group (§2.5)', () => {
     expect(await groups({ filters: twice })).toEqual(['Marketplace', null]);
   });
 
-  it('are in the second dimension too, and in the metrics of what belongs to them', async () => {
+  it('appear in the second dimension as well, and in the metrics of their records', async () => {
     const { rows } = await asked({
       metrics: ['screening.hits'],
       dimensions: ['hit.kind', 'profile.group'],
@@ -408,14 +408,14 @@ describe('profiles without a group (§2.5)', () => {
     ]);
   });
 
-  it('are none unless they are requested', async () => {
+  it('exist only when the sandbox is configured to have them', async () => {
     const { rows } = await answered({ metrics: ['profiles.created'], dimensions: ['profile.group'], time: march });
     expect(rows.map((row) => row['profile.group'])).not.toContain(null);
   });
 });
 
 describe('current counts (§2.4, §2.7)', () => {
-  it('are the state now: the range does not touch them, and they are never partial', async () => {
+  it('are the current state, whatever the range is, and are never partial', async () => {
     const metrics = ['alerts.open', 'alerts.unassigned', 'rfis.open', 'rfis.overdue', 'profiles.pending_review'];
     const now = await answered({ metrics });
     const past = await answered({ metrics, time: { from: '2020-01-01', to: '2020-01-01' } });
@@ -424,7 +424,7 @@ describe('current counts (§2.4, §2.7)', () => {
     for (const id of metrics) expect(now.rows[0]?.[id]).toBeGreaterThan(0);
   });
 
-  it('count an RFI as overdue from the day after the one on which it was due, by the days of the asked zone', async () => {
+  it('count an RFI as overdue from the day after it was due, in the requested time zone', async () => {
     const lakeside = ORGANIZATIONS.find(({ id }) => id === 101)!;
     const { rfis } = generateHistory(lakeside, 1, NOW, NOW).facts;
     const isOpen = (row: number, at: number) =>
@@ -432,7 +432,7 @@ describe('current counts (§2.4, §2.7)', () => {
     const zone = 'Europe/Zurich';
     const days = zoneDays(zone);
     const lastOf = (row: number) => days.start(days.of(rfis.due[row]!) + 1) - 1000;
-    // Open to the end of the day on which it was due, and into the next.
+    // This RFI was still open after the day on which it was due.
     const late = [...rfis.due.keys()].findLast((row) => lastOf(row) < NOW - 1000 && isOpen(row, lastOf(row) + 1000))!;
     const dueBefore = (instant: number, at: number) =>
       [...rfis.due.keys()].filter((row) => isOpen(row, at) && rfis.due[row]! < instant).length;
@@ -454,7 +454,7 @@ describe('current counts (§2.4, §2.7)', () => {
     );
   });
 
-  it('are beside counts of the range when there is no granularity', async () => {
+  it('can be beside counts of the range when there is no granularity', async () => {
     const { rows } = await answered({ metrics: ['alerts.open', 'alerts.created'], dimensions: ['alert.type'] });
     expect(rows.map((row) => row['alert.type'])).toEqual([
       'watchlist',
@@ -474,7 +474,7 @@ describe('current counts (§2.4, §2.7)', () => {
     expect(new Set(rows.map((row) => row['review.age'])).size).toBeGreaterThan(1);
   });
 
-  it('follow the clock: what is open now is what was created and not closed', async () => {
+  it('follow the clock: open alerts change by those created minus those closed', async () => {
     const later = inProcessSandbox({ now: NOW + 3 * 86_400_000 });
     const open = async (of: typeof sandbox) =>
       Number((await of.answered({ metrics: ['alerts.open'] })).rows[0]?.['alerts.open']);
@@ -487,7 +487,7 @@ describe('current counts (§2.4, §2.7)', () => {
 });
 
 describe('a running clock', () => {
-  it('shows what happens as it happens, weeks ahead, and leaves the past as it was', async () => {
+  it('adds records as time passes, and does not change the past', async () => {
     const clock = manualClock(NOW);
     const running = inProcessSandbox({ clock, cacheSeconds: 0 });
     const days = async () => {
@@ -511,7 +511,7 @@ describe('columns and meta (§2.8)', () => {
       dimensions: ['profile.type'],
       time: { ...march, granularity: 'month' },
     });
-    // Not the contract's schema, which would put a row's keys into its own order.
+    // The contract's schema would reorder the keys of a row.
     const { columns, rows } = z
       .object({
         columns: z.array(z.looseObject({ name: z.string() })),
@@ -536,7 +536,7 @@ describe('columns and meta (§2.8)', () => {
     expect(rows[0]?.['profiles.approval_rate']).toBeLessThanOrEqual(1);
   });
 
-  it('carry what was computed and when', async () => {
+  it('say what was computed and when', async () => {
     const { meta } = await answered({ metrics: ['rfis.sent'], time: { ...march, granularity: 'week' }, limit: 2 });
     expect(meta).toEqual({
       as_of: '2026-04-08T08:30:00.000Z',
@@ -560,7 +560,7 @@ describe('columns and meta (§2.8)', () => {
 });
 
 describe('an organization without records', () => {
-  it('answers every metric with nothing: no groups, zeros and nulls', async () => {
+  it('answers every metric with zero or null, and with no groups', async () => {
     const { body } = await sandbox.get('/api/orgs/104/analytics/metrics/');
     for (const metric of catalogSchema.parse(body).metrics) {
       const one = await answered({ metrics: [metric.id] }, { org: 104 });

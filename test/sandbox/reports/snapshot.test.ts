@@ -9,7 +9,7 @@ const lakeside = ORGANIZATIONS.find(({ name }) => name === 'Lakeside Trust')!;
 const history = generateHistory(lakeside, 1, NOW, NOW);
 const { profiles, changes, alerts, hits } = history.facts;
 
-it('what happens at this very second has happened, and not a second before', () => {
+it('a snapshot contains a change from the second in which it happens', () => {
   for (const row of [0, 100, 500]) {
     const first = profiles.changes[row]!;
     const at = changes.at[first + 1]!;
@@ -29,7 +29,7 @@ it('what happens at this very second has happened, and not a second before', () 
   expect(resolution(hits.resolved[resolved]! - 1000)).toBe(0);
 });
 
-it('the age of a review counts whole days: 2 is young, 3 is not', () => {
+it('the age of a review counts whole days: the first group ends when three days are complete', () => {
   const at = profiles.created[0]!;
   const day = 86_400_000;
   const still = { ...history, facts: { ...history.facts, changes: { at: changes.at.slice(), to: changes.to } } };
