@@ -41,8 +41,8 @@ import {
 } from '../support/queue-harness.ts';
 import { CATALOG } from '../support/reports.ts';
 
-/** What another version of Docket, or somebody else, has written where ours stood. */
-describe('whatever is read back from Redis, it is what was written, or an error for a person, or as if it were not there', () => {
+/** Another version of Docket, or another program, may have written these values. */
+describe('damaged values in Redis are read if still valid, reported as an error, or treated as missing', () => {
   let bench: QueueHarness;
   beforeAll(async () => {
     bench = await openQueueHarness();
@@ -61,7 +61,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   const ERROR = { code: 'api.timeout' as const, message: 'Too late.', next: 'Wait.' };
 
   test(
-    'the record of a run, and what is live of it',
+    'run records and live progress',
     async () => {
       const order = anOrder();
       await bench.runs.open(order);
@@ -105,7 +105,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   );
 
   test(
-    'frozen definitions, versions, pauses, notices, looks and the audit log',
+    'frozen definitions, versions, pauses, notices, heartbeats and the audit log',
     async () => {
       const { producer: redis, prefix } = bench;
       const keys = redisKeys(prefix);
@@ -152,7 +152,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           for (const { since } of await redisPauses(redis, { prefix }).list())
             expect(new Date(since).toISOString()).toBeDefined();
           const owed = await redisNoticeOutbox(redis, { prefix }).list();
-          // One that is broken keeps no other from being told of.
+          // A broken notice must not hide the others.
           expect(owed).toContainEqual({ run: 'good', ...examples.notice });
           for (const { since } of owed) expect(new Date(since).toISOString()).toBeDefined();
           const look = await redisSchedulerHeartbeats(redis, { prefix }).last();
@@ -169,7 +169,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   );
 
   test(
-    'rows of the ledger, and what was sent last',
+    'ledger rows and the figures sent last',
     async () => {
       const { producer: redis, prefix: hash } = bench;
       const prefix = `${hash}:`;
@@ -221,7 +221,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   );
 
   test(
-    'kept answers and catalogs',
+    'stored responses and catalogs',
     async () => {
       const { producer: redis, prefix: hash } = bench;
       const prefix = `${hash}:`;
@@ -250,7 +250,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   );
 
   test(
-    'cursors: an unreadable one starts again, and the others stay',
+    'an unreadable cursor starts again, and the others stay',
     async () => {
       const { producer: redis, prefix } = bench;
       const cursors = redisScheduleCursors(redis, { prefix });
@@ -271,7 +271,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
   );
 });
 
-test('an error of a code that every object has is of no code of ours', async () => {
+test('an error whose code is the name of an inherited property becomes internal.defect', async () => {
   const bench = await openQueueHarness();
   for (const code of INHERITED) {
     const order = anOrder();
@@ -287,7 +287,7 @@ test('an error of a code that every object has is of no code of ours', async () 
 });
 
 test(
-  'a cursor of a listing is one of ours or refused',
+  'a cursor of a listing is valid or refused',
   () => {
     fc.assert(
       fc.property(fc.oneof(mutatedText([`1790000000000-${'a'.repeat(32)}`]), hostileText(3)), (text) => {

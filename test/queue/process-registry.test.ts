@@ -13,7 +13,7 @@ afterAll(() => bench.close());
 const counts = async (prefix: string) =>
   Object.fromEntries(await redisProcessRegistry(bench.producer, { prefix, self: 'reader' }).countByRole());
 
-test('a process is counted for each role that it does, until it leaves or does it no more', async () => {
+test('a process is counted once for each of its roles, until it leaves or gives up the role', async () => {
   const prefix = randomPrefix();
   expect(await counts(prefix)).toEqual({});
   const one = redisProcessRegistry(bench.producer, { prefix, self: 'one:1' });
@@ -29,11 +29,11 @@ test('a process is counted for each role that it does, until it leaves or does i
   expect(await counts(prefix)).toEqual({});
 });
 
-test('a process that went without a word is forgotten after ninety seconds', async () => {
+test('a process that ended silently is forgotten after ninety seconds', async () => {
   const prefix = randomPrefix();
   await redisProcessRegistry(bench.producer, { prefix, self: 'one:1' }).heartbeat(['worker']);
   const [seconds] = await bench.producer.time();
-  // By the clock of the server, as if it had said so then.
+  // Entries with times of the server's clock, as if they had been written then.
   await bench.producer.zadd(redisKeys(prefix).present, (Number(seconds) - 80) * 1000, 'worker lately:1');
   await bench.producer.zadd(redisKeys(prefix).present, (Number(seconds) - 100) * 1000, 'worker gone:1');
   expect(await counts(prefix)).toEqual({ worker: 2 });
@@ -41,20 +41,20 @@ test('a process that went without a word is forgotten after ninety seconds', asy
   expect(await bench.producer.zrangebyscore(redisKeys(prefix).present, '-inf', '+inf')).not.toContain('worker gone:1');
 });
 
-test('an older version is noticed while it runs', async () => {
+test('an older version is detected while it runs', async () => {
   const prefix = randomPrefix();
   const registry = redisProcessRegistry(bench.producer, { prefix, self: 'one:1' });
   await registry.heartbeat(['worker', 'admin']);
   expect(await registry.hasOlder()).toBe(false);
   const [seconds] = await bench.producer.time();
-  // As version 0.2.0 names itself.
+  // Version 0.2.0 registers its processes like this.
   await bench.producer.zadd(redisKeys(prefix).present, Number(seconds) * 1000, 'worker host:17:0a1b2c3d');
   expect(await registry.hasOlder()).toBe(true);
   await bench.producer.zadd(redisKeys(prefix).present, (Number(seconds) - 100) * 1000, 'worker host:17:0a1b2c3d');
   expect(await registry.hasOlder()).toBe(false);
 });
 
-test('the last look at the due slots is known to all, with the slot that could not be opened', async () => {
+test('every process can read when due slots were last checked, and which slot is stuck', async () => {
   const looks = redisSchedulerHeartbeats(bench.producer, { prefix: randomPrefix() });
   expect(await looks.last()).toBeNull();
   await looks.record({ at: 1_790_000_000_000, stuck: 1_789_000_000_000 });

@@ -15,7 +15,7 @@ import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } f
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe('reports in force', () => {
+describe('active report versions', () => {
   let bench: QueueHarness;
   let clock: ManualClock;
   let log: ReturnType<typeof recordingLog>;
@@ -27,7 +27,7 @@ describe('reports in force', () => {
   afterEach(() => bench.close());
 
   const versions = () => redisActiveVersions(bench.producer, bench);
-  /** A scheduler with these files. */
+  /** A scheduler that has loaded these files. */
   const scheduler = (jobs: Definitions, by = 'host:1') => {
     let own = jobs;
     const inForce = createActiveReports({
@@ -46,7 +46,7 @@ describe('reports in force', () => {
     return {
       ...inForce,
       digests: () => inForce.current().map(({ definition }) => definition.digest),
-      /** As a reload does. */
+      /** What a reload of the files does. */
       change: (to: Definitions) => {
         own = to;
         return inForce.activate();
@@ -72,7 +72,7 @@ describe('reports in force', () => {
   const slots = async () =>
     (await bench.runs.list({ limit: 100 })).map(({ slot, digest }) => [slot.slice(11, 16), digest]);
 
-  it('are those of the scheduler that adopted last, for all of them', async () => {
+  it('come from the scheduler that activated last, on all schedulers', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
     const [old, fresh] = [scheduler(loadedJobs(a)), scheduler(loadedJobs(b), 'host:2')];
     await old.activate();
@@ -80,7 +80,7 @@ describe('reports in force', () => {
     clock.set(Date.parse('2026-11-16T07:00:00Z'));
     await old.look();
     expect(old.digests()).toEqual([b.definition.digest]);
-    // The old one looks again, and again; it does not bring its own files back.
+    // The old scheduler keeps looking, and must not bring its own files back.
     for (let hour = 0; hour < 2; hour += 1) {
       clock.advance(HOUR);
       await Promise.all([old.look(), fresh.look()]);
@@ -89,7 +89,7 @@ describe('reports in force', () => {
     expect((await versions().read()).get('acme/hourly')).toMatchObject({ by: 'host:2', before: a.definition.digest });
   });
 
-  it('keep a version that sends figures of a protected workbook in the clear, and take no such new one', async () => {
+  it('keep a protected workbook’s version with figures in plain text, but a new one is not activated', async () => {
     const report = hourly();
     const clear: Partial<FrozenDefinition['definition']> = {
       outputs: [{ format: 'xlsx', password: { env: 'PW' } }],
@@ -99,7 +99,7 @@ describe('reports in force', () => {
       again({ ...report, definition: { ...report.definition, ...clear } }, digest),
     );
     if (a === undefined || b === undefined) throw new Error('two versions');
-    // Activated by a version of Docket that did not look.
+    // Activated by an older version of Docket that did not check for this.
     await versions().activate([{ name: 'acme/hourly', digest: a.definition.digest, cursors: [] }], [], 1, 'host:0');
     const own = scheduler(loadedJobs(a));
     await own.activate();
@@ -112,7 +112,7 @@ describe('reports in force', () => {
     expect((await versions().read()).get('acme/hourly')).toMatchObject({ digest: b.definition.digest });
   });
 
-  it('are stored as they are activated, where files change meanwhile', async () => {
+  it('have their definition stored even if the files change during activation', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
     const definitions = definitionStore(bench.producer, {
       prefix: bench.prefix,
@@ -133,7 +133,7 @@ describe('reports in force', () => {
     expect((await definitions.get(active))?.definition.digest).toBe(active);
   });
 
-  it('say so when they go back to the version before', async () => {
+  it('log a warning when a report goes back to its previous version', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
     for (const jobs of [loadedJobs(a), loadedJobs(b)]) await scheduler(jobs).activate();
     expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
@@ -141,7 +141,7 @@ describe('reports in force', () => {
     expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([{ count: 1, why: 'acme/hourly' }]);
   });
 
-  it('keep the place of a schedule whose report changes otherwise, and open what is overdue with the new version', async () => {
+  it('keep their schedule position when the rest of a report changes, and overdue slots use the new version', async () => {
     const report = hourly('latest');
     const before = scheduler(loadedJobs(again(report, 'a')));
     await before.activate();
@@ -153,7 +153,7 @@ describe('reports in force', () => {
     expect(await slots()).toEqual([['07:00', 'b'.repeat(64)]]);
   });
 
-  it('find no slot of the time in which a schedule was taken out', async () => {
+  it('open no slots for the time in which a schedule was removed', async () => {
     const report = hourly();
     const one = scheduler(loadedJobs(report));
     await one.activate();
@@ -169,7 +169,7 @@ describe('reports in force', () => {
     expect((await slots()).map(([slot]) => slot)).toEqual(['12:00']);
   });
 
-  it('leave no cursor of a schedule that was changed or removed beside others', async () => {
+  it('delete the cursor of a changed or removed schedule, and keep those of unchanged ones', async () => {
     const two = reportDefinition('two', [
       { cron: '0 7 * * *', timezone: 'UTC' },
       { cron: '0 8 * * *', timezone: 'UTC' },
@@ -191,7 +191,7 @@ describe('reports in force', () => {
     expect(kept.filter((name) => name in now)).toHaveLength(1);
   });
 
-  it('stay, after a restart as well, while a file has a fault', async () => {
+  it('stay active while their file has a fault, also after a restart', async () => {
     const report = hourly();
     const faulty: Definitions = {
       ...loadedJobs(),
@@ -208,7 +208,7 @@ describe('reports in force', () => {
     expect(await restarted.look().then(() => restarted.current())).toEqual([]);
   });
 
-  it('stay when a scheduler starts with an empty folder, and not when it has an organization without reports', async () => {
+  it('stay active when a scheduler starts with an empty folder, but not when the organization has no reports', async () => {
     const one = scheduler(loadedJobs(hourly()));
     await one.activate();
     const empty = scheduler(loadedJobs(), 'host:2');
@@ -221,7 +221,7 @@ describe('reports in force', () => {
     expect(await one.look().then(() => one.current())).toEqual([]);
   });
 
-  it('keep their place when a day of the calendar is put right, and lose no slot that it puts into the past', async () => {
+  it('lose no slot when a corrected holiday moves it into the past', async () => {
     clock.set(Date.parse('2026-12-01T08:00:00Z'));
     const report = reportDefinition('second', { cron: '0 6 * * *', timezone: 'UTC', on: { business_day: 2 } });
     const calendar = { holidays: [], working_days: [], weekend: ['SAT', 'SUN'] as ('SAT' | 'SUN')[] };
@@ -236,7 +236,7 @@ describe('reports in force', () => {
     expect(await slots()).toEqual([['06:00', 'b'.repeat(64)]]);
   });
 
-  it('do not stay with a recipient whom the organization no longer allows', async () => {
+  it('are dropped when the organization no longer allows a recipient', async () => {
     const plain = hourly();
     const report: FrozenDefinition = {
       ...plain,
@@ -255,7 +255,7 @@ describe('reports in force', () => {
     expect(restarted.current()).toEqual([]);
   });
 
-  it('are put in force again when Redis has lost them', async () => {
+  it('are activated again after Redis has lost them', async () => {
     const one = scheduler(loadedJobs(hourly()));
     await one.activate();
     await bench.producer.del(`${bench.prefix}:versions`, `${bench.prefix}:versions:revision`);
@@ -263,7 +263,7 @@ describe('reports in force', () => {
     expect([...(await versions().read()).keys()]).toEqual(['acme/hourly']);
   });
 
-  it('are left to others where this Docket cannot read them', async () => {
+  it('are skipped with an error in the log where this version of Docket cannot read them', async () => {
     const one = scheduler(loadedJobs(hourly()));
     await one.activate();
     await bench.producer.set(`${bench.prefix}:definition:${'f'.repeat(64)}`, '{"of":"the future"}');
@@ -274,7 +274,7 @@ describe('reports in force', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ path: 'acme/new' }]);
   });
 
-  it('cost one read while nothing changes, and last as long as they are in force', async () => {
+  it('need one read while nothing changes, and are kept in Redis while they are active', async () => {
     const report = hourly();
     const one = scheduler(loadedJobs(report));
     await one.activate();

@@ -11,7 +11,7 @@ import { recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Asks for the version in force of a report whose file has a fault now; `get` is the store of versions. */
+/** Requests the active version of a report whose file now has a fault. `get` is the store of versions. */
 async function asked(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition | undefined>) {
   const good = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
   const [frozen] = freezeReports(good);
@@ -33,7 +33,7 @@ async function asked(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition
   return { frozen, found, log };
 }
 
-test('a report whose file has a fault goes on with the version in force, if that is still kept', async () => {
+test('a report whose file has a fault continues with its active version, if that is still stored', async () => {
   const kept = await asked(async (frozen) => frozen);
   expect(await kept.found).toBe(kept.frozen);
   const gone = await asked(async () => undefined);
@@ -41,7 +41,7 @@ test('a report whose file has a fault goes on with the version in force, if that
   expect(gone.log.lines).toMatchObject([{ level: 'error', path: 'acme/weekly' }]);
 });
 
-test('ignores a version that only a newer Docket can read, with a line in the log, and fails while Redis is away', async () => {
+test('a version that only a newer Docket can read is ignored and logged; without Redis the request fails', async () => {
   const newer = await asked(async () => {
     throw new DocketError('definition.invalid', 'It has a field of tomorrow.');
   });
@@ -53,20 +53,20 @@ test('ignores a version that only a newer Docket can read, with a line in the lo
   await expect(away.found).rejects.toMatchObject({ code: 'redis.unreachable' });
 });
 
-test('a report of an organization that is not there is not frozen', async () => {
+test('a report without its organization is not frozen', async () => {
   const { reports } = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
   expect(reports.size).toBe(1);
   expect(freezeReports({ reports, orgs: new Map() })).toEqual([]);
 });
 
-test('what no schedule has is made up for as long as is usual', () => {
+test('a slot that no schedule of the report has gets the default catch-up window', () => {
   const report = reportDefinition();
   const usual = catchUpWindowMs(report, undefined);
   expect(usual).toBeGreaterThan(HOUR_MS);
   expect(catchUpWindowMs(report, Date.parse('2026-11-21T11:11:11Z'))).toBe(usual);
 });
 
-test('an error of a code that only a newer Docket knows is read, with its words', () => {
+test('an error with a code that only a newer Docket knows keeps its message', () => {
   const message = 'The moon is full.';
   expect(errorSchema.parse({ code: 'moon.full', message })).toEqual({ code: 'internal.defect', message });
   expect(errorSchema.parse({ code: 'redis.unreachable', message })).toMatchObject({ code: 'redis.unreachable' });

@@ -20,7 +20,7 @@ const storedSchema = z.object({
   definition: z.looseObject({ file: z.looseObject({ compare: z.unknown().optional() }) }),
 });
 
-describe.each(folders)('the definitions that %s had stored', (version) => {
+describe.each(folders)('definitions stored by %s', (version) => {
   let to: string;
   let server: FaketimeRedis;
   let redis: Redis;
@@ -39,7 +39,7 @@ describe.each(folders)('the definitions that %s had stored', (version) => {
   });
 
   const storeWith = (prefix: string) => definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
-  /** What this version stores of a definition that it has read. */
+  /** Reads a definition and stores it again with this version. */
   const storedAgain = async (digest: string): Promise<string> => {
     const frozen = await storeWith(DEFAULT_KEY_PREFIX).get(digest);
     if (frozen === undefined) throw new Error(`${digest} is gone`);
@@ -51,7 +51,7 @@ describe.each(folders)('the definitions that %s had stored', (version) => {
     return (await redis.keys(`${pattern}*`)).map((key) => key.slice(pattern.length));
   };
 
-  test('are stored again as they were, so that the version before can read what this one stores', async () => {
+  test('are stored again unchanged, so that the older version can still read them', async () => {
     const all = await digests();
     expect(all.length).toBeGreaterThan(5);
     for (const digest of all) {
@@ -60,7 +60,7 @@ describe.each(folders)('the definitions that %s had stored', (version) => {
     }
   });
 
-  test('keep a comparison as the text that it was', async () => {
+  test('keep their comparison as text', async () => {
     const [digest = ''] = await digests();
     const key = redisKeys(DEFAULT_KEY_PREFIX).definition(digest);
     const recorded: unknown = JSON.parse((await redis.get(key)) ?? '{}');

@@ -6,14 +6,14 @@ import { redisKeys } from '../../../src/redis/keys.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
 import { definitionOf, settingsOf } from '../../support/reports.ts';
 
-describe('records of the version before', () => {
+describe('records of the previous version', () => {
   let bench: QueueHarness;
   beforeAll(async () => {
     bench = await openQueueHarness();
   });
   afterAll(() => bench.close());
 
-  it('a stored definition has compare as text', async () => {
+  it('a stored definition with compare as text is read as a list', async () => {
     const { prefix, producer: redis } = bench;
     const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
     const digest = 'e'.repeat(64);
@@ -30,7 +30,7 @@ describe('records of the version before', () => {
     expect((await store.get(digest))?.definition.compare).toEqual(['previous_period']);
   });
 
-  it('a single previous_period is stored as the text that workers of the version before can read', async () => {
+  it('a single previous_period is stored as text, which workers of the previous version can read', async () => {
     const { prefix, producer: redis } = bench;
     const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
     const storedCompare = async (digit: string, compare: readonly ComparisonKind[] | undefined) => {
@@ -51,7 +51,7 @@ describe('records of the version before', () => {
     expect(await storedCompare('d', undefined)).toBeUndefined();
   });
 
-  it('a definition without files is stored without them; one with a template comes back with its hash', async () => {
+  it('a definition without files has none after it was stored; one with a template keeps its hash', async () => {
     const { prefix, producer: redis } = bench;
     const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
     const put = async (digit: string, files?: Readonly<Record<string, string>>) => {
@@ -66,7 +66,7 @@ describe('records of the version before', () => {
     expect(await put('8', { 'board.xlsx': 'ab' })).toMatchObject({ files: { 'board.xlsx': 'ab' } });
   });
 
-  it('a run record has no periods of sections; a new one keeps them', async () => {
+  it('a run record has the periods of its sections if its order has them', async () => {
     const trend = { from: '2025-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: 'trend' };
     const old = anOrder();
     const { record } = await bench.runs.open(old);

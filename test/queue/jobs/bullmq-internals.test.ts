@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { openQueueHarness } from '../../support/queue-harness.ts';
 
 /*
- * What our code reads of BullMQ that is no part of its API: where it keeps jobs in Redis, and how. The version is pinned
- * exactly; an upgrade shows here what has changed, and in docs/dependencies.md which of our files go by it.
+ * Our code reads parts of BullMQ that are not in its API: where and how it keeps jobs in Redis. The version is pinned
+ * exactly. After an upgrade, these tests show what has changed. docs/dependencies.md lists our files that depend on it.
  */
 
 async function aQueue(settings: QueueOptions['settings'] = {}) {
@@ -20,7 +20,7 @@ async function aQueue(settings: QueueOptions['settings'] = {}) {
   return { queue, prefix, redis: bench.producer, worker: bench.worker };
 }
 
-test('bullmq is pinned to the version that is installed', async () => {
+test('package.json pins the installed version of bullmq', async () => {
   const versionOf = z.looseObject({ version: z.string() });
   const file = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
   const { dependencies } = file.parse(JSON.parse(await readFile('package.json', 'utf8')));
@@ -28,7 +28,7 @@ test('bullmq is pinned to the version that is installed', async () => {
   expect(dependencies.bullmq).toBe(installed.version);
 });
 
-test('the line is a sorted set by priority, then arrival: the upper 32 bits of a score are the priority', async () => {
+test('waiting jobs are a sorted set by priority, then arrival; the upper 32 bits of a score are the priority', async () => {
   const { queue, redis } = await aQueue();
   for (const [jobId, priority] of Object.entries({ second: 7, third: 7, first: 3, last: 2 ** 21 - 1 })) {
     await queue.add('acme', {}, { jobId, priority });
@@ -40,7 +40,7 @@ test('the line is a sorted set by priority, then arrival: the upper 32 bits of a
   await expect(queue.add('acme', {}, { jobId: 'beyond', priority: 2 ** 21 })).rejects.toThrow();
 });
 
-test('a job is a hash with its name, and with finishedOn once it has ended', async () => {
+test('a job is a hash with its name, and has finishedOn once it has ended', async () => {
   const { queue, prefix, redis, worker: connection } = await aQueue();
   await queue.add('acme', {}, { jobId: 'one', priority: 1, removeOnComplete: false });
   const fields = () => redis.hmget(queue.toKey('one'), 'name', 'finishedOn');
@@ -53,7 +53,7 @@ test('a job is a hash with its name, and with finishedOn once it has ended', asy
   expect(await fields()).toEqual(['acme', expect.stringMatching(/^\d{13}$/)]);
   expect(await redis.zcard(queue.toKey('prioritized'))).toBe(0);
   await worker.close();
-  // An ended job stands in the way of another of its id, until it is removed.
+  // BullMQ ignores a new job with the id of an ended one until that is removed.
   await queue.add('acme', {}, { jobId: 'one', priority: 1 });
   expect((await fields())[1]).not.toBeNull();
   removed.push(await queue.remove('one'));
@@ -61,7 +61,7 @@ test('a job is a hash with its name, and with finishedOn once it has ended', asy
   expect(await fields()).toEqual([null, null]);
 });
 
-test('a live job is in one sorted set or list, and under a lock while a worker has it', async () => {
+test('a live job is in one sorted set or list, and has a lock while a worker executes it', async () => {
   const { queue, prefix, redis, worker: connection } = await aQueue();
   const places = async () => {
     const key = (name: string) => queue.toKey(name);
@@ -82,12 +82,12 @@ test('a live job is in one sorted set or list, and under a lock while a worker h
   expect(await redis.exists(`${queue.toKey('one')}:lock`)).toBe(0);
   expect(await places()).toEqual([0, 0, 0, 0, 0]);
   await worker.close();
-  // A job without a priority, and one whose worker has gone, are in the list "wait".
+  // The list "wait" has jobs without a priority, and jobs whose worker has died.
   await queue.add('acme', {}, { jobId: 'two' });
   expect(await places()).toEqual([0, 0, 0, 1, 0]);
 });
 
-test('a schedule is in the sorted set "repeat" by its next tick, which our own strategy tells from its pattern', async () => {
+test('a schedule is in the sorted set "repeat" by its next tick, which our strategy computes from the pattern', async () => {
   const next = Date.now() + 3_600_000;
   const asked: unknown[] = [];
   const repeatStrategy = (_: number, { pattern }: { readonly pattern?: string }) => {

@@ -9,7 +9,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
-describe('turns', () => {
+describe('fair turns', () => {
   let bench: QueueHarness;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
@@ -32,10 +32,10 @@ describe('turns', () => {
       startWorker({ connection, prefix, store, execute, clock: systemClock, log: recordingLog(), concurrency }),
     );
   };
-  /** Ids in the order in which they would be taken. */
+  /** Run ids in the order in which workers take them. */
   const line = () => bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1');
 
-  it('let twenty organizations with two runs each through a backlog of 2,000 within two rounds', async () => {
+  it('let twenty organizations with two runs each pass a backlog of 2,000 within two rounds', async () => {
     const orgs = new Map<string, string>();
     for (let n = 0; n < 2_000; n += 200) {
       await Promise.all(Array.from({ length: 200 }, async () => orgs.set(await add('big'), 'big')));
@@ -50,7 +50,7 @@ describe('turns', () => {
     ]);
   });
 
-  it('begin where the line is now, not where it was: who comes later gains nothing over who is served', async () => {
+  it('start at the round being served, so that a late organization gets no advantage', async () => {
     const mine: string[] = [];
     for (let n = 0; n < 10; n += 1) mine.push(await add('early'));
     // Half of them are served.
@@ -60,7 +60,7 @@ describe('turns', () => {
     expect(await line()).toEqual([mine[5], late[0], mine[6], late[1], mine[7], late[2], mine[8], mine[9]]);
   });
 
-  it('begin at the round being served, even if resumed runs stand before it', async () => {
+  it('start at the round being served, even if resumed runs are ahead of it', async () => {
     const mine: string[] = [];
     for (let n = 0; n < 6; n += 1) mine.push(await add('early'));
     const set = `${bench.prefix}:bull:runs:prioritized`;
@@ -71,7 +71,7 @@ describe('turns', () => {
     expect((await line()).slice(2)).toEqual([mine[4], late[0], mine[5], late[1]]);
   });
 
-  it('are of each priority its own: whom somebody waits for goes first, a backfill last', async () => {
+  it('are counted per priority: on demand first, then scheduled, then backfill', async () => {
     const ids: string[] = [];
     for (const priority of ['backfill', 'scheduled', 'on_demand'] as const) {
       for (let n = 0; n < 3; n += 1) ids.push(await add('acme', { priority }));
@@ -79,13 +79,13 @@ describe('turns', () => {
     expect(await line()).toEqual([...ids.slice(6), ...ids.slice(3, 6), ...ids.slice(0, 3)]);
   });
 
-  it('keep a flood on demand of one from holding up what another has scheduled', async () => {
+  it('keep one organization’s 500 runs on demand from delaying another’s scheduled run', async () => {
     for (let n = 0; n < 500; n += 1) await add('flood', { priority: 'on_demand' });
     const scheduled = await add('other');
     expect((await line()).indexOf(scheduled)).toBeLessThan(20);
   });
 
-  it('are counted from zero when the queue is empty, and kept for no run that is there already', async () => {
+  it('start from zero when the queue is empty, and a run that is already queued takes no second turn', async () => {
     const order = anOrder();
     await bench.runs.open(order);
     for (let n = 0; n < 50; n += 1) await bench.queue.enqueue(order);
@@ -100,7 +100,7 @@ describe('turns', () => {
     expect(Number(at)).toBeGreaterThan(0);
   });
 
-  it('let a run that wakes go on before those that have not begun', async () => {
+  it('let a resumed run continue before runs that have not started', async () => {
     const ran: string[] = [];
     const all = deferred();
     for (let n = 0; n < 60; n += 1) await add('acme', { report: `r${n}` });
@@ -122,7 +122,7 @@ describe('turns', () => {
     expect(ran.filter((report) => report === 'r40')).toHaveLength(2);
   });
 
-  it('let one organization take all places of a process only while nobody else waits', async () => {
+  it('let one organization use all slots of a worker only while no other organization waits', async () => {
     const held = deferred();
     const both = deferred();
     const started: string[] = [];
@@ -143,7 +143,7 @@ describe('turns', () => {
     );
   });
 
-  it('let one organization have all places when it is alone', async () => {
+  it('let one organization use all slots of a worker when it is alone', async () => {
     const held = deferred();
     const all = deferred();
     let count = 0;

@@ -31,7 +31,7 @@ import { anOrder, deferred, openQueueHarness } from '../../support/queue-harness
 const RUNS = 30;
 const TO = 'a@acme.example';
 
-/** Thirty runs in a queue, workers that deliver them to a mail server, and an archive; all of it real. */
+/** Thirty queued runs, workers that deliver them to a mail server, and an archive. Nothing is faked. */
 async function world() {
   const bench = await openQueueHarness();
   onTestFinished(() => bench.close());
@@ -55,7 +55,7 @@ async function world() {
   const execute: Execute = async (order, { signal, observe }) => {
     started.add(order.id);
     if (started.size === 5) fifth.tell();
-    // Every third is asleep for a while first: its job is another one's neighbour then.
+    // Every third run snoozes first, so that delayed jobs exist as well.
     if (order.id.charCodeAt(0) % 3 === 0 && !slept.has(order.id)) {
       slept.add(order.id);
       return snooze(Date.now() + 500, 'no token');
@@ -106,7 +106,7 @@ async function world() {
   return { ...bench, orders, work, fifth: fifth.promise, records, mails };
 }
 
-/** What a scheduler does every minute, again and again until these runs have ended. */
+/** Does what a scheduler does every minute, until these runs have ended. */
 async function reconcileUntilEnded(own: Awaited<ReturnType<typeof world>>): Promise<void> {
   const { runs, queue, producer, prefix, records } = own;
   const repair = createIndexRepair(producer, { prefix, keepDays: 40, log: silentLog });
@@ -120,14 +120,14 @@ async function reconcileUntilEnded(own: Awaited<ReturnType<typeof world>>): Prom
           .filter((run) => run !== undefined && !TERMINAL_STATES.has(run.state))
           .map((run) => run?.state);
       },
-      // Longer than the lock of a worker: what it executes is left to it.
+      // Longer than a worker's lock: the requeuer leaves a run alone while a worker executes it.
       { interval: 1_100 },
     )
     .toEqual([]);
 }
 
 test.each([20_261, 20_262, 20_263, 20_264])(
-  'half of all keys are lost (seed %i): every run on record ends, and none is delivered twice',
+  'every recorded run ends and none is delivered twice after half of all keys are lost (seed %i)',
   async (seed) => {
     const own = await world();
     own.work();
@@ -143,7 +143,7 @@ test.each([20_261, 20_262, 20_263, 20_264])(
     expect(mails.length).toBe(new Set(mails).size);
     for (const { id, state, deliveries } of known) {
       expect(state).toBe('done');
-      // `unknown`: it was leaving at that moment, and a person decides.
+      // `unknown`: the message was being sent when the keys were lost, and a person decides.
       const said = deliveries.map((delivery) => delivery.state);
       if (mails.includes(id)) expect(['sent', 'unknown']).toContain(said[0]);
       else expect(said).toEqual(['unknown']);
@@ -153,7 +153,7 @@ test.each([20_261, 20_262, 20_263, 20_264])(
 );
 
 test.each(['prioritized', 'delayed', 'active', 'marker', 'meta'])(
-  'the loss of "%s" alone holds up no run',
+  'every run is delivered after "%s" alone is lost',
   async (name) => {
     const own = await world();
     own.work();
@@ -164,7 +164,7 @@ test.each(['prioritized', 'delayed', 'active', 'marker', 'meta'])(
   },
 );
 
-test('the index of unfinished runs is lost with the lists: its runs are found by their records', async () => {
+test('runs are found by their records after the index of unfinished runs and the list are lost', async () => {
   const own = await world();
   const { producer, prefix } = own;
   await producer.del(...['unfinished', 'index', 'index:acme', 'states:acme:queued'].map((key) => `${prefix}:${key}`));

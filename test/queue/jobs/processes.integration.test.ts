@@ -19,7 +19,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 type Role = 'hangs' | 'waits' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
 
-describe('processes', () => {
+describe('worker and scheduler processes', () => {
   let bench: QueueHarness;
   const children: ChildProcess[] = [];
   beforeEach(async () => {
@@ -39,7 +39,7 @@ describe('processes', () => {
   const start = async (role: Role, execArgv: readonly string[] = [], until = '') => {
     const child = fork(join(inject('children'), 'queue-child.mjs'), [inject('redisUrl'), bench.prefix, role, until], {
       execArgv: [...execArgv],
-      // What a process says that runs out of memory is no news here.
+      // A process that runs out of memory prints a long report that nobody needs here.
       stdio: ['ignore', 'inherit', execArgv.length === 0 ? 'inherit' : 'ignore', 'ipc'],
     });
     children.push(child);
@@ -69,7 +69,7 @@ describe('processes', () => {
   };
   const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
 
-  it('that are killed in the middle of a run leave it to another, without an attempt spent', async () => {
+  it('killed during a run: another process continues it and no attempt is spent', async () => {
     const first = await start('hangs');
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
@@ -80,7 +80,7 @@ describe('processes', () => {
     await reached(record.id, 'done');
   });
 
-  it('that are asked to stop put their runs back at once', async () => {
+  it('asked to stop put their runs back at once', async () => {
     const first = await start('hangs');
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     await first.next();
@@ -92,7 +92,7 @@ describe('processes', () => {
     await reached(record.id, 'done');
   });
 
-  it('are taken down twice by a poisonous run, and not a third time; others go on', async () => {
+  it('are killed at most twice by a poisonous run; other runs continue', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
     for (let n = 0; n < 2; n += 1) {
       const victim = await start('hangs');
@@ -106,7 +106,7 @@ describe('processes', () => {
     await reached(other.record.id, 'done');
   });
 
-  /** Each of so many workers dies while the run waits for a token, and the next one knows that it has waited. */
+  /** Kills this many workers while the run waits for a token. Each next worker adds to the recorded wait. */
   const killedWaiting = async ({ id }: RunRecord, times: number) => {
     for (let waited = 0, n = 0; n < times; n += 1) {
       const victim = await start('waits');
@@ -120,7 +120,7 @@ describe('processes', () => {
     }
   };
 
-  it('that are killed while a run waits for its tokens do not make it a poisonous one', async () => {
+  it('killed while a run waits for tokens do not make it a poisonous run', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 4);
     const survivor = await start('works');
@@ -128,14 +128,14 @@ describe('processes', () => {
     expect(await reached(record.id, 'done')).toMatchObject({ losses: { all: 4, stuck: 1 } });
   });
 
-  it('are not taken down for ever by a run that gets further each time', async () => {
+  it('killed again and again fail the run in the end, even if it progresses each time', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 8);
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
   });
 
-  it('that run out of memory for a run give it up after so many, and others go on', async () => {
+  it('that run out of memory fail the run after two crashes; other runs continue', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
     const small = ['--max-old-space-size=48'];
     for (let n = 0; n < 2; n += 1) {
@@ -148,10 +148,10 @@ describe('processes', () => {
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
     const other = await bench.trigger(onDemand(reportDefinition('sound')));
     await reached(other.record.id, 'done');
-    // Two processes fill their heaps, which takes a busy machine its time.
+    // Two processes fill their heaps, which takes long on a busy machine.
   });
 
-  it('whose event loop stood still for several locks deliver nothing that another has delivered meanwhile', async () => {
+  it('blocked for longer than their lock do not deliver again what another process has delivered', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
     const first = await start('blocks', [], join(folder, 'go'));
     const { record } = await bench.trigger(onDemand(reportDefinition()));
@@ -161,7 +161,7 @@ describe('processes', () => {
     await reached(record.id, 'done');
     await second.end('SIGTERM');
     await writeFile(join(folder, 'go'), '');
-    // The first one has come to itself when it takes the next run.
+    // The first process has recovered when it takes the next run.
     const next = await bench.trigger(onDemand(reportDefinition('next')));
     expect(await first.next()).toEqual({ started: next.record.id, attempt: 1 });
     await reached(next.record.id, 'done');
@@ -173,7 +173,7 @@ describe('processes', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('that are asked to stop under load leave no run stalled, and others make the rest of the calls, none twice', async () => {
+  it('asked to stop under load leave no run stalled, and others make the remaining calls, each once', async () => {
     const [first] = await Promise.all([start('steps'), start('steps')]);
     const ids: string[] = [];
     for (let n = 0; n < 20; n += 1) ids.push((await bench.trigger(onDemand(reportDefinition(`r${n}`)))).record.id);
@@ -183,14 +183,14 @@ describe('processes', () => {
     for (const id of ids) await reached(id, 'done');
     expect(await bench.producer.get(`${bench.prefix}:calls`)).toBe('60');
     for (const id of ids) {
-      // BullMQ hears of the end after the record says so.
+      // BullMQ learns of the end after the record has it.
       await expect
         .poll(() => bench.producer.hmget(`${bench.prefix}:bull:runs:${id}`, 'stc', 'atm'))
         .toEqual([null, '1']);
     }
   });
 
-  it('that look at the same overdue slots open each once', async () => {
+  it('looking at the same overdue slots open each slot once', async () => {
     const now = Date.parse('2026-11-16T09:30:00Z');
     const reports = Array.from({ length: 10 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
@@ -205,7 +205,7 @@ describe('processes', () => {
     expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(30);
   });
 
-  it('that are killed while they open slots leave the rest to others, and none is opened twice or without a job', async () => {
+  it('killed while opening slots leave the rest to others; each slot is opened once and has a job', async () => {
     const now = Date.parse('2026-11-16T09:30:00Z');
     const reports = Array.from({ length: 1_000 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC' }),

@@ -23,7 +23,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
-/** Not `once` of events: it would reject with the first refused reconnection. */
+/** `once` from `node:events` would reject with the first refused reconnection. */
 const readyAgain = (connection: RedisClient) =>
   new Promise<void>((resolve) => connection.once('ready', () => resolve()));
 
@@ -44,7 +44,7 @@ describe('while Redis is away', () => {
     await redis.close();
   });
 
-  it('triggers fail at once and leave nothing half done; afterwards they go on by themselves', async () => {
+  it('a trigger fails at once and leaves nothing behind; it works again when Redis is back', async () => {
     await redis.kill();
     const request = onDemand(reportDefinition(), 'same');
     await expect(bench.trigger(request)).rejects.toMatchObject({ code: 'redis.unreachable' });
@@ -55,8 +55,8 @@ describe('while Redis is away', () => {
     expect(await bench.runs.list({ limit: 10 })).toHaveLength(1);
   });
 
-  it('a line of runs that was opened meanwhile is one as soon as the server is back', async () => {
-    // In the same turn: the client does not know yet that the server is dead, and BullMQ greets it.
+  it('a queue that was opened meanwhile works as soon as Redis is back', async () => {
+    // In the same turn, while the client does not know yet that the server is dead: BullMQ sends it a command.
     const killed = redis.kill();
     const queue = runQueue(bench.producer, { prefix: bench.prefix });
     await killed;
@@ -73,7 +73,7 @@ describe('while Redis is away', () => {
     await queue.close();
   });
 
-  it('an active run goes on, and its end is written down when the server is back', async () => {
+  it('an active run continues, and its end is recorded when Redis is back', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     const started = deferred();
     const go = deferred();
@@ -105,7 +105,7 @@ describe('while Redis is away', () => {
     expect(attempts).toEqual([1]);
   });
 
-  it('a worker that is asked to stop ends, and leaves nothing that keeps its process alive', async () => {
+  it('a worker that is asked to stop lets its process exit', async () => {
     const child = fork(join(inject('children'), 'queue-child.mjs'), [redis.url, bench.prefix, 'works']);
     children.push(child);
     await once(child, 'message');

@@ -13,7 +13,7 @@ async function runsInQueue() {
     ...bench,
     clock: manualClock(Date.now()),
     log: silentLog,
-    /** A run that has not ended, opened so many ms after the first. */
+    /** Opens an unfinished run, `ms` after the first one. */
     open: async (ms: number, queued: boolean): Promise<string> => {
       const order = anOrder({ createdAt: start + ms });
       await bench.runs.open(order);
@@ -23,10 +23,10 @@ async function runsInQueue() {
   };
 }
 
-test('runs without a job are found behind more runs with one than a look goes through', async () => {
+test('runs without a job are found even behind more runs than one look checks', async () => {
   const own = await runsInQueue();
   for (let index = 0; index < 5; index += 1) await own.open(index, true);
-  // More of one instant than a look goes through, too.
+  // Also more runs of the same instant than one look checks.
   const lost = [await own.open(5, false)];
   for (let index = 0; index < 4; index += 1) lost.push(await own.open(6, false));
   const look = createOrphanRequeuer(own, 3);
@@ -34,13 +34,13 @@ test('runs without a job are found behind more runs with one than a look goes th
   const found = [await look(), await look(), await look(), await look()];
   expect(found).toEqual([0, 1, 3, 1]);
   expect(await own.queue.findOrphaned(lost)).toEqual([]);
-  // Then from the oldest on again.
+  // The next look starts with the oldest run again.
   const oldest = await own.open(-1, false);
   expect(await look()).toBe(1);
   expect(await own.queue.findOrphaned([oldest])).toEqual([]);
 });
 
-test('a look that failed goes through the same runs again', async () => {
+test('the look after a failed one checks the same runs', async () => {
   const own = await runsInQueue();
   for (let index = 0; index < 3; index += 1) await own.open(index, false);
   let away = true;
@@ -54,7 +54,7 @@ test('a look that failed goes through the same runs again', async () => {
   expect([await look(), await look()]).toEqual([2, 1]);
 });
 
-test('an id without its job in several lists is enqueued once', async () => {
+test('a run whose id is in several lists without a job is enqueued once', async () => {
   const own = await runsInQueue();
   const id = await own.open(0, true);
   const { producer: redis, prefix } = own;
@@ -71,7 +71,7 @@ test('an id without its job in several lists is enqueued once', async () => {
   expect(await createOrphanRequeuer(own)()).toBe(0);
 });
 
-test('a job in no list that a worker has under its lock is left to it, until the lock goes', async () => {
+test('a locked job in no list is left to its worker until the lock expires', async () => {
   const own = await runsInQueue();
   const id = await own.open(0, true);
   const { producer: redis, prefix } = own;
@@ -84,7 +84,7 @@ test('a job in no list that a worker has under its lock is left to it, until the
   expect(await createOrphanRequeuer(own)()).toBe(1);
 });
 
-test('a run that is running is enqueued when a second look finds it without a job: its worker may not have noticed', async () => {
+test('a running run without a job is enqueued by the second look, because its worker may not have noticed', async () => {
   const own = await runsInQueue();
   const id = await own.open(0, true);
   await own.runs.update(id, { state: 'running' });
@@ -93,7 +93,7 @@ test('a run that is running is enqueued when a second look finds it without a jo
   expect([await look(), await look(), await look()]).toEqual([0, 1, 0]);
 });
 
-test('two reconcilers at once enqueue a run once', async () => {
+test('two reconcilers at the same time enqueue each run once', async () => {
   const own = await runsInQueue();
   const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => own.open(index, true)));
   await own.producer.del(`${own.prefix}:bull:runs:prioritized`);
@@ -101,7 +101,7 @@ test('two reconcilers at once enqueue a run once', async () => {
   expect((await own.producer.zrange(`${own.prefix}:bull:runs:prioritized`, 0, '-1')).sort()).toEqual(ids.sort());
 });
 
-test('a run is enqueued by a queue that failed to connect when it was opened', async () => {
+test('a queue whose first connection failed still enqueues a run', async () => {
   const { producer, prefix, runs } = await runsInQueue();
   vi.spyOn(producer, 'info').mockRejectedValueOnce(new Error('Command timed out'));
   const queue = runQueue(producer, { prefix });

@@ -36,7 +36,7 @@ const add = async (change: Partial<RunOrder>): Promise<RunOrder> => {
 };
 const line = () => bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1');
 
-test('a worker takes runs in the order in which readers expect them, also those that are opened later', async () => {
+test('a worker takes the runs whose readers expect them first, even if they were opened later', async () => {
   const all = [
     await add({ report: 'c' }),
     await add({ report: 'b', lateAfterMs: 60 * MINUTE }),
@@ -59,13 +59,13 @@ test('a worker takes runs in the order in which readers expect them, also those 
   expect(taken).toEqual(['e', 'd', 'b', 'earlier', 'a', 'c']);
 });
 
-/** Other test files use this Redis, too. */
+/** Deletes this test's keys only: other test files use the same Redis. */
 async function forgetRuns(): Promise<void> {
   const keys = await bench.producer.keys(`${bench.prefix}*`);
   if (keys.length > 0) await bench.producer.del(...keys);
 }
 
-/** The rounds in which each organization is served, and with which priority. */
+/** The organization and priority round of each queued run, sorted. */
 async function turnsOf(added: ReadonlyMap<string, RunOrder>): Promise<readonly string[]> {
   const scores = await bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1', 'WITHSCORES');
   const places = scores.flatMap((id, index) =>
@@ -74,7 +74,7 @@ async function turnsOf(added: ReadonlyMap<string, RunOrder>): Promise<readonly s
   return places.sort();
 }
 
-test('each organization is served in its order, in the turns that it has anyway', async () => {
+test('each organization’s runs are in the order that readers expect, and its turns do not change', async () => {
   const runs = fc.array(
     fc.record({
       org: fc.constantFrom('acme', 'beta', 'gamma'),
@@ -102,7 +102,7 @@ test('each organization is served in its order, in the turns that it has anyway'
         expect(own.map(({ report }) => report)).toEqual(sorted.map(({ report }) => report));
       }
       const places = await turnsOf(added);
-      // The same runs without an order of their own.
+      // The same runs without that order.
       await forgetRuns();
       for (const { id, org, priority } of added.values()) {
         const order = anOrder({ id, org, priority, trigger: 'on_demand' });
@@ -140,7 +140,7 @@ test('slots of one round are enqueued in the order in which readers expect them,
   expect(order).toEqual(['urgent', 'soon', 'a', 'z']);
 });
 
-test('a slot that cannot be opened does not stop those behind it', async () => {
+test('a slot that cannot be opened does not stop the slots after it', async () => {
   const clock = manualClock(Date.parse('2026-11-16T06:30:00Z'));
   const reports = Array.from({ length: 60 }, (_, n) => reportDefinition(`r${n}`, { cron: '0 8 * * MON' }));
   const ports = {

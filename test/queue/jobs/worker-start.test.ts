@@ -7,7 +7,7 @@ import { startWorker } from '../../../src/queue/jobs/worker.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { freePort } from '../../support/free-port.ts';
 
-test('a worker whose connection is refused as it starts says that Redis is away', async () => {
+test('a worker whose connection is refused at its start fails with redis.unreachable', async () => {
   const options = { lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => null };
   const connection = new Redis(await freePort(), '127.0.0.1', options);
   connection.on('error', () => {});

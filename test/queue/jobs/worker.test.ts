@@ -63,11 +63,11 @@ describe('the worker', () => {
     workers.push(worker);
     return worker;
   };
-  /** The record once the worker has written that state. */
+  /** The record once the run has one of these states. */
   const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
-  /** The fields of its job once BullMQ has settled it. */
+  /** The fields of the run's job once BullMQ has settled it. */
   const settled = (id: string) => waitForSettledJob(bench, id);
-  /** Wakes a run that is asleep. */
+  /** Wakes a snoozed run. */
   const promoted = async (id: string): Promise<void> => {
     const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
     try {
@@ -79,7 +79,7 @@ describe('the worker', () => {
   };
   const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
 
-  it('executes a run again at once whose review went on while it began to wait', async () => {
+  it('executes a run again at once if its review changed while it began to wait', async () => {
     const id = await opened();
     const review = { seq: 1, phase: 'approval', content: 'ab' } as const;
     const states: RunState[] = ['awaiting_approval', 'done'];
@@ -105,7 +105,7 @@ describe('the worker', () => {
     expect([states, known]).toEqual([[], [1, 1]]);
   });
 
-  it('finishes a run and writes down what came of it', async () => {
+  it('finishes a run and records its result', async () => {
     const id = await opened();
     const events: RunEvent[] = [];
     start(
@@ -135,14 +135,14 @@ describe('the worker', () => {
     expect(await settled(id)).toMatchObject({ atm: '1' });
   });
 
-  it('says how long calls of a try have waited for tokens, once the try is over', async () => {
+  it('reports how long the calls of an attempt waited for tokens, once the attempt is over', async () => {
     const id = await opened();
     const waited = deferred<number>();
     const events: string[] = [];
     start(
       async (_order, { observe }) => {
         observe({ type: 'waiting', call: 'a', until: Date.now() + 60_000, ahead: 1, tokens: 0 });
-        // It is not over when the try is: the run sleeps until then.
+        // The wait does not end with the attempt: the run snoozes until then.
         return snooze(Date.now() + 60_000, 'no token');
       },
       {
@@ -159,14 +159,14 @@ describe('the worker', () => {
     expect(events.filter((type) => type === 'waited')).toHaveLength(1);
   });
 
-  it.each(['partly_delivered', 'held'] as const)('keeps a run that is %s as that', async (state) => {
+  it.each(['partly_delivered', 'held'] as const)('keeps a run as %s', async (state) => {
     const id = await opened();
     start(async () => done(aResult({ state })));
     await reached(id, state);
     expect((await settled(id)).failedReason).toBeUndefined();
   });
 
-  it('writes progress down while the run goes on', async () => {
+  it('records progress while the run is executed', async () => {
     const id = await opened();
     const go = deferred();
     start(async (_, { observe }) => {
@@ -183,7 +183,7 @@ describe('the worker', () => {
     await reached(id, 'done');
   });
 
-  it('writes the end down after everything that was observed before it', async () => {
+  it('records the end after all events before it', async () => {
     const id = await opened();
     const writing = deferred();
     const go = deferred();
@@ -212,7 +212,7 @@ describe('the worker', () => {
     expect(written).toEqual(['running', ['calls', 'tokenWaitMs'], 'done']);
   });
 
-  it('lets a run sleep without spending an attempt or a place', async () => {
+  it('snoozes a run without using an attempt or a worker slot', async () => {
     const id = await opened();
     const attempts: number[] = [];
     start(
@@ -227,13 +227,13 @@ describe('the worker', () => {
     expect(await settled(id)).toMatchObject({ atm: '1', ats: '4' });
   });
 
-  it('does not spin when the clock that told it until when is behind', async () => {
+  it('delays a snooze whose end has already passed by its clock', async () => {
     const id = await opened();
     start(async () => snooze(0, 'no token'), { clock: manualClock(5_000_000_000_000) });
     expect((await reached(id, 'waiting')).until).toBeGreaterThan(5_000_000_000_000);
   });
 
-  it('tells until when a run sleeps, and runs others meanwhile', async () => {
+  it('records until when a run snoozes, and executes others meanwhile', async () => {
     const sleeper = await opened();
     const until = Date.now() + 3_600_000;
     start(async (order) => (order.id === sleeper ? snooze(until, 'no token') : done(aResult())), { concurrency: 1 });
@@ -241,7 +241,7 @@ describe('the worker', () => {
     await reached(await opened(), 'done');
   });
 
-  it('tries again what may pass, with the error on record meanwhile, and forgets it when it passed', async () => {
+  it('retries a transient error, records it meanwhile, and clears it after success', async () => {
     const id = await opened();
     const go = deferred();
     start(
@@ -258,7 +258,7 @@ describe('the worker', () => {
     expect(await reached(id, 'done')).toMatchObject({ error: null });
   });
 
-  it('gives up after its last attempt and tells the owner once', async () => {
+  it('fails the run after its last attempt and notifies the owner once', async () => {
     const id = await opened();
     const last: boolean[] = [];
     const told: string[] = [];
@@ -277,7 +277,7 @@ describe('the worker', () => {
     expect(told).toEqual([`${id} api.unavailable`]);
   });
 
-  it('does not try again what cannot pass', async () => {
+  it('does not retry a permanent error', async () => {
     const id = await opened();
     let tries = 0;
     start(async () => {
@@ -289,7 +289,7 @@ describe('the worker', () => {
     expect(tries).toBe(1);
   });
 
-  it('fails a run although its owner cannot be told', async () => {
+  it('fails a run even if its owner cannot be notified', async () => {
     const id = await opened();
     start(async () => fail(new DocketError('render.failed', 'No.')), {
       onTerminal: async () => {
@@ -300,7 +300,7 @@ describe('the worker', () => {
     expect(await settled(id)).toMatchObject({ failedReason: 'render.failed' });
   });
 
-  it('keeps no stack trace and no word of an unforeseen error in the job', async () => {
+  it('keeps no stack trace and no message of an unexpected error in the job', async () => {
     const id = await opened();
     const canary = `secret-${randomBytes(8).toString('hex')}`;
     start(
@@ -315,7 +315,7 @@ describe('the worker', () => {
     expect(JSON.stringify(job)).not.toContain(canary);
   });
 
-  it('cancels', async () => {
+  it('cancels a run whose execution says so', async () => {
     const id = await opened();
     start(async () => cancel('The owner asked for it.'));
     expect(await reached(id, 'cancelled')).toMatchObject({
@@ -324,7 +324,7 @@ describe('the worker', () => {
     await settled(id);
   });
 
-  it('does not run again what has ended, when its job is added again', async () => {
+  it('does not execute an ended run again when its job is added again', async () => {
     const id = await opened();
     let tries = 0;
     start(async () => {
@@ -341,7 +341,7 @@ describe('the worker', () => {
     expect(tries).toBe(1);
   });
 
-  it('refuses jobs that are not ours and runs that are not on record', async () => {
+  it('refuses jobs that Docket did not add and runs without a record', async () => {
     let tries = 0;
     start(async () => {
       tries += 1;
@@ -356,7 +356,7 @@ describe('the worker', () => {
     expect(tries).toBe(0);
   });
 
-  it('gives a run whose deliveries were stopped as much more time, and no less where that cannot be read', async () => {
+  it('extends the deadline of a run by the time for which deliveries were stopped, and does not fail it if that is unreadable', async () => {
     const order = anOrder({ deadlineMs: 300 });
     let [asked, stops] = [0, 0];
     start(
@@ -378,7 +378,7 @@ describe('the worker', () => {
     expect(asked).toBeGreaterThan(1);
   });
 
-  it('gives up a run that sleeps past its deadline', async () => {
+  it('fails a run that snoozes past its deadline', async () => {
     const order = anOrder({ deadlineMs: 300 });
     await bench.runs.open(order);
     await bench.queue.enqueue(order);
@@ -391,7 +391,7 @@ describe('the worker', () => {
     expect(tries).toBe(1);
   });
 
-  it('fails a run during a try when its time is over, and tells the owner once', async () => {
+  it('fails a run whose deadline passes during an attempt, and notifies the owner once', async () => {
     const order = anOrder({ deadlineMs: 500 });
     await bench.runs.open(order);
     await bench.queue.enqueue(order);
@@ -414,7 +414,7 @@ describe('the worker', () => {
     expect(told).toEqual(['run.deadline']);
   });
 
-  it('counts how often a run was taken up, and its tries', async () => {
+  it('counts how often a run was started, and its attempts', async () => {
     const id = await opened();
     let times = 0;
     start(
@@ -428,7 +428,7 @@ describe('the worker', () => {
     expect(await reached(id, 'done')).toMatchObject({ starts: 3, attempts: 2 });
   });
 
-  it('tells the backoff what the try has failed of', async () => {
+  it('passes the error of the attempt to the backoff', async () => {
     const id = await opened();
     const failures: unknown[] = [];
     start(
@@ -445,7 +445,7 @@ describe('the worker', () => {
     expect(failures).toEqual([[1, 'api.throttled', 7]]);
   });
 
-  it('stops a run whose lock was lost, and says nothing in its name', async () => {
+  it('stops a run whose lock was lost, and no longer changes its record', async () => {
     const id = await opened();
     const started = deferred();
     const stopped = deferred<unknown>();
@@ -466,7 +466,7 @@ describe('the worker', () => {
     expect(await bench.producer.lrange(`${bench.prefix}:bull:runs:active`, 0, -1)).toEqual([id]);
   });
 
-  it('confirms and renews the lock of a run that asks, and says no more of it once another worker has it', async () => {
+  it('confirms and renews the lock of a run on request, and never again once another worker has it', async () => {
     const id = await opened();
     const lock = `${bench.prefix}:bull:runs:${id}:lock`;
     const seen: unknown[] = [];
@@ -490,7 +490,7 @@ describe('the worker', () => {
     expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
   });
 
-  it('that stops lets runs end within the grace', async () => {
+  it('lets runs end within the grace period when it stops', async () => {
     const id = await opened();
     const started = deferred();
     const go = deferred();
@@ -508,7 +508,7 @@ describe('the worker', () => {
     expect(await settled(id)).toMatchObject({ atm: '1' });
   });
 
-  it('that stops puts unfinished runs back without spending an attempt, and another goes on', async () => {
+  it('puts unfinished runs back when it stops, without using an attempt, and another worker continues', async () => {
     const id = await opened();
     const started = deferred();
     const worker = start(async (_, { signal }): Promise<Outcome<RunResult>> => {
@@ -528,7 +528,7 @@ describe('the worker', () => {
     expect(attempts).toEqual([1]);
   });
 
-  it('that stops does not wait for a run that does not listen', async () => {
+  it('does not wait for an unresponsive run when it stops', async () => {
     await opened();
     const started = deferred();
     const worker = start(() => {
@@ -540,7 +540,7 @@ describe('the worker', () => {
     expect(worker.active()).toBe(1);
   });
 
-  it('runs on-demand before scheduled before backfill', async () => {
+  it('executes runs on demand first, then scheduled ones, then backfills', async () => {
     const ran: string[] = [];
     for (const priority of ['backfill', 'scheduled', 'on_demand'] as const) {
       await bench.trigger({ ...onDemand(reportDefinition(priority)), priority });
@@ -556,7 +556,7 @@ describe('the worker', () => {
     expect(ran).toEqual(['on_demand', 'scheduled', 'backfill']);
   });
 
-  it('gets a run back from the reconciler that Redis lost the job of', async () => {
+  it('gets a run back from the reconciler after Redis lost its job', async () => {
     const id = await opened();
     const started = deferred();
     const worker = start(async () => {
@@ -575,7 +575,7 @@ describe('the worker', () => {
     await reached(id, 'done');
   });
 
-  it('gets a run back from the reconciler whose job ended without a word in its record', async () => {
+  it('gets a run back from the reconciler if its job ended without an update of its record', async () => {
     const id = await opened();
     let tries = 0;
     const forgetful: typeof bench.runs = {
@@ -607,7 +607,7 @@ describe('the worker', () => {
     ['disk.unavailable', {}],
     ['render.failed', { retryable: true, transient: true }],
   ] as const)(
-    'lets a run sleep without an attempt while its storage or its machine says %s, however often',
+    'snoozes a run without using an attempt for each %s from its storage or machine',
     async (code, detail) => {
       const id = await opened();
       const tries: number[] = [];
@@ -635,7 +635,7 @@ describe('the worker', () => {
     },
   );
 
-  it('spends attempts on an archive that refuses, and its owner hears of it', async () => {
+  it('uses attempts when the archive denies access, and notifies the owner in the end', async () => {
     const id = await opened();
     const tries: number[] = [];
     const told: string[] = [];
@@ -653,7 +653,7 @@ describe('the worker', () => {
     expect(told).toEqual(['archive.unwritable']);
   });
 
-  it('gives up a run whose record cannot be read', async () => {
+  it('fails a run whose record cannot be read', async () => {
     const order = anOrder();
     await bench.runs.open(order);
     await bench.producer.hset(`${bench.prefix}:record:${order.id}`, 'files', '"not a list"');
@@ -672,7 +672,7 @@ describe('the backoff', () => {
   };
 
   it.each(['api.unavailable', 'api.unreachable', 'api.timeout', 'deliver.target_failed', 'internal.defect'] as const)(
-    'outlasts ten minutes of %s with few tries in them',
+    'covers ten minutes of %s with few attempts',
     (code) => {
       expect(sum(code, 0)).toBeGreaterThan(10 * 60_000);
       let [at, tries] = [0, 0];
@@ -684,22 +684,22 @@ describe('the backoff', () => {
     },
   );
 
-  it('comes back soon to what is away for seconds', () => {
+  it('retries soon after redis.unreachable', () => {
     expect(retryDelayMs(1, 1, { code: 'redis.unreachable' })).toBe(5_000);
     expect(retryDelayMs(50, 1, { code: 'redis.unreachable' })).toBe(120_000);
   });
 
-  it('never comes back before the moment that the service has named', () => {
+  it('never retries before the moment that the service has named', () => {
     expect(retryDelayMs(1, 0, { code: 'api.throttled', retryAfterMs: 3_600_000 })).toBeGreaterThan(3_600_000);
   });
 
-  it('scatters runs that failed together over half of the time', () => {
+  it('spreads runs that failed together over half of the delay', () => {
     expect(retryDelayMs(3, 0)).toBe(60_000);
     expect(retryDelayMs(3, 0.5)).toBe(90_000);
     expect(retryDelayMs(3, 1)).toBe(120_000);
   });
 
-  it('doubles from half a minute, by chance from half of it, up to a quarter of an hour', () => {
+  it('doubles from half a minute to a quarter of an hour, of which chance takes up to half', () => {
     expect([1, 2, 3, 4].map((failed) => retryDelayMs(failed, 1))).toEqual([30_000, 60_000, 120_000, 240_000]);
     expect([1, 2].map((failed) => retryDelayMs(failed, 0))).toEqual([15_000, 30_000]);
     expect(retryDelayMs(50, 1)).toBe(900_000);

@@ -21,7 +21,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const WHO = { by: 'ada', reason: 'wrong recipients' };
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
-describe('cancelling a run', () => {
+describe('a cancellation', () => {
   let bench: QueueHarness;
   const workers: RunWorker[] = [];
   const log = recordingLog();
@@ -53,7 +53,7 @@ describe('cancelling a run', () => {
   const cancel = (id: string, clock = systemClock) => cancelRun(id, WHO, { ...bench, clock, log });
   const jobs = () => bench.queue.counts();
 
-  it('ends a queued one at once, and removes its job', async () => {
+  it('ends a queued run at once and removes its job', async () => {
     const id = await opened();
     expect(await cancel(id)).toMatchObject({
       state: 'cancelled',
@@ -65,7 +65,7 @@ describe('cancelling a run', () => {
     expect(await bench.runs.unfinished(Date.now() + 1, 10)).toEqual([]);
   });
 
-  it('ends one that sleeps at once', async () => {
+  it('ends a snoozed run at once', async () => {
     const id = await opened();
     start(async () => snooze(Date.now() + 3_600_000, 'no token'));
     await reached(id, 'waiting');
@@ -74,7 +74,7 @@ describe('cancelling a run', () => {
     expect(await jobs()).toMatchObject({ delayed: 0 });
   });
 
-  it('tells one that is under way, which stops before its next step; what was delivered stays listed', async () => {
+  it('stops an active run before its next step; its deliveries stay listed', async () => {
     const id = await opened();
     const sent = deferred();
     let owners = 0;
@@ -101,7 +101,7 @@ describe('cancelling a run', () => {
     expect(await bench.runs.cancelRequested([id])).toEqual([]);
   });
 
-  it('lets a run end that has nothing left to stop', async () => {
+  it('is refused if the run completes meanwhile', async () => {
     const id = await opened();
     const started = deferred();
     start(async (_, { signal }) => {
@@ -114,7 +114,7 @@ describe('cancelling a run', () => {
     expect(await bench.runs.get(id)).toMatchObject({ state: 'done' });
   });
 
-  it('answers after a while for a run that does not listen, and stops it when it would go to sleep', async () => {
+  it('returns after a while if the run does not respond, and takes effect when it would snooze', async () => {
     const id = await opened();
     const started = deferred();
     const go = deferred();
@@ -131,7 +131,7 @@ describe('cancelling a run', () => {
     expect(await reached(id, 'cancelled')).toMatchObject({ cancel: WHO });
   });
 
-  it('is done by the worker that takes a run which was told to stop before', async () => {
+  it('that was requested before a worker takes the run prevents its execution', async () => {
     const order = anOrder();
     await bench.runs.open(order);
     await bench.runs.requestCancel(order.id, { ...WHO, at: 1 });
@@ -146,7 +146,7 @@ describe('cancelling a run', () => {
     expect(tries).toBe(0);
   });
 
-  it('is done by the reconciler for one that fell asleep at that very moment', async () => {
+  it('of a run that begins to snooze at that moment is completed by the reconciler', async () => {
     const order = anOrder({ createdAt: Date.now() - 60_000 });
     await bench.runs.open(order);
     await bench.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
@@ -157,7 +157,7 @@ describe('cancelling a run', () => {
     expect(await jobs()).toMatchObject({ waiting: 0 });
   });
 
-  it('changes nothing the second time, and refuses what has ended or was never there', async () => {
+  it('changes nothing the second time, and is refused for an ended or unknown run', async () => {
     const id = await opened();
     const first = await cancel(id);
     expect(await cancelRun(id, { by: 'bob', reason: 'me too' }, { ...bench, clock: systemClock, log })).toEqual(first);
@@ -168,7 +168,7 @@ describe('cancelling a run', () => {
     await expect(cancel('f'.repeat(32))).rejects.toMatchObject({ code: 'run.not_found' });
   });
 
-  it('is undone by a decision to try again', async () => {
+  it('is undone by a retry', async () => {
     const id = await opened();
     await cancel(id);
     const again = { what: 'retry', by: 'bob', reason: 'it was right', at: 5 } as const;

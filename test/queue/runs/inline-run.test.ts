@@ -21,7 +21,7 @@ import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '
 const RESULT: RunResult = { state: 'done', folder: '/out', files: [], calls: [], incomplete: [], receipts: [] };
 const WHO = { by: 'ada', reason: 'the wrong week' };
 
-describe('a run that a command makes itself', () => {
+describe('a run that a command executes itself', () => {
   let bench: QueueHarness;
   beforeAll(async () => {
     bench = await openQueueHarness();
@@ -63,7 +63,7 @@ describe('a run that a command makes itself', () => {
   const inMinutes = (minutes: number) => manualClock(Date.now() + minutes * 60_000);
   const requeue = (clock = inMinutes(10)) => requeueOrphans({ runs: runs(), queue: queue(), clock, log: silentLog });
 
-  it('is on record while it is made and when it has ended, and is enqueued for nobody', async () => {
+  it('is recorded while it runs and after it ended, and is never enqueued', async () => {
     const of = order();
     let meanwhile: unknown;
     await make(of, async () => {
@@ -83,7 +83,7 @@ describe('a run that a command makes itself', () => {
     expect(await store.get(of.digest)).toEqual(report);
   });
 
-  it('ends as its work does', async () => {
+  it('is recorded as failed or cancelled, depending on its work', async () => {
     const states = new Map<string, InlineWork>([
       ['failed', async () => fail(new DocketError('api.unreachable', 'Nobody answers.'))],
       ['cancelled', async () => cancel('Stopped by SIGINT.')],
@@ -96,7 +96,7 @@ describe('a run that a command makes itself', () => {
     }
   });
 
-  it('is cancelled on request, and is told of it', async () => {
+  it('is cancelled on request, and its work gets the signal', async () => {
     const of = order();
     let began = () => {};
     const begun = new Promise<void>((resolve) => {
@@ -115,10 +115,10 @@ describe('a run that a command makes itself', () => {
     expect(await runs().get(of.id)).toMatchObject({ state: 'cancelled', error: { code: 'run.cancelled' } });
   });
 
-  it('stops once it was given up by others', async () => {
+  it('stops once another process has given it up', async () => {
     const of = order();
     const own = leases();
-    // Its lease is gone when it first wants to renew it.
+    // The lease is gone when the run first wants to renew it.
     const clock = { ...systemClock, now: () => Date.now() + elapsed };
     let elapsed = 0;
     const outcome = await make(
@@ -135,7 +135,7 @@ describe('a run that a command makes itself', () => {
     expect(outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('lost its connection to Redis') });
   });
 
-  it('confirms its lease to every caller, until it was given up', async () => {
+  it('confirms its lease until it is given up', async () => {
     const own = leases();
     const of = order();
     const seen: unknown[] = [];
@@ -152,7 +152,7 @@ describe('a run that a command makes itself', () => {
     expect(seen).toEqual([120_000, 0]);
   });
 
-  it('leaves the record to the workers once somebody had it retried', async () => {
+  it('does not change the record once a person has retried the run', async () => {
     const of = order();
     const own = leases();
     await make(
@@ -169,7 +169,7 @@ describe('a run that a command makes itself', () => {
     await runs().update(of.id, { state: 'done', finishedAt: 2 });
   });
 
-  it('is failed when its process is gone, its owner is owed a notice, and a worker retries it only when asked', async () => {
+  it('fails when its process is gone, owes its owner a notice, and is executed by a worker after a retry', async () => {
     const of = order();
     await leases(0).take(of.id);
     await runs().open(of);
@@ -187,14 +187,14 @@ describe('a run that a command makes itself', () => {
     expect(await ending()).toEqual({ ended: 0, owed: [] });
 
     await runs().reopen(of.id, ['failed'], { what: 'retry', ...WHO, at: Date.now() });
-    // The caller died before it was enqueued: it is a worker's run now like any other.
+    // The process that retried it died before enqueuing it. The run now belongs to the workers.
     expect(await requeue()).toBe(1);
     expect(await queue().findOrphaned([of.id])).toEqual([]);
     await queue().remove(of.id);
     await runs().update(of.id, { state: 'failed' });
   });
 
-  it('that was told to stop is cancelled when its process is gone, and nobody is told', async () => {
+  it('is cancelled without a notice if its process is gone after a cancellation', async () => {
     const of = order();
     await leases(0).take(of.id);
     await runs().open(of);
@@ -204,7 +204,7 @@ describe('a run that a command makes itself', () => {
     expect(await runs().get(of.id)).toMatchObject({ state: 'cancelled', cancel: WHO });
   });
 
-  it('leaves alone what has ended, is the workers’, or is renewed', async () => {
+  it('is left alone if it has ended, belongs to the workers, or has renewed its lease', async () => {
     const [ended, theirs, renewed] = [order(), order(), order()];
     for (const of of [ended, theirs, renewed]) {
       await leases(0).take(of.id);
@@ -223,7 +223,7 @@ describe('a run that a command makes itself', () => {
     await leases().release(renewed.id);
   });
 
-  it('that cannot be ended holds up no other', async () => {
+  it('that cannot be failed does not stop the others', async () => {
     const [broken, other] = [order(), order()];
     for (const of of [broken, other]) {
       await leases(0).take(of.id);

@@ -6,7 +6,7 @@ import { fake } from '../../support/fake.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
-describe('the progress of a run', () => {
+describe('the progress recorder', () => {
   const watched = (before: Partial<MutableRunFields> = {}) => {
     const clock = manualClock(1_000_000);
     const written: Partial<MutableRunFields>[] = [];
@@ -31,14 +31,14 @@ describe('the progress of a run', () => {
     return { clock, written, told, progress, wait, fetched, turn };
   };
 
-  it('adds up the time of each stage over all tries', async () => {
+  it('adds up the time of each stage over all attempts', async () => {
     const { progress } = watched({ timings: { plan: 5, fetch: 100 } });
     progress.observe({ type: 'timed', stage: 'fetch', ms: 20.4 });
     progress.observe({ type: 'timed', stage: 'render', ms: 7 });
     expect((await progress.finish()).timings).toEqual({ plan: 5, fetch: 120, render: 7 });
   });
 
-  it('keeps when each stage last ended, and those of earlier tries', async () => {
+  it('keeps when each stage last ended, also in earlier attempts', async () => {
     const { clock, progress } = watched({ stageEnds: { plan: 5, fetch: 6 } });
     progress.observe({ type: 'timed', stage: 'fetch', ms: 20 });
     clock.advance(1_000);
@@ -47,7 +47,7 @@ describe('the progress of a run', () => {
     expect(await watched().progress.finish()).not.toHaveProperty('stageEnds');
   });
 
-  it('counts the time once in which several calls wait for their tokens', async () => {
+  it('counts the time once when several calls wait for tokens together', async () => {
     const { clock, progress, wait } = watched({ tokenWaitMs: 500 });
     wait('a', 60_000);
     clock.advance(1_000);
@@ -60,7 +60,7 @@ describe('the progress of a run', () => {
     expect((await progress.finish()).tokenWaitMs).toBe(3_500);
   });
 
-  it('counts the sleep until the first token that it goes to sleep for', async () => {
+  it('counts the snooze until the first token arrives', async () => {
     const { clock, progress, wait } = watched();
     wait('a', 60_000);
     wait('b', 90_000);
@@ -68,7 +68,7 @@ describe('the progress of a run', () => {
     expect((await progress.finish()).tokenWaitMs).toBe(60_000);
   });
 
-  it('counts the pages of all lists', async () => {
+  it('adds up the pages of all lists', async () => {
     const { progress } = watched();
     const list = (call: string, pages: number) =>
       progress.observe({ type: 'fetched', call, pages, done: 1, of: 2, saved: false, tokens: null, finish: 7 });
@@ -77,7 +77,7 @@ describe('the progress of a run', () => {
     expect((await progress.finish()).pages).toBe(4);
   });
 
-  it('writes at most once a second, and nothing of a run that is over by then', async () => {
+  it('writes at most once a second, and nothing for a run that is over by then', async () => {
     const { written, progress, fetched, turn } = watched();
     for (let n = 1; n <= 50; n += 1) fetched(n);
     expect(written).toEqual([]);
@@ -93,7 +93,7 @@ describe('the progress of a run', () => {
     expect(written).toHaveLength(2);
   });
 
-  it('tells what the run is at with each write, and that nobody has it any more', async () => {
+  it('publishes live progress with each write, and removes it at the end', async () => {
     const { told, progress, fetched, turn, wait } = watched();
     progress.observe({ type: 'begun', stage: 'plan' });
     progress.observe({ type: 'planned', calls: 9, sections: 2 });
@@ -110,7 +110,7 @@ describe('the progress of a run', () => {
     expect(told).toHaveLength(3);
   });
 
-  it('says nothing that was said, until those who watch would take the worker for dead', async () => {
+  it('repeats unchanged progress only after 20 seconds, before watchers take the worker for dead', async () => {
     const { told, fetched, turn } = watched();
     fetched(1);
     await turn(500);
@@ -120,7 +120,7 @@ describe('the progress of a run', () => {
     expect(told).toMatchObject([{ at: 1_000_500 }, { at: 1_020_500, done: 1 }]);
   });
 
-  it('says nothing of a run that is over in half a second, nor of one that another worker has', async () => {
+  it('publishes nothing for a run that ends within half a second, and removes nothing once another worker has the run', async () => {
     const short = watched();
     short.fetched(1);
     await short.progress.finish();
@@ -132,7 +132,7 @@ describe('the progress of a run', () => {
     expect(lost.told).toMatchObject([{ done: 1 }]);
   });
 
-  it('goes on when what it tells never arrives', async () => {
+  it('continues when live progress cannot be published', async () => {
     const clock = manualClock(0);
     let tells = 0;
     const failures: unknown[] = [];

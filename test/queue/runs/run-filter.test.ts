@@ -15,7 +15,7 @@ const RECIPIENTS = ['a@acme.example', 'b@acme.example'];
 const DAYS = ['2026-09-30', '2026-10-01', '2026-10-31', '2026-11-01'];
 
 const START = Date.now() - 100_000;
-/** The runs of the test: every combination occurs, some at the same instant. */
+/** Runs with every combination of these values, some of them opened at the same instant. */
 const orders = Array.from({ length: 150 }, (_, index) => {
   const day = DAYS[(index >> 2) % DAYS.length] ?? '';
   const order = anOrder({
@@ -56,7 +56,7 @@ const isMatch = ({ order, state, code, recipients }: (typeof orders)[number], fi
   order.createdAt >= (filter.since ?? 0) &&
   order.createdAt < (filter.until ?? Number.POSITIVE_INFINITY);
 
-test('a listing by any filter has exactly the runs that match, newest first, over all pages, and so has the count', async () => {
+test('a listing with any filter returns exactly the matching runs, newest first over all pages, and counts them', async () => {
   const bench = await openQueueHarness();
   const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 90 });
   try {

@@ -6,14 +6,14 @@ import { listRunPage, parseRunCursor, type RunPage } from '../../../src/run/run-
 import { RUN_STATES, type RunFilter, type RunState } from '../../../src/run/run-record.ts';
 import { anOrder, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
-describe('the record of runs', () => {
+describe('the run store', () => {
   let bench: QueueHarness;
   beforeAll(async () => {
     bench = await openQueueHarness();
   });
   afterAll(() => bench.close());
 
-  it('opens a slot once and gives the second comer the first record', async () => {
+  it('opens a slot once and returns the first record to the second caller', async () => {
     const order = anOrder();
     const first = await bench.runs.open(order);
     const second = await bench.runs.open({ ...order, createdAt: order.createdAt + 1 });
@@ -23,14 +23,14 @@ describe('the record of runs', () => {
     expect(await bench.runs.get(order.id)).toEqual(first.record);
   });
 
-  it('knows nothing of a run that was never opened', async () => {
+  it('returns nothing for a run that was never opened, and refuses to update it', async () => {
     expect(await bench.runs.get('0'.repeat(32))).toBeUndefined();
     await expect(bench.runs.update('0'.repeat(32), { state: 'running' })).rejects.toMatchObject({
       code: 'run.not_found',
     });
   });
 
-  it('changes what is named and leaves the rest', async () => {
+  it('updates only the given fields', async () => {
     const order = anOrder();
     await bench.runs.open(order);
     await bench.runs.update(order.id, { state: 'running', startedAt: 5, calls: { planned: 3, made: 1, saved: 0 } });
@@ -60,7 +60,7 @@ describe('the record of runs', () => {
   });
 
   it.each(['done', 'partly_delivered', 'held', 'cancelled', 'failed'] as const)(
-    'never brings back a run that is %s',
+    'never reopens a run that is %s by an update',
     async (state) => {
       const order = anOrder();
       await bench.runs.open(order);
@@ -92,7 +92,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('finds runs by state, organization, report and time, whatever states they went through', async () => {
+  it('finds runs by state, organization, report and time, regardless of their earlier states', async () => {
     const own = await openQueueHarness();
     const at = Date.now() - 100_000;
     const orders = Array.from({ length: 12 }, (_, n) =>
@@ -124,7 +124,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('pages through runs of the same instant without leaving one out or showing one twice', async () => {
+  it('pages through runs of the same instant, each exactly once', async () => {
     const own = await openQueueHarness();
     const at = Date.now() - 100_000;
     const orders = Array.from({ length: 700 }, (_, n) =>
@@ -143,7 +143,7 @@ describe('the record of runs', () => {
         });
         seen.push(...page.runs.map(({ id }) => id));
         next = page.next;
-        // What is added meanwhile is newer, and changes nothing.
+        // Runs opened meanwhile are newer, and do not change the pages.
         await own.runs.open(anOrder({ org: 'org-0', report: 'other' }));
       } while (next !== null);
       expect(seen.filter((id) => expected.includes(id))).toEqual(expected);
@@ -152,7 +152,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('leaves a record that cannot be read out of listings and says so; who asks for it is told', async () => {
+  it('leaves unreadable records out of listings and logs them; a direct read fails', async () => {
     const log = recordingLog();
     const store = redisRunStore(bench.producer, { prefix: bench.prefix, keepDays: 90, log });
     const [good, bad] = [anOrder({ org: 'corrupt' }), anOrder({ org: 'corrupt' })];
@@ -163,7 +163,7 @@ describe('the record of runs', () => {
     await expect(store.get(bad.id)).rejects.toMatchObject({ code: 'run.unreadable' });
   });
 
-  it('records a slot that is not opened as one that has ended', async () => {
+  it('records a skipped slot as an ended run', async () => {
     const own = await openQueueHarness();
     const order = anOrder();
     const why = { code: 'run.skipped', message: 'Too old.' } as const;
@@ -175,7 +175,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('forgets runs after their time, also in its listings', async () => {
+  it('forgets expired runs, also in its listings', async () => {
     const own = await openQueueHarness();
     const { unheld } = redisKeys(own.prefix);
     const days = (n: number) => Date.now() - n * 86_400_000;
@@ -192,7 +192,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('does not let a client whose clock is ahead throw away the runs of others', async () => {
+  it('keeps the runs of others when the clock of one client is ahead', async () => {
     const own = await openQueueHarness();
     await own.runs.open(anOrder({ slot: 'trigger:now' }));
     await own.runs.open(anOrder({ createdAt: Date.now() + 365 * 86_400_000, slot: 'trigger:ahead' }));
@@ -200,7 +200,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('keeps every key bounded in time', async () => {
+  it('gives every key an expiry', async () => {
     const own = await openQueueHarness();
     const order = anOrder();
     await own.runs.open(order);
@@ -211,7 +211,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('tells which runs have not ended', async () => {
+  it('lists the runs that have not ended', async () => {
     const own = await openQueueHarness();
     const [first, second] = [anOrder({ createdAt: 1_000 }), anOrder({ createdAt: 2_000 })];
     for (const order of [second, first]) await own.runs.open({ ...order, createdAt: Date.now() - order.createdAt });
@@ -222,7 +222,7 @@ describe('the record of runs', () => {
     await own.close();
   });
 
-  it('refuses to forget runs whose slots can still be caught up', () => {
+  it('refuses to keep runs for less time than slots can be caught up', () => {
     expect(() => redisRunStore(bench.producer, { prefix: bench.prefix, keepDays: 31 })).toThrow(
       expect.objectContaining({ code: 'config.invalid', got: '31 days' }),
     );

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Runs, ledger and index under a prefix of their own. */
+/** Runs, ledger and index under their own prefix. */
 async function deployment(prefix = randomPrefix()) {
   const harness = await openQueueHarness(undefined, prefix);
   const redis = harness.producer;
@@ -114,8 +114,8 @@ async function take(own: Deployment, orders: RunOrder[], each: Step): Promise<vo
   }
 }
 
-describe('the indexes for searches', () => {
-  test('tell what the ledger and the records tell, whatever older and newer processes did', async () => {
+describe('the search indexes', () => {
+  test('agree with the ledger and the records, whatever older and newer processes wrote', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const own = await deployment();
@@ -153,7 +153,7 @@ describe('the indexes for searches', () => {
     );
   });
 
-  test('a complete address means this one, in any case, and a part means all that contain it', async () => {
+  test('find a complete address exactly and regardless of case, and part of an address wherever it occurs', async () => {
     const own = await deployment();
     const order = anOrder();
     await own.runs.open(order);
@@ -165,7 +165,7 @@ describe('the indexes for searches', () => {
     await own.close();
   });
 
-  test('a rebuild that was cut short is done again by the next search', async () => {
+  test('are rebuilt by the next search after an interrupted rebuild', async () => {
     const own = await deployment();
     const orders = Array.from({ length: 700 }, (_, index) =>
       anOrder({ slot: `trigger:${index}`, createdAt: 1000 + index }),
@@ -189,7 +189,7 @@ describe('the indexes for searches', () => {
     await own.close();
   });
 
-  test('what an older version adds to a run of long ago is found after the periodic repair', async () => {
+  test('find a delivery that an older version added to an old run, after the periodic repair', async () => {
     const own = await deployment();
     const old = anOrder({ createdAt: Date.now() - 10_000 });
     await own.runs.open(old);
@@ -204,13 +204,13 @@ describe('the indexes for searches', () => {
     await own.close();
   });
 
-  test('a search does not wait for long while the indexes are built, and finds all afterwards', async () => {
+  test('make a search fail soon while another process builds them, and find everything afterwards', async () => {
     const own = await deployment();
     const order = anOrder();
     await openRunAsBefore(own.redis, own.prefix, order, KEEP_DAYS * DAY_MS);
     const row = rowOf(order, 'board@acme.example');
     await openRowAsBefore(own.redis, own.prefix, row, Date.now());
-    // Another process builds them.
+    // Another process is building them.
     await own.redis.set(own.keys.indexing, 'another', 'PX', 60_000);
     const hasty = redisSearchIndex(own.redis, {
       prefix: own.prefix,
@@ -224,7 +224,7 @@ describe('the indexes for searches', () => {
     await own.close();
   });
 
-  test('the script and the code agree on what a recipient is', async () => {
+  test('get the same recipient from the script as from the code', async () => {
     const own = await deployment();
     const order = anOrder();
     const part = fc.oneof(
@@ -245,7 +245,7 @@ describe('the indexes for searches', () => {
     await own.close();
   });
 
-  test('an entry goes with its rows, and a recipient with the last entry', async () => {
+  test('lose an entry with its rows, and a recipient with its last entry', async () => {
     const own = await deployment();
     const now = Date.now();
     const [gone, kept, fresh] = [100, 95, 0].map((days) =>
@@ -259,7 +259,7 @@ describe('the indexes for searches', () => {
       return order.id;
     };
     const [first, second] = [await open(gone), await open(kept)];
-    // The rows of a run that was decided late live longer than the run's age allows.
+    // Rows of a run that was decided late outlive the run's age limit.
     await own.redis.del(`${own.prefix}:deliveries:{${first.slice(0, 16)}}`);
     await own.redis.zadd(own.keys.recipients, now - 200 * DAY_MS, 'acme/left@acme.example');
     await open(kept);

@@ -35,7 +35,7 @@ describe('schedules', () => {
     return all;
   };
   const repeat = () => `${bench.prefix}:bull:ticks:repeat`;
-  /** When each timetable ticks next, ascending. */
+  /** The next tick of each timetable, ascending. */
   const ticks = async () =>
     (await bench.producer.zrangebyscore(repeat(), '-inf', '+inf', 'WITHSCORES'))
       .filter((_, index) => index % 2 === 1)
@@ -43,7 +43,7 @@ describe('schedules', () => {
   const names = () => bench.producer.zrangebyscore(repeat(), '-inf', '+inf');
   const yearly = (report: string, cron = '0 0 1 1 *') => reportDefinition(report, { cron, timezone: 'UTC' });
 
-  it('register each timetable once, in its own zone', async () => {
+  it('register each timetable once, in its own time zone', async () => {
     const reports = [
       yearly('a'),
       yearly('b'),
@@ -54,7 +54,7 @@ describe('schedules', () => {
     expect(await ticks()).toEqual(['-01-01T00:00:00.000Z', '-01-01T07:00:00.000Z']);
   });
 
-  it('keep the names that 0.2.0 gave them, whatever is prepared and when a report is late', async () => {
+  it('keep their names of 0.2.0, whatever prepare and late_after are', async () => {
     const known = { schedules: [{ cron: '0 0 1 1 *', timezone: 'UTC', catch_up: 'latest', catch_up_window: 259_200 }] };
     const { settings } = yearly('a');
     const pattern = JSON.stringify({ ...known, timezone: settings.timezone });
@@ -67,7 +67,7 @@ describe('schedules', () => {
     expect(await names()).toEqual([name]);
   });
 
-  it('tick for the first slot of any schedule of a report', async () => {
+  it('tick at the earliest slot of all schedules of a report', async () => {
     const clock = manualClock(Date.now());
     const both = reportDefinition('both', [
       { cron: '0 0 1 1 *', timezone: 'UTC' },
@@ -77,7 +77,7 @@ describe('schedules', () => {
     expect(await ticks()).toEqual(['-12-31T18:00:00.000Z']);
   });
 
-  it('are left alone while nothing changes, registered again when they do, and removed when they go', async () => {
+  it('are not touched while nothing changes, registered again after a change, and removed with their report', async () => {
     const all = open();
     await all.sync([yearly('a'), yearly('b', '0 0 1 3 *')]);
     const [name] = await names();
@@ -91,7 +91,7 @@ describe('schedules', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('cost two small reads while neither the reports nor what BullMQ has of them changes', async () => {
+  it('need two small reads while neither the reports nor BullMQ’s schedules change', async () => {
     const all = open();
     const reports = [yearly('a'), yearly('b', '0 0 1 3 *')];
     await all.sync(reports);
@@ -100,7 +100,7 @@ describe('schedules', () => {
     expect(sent.mock.calls.map(([{ name }]) => name).sort()).toEqual(['zcard', 'zcount']);
   });
 
-  it('that were lost or have stopped ticking are registered again, and counted', async () => {
+  it('are registered again and counted after they were lost or stopped ticking', async () => {
     const repairs: number[] = [];
     const all = jobSchedulers(bench.producer, {
       prefix: bench.prefix,
@@ -121,22 +121,22 @@ describe('schedules', () => {
     expect(log.lines).toMatchObject([{ level: 'warn', count: 2 }]);
   });
 
-  it('wake us, once for each tick', async () => {
+  it('wake the process once for each tick', async () => {
     const all = open();
     const ticked = deferred();
     const listener = startTickWorker(bench.worker, { prefix: bench.prefix, log, onTick: async () => ticked.tell() });
     closers.push(() => listener.close());
     await listener.ready();
     await all.sync([yearly('a')]);
-    // The tick that BullMQ keeps for its time is made due now.
+    // Makes the delayed tick due now.
     const [id] = await bench.producer.zrangebyscore(`${bench.prefix}:bull:ticks:delayed`, '-inf', '+inf');
     await bench.producer.zadd(`${bench.prefix}:bull:ticks:delayed`, 1, id ?? '');
     await bench.producer.zadd(`${bench.prefix}:bull:ticks:marker`, 0, '0');
     await ticked.promise;
   });
 
-  it('that are registered again after an outage lose no slot', async () => {
-    // Everything stops before the slot; ten minutes after it five processes boot at once, with a changed file.
+  it('lose no slot when they are registered again after an outage', async () => {
+    // Everything stops before the slot. Ten minutes after it, five processes start at once, some with a changed file.
     const clock = manualClock(Date.parse('2026-11-16T00:59:00Z'));
     const cursors = redisScheduleCursors(bench.producer, bench);
     const report = reportDefinition('nightly', { cron: '0 1 * * *', timezone: 'UTC' });
@@ -167,8 +167,8 @@ describe('schedules', () => {
   });
 });
 
-describe('the reconciler', () => {
-  it('looks at once and every minute, goes on after a failure, and stops when it is closed', async () => {
+describe('the periodic tasks', () => {
+  it('run at once and every minute, continue after a failure, and stop when closed', async () => {
     const clock = manualClock(0);
     const log = recordingLog();
     const looks: string[] = [];
@@ -192,7 +192,7 @@ describe('the reconciler', () => {
     expect(log.lines.map((line) => line.level)).toEqual(['error', 'error']);
   });
 
-  it('warns of a failure that may pass, and logs an error when it lasts', async () => {
+  it('warn of a transient failure, and log an error when it lasts', async () => {
     const clock = manualClock(0);
     const log = recordingLog();
     const outcomes = [false, false, true, false];

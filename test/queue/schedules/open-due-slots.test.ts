@@ -16,10 +16,10 @@ const HOUR = 3_600_000;
 const DAY = 86_400_000;
 const at = (text: string) => Date.parse(text);
 
-describe('which due slots are opened', () => {
+describe('the catch-up decision', () => {
   const now = at('2026-11-18T12:00:00Z');
 
-  it('is all of those that are on time, whatever catch_up says', () => {
+  it('opens all slots that are on time, whatever catch_up is', () => {
     for (const catchUp of ['skip', 'latest', 'all'] as const) {
       expect(decideCatchUp([now - MINUTE, now], now, { catchUp, windowMs: DEFAULT_CATCH_UP_WINDOW_MS })).toEqual({
         open: [now - MINUTE, now],
@@ -28,7 +28,7 @@ describe('which due slots are opened', () => {
     }
   });
 
-  it('is none, the latest or all of those that were missed', () => {
+  it('opens none, the latest or all of the missed slots, as catch_up says', () => {
     const missed = [now - 3 * HOUR, now - 2 * HOUR, now - HOUR];
     expect(decideCatchUp(missed, now, { catchUp: 'skip', windowMs: DEFAULT_CATCH_UP_WINDOW_MS }).open).toEqual([]);
     expect(decideCatchUp(missed, now, { catchUp: 'latest', windowMs: DEFAULT_CATCH_UP_WINDOW_MS }).open).toEqual([
@@ -41,14 +41,14 @@ describe('which due slots are opened', () => {
     ]);
   });
 
-  it('is none of the missed ones when the latest is on time', () => {
+  it('skips missed slots if the latest slot is on time', () => {
     expect(decideCatchUp([now - HOUR, now], now, { catchUp: 'latest', windowMs: DEFAULT_CATCH_UP_WINDOW_MS })).toEqual({
       open: [now],
       skipped: [{ slot: now - HOUR, why: 'superseded' }],
     });
   });
 
-  it('is never one of more than three days ago', () => {
+  it('skips slots that are older than three days', () => {
     const old = now - DEFAULT_CATCH_UP_WINDOW_MS - 1;
     for (const catchUp of ['skip', 'latest', 'all'] as const) {
       expect(decideCatchUp([old], now, { catchUp, windowMs: DEFAULT_CATCH_UP_WINDOW_MS })).toEqual({
@@ -58,7 +58,7 @@ describe('which due slots are opened', () => {
     }
   });
 
-  it('forgets no slot, and takes none twice', () => {
+  it('opens or skips each slot exactly once', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.integer({ min: 0, max: 10 * DAY }), { maxLength: 60 }),
@@ -101,7 +101,7 @@ describe('due slots', () => {
   const hourly = (catch_up: 'skip' | 'latest' | 'all') =>
     reportDefinition(`hourly-${catch_up}`, { cron: '0 * * * *', timezone: 'UTC', catch_up });
 
-  it('start from the first look: what was before is not caught up', async () => {
+  it('start with the first look: earlier slots are not caught up', async () => {
     clock.set(at('2026-11-16T07:00:01Z'));
     expect(await look(weekly)).toEqual({ opened: 0, skipped: 0, failed: 0 });
     clock.set(at('2026-11-23T07:00:00Z'));
@@ -128,7 +128,7 @@ describe('due slots', () => {
     });
   });
 
-  it('that an outage missed are made up for as catch_up says, and the others are counted and told', async () => {
+  it('missed in an outage are caught up as catch_up says; the others are counted and logged', async () => {
     const reports = [hourly('skip'), hourly('latest'), hourly('all')];
     await look(...reports);
     clock.set(at('2026-11-16T10:30:00Z'));
@@ -150,7 +150,7 @@ describe('due slots', () => {
     expect(await look(...reports)).toEqual({ opened: 0, skipped: 0, failed: 0 });
   });
 
-  it('of an outage of ten days are made up for three days back', async () => {
+  it('missed in an outage of ten days are caught up for the last three days', async () => {
     const daily = reportDefinition('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
     clock.set(at('2026-11-01T12:00:00Z'));
     await look(daily);
@@ -159,7 +159,7 @@ describe('due slots', () => {
     expect(await slots()).toEqual(['2026-11-09', '2026-11-10', '2026-11-11'].map((day) => `${day}T00:00:00.000Z`));
   });
 
-  it('are opened once by two who look at the same time, and skipped ones counted once', async () => {
+  it('are opened once, and skipped ones counted once, by processes that look at the same time', async () => {
     const others = [await openQueueHarness(clock, bench.prefix), await openQueueHarness(clock, bench.prefix)];
     const reports = Array.from({ length: 20 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' }),
@@ -194,7 +194,7 @@ describe('due slots', () => {
     expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', '2026-11-16T08:00:00.000Z']);
   });
 
-  it('of a schedule that was changed are those after the change', async () => {
+  it('before a change of their schedule are not opened', async () => {
     await look(reportDefinition('moved', { cron: '0 23 * * *', timezone: 'UTC' }));
     for (let n = 0; n < 6; n += 1) {
       clock.advance(10 * MINUTE);
@@ -204,7 +204,7 @@ describe('due slots', () => {
     expect(await look(reportDefinition('moved', { cron: '0 7 * * *', timezone: 'UTC' }))).toMatchObject({ opened: 0 });
   });
 
-  it('of a schedule that was changed while nothing ran are those of the time after', async () => {
+  it('before a change of their schedule are not opened, even if nothing ran when it was changed', async () => {
     await look(reportDefinition('edited', { cron: '0 23 * * *', timezone: 'UTC', catch_up: 'all' }));
     clock.set(at('2026-11-16T10:30:00Z'));
     const edited = reportDefinition('edited', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'all' });
@@ -213,7 +213,7 @@ describe('due slots', () => {
     expect(await look(edited)).toMatchObject({ opened: 1 });
   });
 
-  it('are not silenced for ever by a clock that was far ahead, nor opened twice after it', async () => {
+  it('open again after a clock was far ahead, and none opens twice', async () => {
     await look(weekly);
     clock.set(at('2026-12-16T12:00:00Z'));
     await look(weekly);
@@ -226,7 +226,7 @@ describe('due slots', () => {
     expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', ...before]);
   });
 
-  it('that a clock far ahead has skipped are opened by a process that looks when they come due', async () => {
+  it('skipped by a clock far ahead are opened by a process that looks when they come due', async () => {
     const daily = reportDefinition('daily', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'latest' });
     const memory = createDueSlotCache();
     const remembering = () => openDueSlots([daily], ports(), memory);
@@ -242,7 +242,7 @@ describe('due slots', () => {
     expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', '2026-11-18T07:00:00.000Z']);
   });
 
-  it('that cannot be opened stay due, and hold up nobody else', async () => {
+  it('that cannot be opened stay due and do not stop the others', async () => {
     const [broken, sound] = [
       reportDefinition('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
       reportDefinition('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
@@ -263,7 +263,7 @@ describe('due slots', () => {
     expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
   });
 
-  it('of a schedule whose cursor cannot be read start again, which is reported, and delay no other schedule', async () => {
+  it('whose cursor cannot be read start again with an error in the log, and delay no other schedule', async () => {
     const [broken, sound] = [
       reportDefinition('broken', { cron: '0 7 * * *', timezone: 'UTC' }),
       reportDefinition('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
@@ -279,12 +279,12 @@ describe('due slots', () => {
     expect(await look(broken, sound)).toEqual({ opened: 2, skipped: 0, failed: 0 });
   });
 
-  it('leave reports without a schedule alone', async () => {
+  it('are not looked for in reports without a schedule', async () => {
     expect(await look(reportDefinition('manual'))).toEqual({ opened: 0, skipped: 0, failed: 0 });
     expect(await bench.producer.exists(`${bench.prefix}:cursors`)).toBe(0);
   });
 
-  it('are made up for as far back as the schedule says', async () => {
+  it('are caught up as far back as catch_up_window says', async () => {
     const spec = { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' } as const;
     const short = reportDefinition('short', { ...spec, catch_up_window: '1h' });
     const long = reportDefinition('long', { ...spec, catch_up_window: '4d' });
@@ -293,7 +293,7 @@ describe('due slots', () => {
     expect(await look(short, long)).toEqual({ opened: 1 + 96, skipped: 95, failed: 0 });
   });
 
-  it('begin later by the jitter of their schedule, and never later than that once they are overdue', async () => {
+  it('start later by the jitter of their schedule, and at once when overdue', async () => {
     const spread = reportDefinition('spread', { cron: '0 * * * *', timezone: 'UTC', jitter: '1h', catch_up: 'all' });
     await look(spread);
     clock.set(at('2026-11-16T07:00:00Z'));
@@ -310,7 +310,7 @@ describe('due slots', () => {
     expect(await delayOf(missed?.id)).toBe(0);
   });
 
-  it('that are not opened are on record with the reason, each once', async () => {
+  it('that are skipped are recorded once each, with the reason', async () => {
     const reports = [hourly('skip'), hourly('latest')];
     await look(...reports);
     clock.set(at('2026-11-16T09:30:00Z'));
@@ -335,12 +335,12 @@ describe('due slots', () => {
     });
   });
 
-  it('of which thousands are skipped leave a hundred records, whose oldest tells of the others', async () => {
+  it('skipped by the thousand leave a hundred records, of which the oldest describes the others', async () => {
     const often = reportDefinition('often', { cron: '* * * * *', timezone: 'UTC', catch_up: 'skip' });
     await look(often);
     clock.advance(2 * DAY);
     const { opened, skipped } = await look(often);
-    // Those of the last five minutes are on time.
+    // Slots of the last five minutes are on time.
     expect([opened, skipped]).toEqual([6, 2 * 24 * 60 - 6]);
     const records = (await bench.runs.list({ limit: 1_000 })).filter(({ state }) => state === 'skipped');
     expect(records).toHaveLength(100);
@@ -350,7 +350,7 @@ describe('due slots', () => {
     expect(await bench.producer.hget(`${bench.prefix}:skipped`, 'acme/often')).toBe(String(skipped));
   });
 
-  it('of several schedules are one slot where they fall together, and each has its own catch_up', async () => {
+  it('of several schedules at the same instant are one slot, and each schedule has its own catch_up', async () => {
     const both = reportDefinition('both', [
       { cron: '0 * * * *', timezone: 'UTC', catch_up: 'skip' },
       { cron: '0 8,9 * * *', timezone: 'UTC', catch_up: 'all' },
@@ -362,7 +362,7 @@ describe('due slots', () => {
     expect(await bench.producer.hlen(`${bench.prefix}:cursors`)).toBe(2);
   });
 
-  it('of a paused report that have become too old are skipped while it is paused', async () => {
+  it('of a paused report are skipped once they are too old', async () => {
     const daily = reportDefinition('daily', { cron: '0 0 * * *', timezone: 'UTC', catch_up: 'all' });
     await look(daily);
     const paused = () =>
@@ -380,7 +380,7 @@ describe('due slots', () => {
     ]);
   });
 
-  it('are requested only when one may be due, by a process that remembers its last look', async () => {
+  it('need reads only when one may be due, in a process that remembers its last look', async () => {
     const memory = createDueSlotCache();
     let reads = 0;
     const { cursors, ...others } = ports();
@@ -402,7 +402,7 @@ describe('due slots', () => {
       clock.advance(MINUTE);
       await remembering();
     }
-    // Now and then all the same: a Redis may have been rolled back.
+    // It still reads now and then, because Redis may have been rolled back.
     expect(reads).toBe(6);
     clock.set(at('2026-11-16T07:00:00Z'));
     expect(await remembering()).toMatchObject({ opened: 1 });
@@ -413,7 +413,7 @@ describe('due slots', () => {
     expect(await remembering()).toMatchObject({ opened: 1 });
   });
 
-  it('are not lost with a Redis that forgets how far a living process has looked, or is set back', async () => {
+  it('are not lost when Redis loses or rolls back its cursors', async () => {
     const memory = createDueSlotCache();
     const remembering = () => openDueSlots([weekly], ports(), memory);
     await remembering();
@@ -428,7 +428,7 @@ describe('due slots', () => {
     expect(await remembering()).toMatchObject({ opened: 1 });
     clock.advance(MINUTE);
     await remembering();
-    // The run and the move of the cursor were the last that Redis had written, and are gone.
+    // Redis has lost its last writes: the run and the new position of the cursor.
     const { cursors } = redisKeys(prefix);
     const names = await producer.hkeys(cursors);
     await forget();

@@ -33,7 +33,7 @@ let bench: QueueHarness;
 let clock: ManualClock;
 let log: ReturnType<typeof recordingLog>;
 let pauses: Pauses;
-/** The keys that the organizations have now; one that is not here cannot be resolved. */
+/** The present API key of each organization. The key of an organization that is not in here cannot be resolved. */
 let keys: Map<string, string>;
 beforeEach(async () => {
   clock = manualClock(START);
@@ -55,7 +55,7 @@ const aPause = (change: Partial<Pause> = {}): Pause => ({
   run: 'a'.repeat(32),
   ...change,
 });
-/** What a person said. */
+/** A pause by a person. */
 const byHand = (report: string | null = null, change: Partial<Pause> = {}): Pause => ({
   ...aPause({ report, who: 'ben', why: 'figures are being checked', key: null, run: null }),
   ...change,
@@ -63,8 +63,8 @@ const byHand = (report: string | null = null, change: Partial<Pause> = {}): Paus
 const lift = (report: string | null = null) => pauses.lift({ org: 'acme', report }, 'eva', 'checked');
 const messages = () => log.lines.filter(({ level }) => level !== 'debug').map(({ message }) => message);
 
-describe('the record of a pause', () => {
-  it('is kept as it was written, for every worker', async () => {
+describe('a stored pause', () => {
+  it('reads back as written, in every process', async () => {
     await pauses.put(aPause());
     await pauses.put(aPause({ org: 'aardvark', key: NEW }));
     const other = await openQueueHarness(clock, bench.prefix);
@@ -73,7 +73,7 @@ describe('the record of a pause', () => {
     other.producer.disconnect();
   });
 
-  it('is the first one’s for a key, however many are refused with it at the same time', async () => {
+  it('is the first one for each key, even if many runs are refused with it at the same time', async () => {
     const runs = Array.from({ length: 20 }, (_, n) => n.toString(16).padStart(32, '0'));
     const stand = await Promise.all(runs.map((run) => pauses.put(aPause({ run }))));
     const [first] = await pauses.list();
@@ -82,7 +82,7 @@ describe('the record of a pause', () => {
     expect(await pauses.list()).toMatchObject([{ key: NEW, run: 'b'.repeat(32) }]);
   });
 
-  it('is lifted once, and only the one that was meant', async () => {
+  it('is lifted once, and only if it is the pause that was meant', async () => {
     await pauses.put(aPause());
     expect(await pauses.liftKeyPause('acme', 'c'.repeat(32), 'w')).toBeUndefined();
     const ends = await Promise.all([pauses.liftKeyPause('acme', 'a'.repeat(32), 'w'), lift()]);
@@ -90,7 +90,7 @@ describe('the record of a pause', () => {
     expect(await pauses.list()).toEqual([]);
   });
 
-  it('that cannot be read pauses nobody, and gives way', async () => {
+  it('has no effect if it cannot be read, and can be replaced', async () => {
     const name = `${bench.prefix}:pauses`;
     await bench.producer.hset(name, 'acme', 'not json', 'other', '{"org":"other"}');
     expect(await pauses.list()).toEqual([]);
@@ -101,7 +101,7 @@ describe('the record of a pause', () => {
 });
 
 describe('a person’s pause', () => {
-  it('coexists with Docket’s own, the first one’s word for each report and organization, and is lifted by name', async () => {
+  it('coexists with Docket’s own, keeps its first author and reason, and is lifted by name', async () => {
     await pauses.put(aPause());
     const all = [byHand(), byHand('weekly'), byHand('daily', { who: 'ada' })];
     for (const pause of all) {
@@ -110,7 +110,7 @@ describe('a person’s pause', () => {
     }
     const listed = [aPause(), byHand(), byHand('daily', { who: 'ada' }), byHand('weekly')];
     expect(await pauses.list()).toEqual(listed);
-    // Whatever the order in which Redis keeps them.
+    // The order in which Redis keeps them does not matter.
     await pauses.lift({ org: 'acme', report: null }, 'eva', 'w');
     await pauses.put(byHand());
     await pauses.put(aPause());
@@ -122,7 +122,7 @@ describe('a person’s pause', () => {
     expect(await pauses.list()).toEqual([byHand('daily', { who: 'ada' })]);
   });
 
-  it('and its end are kept with who and why, the newest first', async () => {
+  it('is kept in the history with its end, author and reason, newest first', async () => {
     await pauses.put(byHand('weekly'));
     await pauses.put(byHand('weekly', { why: 'changes nothing' }));
     await lift('weekly');
@@ -139,7 +139,7 @@ describe('a person’s pause', () => {
     expect(await pauses.history(1)).toHaveLength(1);
   });
 
-  it('does not end with another key, and is of the report or the organization alone', async () => {
+  it('does not end with a new key, and applies to its report or organization only', async () => {
     await pauses.put(byHand('weekly'));
     keys.set('acme', NEW);
     const now = await activePauses({ pauses, keyOf, log });
@@ -150,7 +150,7 @@ describe('a person’s pause', () => {
     expect(findPause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
   });
 
-  it('outlives the refusal that it coexists with', async () => {
+  it('outlasts Docket’s own pause beside it', async () => {
     await pauses.put(byHand());
     await pauses.put(aPause());
     expect([...(await activePauses({ pauses, keyOf, log })).values()]).toEqual([byHand()]);
@@ -160,8 +160,8 @@ describe('a person’s pause', () => {
   });
 });
 
-describe('a pause', () => {
-  it('stands while the key is the same, or cannot be resolved', async () => {
+describe('Docket’s own pause', () => {
+  it('stays while the key is the same or cannot be resolved', async () => {
     await pauses.put(aPause());
     expect([...(await activePauses({ pauses, keyOf, log })).keys()]).toEqual(['acme']);
     keys.clear();
@@ -169,7 +169,7 @@ describe('a pause', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('lifts by itself when the key is another one, and says so once', async () => {
+  it('is lifted when the key changes, with one line in the log', async () => {
     await pauses.put(aPause());
     keys.set('acme', NEW);
     const looks = await Promise.all([1, 2, 3].map(() => activePauses({ pauses, keyOf, log })));
@@ -179,7 +179,7 @@ describe('a pause', () => {
   });
 });
 
-describe('due slots of a paused organization', () => {
+describe('due slots in a pause', () => {
   const look = (...reports: FrozenDefinition[]) =>
     openDueSlots(reports, {
       cursors: redisScheduleCursors(bench.producer, bench),
@@ -197,7 +197,7 @@ describe('due slots of a paused organization', () => {
   const hourly = (catch_up: 'skip' | 'latest' | 'all', org = 'acme') =>
     reportDefinition(catch_up, { cron: '30 * * * *', timezone: 'UTC', catch_up }, org);
 
-  it('wait, while those of others are opened; when it is lifted, catch_up decides of each', async () => {
+  it('wait while those of other organizations are opened; afterwards catch_up decides', async () => {
     const reports = [hourly('skip'), hourly('latest'), hourly('all'), hourly('latest', 'other')];
     await look(...reports);
     await pauses.put(aPause());
@@ -208,7 +208,7 @@ describe('due slots of a paused organization', () => {
     expect(await bench.producer.exists(`${bench.prefix}:skipped`)).toBe(0);
 
     await lift();
-    // skip opens none of three, latest the last, all all of them; what is left out is counted and told.
+    // skip opens none of the three slots, latest the last one, all every one. The others are counted and logged.
     expect(await look(...reports)).toEqual({ opened: 0 + 1 + 3, skipped: 3 + 2, failed: 0 });
     expect(await opened('skip')).toEqual([]);
     expect(await opened('latest')).toEqual(['09:30']);
@@ -218,7 +218,7 @@ describe('due slots of a paused organization', () => {
     expect(told.map(({ report, count }) => `${report} ${count}`).sort()).toEqual(['latest 2', 'skip 3']);
   });
 
-  it('of a report that somebody paused wait as well, beside those of its organization that do not', async () => {
+  it('of one paused report wait, while the others of its organization are opened', async () => {
     const reports = [hourly('all'), hourly('latest')];
     await look(...reports);
     await pauses.put(byHand('all'));
@@ -231,7 +231,7 @@ describe('due slots of a paused organization', () => {
     expect(await opened('all')).toEqual(['07:30', '08:30', '09:30']);
   });
 
-  it('of more than three days ago are skipped, counted and told while it stands', async () => {
+  it('older than three days are skipped, counted and logged during the pause', async () => {
     const daily = reportDefinition('daily', { cron: '0 6 * * *', timezone: 'UTC', catch_up: 'all' });
     await look(daily);
     await pauses.put(aPause());
@@ -242,7 +242,7 @@ describe('due slots of a paused organization', () => {
     expect(log.lines.filter(({ why }) => why === 'paused')).toMatchObject([{ report: 'daily', count: 2 }]);
   });
 
-  it('are opened by the look that finds another key', async () => {
+  it('are opened by the look that finds a new key', async () => {
     await look(hourly('all'));
     await pauses.put(aPause());
     clock.advance(HOUR);
@@ -252,7 +252,7 @@ describe('due slots of a paused organization', () => {
   });
 });
 
-describe('a try of a run', () => {
+describe('an attempt', () => {
   const asked = anOrder({ slot: 'trigger:x', trigger: 'on_demand', priority: 'on_demand' });
   const result: RunResult = { state: 'done', folder: '/', files: [], calls: [], incomplete: [], receipts: [] };
   const refusal = (code: ErrorCode = 'api.unauthorized') =>
@@ -283,7 +283,7 @@ describe('a try of a run', () => {
     log,
     ...change,
   });
-  /** The outcome of the order, and how often it was tried. */
+  /** Returns the outcome for this order, and how often it was executed. */
   const attempt = async (
     order: RunOrder,
     outcome: Outcome<RunResult>,
@@ -314,7 +314,7 @@ describe('a try of a run', () => {
     return order;
   };
 
-  it('that is refused pauses the organization, and fails with what to do', async () => {
+  it('whose key is refused pauses the organization, and its error says what to do', async () => {
     for (const code of ['api.unauthorized', 'api.forbidden'] as const) {
       const order = await opened(anOrder());
       const ended = await attempt(order, refusal(code));
@@ -336,7 +336,7 @@ describe('a try of a run', () => {
     expect(messages()).toEqual(Array(2).fill('Scheduled runs of the organization paused'));
   });
 
-  it('that fails otherwise, or is refused with a key that the organization no longer has, pauses nothing', async () => {
+  it('pauses nothing if it fails otherwise, or is refused with a key that has been replaced', async () => {
     await attempt(anOrder(), refusal('api.refused'));
     await attempt(anOrder(), refusal('api.unavailable'));
     await attempt(anOrder(), cancel('stopped'));
@@ -344,7 +344,7 @@ describe('a try of a run', () => {
     expect(await pauses.list()).toEqual([]);
   });
 
-  it('lets one of many that are refused together fail, and the other scheduled ones sleep', async () => {
+  it('that is refused together with others fails once, and the other scheduled runs snooze', async () => {
     const orders = await Promise.all(Array.from({ length: 8 }, () => opened(anOrder())));
     const ended = await Promise.all(orders.map((order) => attempt(order, refusal())));
     expect(ended.map(({ kind }) => kind).sort()).toEqual(['fail', ...Array(7).fill('snooze')]);
@@ -352,7 +352,7 @@ describe('a try of a run', () => {
     expect(orders[ended.findIndex(({ kind }) => kind === 'fail')]?.id).toBe(pause?.run);
   });
 
-  it('sleeps without a call while the organization is paused, and its time starts again', async () => {
+  it('in a pause snoozes without a call, and the run’s time starts again', async () => {
     await pauses.put(aPause());
     const order = await opened(anOrder());
     await bench.runs.update(order.id, { state: 'running', startedAt: START });
@@ -363,7 +363,7 @@ describe('a try of a run', () => {
     expect(await attempt(order, done(result))).toMatchObject({ tries: 1, kind: 'done' });
   });
 
-  it('is cancelled with the reason when its slot can no longer be made up for', async () => {
+  it('is cancelled with the reason when its slot can no longer be caught up', async () => {
     await pauses.put(aPause());
     const slot = new Date(START).toISOString();
     const order = await opened(anOrder({ slot }));
@@ -375,7 +375,7 @@ describe('a try of a run', () => {
     if (ended.kind === 'cancel') expect(ended.why).toContain('The API key has expired.');
   });
 
-  it('sleeps for as long as its own schedule makes up for slots', async () => {
+  it('snoozes for as long as its own schedule catches up slots', async () => {
     await pauses.put(aPause());
     const order = await opened(anOrder({ slot: new Date(START).toISOString() }));
     const schedules = [
@@ -397,7 +397,7 @@ describe('a try of a run', () => {
     expect(await attempt(later, done(result), { frozenOf })).toMatchObject({ kind: 'cancel' });
   });
 
-  it('goes on where it calls nothing any more, where it caused the pause, and for other organizations', async () => {
+  it('continues in a pause if the run is published or caused the pause, or belongs to another organization', async () => {
     await pauses.put(aPause());
     expect(await attempt(anOrder(), done(result), { isPublished: async () => true })).toMatchObject({ tries: 1 });
     expect(await attempt(anOrder({ org: 'other' }), done(result))).toMatchObject({ tries: 1 });
@@ -405,16 +405,16 @@ describe('a try of a run', () => {
     expect(await pauses.list()).toEqual([aPause()]);
   });
 
-  it('that somebody asked for is made all the same, and its refusal is its own', async () => {
+  it('on demand is executed in a pause, and its refusal changes no pause', async () => {
     await pauses.put(aPause());
     expect(await attempt(asked, refusal())).toMatchObject({ tries: 1, kind: 'fail' });
     expect(await pauses.list()).toEqual([aPause()]);
     expect(log.lines).toEqual([]);
   });
 
-  it('that somebody asked for lifts the pause when the service has answered it', async () => {
+  it('on demand lifts the pause if the service responded and the run succeeded', async () => {
     await pauses.put(aPause());
-    // Answers from before the pause prove nothing, nor does an answer to a run that then failed.
+    // Stored responses prove nothing, nor does a response to a run that then failed.
     await attempt(asked, done(result), { events: [answer(true)] });
     await attempt(asked, refusal('api.refused'), { events: [answer()] });
     expect(await pauses.list()).toHaveLength(1);
@@ -423,7 +423,7 @@ describe('a try of a run', () => {
     expect(messages()).toEqual(['Pause of the organization lifted']);
   });
 
-  it('of a report that somebody paused sleeps, and one on demand is made and lifts nothing', async () => {
+  it('of a report that a person paused snoozes; one on demand is executed and lifts nothing', async () => {
     await pauses.put(byHand('weekly'));
     const order = await opened(anOrder());
     expect(await attempt(order, done(result))).toMatchObject({

@@ -9,7 +9,7 @@ import { reportDefinition } from '../../support/queue-harness.ts';
 const skip = (at: string): SkippedSlot => ({ slot: Date.parse(at), why: 'too_old' });
 const SKIPS = ['2026-11-02T07:00Z', '2026-11-09T07:00Z', '2026-11-16T07:00Z'].map(skip);
 
-/** What is recorded of these skips, when at most `most` may be. */
+/** What is recorded for these skips when at most `most` records are allowed. */
 async function recorded(skips: readonly SkippedSlot[], most: number, opened = false) {
   const kept: { slot: string; error: ErrorJson }[] = [];
   const runs = fake<RedisRunStore>({
@@ -25,13 +25,13 @@ async function recorded(skips: readonly SkippedSlot[], most: number, opened = fa
   return { count, slots: kept.map(({ slot }) => slot), first: kept[0]?.error.message };
 }
 
-test('each slot has a record, as long as there are not too many', async () => {
+test('each skipped slot has a record if there are not too many', async () => {
   const { count, slots, first } = await recorded(SKIPS, 3);
   expect([count, slots.length]).toEqual([3, 3]);
   expect(first).toMatch(/catch_up_window\.$/);
 });
 
-test('the oldest record tells of those before it, of one by its slot, of more by their span; all are counted', async () => {
+test('the oldest record names one earlier slot, or the time range of several; all are counted', async () => {
   const one = await recorded(SKIPS, 2);
   expect(one.count).toBe(3);
   expect(one.slots).toEqual(['2026-11-09T07:00:00.000Z', '2026-11-16T07:00:00.000Z']);
@@ -41,6 +41,6 @@ test('the oldest record tells of those before it, of one by its slot, of more by
   expect(two.first).toContain('and so were 2 before it, from 2026-11-02T07:00:00.000Z to 2026-11-09T07:00:00.000Z.');
 });
 
-test('a slot that somebody has opened or skipped before is not counted again', async () => {
+test('a slot that was opened or skipped before is not counted again', async () => {
   expect((await recorded(SKIPS, 1, true)).count).toBe(0);
 });

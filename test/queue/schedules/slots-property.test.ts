@@ -22,7 +22,7 @@ import {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Around the end of summer time in Berlin, and the beginning of Lord Howe's. */
+/** Around the end of summer time in Berlin, and its beginning on Lord Howe Island. */
 const START = Date.parse('2026-10-01T00:00:00Z');
 
 const schedule: fc.Arbitrary<ScheduleSpec> = fc
@@ -43,7 +43,7 @@ const schedule: fc.Arbitrary<ScheduleSpec> = fc
   })
   .map(({ shift, ...rest }) => (shift === undefined ? rest : { ...rest, shift }));
 
-/** A look: by which scheduler, how long after the one before; several look at once where `others` is not 0. */
+/** A look: by which scheduler, how long after the previous one, and how many others look at the same time. */
 const look = fc.record({
   by: fc.nat(2),
   after: fc.oneof(
@@ -54,7 +54,7 @@ const look = fc.record({
   others: fc.nat(2),
 });
 
-/** The outcome of every slot, told slot by slot from the first look whose clock has reached it. Knows nothing of cursors. */
+/** The expected outcome of every slot, decided by the first look whose clock has reached it. Does not use cursors. */
 function specified(report: FrozenDefinition, clocks: readonly number[], start: number) {
   const { definition, settings } = report;
   const opened = new Set<number>();
@@ -89,7 +89,7 @@ beforeEach(async () => {
 });
 afterEach(() => bench.close());
 
-it('opens the slots of the specification, each once, and puts each other one on record as skipped, once', async () => {
+it('opens each slot that the specification opens once, and records each other slot as skipped once', async () => {
   let count = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -109,7 +109,7 @@ it('opens the slots of the specification, each once, and puts each other one on 
         const report: FrozenDefinition = { ...made, settings: { ...made.settings, calendar } };
         const opened: number[] = [];
         const skipped: number[] = [];
-        /** Three processes, each with a clock and a memory of its own. */
+        /** Three processes, each with its own clock and memory. */
         const schedulers = skews.map((skew) => ({ skew, memory: createDueSlotCache() }));
         let real = START + from;
         const runs = fake<RedisRunStore>({
@@ -136,7 +136,7 @@ it('opens the slots of the specification, each once, and puts each other one on 
             },
             memory,
           );
-        // The first look puts the schedules in their place; the slowest clock's, so that no clock is before it.
+        // The first look sets the position of the schedules. It uses the slowest clock, so that no clock is before it.
         const start = real - 2 * MINUTE;
         await lookAs(createDueSlotCache(), start);
         const clocks: number[] = [];
@@ -152,7 +152,7 @@ it('opens the slots of the specification, each once, and puts each other one on 
         }
         const wanted = specified(report, clocks, start);
         expect(opened.sort((a, b) => a - b)).toEqual(wanted.opened);
-        // Of very many, a hundred have a record, and the count of all is in the oldest.
+        // Of very many skipped slots, a hundred have a record. The oldest one has the count of all.
         const { org, report: id } = report.definition;
         const counted = Number((await bench.producer.hget(`${bench.prefix}:skipped`, `${org}/${id}`)) ?? 0);
         expect(counted).toBe(wanted.skipped.length);
