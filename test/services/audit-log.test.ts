@@ -27,7 +27,7 @@ describe('the audit log', () => {
     return { of: entries.map(({ event, run }) => run ?? event), next };
   };
 
-  it('has a line in the log with the name of the event, and an entry, newest first', async () => {
+  it('writes each event to the log and to Redis, newest first', async () => {
     expect(log.lines[1]).toMatchObject({ level: 'info', event: 'run.triggered', who: 'ann', org: 'acme', run: '0' });
     const { entries } = await audit.list({ orgs: '*', includeGlobal: true, limit: 2 });
     expect(entries).toMatchObject([
@@ -36,7 +36,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('shows an organization its own alone, and what belongs to none to tokens that see all', async () => {
+  it('shows an organization its own entries only, and global entries to tokens that see everything', async () => {
     expect((await runs({ orgs: ['rival'], includeGlobal: false, limit: 10 })).of).toEqual(['1']);
     expect((await runs({ orgs: ['acme'], includeGlobal: false, limit: 10 })).of).toEqual(['schedule.paused', '2', '0']);
     expect((await runs({ orgs: [], includeGlobal: false, limit: 10 })).of).toEqual([]);
@@ -54,7 +54,7 @@ describe('the audit log', () => {
     });
   });
 
-  it.each(['', 'x', '(1-1', '1', '9'.repeat(30), '+'])('has no page after "%s"', async (after) => {
+  it.each(['', 'x', '(1-1', '1', '9'.repeat(30), '+'])('refuses "%s" as a page cursor', async (after) => {
     await expect(audit.list({ orgs: '*', includeGlobal: true, limit: 5, after })).rejects.toMatchObject({
       code: 'usage.invalid',
     });
@@ -69,7 +69,7 @@ describe('the audit log', () => {
     expect((await runs({ orgs: '*', includeGlobal: true, who: 'ben', limit: 10 })).of).toEqual(['schedule.paused']);
   });
 
-  it('leaves out what it cannot read, such as a later version’s', async () => {
+  it('leaves out entries that it cannot read, such as those of a later version', async () => {
     const key = redisKeys(prefix).audit;
     await redis.xadd(key, '*', 'entry', '{"event":"moon.landed","who":"neil","at":1}');
     await redis.xadd(key, '*', 'entry', '{');
@@ -77,7 +77,7 @@ describe('the audit log', () => {
     expect((await runs({ orgs: '*', includeGlobal: true, limit: 10 })).of).toHaveLength(5);
   });
 
-  it('finds what is older than a whole block of others', async () => {
+  it('finds an entry behind a whole block of other organizations’ entries', async () => {
     const busy = redisAuditLog(redis, { prefix: randomPrefix(), clock, log: recordingLog() });
     await busy.record({ event: 'run.triggered', who: 'ann', org: 'acme' });
     await Promise.all(
@@ -86,7 +86,7 @@ describe('the audit log', () => {
     expect((await busy.list({ orgs: ['acme'], includeGlobal: false, limit: 5 })).entries).toHaveLength(1);
   });
 
-  it('keeps the last ten thousand or so', async () => {
+  it('keeps about the last ten thousand entries', async () => {
     const full = randomPrefix();
     const key = redisKeys(full).audit;
     const pipeline = redis.pipeline();
@@ -98,7 +98,7 @@ describe('the audit log', () => {
     await redis.del(key);
   });
 
-  it('has its line when Redis refuses the entry, says so with all of it, and lets the action go on', async () => {
+  it('logs the event and the failed write when Redis refuses the entry, and does not throw', async () => {
     const lines = recordingLog();
     const gone = new Redis(inject('redisUrl'), { lazyConnect: true, enableOfflineQueue: false });
     await redisAuditLog(gone, { prefix, clock, log: lines }).record({ event: 'run.cancelled', who: 'ann', run: 'r1' });

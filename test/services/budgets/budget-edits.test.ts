@@ -31,7 +31,7 @@ sections: [{ id: open, metrics: [alerts.open] }]
 outputs: [{ format: csv }]
 `;
 
-/** Workers that come and go over one Redis and one folder, whose organizations share one API key. */
+/** Workers that start and stop over one Redis and one folder. Their organizations share one API key. */
 async function workersOver(budgets: Readonly<Record<string, string>>) {
   const root = await folderFor(onTestFinished);
   const files = Object.entries(budgets).flatMap(([id, budget]) => [
@@ -65,7 +65,7 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
   const finished = new Map<string, () => void>();
   return {
     log,
-    /** Replaces `budget:`, as an editor does; every worker goes by it from then on. */
+    /** Replaces `budget:`, as an editor does. Workers use it from then on. */
     edit: async (id: string, budget: string): Promise<void> => {
       await writeFile(join(folder, `${id}/org.yaml`), org(budget));
       jobs = await loadDefinitions(folder);
@@ -105,13 +105,13 @@ async function workersOver(budgets: Readonly<Record<string, string>>) {
         close: () => worker.close(),
       };
     },
-    /** The window by which the tokens of the key return, ms. */
+    /** The key's budget window, ms. */
     window: async (): Promise<number> =>
       Number(await redis.hget(`${prefix}:metrics:budget:{${new Secret(key).fingerprint()}}:state`, 'window')),
   };
 }
 
-test('an edited budget is in force for the next run, without a restart', async () => {
+test('an edited budget applies to the next run, without a restart', async () => {
   const { trigger, work, edit, window } = await workersOver({ acme: '{ calls: 20, window: 60 }' });
   const worker = await work();
   expect(await worker.ended(await trigger('acme'))).toMatchObject({ state: 'done', error: null });
@@ -121,7 +121,7 @@ test('an edited budget is in force for the next run, without a restart', async (
   expect(await window()).toBe(90_000);
 });
 
-test('a run that was queued before the edit goes by the budget of now, and so do those after it', async () => {
+test('a run that was queued before the edit uses the new budget, as do the runs after it', async () => {
   const { trigger, work, edit, window, log } = await workersOver({ acme: '{ calls: 20, window: 60 }' });
   const before = await trigger('acme');
   await edit('acme', '{ calls: 20, window: 90 }');
@@ -134,7 +134,7 @@ test('a run that was queued before the edit goes by the budget of now, and so do
   expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
 });
 
-test('organizations that share a key and say different budgets run by the lower one, and the log names both once', async () => {
+test('organizations that share a key use the lower of their budgets, and the log names both once', async () => {
   const { trigger, work, edit, window, log } = await workersOver({ acme: '{ calls: 20 }', 'acme-eu': '{ calls: 20 }' });
   const worker = await work();
   const runs = async () => {

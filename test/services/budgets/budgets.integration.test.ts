@@ -8,7 +8,7 @@ import { faketimeRedis } from '../../support/faketime-redis.ts';
 import { randomPrefix, recordingLog } from '../../support/queue-harness.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-test('a step of the clock of Redis, and a loss of its data, are said by one of all processes', async () => {
+test('a jump of Redis’s clock and a loss of its data are each logged by one process', async () => {
   const redis = await faketimeRedis();
   onTestFinished(() => redis.close());
   const [prefix, limits] = [randomPrefix(), { calls: 6, windowMs: 60_000 }];

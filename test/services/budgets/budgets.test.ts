@@ -23,7 +23,7 @@ const state = (change: Partial<BudgetState> = {}): BudgetState => ({
   ...change,
 });
 
-test('a run is expected to end at once on a free key, and a window later for each limit of calls it has to wait for', () => {
+test('a run on a free key should finish at once, and one window later for each full budget before it', () => {
   const finish = (change: Partial<BudgetState>, calls: number) =>
     expectedFinish(state(change), 60_000, calls, 1_000_000);
   expect(finish({}, 30)).toBe(1_000_000);
@@ -37,7 +37,7 @@ test('a run is expected to end at once on a free key, and a window later for eac
   expect(finish({ tokens: 0, waiting: 500 }, 0)).toBe(1_000_000);
 });
 
-test('of all who wait and meet a 429, in whatever process, one says that the key goes slower, and one that it recovered', async () => {
+test('one process logs that a key is throttled, and one that it recovered, however many calls met a 429', async () => {
   const [prefix, limits] = [randomPrefix(), { calls: 6, windowMs: 120 }];
   const workers = Array.from({ length: 3 }, () => {
     const redis = new Redis(inject('redisUrl'));
@@ -45,7 +45,7 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
     const log = recordingLog();
     return { log, budget: sharedBudgets(redis, prefix, systemClock, log)('metrics', limits) };
   });
-  // The first six calls leave together and all come back refused.
+  // The first six calls are made together and all are refused.
   let refusals = limits.calls;
   const round = async (name: string, waiters: number) => {
     const calls = workers.flatMap(({ budget }, worker) =>
@@ -92,14 +92,14 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
   ]);
 
   const recovered = () => said().filter(({ level, ms }) => level === 'info' && ms !== undefined);
-  // Each round takes tokens, and so the time that the recovery needs.
+  // Each round takes tokens, and with them the time that the recovery needs.
   for (let next = 0; recovered().length === 0; next += 1) await round(`later-${next}`, 1);
   await round('last', 2);
   expect(recovered()).toEqual([expect.objectContaining({ level: 'info', key: 'fingerprint', count: 6 })]);
   expect(said()).toHaveLength(2);
 });
 
-test('a process that has not asked before a loss knows of it by the identity that it started with', async () => {
+test('a process that made no call before Redis lost its data detects the loss by the identity', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
   const [prefix, limits, id] = [randomPrefix(), { calls: 3, windowMs: 60_000 }, '0'.repeat(32)];

@@ -28,25 +28,25 @@ function over(...first: OrgSettings[]) {
   return { limits, edit, log, now: () => ({ ...limits.of(KEY) }) };
 }
 
-test('the limits of a key are those of the definitions in force, whatever a run has frozen', async () => {
+test('a key has the limits of the active definitions, not those frozen in a run', async () => {
   const { limits, edit, now, log } = over(anOrg('acme', { calls: 10 }));
   const frozen = anOrg('acme', { calls: 40, window: 10 });
   await limits.resolve(KEY, frozen);
   expect(now()).toEqual({ calls: 10, windowMs: 60_000 });
   const held = limits.of(KEY);
-  // Also of a run that is under way.
+  // This also applies to an active run.
   edit(anOrg('acme', { calls: 20, window: 30 }));
   expect({ ...held }).toEqual({ calls: 20, windowMs: 30_000 });
   edit(anOrg('acme', undefined));
   expect({ ...held }).toEqual({ calls: 30, windowMs: 60_000 });
-  // Nobody in force has the key any more: what the run has frozen is all that is known.
+  // No active definition has the key any more: only the limits frozen in the run are known.
   edit();
   await limits.resolve(KEY, frozen);
   expect(now()).toEqual({ calls: 40, windowMs: 10_000 });
   expect(log.lines).toEqual([]);
 });
 
-test('keys are read once while the definitions stay, and for an organization whose own has changed', async () => {
+test('keys are read once while the definitions stay the same, and again when a run’s own key has changed', async () => {
   const env: Record<string, string> = { ONE: 'one', TWO: 'two' };
   const secrets = secretSource(env);
   const read = vi.fn(secrets);
@@ -58,7 +58,7 @@ test('keys are read once while the definitions stay, and for an organization who
   const keyOf = (value: string) => new Secret(value).fingerprint();
   for (let n = 0; n < 5; n += 1) await limits.resolve(keyOf('one'), one);
   expect(read).toHaveBeenCalledTimes(2);
-  // Rotated to a key that another organization has: the run of either finds both.
+  // Rotated to the key of another organization: a run of either one finds both.
   env.TWO = 'one';
   await limits.resolve(keyOf('one'), two);
   expect(read).toHaveBeenCalledTimes(4);
@@ -69,7 +69,7 @@ test('keys are read once while the definitions stay, and for an organization who
   expect(read).toHaveBeenCalledTimes(6);
 });
 
-test('who shares a key is found by the key, and the lowest limits hold where they differ', async () => {
+test('organizations with the same key share its lowest limits, however their files name it', async () => {
   const acme = anOrg('acme', { calls: 30 });
   const { limits, edit, now, log } = over(
     acme,

@@ -16,7 +16,7 @@ const report = (more: Partial<Definition> = {}): Definition =>
 
 type Harness = Awaited<ReturnType<typeof correctionsHarness>>;
 
-/** Days on which the service answers one of two ways in turn, and the runs that Docket opens are executed. */
+/** On each day the service alternates between two responses. Docket's own runs are executed. */
 async function flip(harness: Harness, definition: Definition, days: readonly number[]): Promise<void> {
   const { sandbox, queued, records } = harness;
   for (const day of days) {
@@ -35,14 +35,14 @@ async function flip(harness: Harness, definition: Definition, days: readonly num
 const subjects = ({ mail }: Harness): Promise<readonly (string | undefined)[]> =>
   Promise.all(mail.messages().map(async ({ path }) => (await PostalMime.parse(await readFile(path))).subject));
 
-test('a service that flips between two answers gets two corrected editions sent by Docket; then a person decides', async () => {
+test('Docket sends two corrected editions by itself while a service keeps flipping its figures; then a person decides', async () => {
   const harness = await correctionsHarness();
   const { service, records, index, frozen } = harness;
   const definition = report();
   await harness.deliver(definition);
   await flip(harness, definition, [1, 2]);
   expect(harness.notified).toEqual([]);
-  // A restart with a Redis that has lost everything.
+  // A restart after Redis has lost everything.
   records.clear();
   frozen.clear();
   index.lose();
@@ -58,7 +58,7 @@ test('a service that flips between two answers gets two corrected editions sent 
   expect(open).toMatchObject({ state: 'open', notified: true });
   expect(harness.notified.length).toBeGreaterThan(0);
 
-  // A person sends the next edition. It gives Docket no further ones.
+  // A person sends the next edition. This does not allow Docket to send more by itself.
   const { record } = await service.send(open!, { by: 'anna', reason: 'checked with the service' });
   harness.queued.length = 0;
   expect((await harness.execute(record, definition)).kind).toBe('done');

@@ -24,7 +24,7 @@ const step = fc.oneof(
 );
 
 test(
-  'whatever is delivered, killed, corrected and sent again in whatever order: nobody gets a mark without an edition, or an edition twice',
+  'nobody gets a correction mark without an earlier edition, or an edition twice, in any order of deliveries, crashes and corrections',
   async () => {
     const harness = await correctionsHarness();
     const { service, ledger, archive, clock, mail, settings } = harness;
@@ -63,7 +63,7 @@ test(
           const { definition: own } = harness.frozen.get(correction.digest) ?? { definition };
           await harness.execute(correction, own, dead(left));
         };
-        /** Decisions to send an edition again, by run and recipient. */
+        /** Number of decisions to resend an edition, by run and recipient. */
         const again = new Map<string, number>();
         for (const asked of [...steps, { do: 'open' as const, redefined: false }]) {
           if (asked.do === 'deliver') await deliver(asked.life);
@@ -76,7 +76,7 @@ test(
             const row = await rowOf(run.id, to);
             if (row === undefined) continue;
             const decision = { to: 'pending', by: 'ops', reason: 'not in her mailbox', at: clock.now() } as const;
-            // A server does not refuse what it has taken.
+            // A server does not refuse a message that it has accepted.
             const arrived = mail.messages().some(({ to: [other] }, index) => index >= before && other === to);
             if (asked.do === 'refuse' && arrived) continue;
             if (asked.do === 'refuse') await ledger.settle(row.id, row.epoch, 'refused', '550', clock.now());
@@ -84,7 +84,7 @@ test(
               again.set(`${run.id} ${to}`, (again.get(`${run.id} ${to}`) ?? 0) + 1);
           }
         }
-        // Somebody finishes what was begun. What nobody received cannot be corrected.
+        // In the end a process finishes everything. An edition that nobody received cannot be corrected.
         await deliver(10_000);
         await open(false);
         for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -124,7 +124,7 @@ test(
             expect(own.length - marked.length).toBeLessThanOrEqual(1 + (sentAgain[0] ?? 0));
             seen.marked += marked.length;
           }
-          // Everybody of the edition has the corrected one, or it is known that they may not.
+          // Every recipient of the edition has the corrected one, or its result is unknown.
           expect(['sent', 'unknown']).toContain(now?.state);
         }
       }),

@@ -18,7 +18,7 @@ const report = (more: Partial<Definition> = {}, ...first: readonly SectionInput[
     [
       ...first,
       { id: 'rate', metrics: ['profiles.approval_rate', 'profiles.created'], totals: true },
-      // Never corrected.
+      // Current counts are never corrected.
       { id: 'queue', metrics: ['alerts.open'] },
     ],
     {
@@ -33,18 +33,18 @@ const report = (more: Partial<Definition> = {}, ...first: readonly SectionInput[
   );
 
 describe('the watch of a delivered edition', () => {
-  test('finds what has changed materially, and sends a corrected edition to those who received the first', async () => {
+  test('finds material changes, and sends a corrected edition to those who received the first one', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service, mail, orgs, settings } = harness;
     const first = await harness.deliver(report({}, DAILY));
     expect(mail.messages().map(({ to }) => to)).toEqual([['mlro@acme.example'], ['board@acme.example']]);
 
-    // A day later nothing has changed, whatever else has happened meanwhile.
+    // A day later nothing has changed.
     await harness.nextDay();
     expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
     expect(await service.list('*')).toEqual([]);
 
-    // After Redis was lost, too. A mail server that is down delays the notice alone.
+    // It also works after Redis was lost. A mail server that is down delays only the notice.
     sandbox.setFaults([parseFault('history=30')]);
     harness.frozen.clear();
     harness.index.lose();
@@ -61,12 +61,12 @@ describe('the watch of a delivered edition', () => {
     const total = found?.changes.find(({ section, bucket }) => section === 'onboarding' && bucket === null);
     expect(total?.after).toBeGreaterThan(total?.before ?? Number.POSITIVE_INFINITY);
 
-    // The same again is not another correction.
+    // The same changes are not reported again.
     await harness.nextDay();
     expect(await service.list('*')).toHaveLength(1);
     expect(harness.notified).toHaveLength(1);
 
-    // The board is no longer allowed; the others never received anything.
+    // The board is no longer allowed. The others never received anything.
     orgs.set(settings.id, {
       ...settings,
       recipients: { domains: [], addresses: ['mlro@acme.example', 'late@acme.example'] },
@@ -117,7 +117,7 @@ describe('the watch of a delivered edition', () => {
     ]);
   });
 
-  test('a change below the materiality is none, and one that is taken back is withdrawn', async () => {
+  test('ignores changes below the materiality, and withdraws a correction whose changes were taken back', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service } = harness;
     await harness.deliver(
@@ -136,7 +136,7 @@ describe('the watch of a delivered edition', () => {
     await expect(service.send(found!, { by: 'anna', reason: 'late' })).rejects.toMatchObject({
       code: 'correction.conflict',
     });
-    // A dismissed one is not reported again; other figures are.
+    // A dismissed correction is not reported again, but other figures are.
     sandbox.setFaults([parseFault('history=60')]);
     await harness.nextDay();
     const [second] = await service.list('*');
@@ -149,7 +149,7 @@ describe('the watch of a delivered edition', () => {
     expect(harness.queued).toEqual([]);
   });
 
-  test('on_correction: send decides by itself, once, and the corrected edition is watched in its place', async () => {
+  test('with on_correction: send sends a correction once, and then watches the corrected edition instead', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service, mail } = harness;
     const first = await harness.deliver(
@@ -159,7 +159,7 @@ describe('the watch of a delivered edition', () => {
     await harness.nextDay();
     expect(await service.list('*')).toMatchObject([{ state: 'sent', decision: { by: 'docket' } }]);
     const [id = ''] = harness.queued;
-    // Its record was lost with Redis: it is opened again.
+    // Redis lost the run's record, and the run is opened again.
     const order = harness.records.get(id)!;
     harness.records.clear();
     await harness.nextDay();
@@ -180,7 +180,7 @@ describe('the watch of a delivered edition', () => {
     expect(harness.notified).toEqual([]);
   });
 
-  test('with approval, once it is approved it goes to the first recipients that are still allowed, and to nobody else', async () => {
+  test('with approval sends the approved correction only to first recipients who are still allowed', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service, mail, orgs, settings } = harness;
     const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
@@ -190,7 +190,7 @@ describe('the watch of a delivered edition', () => {
     sandbox.setFaults([parseFault('history=30')]);
     await harness.nextDay();
     const [found] = await service.list('*');
-    // Eva alone may approve, and who sends it may not: nothing is decided.
+    // Only Eva may approve, and who sends a correction may not approve it. Nothing is decided.
     await expect(service.send(found!, { by: 'eva', reason: 'late' })).rejects.toMatchObject({
       code: 'approval.unreachable',
     });
@@ -199,14 +199,14 @@ describe('the watch of a delivered edition', () => {
     const waiting = await harness.execute(record, definition);
     expect(waiting).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
     expect((await service.send(found!, { by: 'eva', reason: 'again' })).record.id).toBe(record.id);
-    // In between the allow-list loses the board, and gains somebody who got nothing.
+    // Meanwhile the allow-list loses the board, and gains an address that got nothing.
     orgs.set(settings.id, {
       ...settings,
       recipients: { domains: ['other.example'], addresses: ['mlro@acme.example', 'late@acme.example'] },
     });
     expect(await harness.execute(record, definition)).toMatchObject({ value: { state: 'awaiting_approval' } });
     expect(mail.messages()).toHaveLength(2);
-    // The guard for periods that were delivered knows the edition that went out, not the one that waits.
+    // The check for delivered periods finds the edition that was sent, not the waiting one.
     const delivered = findDeliveredInArchive(harness.storage, silentLog);
     const { org, report: name, period } = record;
     expect(await delivered({ org, report: name, period })).toMatchObject({ run: first.id, sent: { email: 2 } });
@@ -224,12 +224,12 @@ describe('the watch of a delivered edition', () => {
     });
     await harness.execute(record, definition);
     expect(mail.messages()).toHaveLength(3);
-    // What was frozen and decided is in the archive as it was written.
+    // The archive has everything that was frozen and decided, unchanged.
     const storage = harness.storage;
     for await (const { findings } of verifyArchive(storage, { now: harness.clock.now() })) expect(findings).toEqual([]);
   });
 
-  test('what ended unsent stays unsent when its record is gone, and people decide about what is found again', async () => {
+  test('does not reopen a correction that ended unsent after its record was lost, and leaves new findings to people', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service, mail } = harness;
     const definition = report({ corrections: { watch: 20 * 86_400, materiality: 0.02, on_correction: 'send' } });
@@ -238,7 +238,7 @@ describe('the watch of a delivered edition', () => {
     await harness.nextDay();
     const [id = ''] = harness.queued;
     const order = harness.records.get(id)!;
-    // The service has taken it back since.
+    // Meanwhile the service has taken the change back.
     sandbox.setFaults([]);
     expect((await harness.execute(order, definition)).kind).toBe('done');
     expect(mail.messages()).toHaveLength(2);
@@ -255,7 +255,7 @@ describe('the watch of a delivered edition', () => {
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('processes that have lost their claims, and die before they decide, find it once and send it once', async () => {
+  test('finds and sends a correction once, even if processes lose their claims or die before the decision', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service, mail } = harness;
     const definition = report({ corrections: { watch: 10 * 86_400, materiality: 0.02, on_correction: 'send' } });
@@ -276,13 +276,13 @@ describe('the watch of a delivered edition', () => {
     expect(mail.messages()).toHaveLength(4);
   });
 
-  test('it is made of the newest figures, whatever max_age allows', async () => {
+  test('uses the newest figures for a correction, whatever max_age allows', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service } = harness;
     const definition = report({ max_age: 86_400 });
     await harness.deliver(definition);
     harness.clock.advance(DAY_MS);
-    // Another report has asked the same a moment before the service changed it.
+    // Another report makes the same call just before the service changes the figures.
     await harness.deliver(report({ report: 'other', max_age: 86_400, corrections: undefined }));
     sandbox.setFaults([parseFault('history=30')]);
     await harness.round();
@@ -293,7 +293,7 @@ describe('the watch of a delivered edition', () => {
     expect(published?.manifest.corrects?.changes).toBeGreaterThan(0);
   });
 
-  test('an edition without figures that can be corrected is compared without a call', async () => {
+  test('needs no call for an edition without correctable figures', async () => {
     const harness = await correctionsHarness();
     const { corrections, deliveries } = report();
     const first = await harness.deliver(
@@ -314,7 +314,7 @@ describe('the watch of a delivered edition', () => {
     expect(budgets).toEqual([]);
   });
 
-  test('a run that nobody decided to send as a correction makes no call and sends nothing', async () => {
+  test('sends nothing and makes no call for a run that nobody decided to send as a correction', async () => {
     const harness = await correctionsHarness();
     const first = await harness.deliver(report());
     const record = { ...(await harness.service.list('*')), ...first };
@@ -338,13 +338,13 @@ describe('the watch of a delivered edition', () => {
   });
 });
 
-test('an edition is compared once a day, and at the end of its watch', () => {
+test('an edition is checked once a day and at the end of its watch', () => {
   const times = (checkedAt?: number) => ({ deliveredAt: 0, watch: 2.5 * 86_400, checkedAt });
   expect(nextCheckAt(times(), 0)).toBe(DAY_MS);
   expect(nextCheckAt(times(DAY_MS), 0)).toBe(2 * DAY_MS);
   expect(nextCheckAt(times(2 * DAY_MS + 5), 0)).toBe(2.5 * DAY_MS);
   expect(nextCheckAt(times(2.5 * DAY_MS), 0)).toBeUndefined();
-  // Nobody looked for weeks.
+  // No process ran for weeks.
   expect(nextCheckAt(times(), 9 * DAY_MS)).toBe(DAY_MS);
   expect(nextCheckAt(times(), 10 * DAY_MS)).toBeUndefined();
 });

@@ -18,7 +18,7 @@ const ANNA = { by: 'anna', subject: 'https://id.example 7' };
 interface Sent {
   readonly to: string | undefined;
   readonly subject: string;
-  /** The message without soft line breaks. */
+  /** The message, with soft line breaks removed. */
   readonly text: string;
 }
 async function sentMail({ mail }: Awaited<ReturnType<typeof correctionsHarness>>, after = 0): Promise<Sent[]> {
@@ -35,7 +35,7 @@ async function sentMail({ mail }: Awaited<ReturnType<typeof correctionsHarness>>
 const isDone = (outcome: { readonly kind: string }) => expect(outcome.kind, JSON.stringify(outcome)).toBe('done');
 const REASON = 'page 3 had the figures of another team.';
 
-test('a run that was requested again says so in its subject, its mail and its record, and keeps the names of its files', async () => {
+test('a repeated run says so in its subject, its mail and its manifest, and keeps its file names', async () => {
   const harness = await correctionsHarness();
   const definition = report();
   const first = await harness.deliver(definition);
@@ -53,13 +53,13 @@ test('a run that was requested again says so in its subject, its mail and its re
 });
 
 describe('a correction that a person opens', () => {
-  test('goes marked to who received the edition, unmarked to whose delivery it withdrew, and to nobody new', async () => {
+  test('goes marked to those who received the edition, unmarked to those whose delivery it withdrew, and to nobody else', async () => {
     const harness = await correctionsHarness();
     const { service, mail, ledger, orgs, settings } = harness;
     const first = await harness.deliver(report());
     const rowOf = (recipient: string) => deliveryId(first.id, '0-email', recipient);
     expect((await ledger.list(first.id)).map(({ state }) => state)).toEqual(['sent', 'sent', 'refused']);
-    // The address is allowed since, and the definition names one more.
+    // The address is allowed now, and the new definition names one more.
     orgs.set(settings.id, { ...settings, recipients: { domains: ['acme.example', 'other.example'], addresses: [] } });
     const changed = report({
       title: 'The right title',
@@ -84,7 +84,7 @@ describe('a correction that a person opens', () => {
       ['new@acme.example', false, false],
     ]);
     expect(await ledger.find(rowOf('x@other.example'))).toMatchObject({ state: 'withdrawn' });
-    // The same request completes what was interrupted; another one waits for its run.
+    // The same request completes an interrupted one. Another request has to wait for its run.
     const request = { reason: REASON, comment: 'Ask **Eva**.', definition };
     expect((await service.open(first, request, ANNA)).record.id).toBe(opened.record.id);
     for (const other of [
@@ -95,7 +95,7 @@ describe('a correction that a person opens', () => {
       await expect(service.open(first, other, ANNA)).rejects.toMatchObject({ code: 'correction.conflict' });
     await expect(service.open(first, request, { by: 'bob' })).rejects.toMatchObject({ code: 'correction.conflict' });
 
-    // After Redis was lost the definition is in the archive.
+    // After Redis was lost, the archive still has the definition.
     harness.frozen.clear();
     harness.records.clear();
     const order = await service.reopen(opened.correction);
@@ -122,11 +122,11 @@ describe('a correction that a person opens', () => {
       ['new@acme.example', 'skipped'],
       ['x@other.example', 'sent'],
     ]);
-    // A repeated attempt sends nothing, nor does the replaced run.
+    // Neither a repeated attempt nor the replaced run sends anything.
     await harness.execute(order, definition.definition);
     await harness.execute({ ...order, ...first, corrects: undefined } as never, report());
     expect(mail.messages()).toHaveLength(5);
-    // The next one is of the edition that was delivered last.
+    // The next correction corrects the edition that was delivered last.
     await expect(service.open(first, { reason: 'again' }, ANNA)).rejects.toMatchObject({
       next: expect.stringContaining(order.id),
     });
@@ -137,7 +137,7 @@ describe('a correction that a person opens', () => {
     );
   });
 
-  test('lists what changed where the figures were kept, and replaces a correction that waits', async () => {
+  test('lists the changes if the figures were stored, and replaces a waiting correction', async () => {
     const harness = await correctionsHarness();
     const { service, sandbox } = harness;
     const definition = report(WATCHED);
@@ -162,7 +162,7 @@ describe('a correction that a person opens', () => {
   test.each([
     { kept: 'were kept', more: WATCHED, says: true },
     { kept: 'were not kept', more: {}, says: false },
-  ])('says that no figure changed where its figures $kept: $says', async ({ more, says }) => {
+  ])('says that no figure changed if its figures $kept: $says', async ({ more, says }) => {
     const harness = await correctionsHarness();
     const definition = report(more);
     const first = await harness.deliver(definition);
@@ -174,7 +174,7 @@ describe('a correction that a person opens', () => {
     }
   });
 
-  test('waits for messages of the edition that are being sent, and begins no other', async () => {
+  test('waits for messages of the edition that are being sent, and stops those not started', async () => {
     const harness = await correctionsHarness();
     const { service, ledger, mail, clock } = harness;
     const definition = report();
@@ -192,7 +192,7 @@ describe('a correction that a person opens', () => {
     expect(await ledger.begin(row('waiting').id, clock.now())).toBeUndefined();
     expect(await harness.execute(record, definition)).toMatchObject({ kind: 'snooze' });
     expect(mail.messages()).toHaveLength(2);
-    // One ends, of the other nobody hears again.
+    // One message ends. The other never reports a result.
     await ledger.settle(row('slow').id, 1, 'pending', '450', clock.now());
     clock.advance(11 * 60_000);
     isDone(await harness.execute(record, definition));
@@ -205,7 +205,7 @@ describe('a correction that a person opens', () => {
     ]);
   });
 
-  test('needs approval again, also where nobody has received the edition any more than once', async () => {
+  test('needs approval again, and cannot be replaced by a definition without approval', async () => {
     const harness = await correctionsHarness();
     const { service, mail, ledger } = harness;
     const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
@@ -231,14 +231,14 @@ describe('a correction that a person opens', () => {
       corrects: { run: first.id },
     });
     expect((await sentMail(harness)).at(-1)?.text).toMatch(/Read it/);
-    // No edit of the definition corrects it without approval.
+    // A definition without approval cannot correct it.
     const unapproved = { definition: report(), settings: harness.settings };
     await expect(service.open(record, { reason: REASON, definition: unapproved }, ANNA)).rejects.toMatchObject({
       code: 'correction.conflict',
     });
   });
 
-  test('is opened once by two people at the same time: the second one is told who was first', async () => {
+  test('is opened once by two people at the same time, and refused to the second one', async () => {
     const harness = await correctionsHarness();
     const { service } = harness;
     const definition = report();
@@ -255,7 +255,7 @@ describe('a correction that a person opens', () => {
     expect(harness.records.size).toBe(1);
   });
 
-  test('is refused before anything changes: an older process runs, or the definition is no longer kept', async () => {
+  test('is refused before anything changes while an older process runs, or if the definition is gone', async () => {
     const harness = await correctionsHarness();
     const { service, ledger, frozen, deployment } = harness;
     const first = await harness.deliver(report());
@@ -267,7 +267,7 @@ describe('a correction that a person opens', () => {
     expect([harness.records.size, await service.list('*')]).toEqual([0, []]);
   });
 
-  test('is refused for what nobody has received, and corrects again once its run has ended unsent', async () => {
+  test('is refused for an edition that nobody received, and can be opened again after its run ended unsent', async () => {
     const harness = await correctionsHarness();
     const { service, mail, records, ledger } = harness;
     const nobody = await harness
@@ -287,7 +287,7 @@ describe('a correction that a person opens', () => {
     const again = await service.open(first, { reason: 'two' }, ANNA);
     expect(again.record.slot).toBe(`correction:${first.id}:2`);
     expect(await ledger.isWithdrawn(record.id)).toBe(true);
-    // A retry of the first one sends nothing beside the second.
+    // A retry of the first run sends nothing in addition to the second.
     expect(await harness.execute(record, definition)).toMatchObject({ kind: 'fail' });
     isDone(await harness.execute(again.record, definition));
     expect(mail.messages()).toHaveLength(4);

@@ -34,7 +34,7 @@ const report = (more: Partial<Definition> = {}): Definition =>
     },
   );
 
-/** A service that has later reported more created profiles of some desks. */
+/** A service that later reports more created profiles for some desks. */
 async function desksHarness() {
   const more = new Map<string, number>();
   const service = { key: 'acme', url: async (sandbox: string) => (await begin(sandbox)).url };
@@ -54,7 +54,7 @@ async function desksHarness() {
     return proxy;
   };
   const harness = await correctionsHarness({}, service);
-  /** Who has got what since, without the addresses that were seen before. */
+  /** Number of messages that `received` has returned already. */
   let seen = 0;
   const received = async () => {
     const messages = harness.mail.messages().slice(seen);
@@ -71,14 +71,14 @@ async function desksHarness() {
       }),
     );
   };
-  /** Days until the watch has found so many corrections. */
+  /** Lets days pass until the watch has found this many corrections. */
   const untilFound = async (count: number) => {
     for (let day = 0; day < 4 && (await harness.service.list('*')).length < count; day += 1) await harness.nextDay(2);
     const all = await harness.service.list('*');
     expect(all).toHaveLength(count);
     return all[0]!;
   };
-  /** Executes the run that was opened last. @param state of its end, or any */
+  /** Executes the run that was opened last. @param state its expected end, or `any` */
   const executeNext = async (state = 'done', change: Partial<RunPorts> = {}) => {
     const record = [...harness.records.values()].at(-1)!;
     const { definition } = harness.frozen.get(record.digest)!;
@@ -93,7 +93,7 @@ const brief = (all: readonly { readonly to: string | undefined; readonly edition
   all.map(({ to, edition }) => [to, edition]);
 
 describe('a correction of a report with split', () => {
-  test('goes to the recipients of the desks whose figures have changed, and each desk counts its own editions', async () => {
+  test('goes to the desks whose figures have changed, and each desk has its own edition numbers', async () => {
     const harness = await desksHarness();
     const { more, service, archive } = harness;
     const first = await harness.deliver(report());
@@ -116,7 +116,7 @@ describe('a correction of a report with split', () => {
     expect(manifest.packs?.map(({ value }) => value)).toEqual(['Retail']);
     expect(manifest.corrects).toMatchObject({ run: first.id, edition: 2, automatic: 1 });
 
-    // The next watch is of the second edition, and knows what the other desks have.
+    // The next watch checks the second edition, and knows what the other desks have.
     await harness.nextDay(2);
     expect(await service.list('*')).toHaveLength(1);
     more.set('Merchants', 500);
@@ -134,7 +134,7 @@ describe('a correction of a report with split', () => {
     expect(await harness.received()).toEqual([]);
   });
 
-  test('goes to every desk where figures of a section changed that is the same in all packs', async () => {
+  test('goes to every desk if a section with the same figures in all packs has changed', async () => {
     const harness = await desksHarness();
     await harness.deliver(
       report({ corrections: { watch: 30 * 86_400, materiality: 0.02, on_correction: 'notify_owner' } }),
@@ -149,7 +149,7 @@ describe('a correction of a report with split', () => {
     expect(brief(await harness.received())).toEqual(DESKS.map((desk) => [addressOf(desk), '2']));
   });
 
-  test('that a person opens goes to the changed desks, and unmarked to one whose delivery it withdrew', async () => {
+  test('goes to the changed desks, and unmarked to a desk whose delivery it withdrew, when a person opens it', async () => {
     const harness = await desksHarness();
     const { more, service, orgs, settings, ledger } = harness;
     const to = { Retail: ['retail@acme.example', 'retail.2@other.example'], Merchants: ['merchants@other.example'] };
@@ -180,7 +180,7 @@ describe('a correction of a report with split', () => {
     await harness.executeNext();
     expect(await harness.received()).toEqual([]);
     expect(await runProblems((await harness.storage.find(record.id))!)).toEqual([]);
-    // Of the wrong text no figure tells: all have it.
+    // No figure shows that a text was wrong, so every desk gets the correction.
     const title = { definition: { ...report({ split, title: 'Packs' }), digest: 'e'.repeat(64) }, settings };
     await service.open(record, { reason: 'a wrong title', definition: title }, { by: 'anna' });
     await harness.executeNext();
@@ -203,7 +203,7 @@ describe('a correction of a report with split', () => {
     ).rejects.toMatchObject({ code: 'correction.conflict' });
   });
 
-  test('is approved alone, over the packs that it corrects', async () => {
+  test('is approved for the corrected packs only', async () => {
     const harness = await desksHarness();
     const approval = { by: ['eva'], need: 1 };
     harness.orgs.set(harness.settings.id, {
@@ -223,7 +223,7 @@ describe('a correction of a report with split', () => {
     expect((await harness.archive.peek(record))?.manifest.edition_figures).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('reaches each changed desk once wherever its run dies', async () => {
+  test('reaches each changed desk once, wherever its run dies', async () => {
     const harness = await desksHarness();
     await harness.deliver(report());
     await harness.received();

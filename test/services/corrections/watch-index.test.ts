@@ -3,7 +3,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { redisWatchIndex } from '../../../src/services/corrections/watch-index.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
-test('one process checks a run at a time; checks and summaries are kept until they are replaced', async () => {
+test('one process at a time checks a run; checks and summaries are kept until they are replaced', async () => {
   const redis = new Redis(inject('redisUrl'));
   const prefix = randomPrefix();
   onTestFinished(async () => {
@@ -17,7 +17,7 @@ test('one process checks a run at a time; checks and summaries are kept until th
   expect(await index.claim('r2', 'b', 60_000)).toBe(true);
   await index.recordCheck('r1', 5);
   await index.recordCheck('r2', 6);
-  // Another process may have read the checks before.
+  // The other process may have read the checks before this one was recorded.
   expect(await index.claim('r1', 'b', 60_000)).toBe(false);
   await index.retain(new Set(['r1']));
   expect([...(await index.checks())]).toEqual([['r1', 5]]);

@@ -30,7 +30,7 @@ const posting = (given: Partial<Parameters<typeof startValidationThread>[0]> = {
   return thread.validate;
 };
 
-test('a folder that is read in a thread is what it is when it is read here, positions and frozen definitions too', async () => {
+test('a folder that is read in a thread gives the same definitions, positions and faults as without one', async () => {
   const folder = await jobsFolder({
     'acme/org.yaml': ORG,
     'acme/weekly.yaml': REPORT,
@@ -50,8 +50,8 @@ test('a folder that is read in a thread is what it is when it is read here, posi
   }
 });
 
-test('a file that takes too long has a fault and goes on as its last good text says; the others are read', async () => {
-  // The deadline of the fifth file: three of the first reading, the settings, and the one that does not end.
+test('a file that takes too long has a fault and keeps its last good version; the other files are read', async () => {
+  // Ends the deadline of the fifth file at once: three files of the first reading, the settings, and the endless one.
   let files = 0;
   const clock: Clock = {
     ...systemClock,
@@ -76,21 +76,21 @@ test('a file that takes too long has a fault and goes on as its last good text s
   expect(second.usingLastKnownGood).toEqual(new Set(['acme/weekly']));
 });
 
-test('a posted text is compared with the catalog, and what it lacks is shown where the text has it', async () => {
+test('a posted text is checked against the catalog, with the line of each unknown name', async () => {
   const text = REPORT.replace('profiles.created', 'profiles.createt');
   const { faults, unchecked } = await posting()({ text, file: 'acme/weekly.yaml', name: NAME, of: OF });
   expect(unchecked).toBeNull();
   expect(faults).toContainEqual(expect.objectContaining({ line: 9, got: '"profiles.createt"' }));
 });
 
-test('what a catalog lacks is told of the first hundred values, and not of all that a text may name', async () => {
+test('at most one hundred names that the catalog lacks are reported', async () => {
   const values = Array.from({ length: 1_000 }, (_, index) => `value${index}`).join(', ');
   const text = REPORT.replace('[high, severe]', `[${values}]`);
   const { faults } = await posting()({ text, file: 'acme/weekly.yaml', name: NAME, of: OF });
   expect(faults).toHaveLength(100);
 });
 
-test('a posted text that takes too long is a fault, and does not keep the texts of others', async () => {
+test('a posted text that takes too long has a fault, and does not stop the texts after it', async () => {
   const clock = manualClock(0);
   const check = posting({ clock, entry: HOSTILE });
   const post = (text: string, org: string) =>
@@ -103,7 +103,7 @@ test('a posted text that takes too long is a fault, and does not keep the texts 
   expect((await behind).faults.map(({ code }) => code)).not.toContain('definition.over_limit');
 });
 
-test('a posted text whose turn does not come in time is refused for now, and one of a thread that is never ready', async () => {
+test('a posted text is refused as busy if its turn comes too late or the thread never starts', async () => {
   for (const entry of [HOSTILE, new URL('../../support/silent-thread.mjs', import.meta.url)]) {
     const clock = manualClock(0);
     const check = posting({ clock, entry });
@@ -134,12 +134,12 @@ test.each([
   expect(definition?.sections).toHaveLength(sections);
 });
 
-test('rejects a posted text as busy when the queue of texts is full', async () => {
+test('a posted text is refused as busy when the queue of texts is full', async () => {
   const clock = manualClock(0);
   const check = posting({ clock, entry: HOSTILE });
   const posted = Array.from({ length: 6 }, () => check({ text: ENDLESS, file: 'x', name: NAME, of: undefined }));
   const last = posted.at(-1);
   await expect(last).rejects.toMatchObject({ code: 'definition.busy', retryable: true });
-  // The thread ends with the test; waiting callers are told.
+  // The thread ends with the test, and rejects the waiting calls.
   for (const one of posted) one.catch(() => {});
 });

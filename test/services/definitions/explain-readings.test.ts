@@ -23,7 +23,7 @@ const explained = async (now: string, metrics: readonly string[] | undefined) =>
   return [tokens, sections.filter(({ readings: read }) => read).map(({ id }) => id)];
 };
 
-test('a section that readings answer costs no call, once its last day was read', async () => {
+test('a section with stored readings needs no call once its last day was read', async () => {
   expect(await explained('2026-11-16T07:00:00Z', ['alerts.open'])).toEqual([1, ['end']]);
   expect(await explained('2026-11-15T21:45:00Z', ['alerts.open'])).toEqual([2, []]);
   expect(await explained('2026-11-16T07:00:00Z', ['rfis.open'])).toEqual([2, []]);

@@ -60,7 +60,7 @@ const outlineAt = async (now: string, report = REPORT) => {
   return outlineReport({ definition, settings }, Date.parse(now));
 };
 
-test('says who gets what, when, in which form, and what it contains', async () => {
+test('an outline says who gets the report, when and in which form, and what it contains', async () => {
   const outline = await outlineAt('2026-11-21T13:00:00Z');
   expect(reportOutlineSchema.parse(outline)).toEqual(outline);
   expect(outline).toMatchObject({
@@ -88,7 +88,7 @@ test('says who gets what, when, in which form, and what it contains', async () =
       send_if: 'changed',
     },
     { kind: 'directory', recipients: ['/srv/reports'], formats: ['xlsx', 'csv'], body: null, send_if: null },
-    // A message without files, and without its URL, which is a secret.
+    // The webhook has no files. Its URL is a secret and is not shown.
     { kind: 'webhook', recipients: ['webhook of HOOK_URL'], formats: [], body: null, send_if: null },
   ]);
   expect(outline.sections).toMatchObject([
@@ -126,7 +126,7 @@ test.each([
       ['99%', '2027-01-01'],
     ],
   ],
-  // In Zurich it is November already.
+  // In Zurich it is already November.
   [
     '2026-10-31T23:30:00Z',
     [
@@ -135,7 +135,7 @@ test.each([
     ],
   ],
   ['2027-02-01T12:00:00Z', [['99%', '2027-01-01']]],
-])('has the targets of its own metrics that hold on the day, and later ones: %s', async (now, expected) => {
+])('an outline has the present and later targets of its own metrics: %s', async (now, expected) => {
   const { targets } = await outlineAt(now);
   const rate = targets.filter(({ metric }) => metric === 'profiles.approval_rate');
   expect(rate.map(({ target, from }) => [target, from])).toEqual(expected);
@@ -144,7 +144,7 @@ test.each([
   ]);
 });
 
-test('says who must approve it, which sections need a comment, and for how long its figures are watched', async () => {
+test('an outline says who must approve, which sections need a comment, and how long figures are watched', async () => {
   const plain = await outlineAt('2026-11-21T13:00:00Z');
   expect([plain.approval, plain.corrections, plain.sections[0]?.commentary]).toEqual([null, null, null]);
   const report = `version: 1

@@ -35,7 +35,7 @@ deliveries:
   - ${delivery}
 `;
 
-/** Everything that was logged as a warning or an error. */
+/** Keeps everything that is logged as a warning or an error. */
 function keptLog() {
   const lines: string[] = [];
   const keep = (message: string, fields: object = {}) => void lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -64,23 +64,26 @@ async function inline(over: Record<string, string>, more = '') {
   return { ports: await portsOf(settings), folder, lines };
 }
 
-test.each(['warn', 'enforce'])('no run reads the key that signs the archive, with %s', async (scope) => {
-  const key = join(await folderFor(onTestFinished), 'signing.pem');
-  await writeFile(key, 'a key');
-  const shares = `secrets: { env: [SIGNS], files: [${JSON.stringify(key)}] }\n`;
-  for (const [variable, ref] of [
-    ['env:SIGNS', { env: 'SIGNS' }],
-    [`file:${key}`, { file: key }],
-  ] as const) {
-    const over = { DOCKET_REPORT_SCOPE: scope, DOCKET_SIGNING_KEY: variable, SIGNS: 'a key' };
-    for (const more of ['', shares]) {
-      const { ports } = await inline(over, more);
-      await expect(ports.secrets(ref), variable).rejects.toMatchObject({ code: 'config.secret_refused' });
+test.each(['warn', 'enforce'])(
+  'no run can read the archive’s signing key, with DOCKET_REPORT_SCOPE=%s',
+  async (scope) => {
+    const key = join(await folderFor(onTestFinished), 'signing.pem');
+    await writeFile(key, 'a key');
+    const shares = `secrets: { env: [SIGNS], files: [${JSON.stringify(key)}] }\n`;
+    for (const [variable, ref] of [
+      ['env:SIGNS', { env: 'SIGNS' }],
+      [`file:${key}`, { file: key }],
+    ] as const) {
+      const over = { DOCKET_REPORT_SCOPE: scope, DOCKET_SIGNING_KEY: variable, SIGNS: 'a key' };
+      for (const more of ['', shares]) {
+        const { ports } = await inline(over, more);
+        await expect(ports.secrets(ref), variable).rejects.toMatchObject({ code: 'config.secret_refused' });
+      }
     }
-  }
-});
+  },
+);
 
-test('a run reads the secrets of its own organization alone', async () => {
+test('a run can read the secrets of its own organization only', async () => {
   const { ports } = await inline({ DOCKET_REPORT_SCOPE: 'enforce' });
   for (const env of ['GLOBEX_KEY', 'SMTP_URL', 'DOCKET_JOBS']) {
     await expect(ports.secrets({ env }), env).rejects.toMatchObject({ code: 'config.secret_refused', where: env });
@@ -89,7 +92,7 @@ test('a run reads the secrets of its own organization alone', async () => {
   expect((await ports.secrets({ env: 'ACME_SFTP' })).reveal()).toBe('open sesame');
 });
 
-test('what only DOCKET_REPORT_SCOPE=warn allows is read, and logged once', async () => {
+test('a secret that only DOCKET_REPORT_SCOPE=warn allows is read, and logged once', async () => {
   const { ports, lines } = await inline({ DOCKET_REPORT_SCOPE: 'warn' });
   await ports.secrets({ env: 'GLOBEX_KEY' });
   await ports.secrets({ env: 'GLOBEX_KEY' });
@@ -97,7 +100,7 @@ test('what only DOCKET_REPORT_SCOPE=warn allows is read, and logged once', async
   expect(lines.join()).not.toContain('globex01');
 });
 
-test('a file is read from the folders for secrets alone', async () => {
+test('a secret file is read only from the folders for secrets', async () => {
   const root = await folderFor(onTestFinished);
   await mkdir(join(root, 'secrets'));
   for (const file of ['secrets/sftp', 'other']) await writeFile(join(root, file), 'open sesame');
@@ -106,7 +109,7 @@ test('a file is read from the folders for secrets alone', async () => {
   await expect(ports.secrets({ file: join(root, 'other') })).rejects.toMatchObject({ code: 'config.secret_refused' });
 });
 
-test('workers go by the scope of now, keep out of the folders of Docket, and say what a later version refuses', async () => {
+test('workers apply the present scope, write to no folder of Docket, and log what a later version will refuse', async () => {
   const root = await folderFor(onTestFinished);
   const folder = await jobsFolder({
     'acme/org.yaml': org('ACME_KEY'),
@@ -182,12 +185,12 @@ test('workers go by the scope of now, keep out of the folders of Docket, and say
   expect(said).toHaveLength(1);
 });
 
-test('a worker sends mail as its files say, regardless of a definition that is kept in Redis', async () => {
+test('a worker uses the mail server of its files, not that of a stored definition', async () => {
   const root = await folderFor(onTestFinished);
   const folder = await jobsFolder({
     'acme/org.yaml': org('ACME_KEY'),
     'acme/mail.yaml': report('email: { to: [lead@acme.example] }'),
-    // Refused, of which the owner is told.
+    // Refused, and its owner is notified.
     'acme/jobs.yaml': report(`directory: { path: "${root}/archive/acme" }`),
   });
   const sandbox = await startSandbox();

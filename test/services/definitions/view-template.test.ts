@@ -14,11 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Without a catalog labels of the API are not known. */
+/** Without a catalog, labels of the API are unknown. */
 const viewer = () =>
   createTemplateViewer({ folder: () => folder, catalogOf: async () => 'No catalog is cached.', ...BUILT_IN_KINDS });
 
-test('shows a template that is missing with its error, and reads it once it is there', async () => {
+test('a missing template is shown with its error, and read as soon as it exists', async () => {
   const view = viewer();
   const missing = await view(version);
   expect(JSON.stringify(missing)).not.toContain(folder);
@@ -36,12 +36,12 @@ test('shows a template that is missing with its error, and reads it once it is t
     ['alerts', 'alerts'],
   ]);
   expect(found?.names).toContainEqual({ name: 'docket.period.label', cell: 'Board!E3', bound: 'period.label' });
-  // The digest of the definition stands for the file.
+  // The template is cached by the digest of the definition.
   await rm(join(folder, 'demo', 'board.xlsx'));
   expect(await view(version)).toBe(found);
 });
 
-test('shows nothing for a report without a template', async () => {
+test('a report without a template shows none', async () => {
   const { definition, settings } = version;
   expect(await viewer()({ definition: { ...definition, outputs: [{ format: 'xlsx' }] }, settings })).toBeNull();
 });

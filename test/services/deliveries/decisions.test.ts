@@ -23,7 +23,7 @@ const states = async (run: string) => (await desk.ledger.list(run)).map(({ state
 const inLine = async (run: string) => (await bench.queue.findOrphaned([run])).length === 0;
 const conflict = { code: 'delivery.conflict' };
 
-test('an unknown delivery is declared sent once, by somebody, for a reason, and nothing is sent', async () => {
+test('an unknown delivery can be marked as sent once, with person and reason, and nothing is sent', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown']);
   const [, second = ''] = deliveries;
   expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 50 })).map((row) => row.id)).toEqual(
@@ -47,7 +47,7 @@ test('an unknown delivery is declared sent once, by somebody, for a reason, and 
   );
 });
 
-test('with the last one declared sent, the run comes to its proper end by itself', async () => {
+test('a run is continued once its last unknown delivery is marked as sent', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   await desk.decisions.resolve(deliveries[1] ?? '', 'sent', WHO);
   expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
@@ -55,7 +55,7 @@ test('with the last one declared sent, the run comes to its proper end by itself
 });
 
 test.each(['unknown', 'refused'] as const)(
-  'a delivery that is %s is sent again: that row alone is open, in a new epoch that shuts out an old attempt',
+  'a delivery that is %s can be sent again: only its row opens, in a new epoch that refuses the old attempt',
   async (state) => {
     const { id, deliveries } = await desk.ended('partly_delivered', ['sent', state, 'unknown', 'refused']);
     const [, again = ''] = deliveries;
@@ -79,13 +79,13 @@ test.each([
   ['sent', 'sent'],
   ['pending', 'sent'],
   ['refused', 'sent'],
-] as const)('a delivery that is %s is not decided to be %s', async (state, as) => {
+] as const)('a delivery that is %s cannot be resolved to %s', async (state, as) => {
   const { id, deliveries } = await desk.ended('failed', [state]);
   await expect(desk.decisions.resolve(deliveries[0] ?? '', as, WHO)).rejects.toMatchObject({ ...conflict, got: state });
   expect((await bench.runs.get(id))?.state).toBe('failed');
 });
 
-test('all unknown deliveries of a run are declared sent at once, and the run comes to its end by itself', async () => {
+test('all unknown deliveries of a run can be marked as sent at once, and the run is continued', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
   const rows = await desk.decisions.resolveMany(id, 'all', 'sent', WHO);
   expect(rows.map((row) => row.id).sort()).toEqual(deliveries.slice(1).sort());
@@ -95,10 +95,10 @@ test('all unknown deliveries of a run are declared sent at once, and the run com
   await expect(desk.decisions.resolveMany(id, 'all', 'sent', WHO)).rejects.toMatchObject(conflict);
 });
 
-test('some are sent again: those rows alone are open, and the run is reopened once', async () => {
+test('several deliveries can be sent again at once: only their rows open, and the run is reopened once', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'unknown', 'refused', 'unknown']);
   const [first = '', second = '', third = ''] = deliveries;
-  // Of those that may have arrived only one at a time.
+  // Only one delivery that may have arrived can be resent at a time.
   for (const which of ['all', [first, second]] as const)
     await expect(desk.decisions.resolveMany(id, which, 'resend', WHO)).rejects.toMatchObject(conflict);
   expect(await states(id)).toEqual(['unknown', 'unknown', 'refused', 'unknown']);
@@ -106,12 +106,12 @@ test('some are sent again: those rows alone are open, and the run is reopened on
   expect(await states(id)).toEqual(['pending', 'unknown', 'pending', 'unknown']);
   expect((await bench.runs.get(id))?.reopened).toMatchObject([{ what: 'resend', ...WHO }]);
   expect(await inLine(id)).toBe(true);
-  // The rest may be decided while the run has not ended.
+  // The others can be decided while the run continues.
   await desk.decisions.resolveMany(id, [second], 'sent', WHO);
   expect(await states(id)).toEqual(['pending', 'sent', 'pending', 'unknown']);
 });
 
-test('of several nothing is decided where it does not fit one of them', async () => {
+test('a decision about several deliveries changes nothing if it does not fit one of them', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'refused', 'sent']);
   const other = await desk.ended('partly_delivered', ['unknown']);
   const [unknown = '', refused = '', sent = ''] = deliveries;
@@ -128,7 +128,7 @@ test('of several nothing is decided where it does not fit one of them', async ()
   expect((await bench.runs.get(id))?.state).toBe('partly_delivered');
 });
 
-test('a notice to the owner is neither listed as undecided nor among all', async () => {
+test('a notice to the owner is neither listed as undecided nor included in `all`', async () => {
   const { id } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   const notice = {
     id: deliveryId(id, 'notice', 'o@acme.example'),
@@ -150,7 +150,7 @@ test('a notice to the owner is neither listed as undecided nor among all', async
   });
 });
 
-test('of many who decide at once about all, each delivery is decided once', async () => {
+test('decisions about all deliveries by many people at once decide each delivery once', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
   const answers = await Promise.allSettled(
     Array.from({ length: 6 }, (_, index) =>
@@ -162,7 +162,7 @@ test('of many who decide at once about all, each delivery is decided once', asyn
   expect((await bench.runs.get(id))?.reopened).toHaveLength(1);
 });
 
-test('of many who decide at once, one decides', async () => {
+test('decisions about one delivery by many people at once have one winner', async () => {
   const { deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   const asked = Array.from({ length: 10 }, (_, index) =>
     desk.decisions.resolve(deliveries[1] ?? '', index % 2 === 0 ? 'sent' : 'resend', { by: `b${index}`, reason: 'r' }),
@@ -172,7 +172,7 @@ test('of many who decide at once, one decides', async () => {
   expect((await desk.decisions.find(deliveries[1] ?? ''))?.decisions).toHaveLength(1);
 });
 
-test('nothing is sent again whose files are gone, and what is not there is not found', async () => {
+test('a delivery without its files cannot be sent again, and an unknown id is not found', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   desk.gone.add(id);
   await expect(desk.decisions.resolve(deliveries[1] ?? '', 'resend', WHO)).rejects.toMatchObject({
@@ -185,7 +185,7 @@ test('nothing is sent again whose files are gone, and what is not there is not f
   await expect(desk.decisions.retry('f'.repeat(32), WHO)).rejects.toMatchObject({ code: 'run.not_found' });
 });
 
-test('what an attempt that died has left in a run that is over can be decided; of one that may go on nobody decides', async () => {
+test('the delivery of a dead attempt can be decided once its run is over, but not while the attempt may be alive', async () => {
   const rowOf = async (run: string, at: number) => {
     const recipient = 'left@acme.example';
     const id = deliveryId(run, '0-email', recipient);
@@ -210,7 +210,7 @@ test('what an attempt that died has left in a run that is over can be decided; o
   expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 500 })).map(({ id }) => id)).toContain(row);
 });
 
-test('a retry opens deliveries known to have failed, and leaves uncertain ones to a decision', async () => {
+test('a retry reopens refused and pending deliveries, and leaves unknown ones to a decision', async () => {
   const { id } = await desk.ended('partly_delivered', ['sent', 'refused', 'pending', 'unknown']);
   await desk.decisions.retry(id, WHO);
   expect(await states(id)).toEqual(['sent', 'pending', 'pending', 'unknown']);
@@ -221,7 +221,7 @@ test('a retry opens deliveries known to have failed, and leaves uncertain ones t
   await expect(desk.decisions.retry(only.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
-test('a run of a period that has not begun, of an older version, is neither retried nor released', async () => {
+test('a run for a period that has not begun is neither retried nor released', async () => {
   const period = { from: '2099-01-01', to: '2099-01-31', timezone: 'Europe/Zurich', label: '2099-01' };
   const failed = await desk.ended('failed', [], { period });
   await expect(desk.decisions.retry(failed.id, WHO)).rejects.toMatchObject({ code: 'period.not_begun' });
@@ -229,7 +229,7 @@ test('a run of a period that has not begun, of an older version, is neither retr
   await expect(desk.decisions.release(held.id, WHO)).rejects.toMatchObject({ code: 'period.not_begun' });
 });
 
-test('a retry of a waiting run ends its wait; of one that is in line already, nothing changes', async () => {
+test('a retry ends the wait of a waiting run, and is refused for a queued one', async () => {
   const order = anOrder();
   await bench.runs.open(order);
   await bench.queue.enqueue(order, 3_600_000);
@@ -244,7 +244,7 @@ test('a retry of a waiting run ends its wait; of one that is in line already, no
   await expect(desk.decisions.retry(order.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
-test('a run that only misses packs without recipients is not retried: the definition is corrected', async () => {
+test('a run that lacks only packs without recipients is not retried; its error points to split.to', async () => {
   const { id } = await desk.ended('partly_delivered', ['sent']);
   const held = { target: 'held:four-1234567890', recipient: 'four', state: 'refused', detail: 'Nobody is named' };
   await bench.runs.update(id, { deliveries: [held] });
@@ -263,7 +263,7 @@ test.each(['done', 'held', 'queued', 'running'] as const)('a run that is %s is n
   await expect(desk.decisions.retry(id, WHO)).rejects.toMatchObject({ code: 'run.conflict', got: state });
 });
 
-test('a held pack is released once; what is not held, or was to deliver nothing, is not', async () => {
+test('a held run is released once; a run that is not held or delivers nothing cannot be released', async () => {
   const { id } = await desk.ended('held');
   expect(await desk.decisions.release(id, WHO)).toMatchObject({
     state: 'queued',
@@ -275,7 +275,7 @@ test('a held pack is released once; what is not held, or was to deliver nothing,
   await expect(desk.decisions.release(silent.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
-test('lists the deliveries of the organizations that may be seen, of a report, of a run', async () => {
+test('deliveries are listed by visible organization, report, run and state', async () => {
   const own = await desk.ended('done', ['sent', 'sent'], { org: 'visible', report: 'one' });
   const other = await desk.ended('done', ['sent'], { org: 'visible', report: 'two' });
   const foreign = await desk.ended('partly_delivered', ['unknown'], { org: 'foreign' });

@@ -14,7 +14,7 @@ const aRedis = (): Redis => {
   return redis;
 };
 
-test('a run that ended beside a ledger without its last writes takes over what the archive knows', async () => {
+test('an ended run gets its delivery states from the archive after the ledger lost its last writes', async () => {
   const deployment = await testDeployment();
   const { runs, ledger, archive } = deployment;
   const { published: sealed } = await sealedRun(deployment.folder, undefined, archive);
@@ -34,14 +34,14 @@ test('a run that ended beside a ledger without its last writes takes over what t
     Promise.all(
       states.map((state) => archive.putAttempt(sealed, { delivery, epoch: 1, state, detail: null, at: now })),
     );
-  // Its end was forgotten; its beginning as well; nobody wrote its end down; it was never tried.
+  // `ended` lost its end and `forgotten` its beginning as well. `cut` has no recorded end. `waits` was never attempted.
   await ledger.begin(ended?.id ?? '', now);
   await keep(ended?.id, 'sending', 'sent');
   await keep(forgotten?.id, 'sending', 'sent');
   await ledger.begin(cut?.id ?? '', now);
   await keep(cut?.id, 'sending');
 
-  // Opened later, and all that one reading brings.
+  // Newer runs that fill one page of the listing.
   for (const slot of ['later', 'last']) {
     const newer = { ...ORDER, id: randomUUID().replaceAll('-', ''), slot, createdAt: ORDER.createdAt + 1 };
     await runs.open({ ...newer, trigger: 'schedule', priority: 'scheduled', digest: 'd'.repeat(64), deliver: true });
@@ -70,7 +70,7 @@ test('a run that ended beside a ledger without its last writes takes over what t
   });
 });
 
-test('what follows an absence of Redis is done once after each, and again when it fails', async () => {
+test('a step after a Redis outage runs once per outage, and again after it failed', async () => {
   const [redis, other] = [aRedis(), aRedis()];
   redis.on('error', () => {});
   await redis.ping();

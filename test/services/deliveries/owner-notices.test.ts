@@ -33,7 +33,7 @@ beforeEach(async () => {
   deployment = await testDeployment();
 });
 
-/** An archive with the manifest of a published run, as far as notices read it. */
+/** An archive with the parts of a published manifest that notices read. */
 const judgedArchive = (archive: Archive, judgements: () => readonly Judgement[] | undefined): Archive => ({
   ...archive,
   peek: async (order) => {
@@ -60,11 +60,11 @@ describe('the owner of a run that ended badly', () => {
   let mailer: Mailer | undefined;
   let runs: RedisRunStore;
   let settings: OrgSettings;
-  /** Of the run's published manifest; absent: the archive has none. */
+  /** Judgements in the run's manifest; undefined if nothing is published. */
   let judgements: readonly Judgement[] | undefined;
-  /** Ms that have gone by in between. */
+  /** Ms that the clock is ahead. */
   let ahead: number;
-  /** Or why it cannot be read. */
+  /** The deny list, or the error of reading it. */
   let denyState: DenyState | ErrorCode;
   let log: ReturnType<typeof recordingLog>;
 
@@ -115,7 +115,7 @@ describe('the owner of a run that ended badly', () => {
     await mail.close();
   });
 
-  test('is told once, and nothing is owed any more', async () => {
+  test('is notified once, and no notice stays pending', async () => {
     await notices.send(order, error);
     await notices.send(order, error);
     await notices.retryPending();
@@ -123,7 +123,7 @@ describe('the owner of a run that ended badly', () => {
     expect(await noticeOutbox.list()).toEqual([]);
   });
 
-  test('is told in the language of the report', async () => {
+  test('is notified in the language of the report', async () => {
     settings = { ...settings, locale: 'de-CH' };
     await notices.send(order, error);
     const [message] = mail.messages();
@@ -132,7 +132,7 @@ describe('the owner of a run that ended badly', () => {
     expect(text).toContain('Es wurde nichts zugestellt.');
   });
 
-  test('is told later when the mail server was down, also by another process', async () => {
+  test('is notified later if the mail server was down, also by another process', async () => {
     smtp = `smtp://127.0.0.1:${await freePort()}`;
     await notices.send(order, error);
     expect(await noticeOutbox.list()).toMatchObject([{ run: order.id, error: { code: 'config.secret_missing' } }]);
@@ -145,7 +145,7 @@ describe('the owner of a run that ended badly', () => {
     expect(await noticeOutbox.list()).toEqual([]);
   });
 
-  test('is told that nobody got the report, because all its recipients are denied', async () => {
+  test('is told that nobody got the report because all recipients are denied', async () => {
     const skipped = { target: '0-email', recipient: 'lead@acme.example', state: 'skipped', detail: denialText(DENIAL) };
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
     await runs.update(order.id, { state: 'done', error: null, deliveries: [{ ...skipped, state: 'skipped' }] });
@@ -158,7 +158,7 @@ describe('the owner of a run that ended badly', () => {
     expect(await readFile(message?.path ?? '', 'utf8')).toContain('deliver.recipient_denied');
   });
 
-  test('gets nothing when denied, which the log says', async () => {
+  test('gets no notice if denied, and the log says so', async () => {
     denyState = { ...NOBODY_DENIED, entries: [{ ...DENIAL, name: OWNER }] };
     await notices.send(order, error);
     await notices.retryPending();
@@ -168,7 +168,7 @@ describe('the owner of a run that ended badly', () => {
     expect(log.lines).toMatchObject([{ level: 'warn', run: order.id, why: denialText(DENIAL) }]);
   });
 
-  test('is told however long the deny list is unreadable, and a notice that fails otherwise ends after days', async () => {
+  test('is notified however long the deny list is unreadable; other failures end the notice after days', async () => {
     const pendingAfter = async (days: number, cause: ErrorCode) => {
       denyState = cause;
       await notices.enqueue(order, error);
@@ -185,7 +185,7 @@ describe('the owner of a run that ended badly', () => {
     expect(await pendingAfter(4, 'redis.unreachable')).toEqual([]);
   });
 
-  test('is told of what the run comes to: not while it goes on, and not when it ends well after all', async () => {
+  test('is not notified while the run continues, nor if it ends well after all', async () => {
     await notices.enqueue(order, error);
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
     await notices.retryPending();
@@ -199,7 +199,7 @@ describe('the owner of a run that ended badly', () => {
   test.each([
     ['cannot be right', true, 1],
     ['can be right', undefined, 0],
-  ] as const)('is told of a delivered run whose judged figure %s', async (_, wrong, messages) => {
+  ] as const)('is notified of a delivered run whose judged figure %s', async (_, wrong, messages) => {
     const told = new DocketError('run.incomplete', 'A figure cannot be right: kpis: 1 figure.').toJSON();
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
     await runs.update(order.id, { state: 'done', error: null });
@@ -228,7 +228,7 @@ describe('the owner of a run that ended badly', () => {
     expect(await noticeOutbox.list()).toEqual([]);
   });
 
-  test('a notice that a dead process has left of a run that is done after all is unknown, once nobody can be sending it', async () => {
+  test('has an unknown notice if a process died while sending it and the run ended well after all', async () => {
     const { ledger } = deployment;
     const id = noticeId(order.id, OWNER, false);
     await ledger.open({ id, run: order.id, org: 'demo', report: 'weekly-kpi', target: 'notice', recipient: OWNER }, 1);
@@ -248,7 +248,7 @@ describe('the owner of a run that ended badly', () => {
     expect(mail.messages()).toEqual([]);
   });
 
-  test('a delivery that a dead attempt has left is unknown once its run is over, and waits for a decision', async () => {
+  test('finds in the notice how to decide about a delivery that a dead attempt left', async () => {
     const { ledger } = deployment;
     const recipient = 'lead@acme.example';
     const row = { id: deliveryId(order.id, '0-email', recipient), run: order.id, org: order.org, report: order.report };
@@ -266,43 +266,40 @@ describe('the owner of a run that ended badly', () => {
   test.each([
     ['unknown', { dot: 'FIN' }],
     ['refused', { RCPT: { say: '550 5.1.1 No such user' } }],
-  ] as const)(
-    'a notice that ended as %s asks for no decision, and is sent again where somebody decides so',
-    async (state, script) => {
-      const server = await scriptedSmtp((connection) => (connection === 0 ? script : {}));
-      onTestFinished(() => server.close());
-      smtp = server.url;
-      const { ledger } = deployment;
-      await notices.send(order, error);
-      expect(await noticeOutbox.list()).toEqual([]);
-      const desk = createDecisionService(deployment);
-      expect(await desk.list({ orgs: '*', state: 'unknown', limit: 5 })).toEqual([]);
-      const [row] = await desk.list({ orgs: '*', state, run: order.id, limit: 5 });
-      expect(row).toMatchObject({ target: 'notice', recipient: 'compliance-ops@acme.example', run: order.id });
+  ] as const)('need not decide about a notice that ended as %s; a decision sends it again', async (state, script) => {
+    const server = await scriptedSmtp((connection) => (connection === 0 ? script : {}));
+    onTestFinished(() => server.close());
+    smtp = server.url;
+    const { ledger } = deployment;
+    await notices.send(order, error);
+    expect(await noticeOutbox.list()).toEqual([]);
+    const desk = createDecisionService(deployment);
+    expect(await desk.list({ orgs: '*', state: 'unknown', limit: 5 })).toEqual([]);
+    const [row] = await desk.list({ orgs: '*', state, run: order.id, limit: 5 });
+    expect(row).toMatchObject({ target: 'notice', recipient: 'compliance-ops@acme.example', run: order.id });
 
-      const decided = await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
-      expect(decided).toMatchObject({ state: 'pending', decisions: [{ to: 'pending', by: 'ops' }] });
-      // As after a crash between the ledger and what is owed.
-      await noticeOutbox.delete(order.id);
-      await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
-      await notices.retryPending();
-      await notices.retryPending();
+    const decided = await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
+    expect(decided).toMatchObject({ state: 'pending', decisions: [{ to: 'pending', by: 'ops' }] });
+    // As after a crash between the ledger and the outbox.
+    await noticeOutbox.delete(order.id);
+    await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
+    await notices.retryPending();
+    await notices.retryPending();
 
-      expect(await ledger.find(row?.id ?? '')).toMatchObject({ state: 'sent', epoch: 3 });
-      const taken = server.conversations.filter(({ ended }) => ended);
-      expect(taken).toHaveLength(state === 'unknown' ? 2 : 1);
-      const idOf = (body: Buffer) => /^Message-ID: .*$/im.exec(body.toString('latin1'))?.[0];
-      expect(new Set(taken.map(({ body }) => idOf(body))).size).toBe(1);
-      expect(await noticeOutbox.list()).toEqual([]);
-      // No run was opened again for it.
-      expect(await runs.get(order.id)).toMatchObject({ state: 'failed', reopened: [] });
-      await expect(desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
-        code: 'delivery.conflict',
-      });
-    },
-  );
+    expect(await ledger.find(row?.id ?? '')).toMatchObject({ state: 'sent', epoch: 3 });
+    const taken = server.conversations.filter(({ ended }) => ended);
+    expect(taken).toHaveLength(state === 'unknown' ? 2 : 1);
+    const idOf = (body: Buffer) => /^Message-ID: .*$/im.exec(body.toString('latin1'))?.[0];
+    expect(new Set(taken.map(({ body }) => idOf(body))).size).toBe(1);
+    expect(await noticeOutbox.list()).toEqual([]);
+    // The run was not reopened for it.
+    expect(await runs.get(order.id)).toMatchObject({ state: 'failed', reopened: [] });
+    await expect(desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
+      code: 'delivery.conflict',
+    });
+  });
 
-  test('on_unknown: resend sends an unknown notice once more, and then holds it', async () => {
+  test('gets an unknown notice once more with on_unknown: resend, and then it waits for a decision', async () => {
     settings = { ...settings, on_unknown: 'resend' };
     const server = await scriptedSmtp({ dot: 'FIN' });
     onTestFinished(() => server.close());
@@ -321,7 +318,7 @@ describe('the owner of a run that ended badly', () => {
     ['is taken', { kind: 'accepted', response: '250 Ok' }, 1],
     ['is put off', { kind: 'deferred', response: '450 Later', server: false }, 2],
   ])(
-    'a notice that is leaving while another process looks what is owed is left alone, and told once when it %s',
+    'gets one notice even if another process checks pending ones while it is being sent and %s',
     async (_, answer, sends) => {
       settings = { ...settings, on_unknown: 'resend' };
       let asked = 0;
@@ -350,7 +347,7 @@ describe('the owner of a run that ended badly', () => {
     },
   );
 
-  test('the owner of a held pack that was released and then failed is told of that, too', async () => {
+  test('of a held run that was released and then failed is notified of both', async () => {
     const server = await scriptedSmtp((connection) => (connection === 0 ? { dot: 'FIN' } : {}));
     onTestFinished(() => server.close());
     smtp = server.url;
@@ -358,7 +355,7 @@ describe('the owner of a run that ended badly', () => {
     await notices.send(order, error);
     await notices.send(order, error);
     expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
-    // That it is held is true no longer, and nothing to send again.
+    // The notice that the run is held is outdated and cannot be resent.
     const { ledger } = deployment;
     const desk = createDecisionService(deployment);
     const [held] = await ledger.listUnknown(5);
@@ -367,14 +364,14 @@ describe('the owner of a run that ended badly', () => {
     });
   });
 
-  test('a notice of a run that is no longer on record is given up', async () => {
+  test('gets no notice of a run without a record', async () => {
     await noticeOutbox.enqueue({ run: 'f'.repeat(32), error, since: 0 });
     await notices.retryPending();
     expect(await noticeOutbox.list()).toEqual([]);
   });
 });
 
-test('a budget that is changed by a deploy finds the calls in flight: no window sees both', async () => {
+test('a budget that a deploy changes still counts the calls made before', async () => {
   const budgets = sharedBudgets(deployment.redis, deployment.prefix, systemClock);
   const ask = (calls: number, id: string) =>
     budgets('metrics', { calls, windowMs: 60_000 }).acquire({

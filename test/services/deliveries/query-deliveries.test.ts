@@ -6,7 +6,7 @@ import { memoryLedger } from '../../support/memory-ledger.ts';
 
 const idOf = (index: number): string => index.toString(16).padStart(32, '0');
 
-/** A ledger in which each of these is `unknown` since the instant of its place, as `org` says. */
+/** A ledger whose deliveries are `unknown` since these instants. `orgOf` gives their organizations. */
 async function waiting(since: readonly number[], orgOf = (_: number) => 'acme') {
   const ledger = memoryLedger();
   for (const [index, at] of since.entries()) {
@@ -26,7 +26,7 @@ async function waiting(since: readonly number[], orgOf = (_: number) => 'acme') 
 }
 
 describe('deliveries that wait for a decision', () => {
-  test('come page by page, the longest waiting first, each once, also those of one instant', async () => {
+  test('come page by page, the longest waiting first, each once, even if several have the same time', async () => {
     const ports = await waiting([3000, 1000, 2000, 2000, 2000]);
     const seen: string[] = [];
     const sizes: number[] = [];
@@ -41,14 +41,14 @@ describe('deliveries that wait for a decision', () => {
     expect(sizes).toEqual([2, 2, 1]);
   });
 
-  test('are those of the organizations that may be seen, and a page that holds them all is the last', async () => {
+  test('are limited to visible organizations, and a page that holds the rest is the last', async () => {
     const ports = await waiting([1000, 2000, 3000], (index) => (index === 1 ? 'rival' : 'acme'));
     const page = await queryDeliveries({ orgs: ['acme'], state: 'unknown', limit: 2 }, ports);
     expect(page.deliveries.map(({ id }) => id)).toEqual([0, 2].map(idOf));
     expect(page.next).toBeNull();
   });
 
-  test('a cursor that is none is refused', async () => {
+  test('cannot be listed after an invalid cursor', async () => {
     const ports = await waiting([]);
     const page = queryDeliveries({ orgs: '*', state: 'unknown', limit: 2, after: 'yesterday' }, ports);
     await expect(page).rejects.toMatchObject({ code: 'usage.invalid' });

@@ -19,7 +19,7 @@ const TYPIST = SIGN_INS[5]!.by;
 const [ANN, BOB, CEM] = [SIGN_INS[0]!.by, SIGN_INS[2]!.by, SIGN_INS[3]!.by];
 const RECIPIENTS = (to: unknown) => to as readonly string[];
 
-/** A delivered run of a version. @param refused addresses that the mail server refuses */
+/** Delivers a run of this version. @param refused addresses that the mail server refuses */
 async function delivered(
   version: (typeof VERSIONS)[number],
   refused: readonly string[] = [],
@@ -72,7 +72,7 @@ const plain = VERSIONS.find(
 )!;
 const two = VERSIONS.find(({ policy, frozen }) => policy?.need === 2 && policy.fourEyes && frozen.definition.approval)!;
 
-test('a corrected address gets the files, and the refused one is never tried again', async () => {
+test('a corrected address gets the files, and the refused address is never attempted again', async () => {
   const { world, here, id, mails, rows, state } = await delivered(plain, ['board@acme.example']);
   expect([state(), mails]).toEqual(['partly_delivered', ['lead@acme.example']]);
   const request = { to: 'board2@acme.example', replaces: 'Board@acme.example' };
@@ -95,13 +95,13 @@ test('a corrected address gets the files, and the refused one is never tried aga
   await expect(here.recipients.send(id, { to: 'board2@acme.example' }, 'again', TYPIST)).rejects.toMatchObject({
     code: 'delivery.conflict',
   });
-  // Redis is lost: the archive knows of both.
+  // Redis is lost, but the archive has both rows.
   world.flushRedis();
   await here.decisions.recover(replaced?.id ?? '', '*');
   expect(mails).toHaveLength(2);
 });
 
-test('whoever has the files or may have them is refused, and so is an address that is not allowed', async () => {
+test('a recipient who has or may have the files is refused, as is an address that is not allowed', async () => {
   const { here, id, mails } = await delivered(plain);
   const send = (to: string, replaces?: string) => here.recipients.send(id, { to, replaces }, 'r', TYPIST);
   await expect(send('LEAD@acme.example')).rejects.toMatchObject({ code: 'delivery.conflict' });
@@ -110,7 +110,7 @@ test('whoever has the files or may have them is refused, and so is an address th
   expect(mails).toHaveLength(2);
 });
 
-test('an address that is no longer allowed when its message would leave gets nothing', async () => {
+test('an address that is no longer allowed when its message would be sent gets nothing', async () => {
   const { world, here, id, mails, rows } = await delivered(plain);
   const settings = world.orgs.get('acme')!;
   await here.recipients.send(id, { to: 'late@acme.example' }, 'r', TYPIST);
@@ -120,7 +120,7 @@ test('an address that is no longer allowed when its message would leave gets not
   expect(await rows()).toMatchObject({ 'late@acme.example': 'refused' });
 });
 
-test('a recipient of an approved report needs as many approvals, none of them by who typed the address', async () => {
+test('a recipient added to an approved report needs as many approvals, and none by the person who added it', async () => {
   const { world, here, id, mails, rows, state, raw } = await delivered(two, [], [ANN, BOB]);
   expect(state()).toBe('done');
   const before = mails.length;
@@ -133,7 +133,7 @@ test('a recipient of an approved report needs as many approvals, none of them by
   await expect(decide(CEM)).rejects.toMatchObject({ code: 'review.not_allowed' });
   await expect(decide(TYPIST)).rejects.toMatchObject({ code: 'review.not_allowed' });
   await decide(ANN);
-  // One person with another token.
+  // The same person with another token.
   await decide(SIGN_INS[1]!.by);
   await world.settle();
   expect(mails).toHaveLength(before);
@@ -142,7 +142,7 @@ test('a recipient of an approved report needs as many approvals, none of them by
   expect(mails.slice(before)).toEqual(['new@acme.example']);
 });
 
-test('a rejected recipient gets nothing, and nobody can add one whom too few could approve', async () => {
+test('a rejected recipient gets nothing', async () => {
   const { world, here, id, mails } = await delivered(two, [], [ANN, BOB]);
   const before = mails.length;
   const { delivery } = await here.recipients.send(id, { to: 'new@acme.example' }, 'auditors', TYPIST);

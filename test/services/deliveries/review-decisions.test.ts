@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A run that waits for people. */
+/** A run in this state, with its review. */
 async function waiting(state: RunState, inputs: Partial<ReviewInputs> = {}) {
   const { decisions } = decisionHarness(bench, { reviews });
   const order = anOrder({ id: randomBytes(16).toString('hex'), deliver: true });
@@ -54,7 +54,7 @@ async function waiting(state: RunState, inputs: Partial<ReviewInputs> = {}) {
 }
 const conflict = { code: 'run.conflict' };
 
-test('a release accepts incomplete figures, and approves nothing', async () => {
+test('a release accepts incomplete figures, but does not approve the run', async () => {
   const { decisions, order, phaseNow } = await waiting('held');
   expect(await decisions.release(order.id, WHO)).toMatchObject({ state: 'queued', reopened: [{ what: 'release' }] });
   expect(await phaseNow()).toMatchObject({ phase: 'approval', approvals: [] });
@@ -62,27 +62,30 @@ test('a release accepts incomplete figures, and approves nothing', async () => {
   await expect(decisions.release(order.id, WHO)).rejects.toMatchObject(conflict);
 });
 
-test.each(['held', 'awaiting_approval'] as const)('a run that is %s is cancelled for good', async (state) => {
-  const { decisions, order, phaseNow } = await waiting(state, { incomplete: state === 'held' });
-  expect((await decisions.cancel(order.id, WHO)).state).toBe('cancelled');
-  expect((await phaseNow()).phase).toBe('cancelled');
-  await expect(decisions.retry(order.id, WHO)).rejects.toMatchObject(conflict);
-});
+test.each(['held', 'awaiting_approval'] as const)(
+  'a run in review that is %s can be cancelled, and is then final',
+  async (state) => {
+    const { decisions, order, phaseNow } = await waiting(state, { incomplete: state === 'held' });
+    expect((await decisions.cancel(order.id, WHO)).state).toBe('cancelled');
+    expect((await phaseNow()).phase).toBe('cancelled');
+    await expect(decisions.retry(order.id, WHO)).rejects.toMatchObject(conflict);
+  },
+);
 
-test('a run that waits for approval is neither released nor retried', async () => {
+test('a run that waits for approval can be neither released nor retried', async () => {
   const { decisions, order, phaseNow } = await waiting('awaiting_approval', { incomplete: false });
   await expect(decisions.release(order.id, WHO)).rejects.toMatchObject(conflict);
   await expect(decisions.retry(order.id, WHO)).rejects.toMatchObject(conflict);
   expect((await phaseNow()).seq).toBe(1);
 });
 
-test('a failed run in review is retried, and continues where it was', async () => {
+test('a failed run in review can be retried, and its review continues', async () => {
   const { decisions, order, phaseNow } = await waiting('failed', { incomplete: false });
   expect((await decisions.retry(order.id, WHO)).state).toBe('queued');
   expect((await phaseNow()).phase).toBe('approval');
 });
 
-test('a run that begins to wait goes on at once if its review has an event that its attempt did not know', async () => {
+test('a run that begins to wait is continued at once if its review has an event that its attempt did not see', async () => {
   const { order } = await waiting('awaiting_approval', { incomplete: false });
   const continueReview = createReviewContinuer(fake({ reviews, runs: bench.runs, log: silentLog }));
   const known = { seq: 1, phase: 'approval', content: null } as const;
@@ -90,7 +93,7 @@ test('a run that begins to wait goes on at once if its review has an event that 
   await reviews.append(order, 2, { seq: 2, at: 2, by: DOCKET, type: 'comment', section: null, text: 'Late.' });
   expect(await continueReview(order, known)).toBe(true);
   expect(await bench.runs.get(order.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', at: 2 }] });
-  // The writer of it may have been first.
+  // The writer of the event may have reopened the run first.
   expect(await continueReview(order, known)).toBe(true);
   expect((await bench.runs.get(order.id))?.reopened).toHaveLength(1);
 });

@@ -24,8 +24,8 @@ const idOf = (recipient: string): string => deliveryId(RUN, '0-email', recipient
 const NOTICE = noticeId(RUN, OPS, false);
 
 /**
- * A run that was delivered to one of two mailboxes, and whose notice is unknown as well, as its archive shows:
- * `receipts` where its last try came to its end. Of ledger and record nothing is left, as after their days.
+ * A run that was delivered to one of two mailboxes, known only by its archive. The other delivery and the notice are
+ * unknown. `receipts`: whether its last attempt came to its end. The ledger rows and the record have expired.
  */
 async function archivedRun({ receipts = true } = {}) {
   const log = recordingLog();
@@ -51,7 +51,7 @@ async function archivedRun({ receipts = true } = {}) {
     ...deployment,
     log,
     sealed,
-    /** The record, as it was when the run had ended. */
+    /** Restores the record of the ended run. */
     record: async () => {
       await runs.open({ ...ORDER, trigger: 'schedule', priority: 'scheduled', digest: DIGEST, deliver: true });
       await runs.update(RUN, { state: 'partly_delivered', finishedAt: 1 });
@@ -68,7 +68,7 @@ async function archivedRun({ receipts = true } = {}) {
 }
 
 test.each([true, false])(
-  'a delivery whose row has expired is declared sent by what the archive knows (receipts: %s)',
+  'a delivery whose row has expired can be marked as sent, from the archive (receipts: %s)',
   async (receipts) => {
     const { decisions, archive, sealed, states, record } = await archivedRun({ receipts });
     await record();
@@ -79,12 +79,12 @@ test.each([true, false])(
       [`0-email ${CFO}`]: 'sent',
       [`notice ${OPS}`]: 'unknown',
     });
-    // The archive has it, too: neither retention nor a ledger that is lost once more asks again.
+    // The archive has the decision as well: retention and a lost ledger do not ask again.
     expect((await archive.getArchivedStates(sealed)).get(idOf(LEAD))).toMatchObject({ state: 'sent' });
   },
 );
 
-test('it is sent again where the version of its definition is kept, also without its record', async () => {
+test('a delivery whose row has expired can be sent again if its definition is stored, even without its record', async () => {
   const { decisions, definition, runs, queue, states } = await archivedRun();
   await expect(decisions.resolve(idOf(LEAD), 'resend', WHO)).rejects.toMatchObject({ code: 'run.not_found' });
   expect((await states())[`0-email ${LEAD}`]).toBe('unknown');
@@ -100,7 +100,7 @@ test('it is sent again where the version of its definition is kept, also without
   expect((await states())[`0-email ${CFO}`]).toBe('sent');
 });
 
-test('a run that goes on recovers its rows by itself: nobody decides of an attempt that may be under way', async () => {
+test('a delivery of a run that continues cannot be decided from the archive, since an attempt may be active', async () => {
   const { decisions, runs, record, states } = await archivedRun();
   await record();
   await runs.reopen(RUN, ['partly_delivered'], { what: 'retry', ...WHO, at: 2 });
@@ -108,14 +108,14 @@ test('a run that goes on recovers its rows by itself: nobody decides of an attem
   expect(await states()).toEqual({});
 });
 
-test('what neither the ledger nor the archive has is not found', async () => {
+test('a delivery that neither the ledger nor the archive has is not found', async () => {
   const { decisions, states } = await archivedRun();
   const other = deliveryId('f'.repeat(32), '0-email', LEAD);
   await expect(decisions.resolve(other, 'sent', WHO)).rejects.toMatchObject({ code: 'delivery.not_found' });
   expect(await states()).toEqual({});
 });
 
-test('a run that retention keeps for its decision is listed again by the sweep', async () => {
+test('a run that retention keeps for a decision is listed as undecided again', async () => {
   const { storage, ledger, log, undecided } = await archivedRun();
   const removed = await applyRetention({
     storage,
@@ -131,7 +131,7 @@ test('a run that retention keeps for its decision is listed again by the sweep',
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
 });
 
-test('what an older version has left to expire is kept for as long as a decision is waited for', async () => {
+test('records that an older version let expire are kept while a decision is pending', async () => {
   const { record, definition, decisions, ...ports } = await archivedRun();
   const { redis, prefix } = ports;
   await record();
@@ -150,7 +150,7 @@ test('what an older version has left to expire is kept for as long as a decision
   expect(await redis.ttl(keys.waiting)).toBe(-1);
   expect(await redis.ttl(keys.record)).toEqual(days);
   expect(await redis.ttl(keys.definition)).toEqual(days);
-  // Decided: nothing is kept any more.
+  // After the decision, nothing is kept any longer.
   for (const id of [idOf(LEAD), NOTICE]) await decisions.resolve(id, 'sent', WHO);
   expect(await redis.ttl(keys.rows)).toEqual(days);
   await redis.expire(keys.record, 60);
@@ -158,7 +158,7 @@ test('what an older version has left to expire is kept for as long as a decision
   expect(await redis.ttl(keys.record)).toBeLessThanOrEqual(60);
 });
 
-test('of what is listed without a row, the archive gives back what it has, and the rest leaves the list', async () => {
+test('listed deliveries without a row are restored from the archive, or leave the list', async () => {
   const { undecided, ...ports } = await archivedRun();
   const { redis, prefix } = ports;
   const lost = deliveryId('f'.repeat(32), '0-email', LEAD);
@@ -169,7 +169,7 @@ test('of what is listed without a row, the archive gives back what it has, and t
   expect(await countUnknown(redis, `${prefix}:`, 0)).toBe(2);
 });
 
-test('a run whose files cannot be read stays on the list, and does not hold up the others', async () => {
+test('a run with unreadable files stays on the list', async () => {
   const { undecided, ...deployment } = await archivedRun();
   const { redis, prefix, archive } = deployment;
   await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD));
@@ -180,7 +180,7 @@ test('a run whose files cannot be read stays on the list, and does not hold up t
   expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
 });
 
-test('the archive is searched for tokens that may decide, and not for read-only ones', async () => {
+test('the archive is searched for operators of the organization, but not for viewers or other organizations', async () => {
   const { decisions, runs } = await archivedRun();
   const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
     deliveriesAccess({ decisions, runs }, {
@@ -196,7 +196,7 @@ test('the archive is searched for tokens that may decide, and not for read-only 
   await expect(access('operator', ['rival']).resolve(idOf(LEAD), 'sent', 'r')).rejects.toMatchObject({
     code: 'request.not_found',
   });
-  // Nor is anything of another organization put back for them.
+  // Nothing is restored for tokens of another organization either.
   expect(await decisions.find(idOf(LEAD))).toBeUndefined();
   expect(await access('operator', ['acme']).resolve(idOf(LEAD), 'sent', 'r')).toMatchObject({ state: 'sent' });
 });

@@ -30,7 +30,7 @@ async function aRedis(): Promise<QueueHarness> {
   return bench;
 }
 
-/** A process of these two, before it has asked anything. */
+/** A process with this Redis and archive, not started yet. */
 function aProcess(
   bench: QueueHarness,
   storage: ArchiveStorage,
@@ -44,7 +44,7 @@ function aProcess(
 
 const known = ({ producer, prefix }: QueueHarness) => readIdentity(producer, prefix);
 
-/** A run whose files were archived, as Redis remembers it. */
+/** Records a run as done, as if its files were archived. */
 async function recordDone({ runs }: QueueHarness): Promise<void> {
   const order = anOrder();
   await runs.open(order);
@@ -54,7 +54,7 @@ async function recordDone({ runs }: QueueHarness): Promise<void> {
 describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   const anArchive = (): Promise<TestArchive> => open(onTestFinished);
 
-  test('that are new get one identity, which a process after it finds', async () => {
+  test('get one identity when new, which later processes find', async () => {
     const [bench, { storage, another }] = [await aRedis(), await anArchive()];
     const id = await aProcess(bench, storage).id();
     expect(await readMarker(storage)).toMatchObject({ id });
@@ -64,7 +64,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await later.id()).toBe(id);
   });
 
-  test('that were used by the version before get one identity', async () => {
+  test('get one identity if the previous version used them', async () => {
     const [bench, archive] = [await aRedis(), await anArchive()];
     await sealIn(archive);
     await recordDone(bench);
@@ -73,7 +73,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await known(bench)).toMatchObject({ id, restored: false });
   });
 
-  test('do not belong together when Redis knows archived runs and the archive is empty, unless it was swept', async () => {
+  test('conflict if Redis knows archived runs and the archive is empty, unless retention emptied it', async () => {
     const [bench, { storage, tree }] = [await aRedis(), await anArchive()];
     await recordDone(bench);
     await expect(aProcess(bench, storage).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
@@ -83,7 +83,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await aProcess(bench, storage).id()).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('belong together again when Redis was emptied: it learns the identity, as a restored one', async () => {
+  test('belong together again after Redis was emptied, and Redis counts as restored', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
     const marker = await createMarker(storage, newArchiveId(), 0);
     await markDeployed(storage, marker);
@@ -91,7 +91,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await known(bench)).toMatchObject({ id: marker.id, restored: true });
   });
 
-  test('that a run without Redis has used is new to Redis, which is restored only when it is emptied after that', async () => {
+  test('count as new if only runs without Redis used the archive, and as restored if Redis is emptied later', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
     const id = await archiveOnlyIdentity(storage, systemClock).id();
     const scheduler = aProcess(bench, storage, { writes: false });
@@ -106,9 +106,9 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await known(bench)).toMatchObject({ id, restored: true });
   });
 
-  test('that are new are not restored by several processes that start at the same moment', async () => {
+  test('do not count as restored when several processes start at the same moment', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
-    // One has written the marker; until the others have read it, it comes no further.
+    // The first process has written the marker, and waits until the others have read it.
     const late = deferred();
     const slow = {
       ...storage,
@@ -131,13 +131,13 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(others.flatMap(({ log }) => log.lines)).toEqual([]);
   });
 
-  test('show that Redis was set back to before the last archived run: once, as a restored one', async () => {
+  test('show once that Redis was set back to before the last archived run, which counts as restored', async () => {
     const [bench, archive] = [await aRedis(), await anArchive()];
     const { producer: redis, prefix } = bench;
     const { storage } = archive;
     const check = async () => {};
     const id = await aProcess(bench, storage).id();
-    // As a worker archives it, later than Redis has known the archive.
+    // Archives as a worker does, after Redis knows the archive.
     const at = Date.now() + 1_000;
     await sealIn({
       ...archive,
@@ -156,7 +156,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(log.lines.filter(({ run }) => run === ORDER.id)).toHaveLength(1);
   });
 
-  test('that agree say nothing of a last run from before Redis knew the archive, or that cannot be read', async () => {
+  test('do not count as restored for a last run from before, or an unreadable one', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
     await aProcess(bench, storage).id();
     for (const text of ['{"run":"gone","at":1}', '{', '{"run":7}']) {
@@ -167,7 +167,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   });
 
   test.each(['another archive', 'an archive without a marker'])(
-    'of two deployments are refused, both are named, and neither is changed: %s',
+    'of two deployments are refused with both named and neither changed: %s',
     async (what) => {
       const [bench, { storage }] = [await aRedis(), await anArchive()];
       const [production, staging] = [newArchiveId(), newArchiveId()];
@@ -186,7 +186,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     },
   );
 
-  test('are joined on purpose: Redis takes the id of the archive, and who did it is kept', async () => {
+  test('are joined with --adopt: Redis takes the archive’s id, and the audit log has the person', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
     await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: true });
     const { id } = await createMarker(storage, newArchiveId(), 0);
@@ -198,13 +198,13 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(entries).toEqual([{ event: 'deployment.adopted', who: 'alice', why: expect.stringContaining(id) }]);
     expect(log.lines.filter(({ who }) => who === 'alice')).toHaveLength(1);
     expect(await aProcess(bench, storage).id()).toBe(id);
-    // What belongs together is left alone.
+    // Adopting again changes nothing.
     await adoptDeployment(ports, audit, { who: 'alice' });
     expect(entries).toHaveLength(1);
   });
 
   test.each([true, false])(
-    'are joined on purpose: an archive without a marker gets one (known to Redis: %s)',
+    'are joined with --adopt: an archive without a marker gets one (known to Redis: %s)',
     async (old) => {
       const [bench, { storage }] = [await aRedis(), await anArchive()];
       const id = newArchiveId();
@@ -218,7 +218,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     },
   );
 
-  test('are compared by a scheduler, too, which needs no archive and makes no identity', async () => {
+  test('are also compared by a scheduler, which creates neither archive nor identity', async () => {
     const [bench, { storage, tree }] = [await aRedis(), await anArchive()];
     const writes = false;
     await aProcess(bench, storage, { writes }).start();
@@ -230,14 +230,14 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     await expect(aProcess(bench, storage, { writes }).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
   });
 
-  test('a marker that cannot be read is not replaced', async () => {
+  test('fail at an unreadable marker, which is not replaced', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
     await storage.metadata.put('docket-archive.json', '{');
     await expect(aProcess(bench, storage).start()).rejects.toMatchObject({ code: 'archive.corrupt' });
     expect(await known(bench)).toBeUndefined();
   });
 
-  test('of two processes of two new deployments that start at once on one Redis, one is refused', async () => {
+  test('accept one of two new deployments that start at once on one Redis', async () => {
     const bench = await aRedis();
     const archives = await Promise.all([anArchive(), anArchive()]);
     const ends = await Promise.allSettled(archives.map(({ storage }) => aProcess(bench, storage).id()));
@@ -247,7 +247,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     });
   });
 
-  test('a process that goes on puts back what Redis has forgotten, and stops writing when Redis is another’s', async () => {
+  test('stay checked while a process runs: it restores a lost identity, and stops writing after a conflict', async () => {
     const [bench, { storage }] = [await aRedis(), await anArchive()];
     const { producer, prefix } = bench;
     const living = aProcess(bench, storage);
@@ -274,7 +274,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   });
 });
 
-test('a release that moves the archive’s folder is no other deployment', async () => {
+test('moving the archive’s folder does not make another deployment', async () => {
   const [bench, archive] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
   const id = await aProcess(bench, archive.storage).id();
   const [before, after] = [archive.storage.location, join(archive.root, 'moved')];
@@ -282,7 +282,7 @@ test('a release that moves the archive’s folder is no other deployment', async
   expect(await aProcess(bench, directoryStorage(after)).id()).toBe(id);
 });
 
-test('an archive that does not answer keeps nobody from starting, and is compared before it is written to', async () => {
+test('an unreachable archive does not stop a start, and is compared before the first write', async () => {
   const bench = await aRedis();
   const archive = await ARCHIVES[1]![1](onTestFinished);
   await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
@@ -296,7 +296,7 @@ test('an archive that does not answer keeps nobody from starting, and is compare
 });
 
 test.each([true, false])(
-  'an archive that hangs keeps nobody from starting either, and is asked again once it answers (writes: %s)',
+  'a hanging archive does not stop a start, and is read again once it responds (writes: %s)',
   async (writes) => {
     const [bench, { storage }] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
     const path = join(storage.location, 'docket-archive.json');
@@ -308,7 +308,7 @@ test.each([true, false])(
       { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },
     ]);
     await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: storage.location });
-    // A caller that hangs in it reads this; a writer that comes too early would hang itself.
+    // Unblocks a reader that hangs in the pipe. A write before a reader has opened it would hang itself.
     const id = newArchiveId();
     await writeFile(path, JSON.stringify({ docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' }));
     await rm(path);
@@ -325,7 +325,7 @@ function unreachable({ metadata }: ArchiveStorage): ArchiveStorage['metadata']['
   };
 }
 
-test('the archive that the environment names is what is compared', async () => {
+test('a process compares the archive that the environment names', async () => {
   const bench = await aRedis();
   const { storage, root } = await ARCHIVES[0]![1](onTestFinished);
   const { id } = await createMarker(storage, newArchiveId(), 0);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test('reads what workers of any process have put there', async () => {
+test('a snapshot has the figures that processes have written to Redis', async () => {
   const { prefix, producer, queue, trigger } = bench;
   const jobs = await loadDefinitions(
     await jobsFolder({
@@ -65,7 +65,7 @@ test('reads what workers of any process have put there', async () => {
     const id = deliveryId('r', '0-email', recipient);
     await ledger.open({ id, run: 'r', org: 'acme', report: 'weekly', target: '0-email', recipient }, since);
     await ledger.begin(id, since);
-    // The last one has waited for longer than decided rows are kept: it waits all the same.
+    // The last delivery has waited for longer than decided rows are kept, and is still counted.
     const at = recipient.startsWith('c') ? since - 91 * 86_400_000 : since;
     await ledger.settle(id, 1, end, null, at);
   }

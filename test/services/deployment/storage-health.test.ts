@@ -8,7 +8,7 @@ import { openQueueHarness, randomPrefix, recordingLog } from '../../support/queu
 
 const NOW = Date.parse('2026-11-16T07:00:00Z');
 
-/** A watched part whose probes a test answers. */
+/** Monitors one part, with the test's probe. */
 async function watched(probe: StorageProbe['probe'], intervalMs = 60_000) {
   const scope = createScope();
   onTestFinished(() => scope.close());
@@ -27,7 +27,7 @@ async function watched(probe: StorageProbe['probe'], intervalMs = 60_000) {
     log,
     told,
     probes: () => probes,
-    /** Goes on so many times ten seconds. */
+    /** Advances the clock by this many times ten seconds. */
     later: async (times: number) => {
       for (let step = 0; step < times; step += 1) {
         await clock.slept();
@@ -44,7 +44,7 @@ const full = () =>
     cause: Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' }),
   });
 
-test('asking costs nothing: a part that is well is probed at its own rate', async () => {
+test('reading the health makes no probe: a healthy part is probed at its own interval', async () => {
   const own = await watched(async () => {});
   for (let asked = 0; asked < 100; asked += 1) own.health();
   expect(own.probes()).toBe(1);
@@ -53,7 +53,7 @@ test('asking costs nothing: a part that is well is probed at its own rate', asyn
   expect(own.health()).toMatchObject([{ name: 'archive', ok: true }]);
 });
 
-test('a part that cannot be used is said in plain words without its place, logged once, and probed sooner', async () => {
+test('an unusable part is explained without its path, logged once and probed more often', async () => {
   let broken = true;
   const own = await watched(async () => {
     if (broken) throw full();
@@ -71,7 +71,7 @@ test('a part that cannot be used is said in plain words without its place, logge
   expect(own.told).toEqual([false, false, false, true]);
 });
 
-test('Redis that is full, read-only or may evict keys is not ready, and is again when it is mended', async () => {
+test('Redis is not ready while it is full, read-only or may evict keys, and is ready again afterwards', async () => {
   const { REDIS_URL: _, ...env } = process.env;
   const server = await localRedis(env);
   onTestFinished(() => server.close());
@@ -87,7 +87,7 @@ test('Redis that is full, read-only or may evict keys is not ready, and is again
   await expect(probe()).rejects.toMatchObject({ code: 'redis.unsuitable', got: 'maxmemory-policy allkeys-lru' });
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await probe();
-  // By another client: this one reconnects when it finds a replica.
+  // Uses another client, because this one reconnects when it finds a replica.
   await bench.worker.replicaof('127.0.0.1', 1);
   await expect(probe()).rejects.toMatchObject({ code: 'redis.unreachable' });
   await bench.worker.replicaof('NO', 'ONE');

@@ -24,7 +24,7 @@ const { cron } = hourlyFarFromNow();
 const reports = (...names: string[]): Definitions =>
   loadedJobs(...names.map((name) => reportDefinition(name, { cron })));
 
-/** Processes over one Redis, each with an archive and definitions of its own. */
+/** Processes over one Redis, each with its own archive and definitions. */
 async function oneRedis() {
   const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
@@ -67,7 +67,7 @@ async function oneRedis() {
 const SCHEDULER = { roles: new Set(['scheduler'] as const) };
 const FIVE = ['one', 'two', 'three', 'four', 'five'];
 
-test('a deployment that is pointed at the Redis of another is refused, and changes nothing there', async () => {
+test('a deployment that uses the Redis of another one is refused, and changes nothing there', async () => {
   const { start, inForce, redis, prefix, root } = await oneRedis();
   await start('production', reports('one', 'two'));
   const identity = await readIdentity(redis, prefix);
@@ -81,11 +81,11 @@ test('a deployment that is pointed at the Redis of another is refused, and chang
   expect(await readIdentity(redis, prefix)).toEqual(identity);
 });
 
-test('adopting moves a deployment to another archive, and the process before it writes no more', async () => {
+test('adopting moves a deployment to another archive, and the old process stops writing', async () => {
   const { start, redis, prefix } = await oneRedis();
   const before = await start('production', reports('one'));
   await before.identity.id();
-  // Of another deployment, with a Redis of its own.
+  // The archive of another deployment, which has its own Redis.
   const elsewhere = await oneRedis();
   await elsewhere.start('production', reports('one'));
   const moved = await start(
@@ -107,7 +107,7 @@ test('adopting moves a deployment to another archive, and the process before it 
   ]);
 });
 
-test('a start that would remove most scheduled reports of a running deployment is refused, and adopts on purpose', async () => {
+test('a start that would remove most scheduled reports is refused while others run, unless adopted', async () => {
   const { start, inForce, redis, prefix } = await oneRedis();
   await start('archive', reports(...FIVE), SCHEDULER);
   await redisProcessRegistry(redis, { prefix, self: 'other' }).heartbeat(['worker']);
@@ -147,14 +147,14 @@ test.each([
   expect((await inForce()).length).toBe(starts ? after.length : before.length);
 });
 
-test('reports without a schedule are not counted', async () => {
+test('reports without a schedule do not count as removed', async () => {
   const { start, inForce } = await oneRedis();
   await start('archive', loadedJobs(...FIVE.map((name) => reportDefinition(name))), SCHEDULER);
   await start('archive', reports('six'), SCHEDULER);
   expect(await inForce()).toEqual(['acme/six']);
 });
 
-test('removing most files of a running deployment is on purpose', async () => {
+test('removing most files while a deployment runs takes effect', async () => {
   const { start, inForce } = await oneRedis();
   const listeners = new Set<Parameters<DefinitionSource['onChange']>[0]>();
   let now = reports(...FIVE);
@@ -185,7 +185,7 @@ const FILES = {
     'version: 1\ntitle: Daily\nowner: owner@acme.example\nperiod: previous_week\nsections: [{ id: open, metrics: [alerts.open] }]\noutputs: [{ format: csv }]\n',
 };
 
-test('an archive that is unmounted is not written to: its runs wait until it is back', async () => {
+test('an archive that is unmounted is not written to, and its runs wait until it is back', async () => {
   const { start, root } = await oneRedis();
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());

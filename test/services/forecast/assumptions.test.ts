@@ -6,11 +6,11 @@ const runOf = (more: Partial<Parameters<typeof durationsOf>[0][number]> = {}) =>
   ...{ deliver: true, calls: { planned: 12, made: 12, saved: 0 }, tokenWaitMs: 0, ...more },
 });
 
-test('measures calls, of which four are made at once, rendering and delivery', () => {
+test('assumptions are measured: time per call with four at once, rendering and delivery', () => {
   expect(durationsOf([runOf()])).toEqual({ callMs: 600, renderMs: 4_000, deliverMs: 1_000 });
 });
 
-test('takes the median, and nothing of waiting for tokens or for people', () => {
+test('assumptions take the median and leave out waits for tokens and people', () => {
   const review = { seq: 1, phase: 'settled', content: null } as const;
   const [slow, waited] = [runOf({ timings: { fetch: 9_000, render: 9_000 } }), runOf({ tokenWaitMs: 60_000 })];
   const read = runOf({ timings: { fetch: 1_800, render: 4_000, deliver: 3_600_000 }, review: { ...review } as never });
@@ -18,12 +18,12 @@ test('takes the median, and nothing of waiting for tokens or for people', () => 
   expect(durationsOf([read, runOf()])).toMatchObject({ deliverMs: 1_000 });
 });
 
-test('the pages of the last run, one after the other, take as long as the calls did', () => {
+test('the pages of a list are read one after the other, and the last run’s number of pages is assumed', () => {
   const read = (pages: number, fetch: number) => runOf({ timings: { fetch }, pages });
   expect(durationsOf([read(50, 25_000), read(40, 20_000), read(2, 1_500)])).toMatchObject({ callMs: 500, pages: 50 });
 });
 
-test('assumes half a second a call, three to render and two to deliver where no run measured them', () => {
+test('assumptions without measurements are half a second per call, three to render and two to deliver', () => {
   expect(durationsOf([])).toBeUndefined();
   const prepared = runOf({ calls: { planned: 12, made: 0, saved: 12 }, deliver: false });
   expect(durationsOf([prepared])).toEqual({ callMs: 500, renderMs: 4_000, deliverMs: 2_000 });

@@ -22,7 +22,7 @@ import { cases, least, within } from '../../support/fuzz.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
 const NINE = Date.parse('2026-11-30T08:00:00Z');
-/** Answers of one day are not used on the next. */
+/** Responses of one day are not used on the next. */
 const BEFORE_MIDNIGHT = Date.parse('2026-11-30T23:59:00Z');
 const LIMITS = { calls: 30, windowMs: 60_000 };
 const ORGS = ['acme', 'beta', 'gamma'];
@@ -51,7 +51,10 @@ const planOf = ({ run, calls }: Planned): Plan => ({
   definition: { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }]), max_age: run.maxAgeMs / 1000 },
 });
 
-/** The runs with the real `fetchDataset` against a limiter of the sandbox: when each has its answers, and the 429s. */
+/**
+ * Executes the runs with the real `fetchDataset` against a limiter of the sandbox. Returns when each has its responses,
+ * and the number of 429s.
+ */
 async function runAll(
   planned: readonly Planned[],
   {
@@ -63,7 +66,7 @@ async function runAll(
     readonly start: number;
     readonly kind: LimiterAlgorithm;
     readonly concurrency: number;
-    /** Whether runs find their catalogs. */
+    /** Whether runs find their catalogs in the cache. */
     readonly cached: boolean;
   },
 ) {
@@ -93,7 +96,7 @@ async function runAll(
     },
     close: async () => {},
   };
-  // Of calls that come in the same millisecond, the first by name comes first.
+  // Calls in the same millisecond are made in order of their names.
   const indexes = new Map<string, string>(
     planned.flatMap(({ run, calls }) =>
       calls.map(({ id }, index) => [`${run.name}:${id}`, nameOf(run, index)] as const),
@@ -108,7 +111,7 @@ async function runAll(
     lookup: (key, wanted) => turn(wanted.holder).then(() => answers.lookup(key, wanted)),
     claim: (key, wanted, ttlMs) => turn(wanted.holder).then(() => answers.claim(key, wanted, ttlMs)),
   };
-  // A run that waits for the catalog of another one looks again after all that happens in that millisecond.
+  // A run that waits for another run's catalog looks again after everything else in that millisecond.
   const sleep: VirtualClock['sleep'] = (ms, signal) => clock.sleep(ms, signal).then(() => clock.turn('~'));
   const catalogs = memoryCatalogCache({ ...clock, sleep });
   const shared = {
@@ -166,7 +169,7 @@ async function runAll(
 
 interface Drawn {
   readonly org: string;
-  /** After the start. */
+  /** Minutes after the start. */
   readonly minute: number;
   readonly days: readonly number[];
   readonly maxAge: number;
@@ -194,7 +197,7 @@ const plannedOf = (drawn: readonly Drawn[], start: number): Planned[] =>
     })
     .sort((a, b) => a.run.begins - b.run.begins || (a.run.name < b.run.name ? -1 : 1));
 
-/** By run: ms after the start at which it has its answers, of the real runs and of the simulated ones. */
+/** By run: ms after the start until it has its responses, for the real runs and for the simulated ones. */
 async function compareRuns(planned: readonly Planned[], how: Parameters<typeof runAll>[1]) {
   const { start, concurrency, cached } = how;
   const real = await runAll(planned, how);
@@ -221,7 +224,7 @@ const plans = fc.array(
 );
 
 test(
-  'says to the millisecond when the real fetching has the answers of each run',
+  'a forecast says to the millisecond when each run has its responses',
   async () => {
     let compared = 0;
     await fc.assert(
@@ -248,7 +251,7 @@ test(
 );
 
 test(
-  'loses no token when runs wait for longer than a catalog lives',
+  'a forecast loses no token when runs wait for longer than a catalog is cached',
   async () => {
     const drawn = Array.from({ length: 500 }, () => ({ org: 'acme', minute: 0, days: [0, 1, 2, 3], maxAge: 0 }));
     const how = { start: NINE, kind: 'sliding' as const, concurrency: 4, cached: false };

@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-test('keeps the forecast of minutes before a slot, and the mean error of thirty days', async () => {
+test('a round keeps the forecast made minutes before a slot, and the mean error of thirty days', async () => {
   const clock = manualClock(SLOT - 30 * 60_000);
   const definition = definitionOf([{ id: 'a', metrics: ['profiles.created'] }], { schedule });
   const jobs = { orgs: new Map([['acme', settingsOf()]]), reports: new Map([['acme/weekly', definition]]) };
@@ -69,7 +69,7 @@ test('keeps the forecast of minutes before a slot, and the mean error of thirty 
   ]);
 });
 
-test('one process makes the forecasts of the next minutes', async () => {
+test('one process at a time makes the forecasts', async () => {
   const stored = redisForecasts(redis, { prefix: `{test-${randomUUID()}}` });
   expect([await stored.claim(), await stored.claim()]).toEqual([true, false]);
 });

@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 const NO_TASKS = { tasks: [], to: Number.POSITIVE_INFINITY };
 const LIMITS = new Map([['k', { calls: 30, windowMs: MINUTE }]]);
 
-/** A run at nine with calls of its own whose days are complete since midnight. */
+/** A run at nine with its own calls, whose days are complete since midnight. */
 const runOf = (name: string, calls: number, lateAfter: number, more: Partial<ForecastRun> = {}): ForecastRun => ({
   ...{ org: 'acme', name: `acme/${name}`, key: 'k', slot: NINE, begins: NINE, before: NINE - 24 * 60 * MINUTE },
   ...{ lateAt: NINE + lateAfter * MINUTE, expected: NINE + lateAfter * MINUTE, maxAgeMs: 0, offsetMs: 0 },
@@ -27,11 +27,11 @@ const lateSlots = async (runs: readonly ForecastRun[]) =>
   findLateSlots((await simulateRuns(runs, LIMITS, DEFAULT_ASSUMPTIONS)).runs, LIMITS, DEFAULT_ASSUMPTIONS, NO_TASKS);
 
 describe('late slots', () => {
-  test('there is none while all runs are on time', async () => {
+  test('are not found while all runs are on time', async () => {
     expect(await lateSlots([runOf('a', 10, 5), runOf('b', 10, 5)])).toEqual([]);
   });
 
-  test('the advice leaves no run late when it is followed, and one report less does not', async () => {
+  test('get advice that leaves no run late, and names no report too many', async () => {
     const runs = Array.from({ length: 20 }, (_, index) => runOf(`r${String(index).padStart(2, '0')}`, 10, 4));
     const [slot, ...others] = await lateSlots(runs);
     expect(others).toEqual([]);
@@ -44,7 +44,7 @@ describe('late slots', () => {
     expect(await follow(reports.slice(1))).toHaveLength(1);
   });
 
-  test('there is no advice where no figure is complete before the slot', async () => {
+  test('get no advice if no figure is complete before the slot', async () => {
     const running = Array.from({ length: 4 }, (_, index) => {
       const run = runOf(`r${index}`, 20, 1);
       return { ...run, calls: run.calls.map(({ completeFrom: _never, ...call }) => call) };
@@ -53,7 +53,7 @@ describe('late slots', () => {
   });
 });
 
-test('an unprepared run of the slot is ready no later because others are prepared', async () => {
+test('do not delay unprepared runs when others are prepared', async () => {
   let earlier = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -64,7 +64,7 @@ test('an unprepared run of the slot is ready no later because others are prepare
       async (drawn) => {
         const runs = drawn.map(({ calls }, index) => runOf(`r${String(index).padStart(2, '0')}`, calls, 60));
         const prepared = runs.map((run, index) => (drawn[index]?.prepared ? prepareRun(run, 120 * MINUTE) : run));
-        // A worker for each run: who waits for a worker waits for its runs, prepared or not.
+        // One worker per run, so that no run waits for a worker.
         const assumed = { ...DEFAULT_ASSUMPTIONS, concurrency: runs.length };
         const readyOf = async (all: readonly ForecastRun[]) =>
           (await simulateRuns(all, LIMITS, assumed)).runs.map(({ ready }) => ready);

@@ -9,7 +9,7 @@ import { CATALOG } from '../../support/reports.ts';
 const FRIDAY = Date.parse('2026-11-27T12:00:00Z');
 const KEY = 'acme.s3cr3t-of-acme';
 const RISKS = ['low', 'medium', 'high', 'severe'];
-/** Ten calls, which it shares with no other report. */
+/** Ten calls that it shares with no other report. */
 const reportText = (schedule: string) => `version: 1
 title: Weekly
 owner: ops@acme.example
@@ -24,7 +24,7 @@ ${Array.from({ length: 10 }, (_, index) => {
 outputs: [{ format: csv }]
 `;
 
-/** The warnings about ten reports of this schedule, each as one line. */
+/** The warnings about ten reports with this schedule, each as one line. */
 async function warningsOf(schedule: string): Promise<readonly string[]> {
   const names = Array.from({ length: 10 }, (_, index) => `acme/r${index}.yaml`);
   const files = Object.fromEntries(names.map((name) => [name, reportText(schedule)]));
@@ -36,7 +36,7 @@ async function warningsOf(schedule: string): Promise<readonly string[]> {
 }
 const key = new Secret(KEY).fingerprint().slice(0, 8);
 
-test('a weekly slot that is late gets the facts, the fewest reports to prepare, and their names', async () => {
+test('a late weekly slot gets one warning with the facts and the fewest reports to prepare, by name', async () => {
   const [warning = '', ...others] = await warningsOf('MON", late_after: 1m');
   expect(others).toEqual([]);
   expect(warning).toContain(
@@ -51,7 +51,7 @@ test('slots of several weekdays with the same reports get one warning', async ()
   expect(warning).toContain('Mondays, Wednesdays 09:00: 10 reports');
 });
 
-test('a daily slot is named so', async () => {
+test('a daily slot is called "Every day"', async () => {
   const [warning = ''] = await warningsOf('*", late_after: 1m');
   expect(warning).toContain('Every day 09:00: 10 reports');
 });

@@ -15,7 +15,7 @@ const reportOf = (report: string, schedule: unknown, more: DefinitionInput = {},
   settings: settingsOf(),
 });
 
-test('plans each slot of the window with the calls of its run, in the order of their beginning', () => {
+test('each slot of the window is planned with the calls of its run, in order of start', () => {
   const { runs, unplanned } = planSlots(
     [
       reportOf('late', { cron: '0 10 * * MON' }),
@@ -35,7 +35,7 @@ test('plans each slot of the window with the calls of its run, in the order of t
   expect(runs.map(({ lateAt }) => lateAt)).toEqual([at('2026-11-30T08:30:00Z'), undefined, at('2026-11-30T14:30:00Z')]);
 });
 
-test('prepares the calls for complete days only, and not before the slot before', () => {
+test('only calls for complete days are prepared, and not before the previous slot', () => {
   const { runs } = planSlots([reportOf('a', { cron: '0 9,15 * * *', prepare: '5h' })], MONDAY, SOURCES);
   expect(runs.map(({ calls }) => calls.map(({ preparedFrom }) => preparedFrom))).toEqual([
     [at('2026-11-30T03:00:00Z'), undefined],
@@ -43,7 +43,7 @@ test('prepares the calls for complete days only, and not before the slot before'
   ]);
 });
 
-test('equal calls of reports have the same request, others do not', () => {
+test('equal calls of several reports have the same request, others do not', () => {
   const one = reportOf('a', { cron: '0 9 * * MON' });
   const other = reportOf('b', { cron: '0 9 * * MON' }, { period: 'previous_month' });
   const { runs } = planSlots([one, reportOf('c', { cron: '0 9 * * MON' }), other], MONDAY, SOURCES);
@@ -52,7 +52,7 @@ test('equal calls of reports have the same request, others do not', () => {
   expect(a).not.toBe(b);
 });
 
-test('names the reports whose calls are not known, with the reason', () => {
+test('reports whose calls are unknown are named with the reason', () => {
   const unknown = reportOf('unknown', { cron: '0 9 * * *' }, {}, [{ id: 'a', metrics: ['no.such'] }]);
   const { runs, unplanned } = planSlots([unknown], MONDAY, SOURCES);
   expect(runs).toEqual([]);

@@ -9,7 +9,7 @@ const LIMITS = new Map([
 ]);
 const HOUR = 3_600_000;
 
-/** A run at nine with so many calls of its own. */
+/** A run at nine with this many calls of its own. */
 const runOf = (name: string, calls: number, more: Partial<ForecastRun> = {}): ForecastRun => ({
   ...{ org: 'acme', name: `acme/${name}`, key: 'k', slot: NINE, begins: NINE, lateAt: undefined },
   ...{ expected: NINE + 24 * HOUR, maxAgeMs: 0, offsetMs: 0, before: Number.NEGATIVE_INFINITY },
@@ -20,7 +20,7 @@ const runOf = (name: string, calls: number, more: Partial<ForecastRun> = {}): Fo
   })),
   ...more,
 });
-/** The same, with calls that can be made from `ms` before nine on. */
+/** The same, with calls that can be prepared from `ms` before nine on. */
 const preparedOf = (name: string, calls: number, ms: number): ForecastRun => {
   const run = runOf(name, calls);
   return { ...run, calls: run.calls.map((call) => ({ ...call, preparedFrom: NINE - ms })) };
@@ -41,15 +41,15 @@ const simulate = async (runs: readonly ForecastRun[], more = {}) => {
 };
 
 describe('a forecast', () => {
-  test('of one report: the catalog, then four calls at once, rendering and delivery', async () => {
+  test('of one report has the catalog, then four calls at once, rendering and delivery', async () => {
     const { runs, keys } = await simulate([runOf('a', 8)]);
     expect(runs).toEqual([{ name: 'a', begun: 0, ready: 4_500, delivered: 6_500, late: false, tokens: 9 }]);
     expect(keys).toEqual([{ key: 'k', minutes: [[0, 9]], fullAt: undefined }]);
   });
 
-  test('of a full key: what is left waits until the first tokens return', async () => {
+  test('of a full key makes the remaining calls wait until the first tokens return', async () => {
     const { runs, keys } = await simulate([runOf('a', 35)]);
-    // The catalog's token returns first: one window and a millisecond after its response. It is one of 30.
+    // The catalog's token returns first, one window and a millisecond after its response. It is one of 30.
     expect(keys).toEqual([
       {
         key: 'k',
@@ -64,7 +64,7 @@ describe('a forecast', () => {
     expect(runs[0]?.ready).toBeLessThan(70_000);
   });
 
-  test('of forty reports with ten calls: the last one is delivered 13 minutes after the slot', async () => {
+  test('of forty reports with ten calls delivers the last one 13 minutes after the slot', async () => {
     const { runs, keys } = await simulate(Array.from({ length: 40 }, (_, index) => runOf(`r${index}`, 10)));
     const last = Math.max(...runs.map(({ delivered }) => delivered));
     expect(last / 60_000).toBeGreaterThan(13);
@@ -73,7 +73,7 @@ describe('a forecast', () => {
     expect(keys[0]?.minutes.reduce((sum, [, tokens = 0]) => sum + tokens, 0)).toBe(401);
   });
 
-  test('begins the runs of an organization in the order in which readers expect them, then by name', async () => {
+  test('starts the runs of an organization in the order in which readers expect them, then by name', async () => {
     const { runs } = await simulate(
       [runOf('b', 1), runOf('a', 1), runOf('soon', 1, { expected: NINE + HOUR / 2, lateAt: NINE + HOUR / 2 })],
       { concurrency: 1 },
@@ -100,13 +100,13 @@ describe('a forecast', () => {
     expect(runs.map(({ late }) => late)).toEqual([true, false]);
   });
 
-  test('makes a call once that several runs share', async () => {
+  test('makes a call once if several runs share it', async () => {
     const shared = [{ request: 'shared', kind: 'report' as const, preparedFrom: undefined }];
     const { runs } = await simulate(['a', 'b', 'c'].map((name) => runOf(name, 0, { calls: shared, maxAgeMs: HOUR })));
     expect(runs.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(2);
   });
 
-  test('takes no token for lists', async () => {
+  test('uses no token for lists', async () => {
     const list = [{ request: 'list', kind: 'list' as const, preparedFrom: undefined }];
     const { runs } = await simulate([runOf('a', 0, { calls: list })]);
     expect(runs).toMatchObject([{ tokens: 1, ready: 4_000 }]);
@@ -120,16 +120,16 @@ describe('a forecast', () => {
       return runs[0]?.ready;
     };
     expect(await readyAfter(12)).toBe(600);
-    // The first page's token returns after a window; from then on one page every 50 ms.
+    // The first page's token returns after a window, then one token every 50 ms.
     expect(await readyAfter(700)).toBe(60_001 + 100 * 50 + 50);
   });
 
-  test('of prepared reports: no call is made between slot and delivery', async () => {
+  test('of prepared reports makes no call between slot and delivery', async () => {
     const { runs, keys } = await simulate(
       Array.from({ length: 10 }, (_, index) => preparedOf(`r${index}`, 10, HOUR / 2)),
     );
     for (const [minute = 0, tokens = 0] of keys[0]?.minutes ?? []) {
-      // None in the two windows before the slot, and never more than two thirds of the tokens.
+      // No call in the two windows before the slot, and never more than two thirds of the tokens.
       expect(minute).toBeLessThan(-1);
       expect(tokens).toBeLessThanOrEqual(21);
     }
@@ -137,7 +137,7 @@ describe('a forecast', () => {
     expect(Math.max(...runs.map(({ delivered }) => delivered))).toBe(15_000);
   });
 
-  test('of a preparation without enough time: the run makes the calls that are left', async () => {
+  test('of a preparation with too little time leaves the other calls to the run', async () => {
     const { runs, keys } = await simulate([preparedOf('a', 60, 4 * 60_000)]);
     const before = keys[0]?.minutes.filter(([minute = 0]) => minute < 0) ?? [];
     const early = before.reduce((sum, [, tokens = 0]) => sum + tokens, 0);
@@ -146,7 +146,7 @@ describe('a forecast', () => {
     expect(runs[0]?.tokens).toBeGreaterThanOrEqual(61);
   });
 
-  test('of nothing is empty', async () => {
+  test('of no runs is empty', async () => {
     expect(await simulate([])).toEqual({ runs: [], keys: [] });
   });
 });

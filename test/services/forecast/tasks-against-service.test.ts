@@ -25,7 +25,7 @@ const sandboxCatalog = async () => {
   return catalogSchema.parse(body);
 };
 
-/** Tokens of the forecast, by the time after `from` in this unit. */
+/** Tokens in the forecast, by the number of units after `from`. */
 async function forecastTokens(
   from: number,
   to: number,
@@ -46,7 +46,7 @@ async function forecastTokens(
   }
 }
 
-test('readings take the calls of the forecast, in its minutes, across a change of clocks', async () => {
+test('readings make exactly the calls of the forecast, in its minutes, across a clock change', async () => {
   const from = Date.parse('2026-10-24T00:00:00Z');
   const to = from + 3 * DAY_MS;
   const settings = settingsOf({
@@ -83,19 +83,19 @@ test('readings take the calls of the forecast, in its minutes, across a change o
   for (; clock.now() < to; clock.advance(MINUTE_MS)) await round();
 
   const expected = await forecastTokens(from, to, { settings }, MINUTE_MS);
-  // The catalog and a question for the whole and for each dimension; an hour later after the change.
+  // The catalog, one call for the total and one for each dimension. An hour later after the clock change.
   expect(Object.values(expected)).toEqual([4, 4, 4]);
   expect(Object.keys(expected).map(Number)).toEqual([19 * 60, 43 * 60 + 60, 67 * 60 + 60]);
   expect(actual).toEqual(expected);
 });
 
-test('the checks of a delivered edition take the calls of the forecast, each day until the watch ends', async () => {
+test('checks of a delivered edition make exactly the calls of the forecast, each day until the watch ends', async () => {
   const harness = await correctionsHarness();
   const definition = definitionOf(
     [
       { id: 'daily', metrics: ['profiles.created'], granularity: 'day', totals: true, compare: 'previous_period' },
       { id: 'rate', metrics: ['profiles.approval_rate'], compare: 'previous_year' },
-      // Never corrected.
+      // Current counts are never corrected.
       { id: 'queue', metrics: ['alerts.open'] },
     ],
     {

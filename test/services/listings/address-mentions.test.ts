@@ -39,7 +39,7 @@ deliveries:
   - email: { to: split }
 `;
 
-test('finds every line that names an address: recipients, people, allow-lists and list files, of visible organizations', async () => {
+test('every line of visible organizations that names an address is found: recipients, people, allow-lists, list files', async () => {
   const folder = await folderFor(onTestFinished);
   for (const org of ['acme', 'beta']) {
     await mkdir(join(folder, org));

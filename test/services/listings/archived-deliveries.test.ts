@@ -15,7 +15,7 @@ type State = 'sent' | 'refused' | 'sending';
 async function anArchive() {
   const deployment = await testDeployment();
   const { archive } = deployment;
-  /** A run that was delivered, as its archive has it; `receipts: false`: its process ended before it wrote them. */
+  /** Archives a delivered run. `receipts: false`: its process died before it wrote them. */
   const delivered = async (
     to: Readonly<Record<string, State>>,
     {
@@ -63,7 +63,7 @@ async function anArchive() {
   return { ...deployment, delivered, received };
 }
 
-test('says from the archive alone who got October, when, under which title, and what the server answered', async () => {
+test('the archive alone says who got October, when, under which title, and how the server replied', async () => {
   const { delivered, received } = await anArchive();
   const run = await delivered({ 'Board@acme.example': 'sent', 'ana@acme.example': 'refused' });
   await delivered({ 'board@acme.example': 'sent' }, { period: PERIOD, report: 'weekly-kpi' });
@@ -98,7 +98,7 @@ test('says from the archive alone who got October, when, under which title, and 
   expect(states).toEqual(['ana@acme.example']);
 });
 
-test('names recipients also where a process ended before it wrote the receipts, and an attempt without a result', async () => {
+test('recipients are found even without receipts, and an attempt without a result is unknown', async () => {
   const { delivered, received } = await anArchive();
   await delivered({ 'lead@acme.example': 'sent', 'ana@acme.example': 'sending' }, { receipts: false });
   const { deliveries } = await received({ to: '@acme.example' });
@@ -108,7 +108,7 @@ test('names recipients also where a process ended before it wrote the receipts, 
   ]);
 });
 
-test('a run that Redis still has is listed once, with its record; other organizations are never listed', async () => {
+test('archived runs that Redis still has are left out, as are those of other organizations', async () => {
   const { delivered, received, runs } = await anArchive();
   const recorded = await delivered({ 'lead@acme.example': 'sent' });
   await runs.open(anOrder({ id: recorded, report: 'board-pack' }));
@@ -118,7 +118,7 @@ test('a run that Redis still has is listed once, with its record; other organiza
   expect(deliveries.map(({ row }) => row.run)).toEqual([lost]);
 });
 
-test('continues page by page, newest first, without one twice', async () => {
+test('pages continue with the newest first, each run once', async () => {
   const { delivered, received } = await anArchive();
   const days = Array.from({ length: 5 }, (_, nth) => `2026-11-0${nth + 1}T08:00:00.000Z`);
   const ids: string[] = [];
@@ -133,7 +133,7 @@ test('continues page by page, newest first, without one twice', async () => {
   expect(seen).toEqual(ids);
 });
 
-test('an answer ends when its run leaves the archive', async () => {
+test('a delivery is no longer found once its run has left the archive', async () => {
   const { delivered, received, storage } = await anArchive();
   const id = await delivered({ 'lead@acme.example': 'sent' });
   expect((await received({ to: 'lead@acme.example' })).deliveries).toHaveLength(1);
@@ -141,7 +141,7 @@ test('an answer ends when its run leaves the archive', async () => {
   expect((await received({ to: 'lead@acme.example' })).deliveries).toEqual([]);
 });
 
-test('a run that cannot be read is named, and the others are listed', async () => {
+test('an unreadable run is reported as an error, and the others are listed', async () => {
   const { delivered, received, folder } = await anArchive();
   const broken = await delivered({ 'lead@acme.example': 'sent' });
   const fine = await delivered({ 'lead@acme.example': 'sent' });

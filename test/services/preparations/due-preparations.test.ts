@@ -33,17 +33,17 @@ test.each([
   expect(scheduleSchema.safeParse({ cron, prepare }).success).toBe(true);
 });
 
-test('a slot is due from `prepare` before it until its run begins', () => {
+test('a slot is prepared from `prepare` before it until its run starts', () => {
   const report = frozen({ cron: '0 9 * * MON', prepare: '2h' });
   const due = createDuePreparations();
   expect(due([report], at('2026-11-30T05:59:59Z'))).toEqual([]);
   expect(due([report], at('2026-11-30T06:00:00Z'))).toMatchObject([{ begins: at('2026-11-30T08:00:00Z') }]);
   expect(due([report], at('2026-11-30T08:00:00Z'))).toEqual([]);
-  // A clock that was set back.
+  // The clock was set back.
   expect(due([report], at('2026-11-30T07:00:00Z'))).toHaveLength(1);
 });
 
-test('jitter moves slot and preparation alike', () => {
+test('jitter moves the slot and its preparation equally', () => {
   const report = frozen({ cron: '0 9 * * MON', prepare: '30m', jitter: '1h' });
   const [slot] = createDuePreparations()([report], at('2026-11-30T08:00:00Z') - 60_000).concat(
     createDuePreparations()([report], at('2026-11-30T08:30:00Z')),
@@ -53,17 +53,17 @@ test('jitter moves slot and preparation alike', () => {
 });
 
 test.each([
-  // 23 hours after the slot before: 8:00 UTC on Saturday, 7:00 UTC on Sunday.
+  // 23 hours after the previous slot: 8:00 UTC on Saturday, 7:00 UTC on Sunday.
   ['in March', '2026-03-29T07:00:00Z', '2026-03-28T08:00:00Z'],
   ['in October', '2026-10-25T08:00:00Z', '2026-10-24T09:00:00Z'],
-])('a day of a changed clock is prepared after the slot before, %s', (_, begins, from) => {
+])('the slot of a day with a clock change is prepared after the previous slot, %s', (_, begins, from) => {
   const report = frozen({ cron: '0 9 * * *', prepare: '23h' });
   expect(createDuePreparations()([report], at(begins) - 60_000)).toMatchObject([
     { begins: at(begins), from: at(from) },
   ]);
 });
 
-test('a slot that a holiday moves is prepared where it is', () => {
+test('a slot that a holiday moves is prepared at its new time', () => {
   const settings = settingsOf({ calendar: calendarSchema.parse({ country: 'CH', region: 'ZH' }) });
   // Monday, 6 April 2026, is Easter Monday.
   const report = frozen({ cron: '0 9 * * MON', shift: 'next_business_day', prepare: '2h' }, settings);
@@ -71,7 +71,7 @@ test('a slot that a holiday moves is prepared where it is', () => {
   expect(createDuePreparations()([report], at('2026-04-07T06:00:00Z'))).toHaveLength(1);
 });
 
-test('tokens are free two windows before each beginning run of the key', () => {
+test('preparations leave all tokens free for two windows before each starting run of the key', () => {
   const reports = [frozen({ cron: '0 9 * * *' }), frozen({ cron: '30 9 * * *', prepare: '20m' })];
   const freeAt = createTokensFreeAt();
   for (const [now, until] of [
@@ -86,7 +86,7 @@ test('tokens are free two windows before each beginning run of the key', () => {
   }
 });
 
-test('what is remembered between two looks changes no result', () => {
+test('results do not depend on what was remembered from earlier looks', () => {
   const report = frozen([
     { cron: '*/20 * * * *', prepare: '10m', jitter: '5m' },
     { cron: '7 * * * *', prepare: '15m' },

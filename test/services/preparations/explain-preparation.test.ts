@@ -33,13 +33,13 @@ test.each([
   ['a running month', '{ cron: "0 9 * * MON", prepare: 2h }', 'current_month', 1],
   ['a day that is complete after the slot', '{ cron: "0 1 * * *", prepare: 2h }', 'previous_day', 1],
   ['no prepare', '{ cron: "0 9 * * MON" }', 'current_month', 0],
-])('check warns where nothing can be prepared: %s', async (_, schedule, period, count) => {
+])('check warns if nothing can be prepared: %s', async (_, schedule, period, count) => {
   const { warnings } = await load(schedule, period);
   expect(warnings).toHaveLength(count);
   if (count > 0) expect(warnings).toEqual([{ code: 'prepare.nothing', path: ['schedule', 'prepare'] }]);
 });
 
-test('a data_ready that is longer than prepare is no fault, one beyond the slot prepares nothing', async () => {
+test('check accepts a data_ready longer than prepare, and warns if it ends after the slot', async () => {
   const schedule = '{ cron: "0 9 * * *", prepare: 1h }';
   expect((await load(schedule, 'previous_day', { org: 'data_ready: 3h\n' })).warnings).toEqual([]);
   expect((await load(schedule, 'previous_day', { org: 'data_ready: 10h\n' })).warnings).toHaveLength(1);
@@ -49,7 +49,7 @@ test.each([
   ['30m', 1],
   ['60m', 1],
   ['61m', 0],
-])('check warns of a data_ready of %s: %i', async (ready, count) => {
+])('number of warnings of check for a data_ready of %s: %i', async (ready, count) => {
   const { jobs, settings } = await load('{ cron: "0 9 * * MON" }', 'previous_week', { org: `data_ready: ${ready}\n` });
   const found = dataReadyWarnings(jobs.sources.get('acme'), settings);
   expect(found.map(({ code, path }) => ({ code, path }))).toEqual(

@@ -56,7 +56,7 @@ test.each([
   expect(await findPrepared(store, 'run', 'call', { ...SOURCE, ...change })).toBeUndefined();
 });
 
-test('a prepared response is used, one that a check rejected is not, and 0.2.0 sees neither', async () => {
+test('a prepared response is used unless a check rejected it, and 0.2.0 sees neither kind', async () => {
   const store = redisResponseStore(redis, { prefix: `{test-${randomUUID()}}:`, org: 'acme' });
   await putPrepared(store, 'run', 'call', SOURCE, RESPONSE);
   expect(await getPrepared(store, 'run', 'call', SOURCE)).toMatchObject({ at: 1_800_000_000_000 });
@@ -66,7 +66,7 @@ test('a prepared response is used, one that a check rejected is not, and 0.2.0 s
   expect(await getPrepared(store, 'run', 'call', SOURCE)).toBeUndefined();
 });
 
-test('prepared responses expire, and leave half of the room of an organization to runs that are due', async () => {
+test('prepared responses expire, and leave half of an organization’s storage to runs that are due', async () => {
   const prefix = `{test-${randomUUID()}}:`;
   const early = redisResponseStore(redis, { prefix, org: 'acme', maxOrgBytes: 400, ttlS: 1000 });
   const due = redisResponseStore(redis, { prefix, org: 'acme', maxOrgBytes: 800 });

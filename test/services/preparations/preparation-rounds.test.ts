@@ -17,7 +17,7 @@ async function unprepared(change: Partial<Definition> = MONDAYS) {
   return harness.run(SLOT);
 }
 
-test('makes the calls of a slot before it, and none at the slot', async () => {
+test('the calls of a slot are made before it, and none at the slot', async () => {
   const harness = await preparationHarness('2026-11-30T05:59:59Z', MONDAYS);
   await harness.rounds.round();
   expect(harness.sandbox.requests()).toEqual([]);
@@ -27,7 +27,7 @@ test('makes the calls of a slot before it, and none at the slot', async () => {
   expect(made).toBeGreaterThan(1);
   const [status] = [...(await harness.index.statuses()).values()];
   expect(status).toMatchObject({ calls: made, prepared: made, complete: false, since: Date.parse(FROM) });
-  // The last step: a catalog that outlives the slot.
+  // The last step: a catalog that stays cached until after the slot.
   harness.clock.set(later(SLOT, -10 * 60_000));
   await harness.rounds.round();
   expect([...(await harness.index.statuses()).values()]).toMatchObject([{ complete: true }]);
@@ -42,11 +42,11 @@ test('makes the calls of a slot before it, and none at the slot', async () => {
   expect(files).toEqual((await unprepared()).files);
 });
 
-test('a process that takes over makes only the calls that are missing', async () => {
+test('a process that takes over makes only the missing calls', async () => {
   const harness = await preparationHarness(FROM, MONDAYS);
   harness.configure({ budget: { calls: 3 } });
   await harness.rounds.round();
-  // Two of three tokens, one for the catalog.
+  // Two of three tokens. One of them is for the catalog.
   expect(harness.calls()).toBe(1);
   const next = harness.process({ index: { ...harness.index, claim: async () => true } });
   for (let minute = 0; minute < 4; minute += 1) {
@@ -60,7 +60,7 @@ test('a process that takes over makes only the calls that are missing', async ()
   expect(calls).toBe(fetched.length);
 });
 
-test('a slot that another process has is left to it', async () => {
+test('a slot that another process prepares is left to it', async () => {
   const harness = await preparationHarness(FROM, MONDAYS);
   await harness.process({ index: { ...harness.index, claim: async () => false } }).round();
   expect(harness.sandbox.requests()).toEqual([]);
@@ -77,14 +77,14 @@ test.each([
   expect(harness.sandbox.requests()).toEqual([]);
 });
 
-test('no token is taken in the last two windows before a slot on the key', async () => {
+test('no token is used in the last two windows before a slot on the same key', async () => {
   const harness = await preparationHarness('2026-11-30T07:58:00Z', MONDAYS);
   await harness.rounds.round();
   expect(harness.sandbox.requests()).toEqual([]);
 });
 
-test('days that are not complete are not asked for', async () => {
-  // Sunday ends at 23:00 UTC and is complete at 0:10 UTC; the slot begins at 1:00 in Zurich.
+test('calls for incomplete days are not prepared', async () => {
+  // Sunday ends at 23:00 UTC and is complete at 0:10 UTC. The slot is at 2:00 in Zurich, 1:00 UTC.
   const schedule = schedulesSchema.parse({ cron: '0 2 * * MON', prepare: '3h' });
   const harness = await preparationHarness('2026-11-30T00:05:00Z', { schedule });
   await harness.rounds.round();
@@ -95,14 +95,14 @@ test('days that are not complete are not asked for', async () => {
   expect(harness.calls()).toBeGreaterThan(0);
 });
 
-test('with a data_ready beyond the slot nothing is prepared', async () => {
+test('nothing is prepared if data_ready ends after the slot', async () => {
   const harness = await preparationHarness('2026-11-30T07:00:00Z', MONDAYS);
   harness.configure({ data_ready: 10 * 3600 });
   await harness.rounds.round();
   expect(harness.calls()).toBe(0);
 });
 
-test('a running period is asked for at the slot', async () => {
+test('calls for a running period are made at the slot', async () => {
   const harness = await preparationHarness('2026-11-30T07:00:00Z', { ...MONDAYS, period: 'current_month' });
   await harness.rounds.round();
   expect(harness.calls()).toBe(0);
@@ -111,7 +111,7 @@ test('a running period is asked for at the slot', async () => {
   expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
 });
 
-test('a flushed Redis costs the calls alone', async () => {
+test('a flushed Redis costs only the prepared calls', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
   await harness.rounds.round();
   harness.flush();
@@ -121,7 +121,7 @@ test('a flushed Redis costs the calls alone', async () => {
   expect(files).toEqual((await unprepared()).files);
 });
 
-test('a rotated key makes its calls anew', async () => {
+test('a rotated key makes its calls again', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
   await harness.rounds.round();
   const other = harness.sandbox.keys.find(({ key }) => key !== harness.env.ACME_KEY);
@@ -132,7 +132,7 @@ test('a rotated key makes its calls anew', async () => {
   expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
 });
 
-test('an edited definition uses the calls that are still the same', async () => {
+test('an edited definition makes the calls that have changed', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
   await harness.rounds.round();
   harness.clock.set(Date.parse(SLOT));
@@ -141,7 +141,7 @@ test('an edited definition uses the calls that are still the same', async () => 
   expect(fetched.some(({ preparedAt }) => preparedAt === undefined)).toBe(true);
 });
 
-test('answers of another version of the catalog are not used', async () => {
+test('responses of another catalog version are not used', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
   const { client, ...ports } = await harness.portsOf();
   const older: typeof client = {
@@ -157,7 +157,7 @@ test('answers of another version of the catalog are not used', async () => {
   expect(files).toEqual((await unprepared()).files);
 });
 
-test('a slot that the calendar moves after its preparation is made where it is then', async () => {
+test('a slot that the calendar moves after its preparation is fetched at its new time', async () => {
   const schedule = schedulesSchema.parse({ cron: '0 9 * * MON', shift: 'next_business_day', prepare: '2h' });
   const moved = '2026-04-07T07:00:00.000Z';
   const harness = await preparationHarness('2026-04-06T06:50:00Z', { schedule });
@@ -176,8 +176,8 @@ test('a slot that the calendar moves after its preparation is made where it is t
   expect(files).toEqual((await (await preparationHarness(moved, { schedule })).run(moved)).files);
 });
 
-test('answers to a clock that was ahead are not kept', async () => {
-  // The process believes that it is Monday; the service answers on Sunday.
+test('responses are not kept if the clock was ahead', async () => {
+  // By the clock of the process it is Monday, but the service responds on Sunday.
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS, {
     clock: manualClock(Date.parse('2026-11-29T07:50:00Z')),
     now: Date.parse('2026-11-29T07:50:00Z'),
@@ -187,7 +187,7 @@ test('answers to a clock that was ahead are not kept', async () => {
   expect([...(await harness.index.statuses()).values()]).toMatchObject([{ prepared: 0 }]);
 });
 
-test('a refused key is reported once and pauses nothing', async () => {
+test('a refused key is logged once and pauses nothing', async () => {
   const harness = await preparationHarness('2026-11-30T07:00:00Z', MONDAYS);
   harness.env.ACME_KEY = 'nobody';
   for (let round = 0; round < 3; round += 1) {
@@ -197,7 +197,7 @@ test('a refused key is reported once and pauses nothing', async () => {
   expect(harness.logged.filter(({ event }) => event === 'preparation.failed')).toHaveLength(1);
 });
 
-test('a corrected watch waits while calls are due', async () => {
+test('checks of corrections wait while calls for a slot are due', async () => {
   const harness = await preparationHarness(FROM, MONDAYS);
   expect(harness.rounds.isDue('acme')).toBe(false);
   await harness.rounds.round();
@@ -211,7 +211,7 @@ const SPLIT: Partial<Definition> = {
   split: { by: 'profile.group', to: { Foundations: ['f@acme.example'] }, others: 'hold' },
 };
 
-test('makes the calls of all packs of a report with split before it', async () => {
+test('the calls of all packs of a split report are made before its slot', async () => {
   const harness = await preparationHarness(FROM, SPLIT);
   await harness.rounds.round();
   const made = harness.calls();
@@ -232,7 +232,7 @@ test('makes the calls of all packs of a report with split before it', async () =
   expect(files).toEqual((await unprepared(SPLIT)).files);
 });
 
-test('does not keep the answer of a call whose table cannot be right in the pack of one value', async () => {
+test('a prepared response is not kept if the table of one pack has an impossible figure', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', { ...SPLIT, max_age: 0 });
   const client = (await harness.portsOf()).client;
   const lying: typeof client = {

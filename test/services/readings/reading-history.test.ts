@@ -66,7 +66,7 @@ async function fill() {
 }
 
 describe('the history of readings', () => {
-  test('has gaps from the first day of each question on', async () => {
+  test('has gaps from the first day of each question', async () => {
     await fill();
     expect(await history()).toEqual([
       '2026-10-30 whole stored',
@@ -87,11 +87,11 @@ describe('the history of readings', () => {
     expect(missed?.why).toEqual({ code: 'api.timeout', message: 'No reply.' });
   });
 
-  test('is due today where nothing was ever read', async () => {
+  test('is due today if nothing was ever read', async () => {
     expect(await history()).toEqual(['2026-11-03 whole due']);
   });
 
-  test('names a stored reading that was damaged', async () => {
+  test('shows a damaged stored reading as unreadable', async () => {
     await fill();
     await storage.metadata.put('.readings/acme/2026-10-30/whole.json', '{}');
     expect((await history())[0]).toBe('2026-10-30 whole unreadable');
@@ -105,7 +105,7 @@ describe('the history of readings', () => {
     expect(newest).toBe(Date.parse('2026-08-01T21:30:05Z'));
   });
 
-  test('is summarized in Redis, and again after Redis was emptied', async () => {
+  test('is summarized in Redis, and rebuilt after Redis was emptied', async () => {
     await fill();
     const redis = new Redis(inject('redisUrl'));
     onTestFinished(() => void redis.quit());
@@ -153,7 +153,7 @@ describe('docket readings', () => {
     return runCommand(['readings', ...words], { env });
   };
 
-  test('lists them, and fails with --require-complete where one was missed', async () => {
+  test('lists readings, and fails with --require-complete if one was missed', async () => {
     await fill();
     const range = ['--from', '2026-10-30', '--to', '2026-11-01', '--json'];
     const listed = await command('acme', ...range);

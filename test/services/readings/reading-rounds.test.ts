@@ -37,7 +37,7 @@ const catalogOf = (...ids: readonly string[]) =>
     limits: { max_rows: 5000 },
   }) as unknown as Catalog;
 
-/** A service with this catalog, and what asks it; each call takes until `answered`. */
+/** A service with this catalog, and what its callers need. Each call takes until `answered`. */
 function service(clock: ManualClock, catalog: () => Catalog, answered: Promise<void> = Promise.resolve()) {
   const calls = { catalogs: 0, reports: 0 };
   const ports = {
@@ -85,7 +85,7 @@ function service(clock: ManualClock, catalog: () => Catalog, answered: Promise<v
   return { calls, ports, cacheCatalog, roundsOn };
 }
 
-test('a metric that was added since the catalog was cached is read on its first day', async () => {
+test('a metric added after the catalog was cached is read on its first day', async () => {
   const clock = manualClock(WINDOW.at - 30 * MINUTE);
   const archive = readingArchive(directoryStorage(await folderFor(onTestFinished)));
   let catalog = catalogOf('alerts.open');
@@ -102,7 +102,7 @@ test('a metric that was added since the catalog was cached is read on its first 
 test('a process that loses the claim returns its token', async () => {
   const clock = manualClock(WINDOW.at + MINUTE);
   const archive = readingArchive(directoryStorage(await folderFor(onTestFinished)));
-  // Both look before either claims.
+  // Both processes look before either one claims.
   let looks = 0;
   let bothLooked = () => {};
   const looked = new Promise<void>((resolve) => (bothLooked = resolve));
@@ -126,13 +126,13 @@ test('a process that loses the claim returns its token', async () => {
   expect(before.tokens - after.tokens).toBe(1);
 });
 
-test('a question that waits for a token keeps its position in the next rounds', async () => {
+test('a question that waits for a token keeps its position in later rounds', async () => {
   const clock = manualClock(WINDOW.at + MINUTE);
   const archive = readingArchive(directoryStorage(await folderFor(onTestFinished)));
   const { calls, ports, cacheCatalog, roundsOn } = service(clock, () => catalogOf('alerts.open', 'rfis.open'));
   await cacheCatalog();
   const waiters: string[] = [];
-  // The next token is free after the longest wait of a round.
+  // The next token is free only after the longest wait of a round.
   ports.budget.acquire = async ({ id }) => {
     waiters.push(id);
     return { granted: false, at: clock.now() + 5 * MINUTE, ahead: 100, tokens: 0 };

@@ -20,10 +20,10 @@ import { folderFor } from '../../support/delivery-case.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 
 const [ZONE, AT, MINUTE] = ['Europe/Zurich', '22:30', 60_000];
-/** With the end of summer time. */
+/** Includes the end of summer time. */
 const DAYS = daysBetween('2026-09-20', '2026-11-18');
 const QUESTIONS = ['whole', 'by-profile.risk'];
-/** Days on which the service is down, from and to so many minutes after the time of the reading. */
+/** Days on which the service is down: from and to, in minutes after the time of the reading. */
 const DOWN: Readonly<Record<string, readonly [number, number]>> = {
   '2026-10-01': [-10, 20],
   '2026-10-25': [-10, 61],
@@ -58,7 +58,7 @@ const CATALOG = {
   limits: { max_range_days: 366, max_dimensions: 2, max_rows: 5000 },
 };
 
-/** The same every time: draws from a fixed sequence. */
+/** Draws the same results every time, from a fixed sequence. */
 function drawing(seed: number): (chance: number) => boolean {
   let state = seed;
   return (chance) => {
@@ -67,7 +67,7 @@ function drawing(seed: number): (chance: number) => boolean {
   };
 }
 
-/** Counts that name their day: those of another day would show. */
+/** A count that depends on its day, so that a reading of another day shows. */
 const countOf = (day: string): number => Date.parse(day) / 86_400_000;
 
 interface Service {
@@ -117,7 +117,7 @@ async function aService(clock: ManualClock, draw: (chance: number) => boolean): 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls };
 }
 
-/** The workers' budget; its Redis has the time of the test. */
+/** The workers' budget. Its Redis uses the time of the test. */
 function budgetByClock(redis: Redis, prefix: string, clock: ManualClock) {
   const wall = `wall:${prefix}`;
   const script = luaScript(
@@ -161,7 +161,7 @@ function aProcess(draw: (chance: number) => boolean, storage: ArchiveStorage) {
   return { life, death, step, archive: readingArchive({ ...storage, metadata: mortal }) };
 }
 
-test('60 days with two schedulers, kills, restarts, lost replies, an emptied Redis and a service that is down', async () => {
+test('readings are complete over 60 days of kills, restarts, lost replies and an emptied Redis, except while the service is down', async () => {
   const draw = drawing(20_261_123);
   const clock = manualClock(Date.parse('2026-09-20T00:00:00Z'));
   const service = await aService(clock, draw);
@@ -211,7 +211,7 @@ test('60 days with two schedulers, kills, restarts, lost replies, an emptied Red
     for (let minute = -1; minute <= 61; minute += 1) {
       clock.set(Math.max(clock.now(), window.at + minute * MINUTE));
       for (const [index, process] of processes.entries()) {
-        // A killed one is started again some minutes later; sometimes one is restarted as by a release.
+        // A killed process starts again some minutes later. Sometimes a process restarts, as for a release.
         if (process.life.dead ? draw(0.3) : draw(0.002)) {
           if (!process.life.dead) restarts += 1;
           processes[index] = start();
@@ -227,7 +227,7 @@ test('60 days with two schedulers, kills, restarts, lost replies, an emptied Red
       ).finally(() => {
         busy = false;
       });
-      // A loop that polls for another process goes on by this clock.
+      // A loop that polls for another process needs this clock to advance.
       while (busy) {
         await Promise.race([rounds, setTimeout(1)]);
         if (busy) clock.advance(25);
@@ -243,7 +243,7 @@ test('60 days with two schedulers, kills, restarts, lost replies, an emptied Red
       (question) => `${day} ${question}`,
     ),
   );
-  // The service was down for a whole hour once, and once for so long that no answer may have arrived.
+  // Once the service was down for a whole hour, and once for so long that no response may have arrived.
   const expected = QUESTIONS.map((question) => `2026-10-25 ${question}`);
   expect(gaps).toEqual(expect.arrayContaining(expected));
   expect(gaps.filter((gap) => received.has(gap))).toEqual([]);
@@ -260,7 +260,7 @@ test('60 days with two schedulers, kills, restarts, lost replies, an emptied Red
   const lost = service.calls.filter(({ answered }) => !answered).length;
   const unreceived = service.calls.length - lost - stored.length;
   expect([kills, restarts, lost].every((count) => count > 5)).toBe(true);
-  // An answer that was not stored went to a process that was killed then.
+  // A response that was not stored went to a process that was then killed.
   expect(unreceived).toBeGreaterThanOrEqual(0);
   expect(unreceived).toBeLessThanOrEqual(kills);
 });

@@ -40,7 +40,7 @@ const body = (asOf: string | null, row: Record<string, unknown> = { 'alerts.open
     rows: [row],
   }) as ReportResponse;
 
-/** A service that answers so. */
+/** A service with this response. */
 const answers =
   (make: () => ReportResponse | Promise<ReportResponse>): AskService =>
   async (_question, record) => {
@@ -59,7 +59,7 @@ const take = (ask: AskService = answers(() => body(now()))) =>
   takeReading(OF, { archive, ask, clock, log: silentLog, signal: new AbortController().signal });
 
 describe('a reading is taken', () => {
-  test('once, with all that came with it', async () => {
+  test('once, with everything that came with it', async () => {
     expect(await take()).toBe('stored');
     expect(await archive.get(REF)).toEqual({
       version: 1,
@@ -79,13 +79,13 @@ describe('a reading is taken', () => {
     expect([await take(), requests]).toEqual(['stored', 1]);
   });
 
-  test('by one of two processes that begin at once', async () => {
+  test('by one of several processes that start at once', async () => {
     const results = await Promise.all([take(), take(), take()]);
     expect(results).toContain('stored');
     expect(requests).toBe(1);
   });
 
-  test('by another process, once the claim of a killed one has ended', async () => {
+  test('by another process, once the claim of a killed one has expired', async () => {
     void take(() => new Promise(() => {}));
     void take(answers(() => new Promise<ReportResponse>(() => {})));
     await expect.poll(() => requests).toBe(1);
@@ -107,7 +107,7 @@ describe('a reading is taken', () => {
     expect([await take(), requests]).toEqual(['stored', 3]);
   });
 
-  test('with a cached answer of up to an hour before', async () => {
+  test('from a cached response that is up to an hour older', async () => {
     const cached = (): ReportResponse => {
       const answer = body(new Date(WINDOW.notBefore).toISOString());
       return { ...answer, meta: { ...answer.meta, cached: true } };
@@ -116,7 +116,7 @@ describe('a reading is taken', () => {
   });
 });
 
-describe('after a bad answer the service gets a second request', () => {
+describe('after a bad response the service gets a second request', () => {
   const bad = (retryAfter?: unknown) =>
     answers(() => {
       const answer = body(now(), { 'alerts.open': null, 'rfis.open': 5 });
@@ -142,7 +142,7 @@ describe('after a bad answer the service gets a second request', () => {
     ).toEqual(['stored', 1]);
   });
 
-  test('not a third time: the day is a gap with its reason', async () => {
+  test('but no third one: the day is a gap with its reason', async () => {
     await asksAt(WINDOW.at);
     expect(await asksAt(WINDOW.until - 5 * MINUTE)).toEqual(['waiting', 1]);
     expect(await asksAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
@@ -154,7 +154,7 @@ describe('after a bad answer the service gets a second request', () => {
     ['seconds', 20 * 60],
     ['seconds as a text', '1200'],
     ['an instant', new Date(WINDOW.at + 20 * MINUTE).toISOString()],
-  ])('not before the service has a new one: %s', async (_, retryAfter) => {
+  ])('not before the service has a new response: %s', async (_, retryAfter) => {
     expect(await asksAt(WINDOW.at, bad(retryAfter))).toEqual(['waiting', 1]);
     expect(await asksAt(WINDOW.at + 20 * MINUTE - 1)).toEqual(['waiting', 0]);
     expect(
@@ -165,20 +165,20 @@ describe('after a bad answer the service gets a second request', () => {
     ).toEqual(['stored', 1]);
   });
 
-  test('not within the hour where the service has no new one by then', async () => {
+  test('not if the service has no new response within the hour', async () => {
     expect(await asksAt(WINDOW.at, bad(3600))).toEqual(['waiting', 1]);
     expect(await asksAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
   });
 });
 
-test('a failure that an earlier version recorded is followed by a request after its minute', async () => {
+test('a failure that an earlier version recorded is followed by a request after a minute', async () => {
   await archive.claim(REF, { number: 1, askedAt: clock.now(), until: clock.now() + CLAIM_TTL_MS });
   await archive.fail(REF, 1, { at: clock.now(), code: 'reading.incomplete', message: 'x' });
   clock.advance(MINUTE);
   expect(await take()).toBe('stored');
 });
 
-describe('nothing is stored', () => {
+describe('no reading is stored', () => {
   const refused = async (ask: AskService) => {
     const result = await take(ask);
     expect(await archive.get(REF)).toBeUndefined();
@@ -188,10 +188,10 @@ describe('nothing is stored', () => {
   test.each([
     ['of another day', '2026-10-30T21:31:00Z', 'reading.wrong_day'],
     ['of the next local day', '2026-10-31T23:00:00Z', 'reading.wrong_day'],
-    ['of more than an hour before', '2026-10-31T20:29:59.999Z', 'reading.too_old'],
-    ['of later than its arrival', '2026-10-31T21:50:00Z', 'reading.incomplete'],
+    ['of more than an hour earlier', '2026-10-31T20:29:59.999Z', 'reading.too_old'],
+    ['dated after its arrival', '2026-10-31T21:50:00Z', 'reading.incomplete'],
     ['without a time', null, 'reading.incomplete'],
-  ])('of an answer %s', async (_, asOf, code) => {
+  ])('from a response %s', async (_, asOf, code) => {
     expect(await refused(answers(() => body(asOf)))).toEqual(['waiting', code]);
   });
 
@@ -201,11 +201,11 @@ describe('nothing is stored', () => {
     ['has a negative count', { 'alerts.open': -1, 'rfis.open': 5 }],
     ['has a count of null', { 'alerts.open': null, 'rfis.open': 5 }],
     ['has half a count', { 'alerts.open': 12.5, 'rfis.open': 5 }],
-  ])('of an answer that %s', async (_, row) => {
+  ])('from a response that %s', async (_, row) => {
     expect(await refused(answers(() => body(now(), row)))).toEqual(['waiting', 'reading.incomplete']);
   });
 
-  test('of an answer in another unit or zone', async () => {
+  test('from a response in another unit or time zone', async () => {
     const other = (change: (answer: ReportResponse) => void) =>
       answers(() => {
         const answer = body(now());
@@ -221,7 +221,7 @@ describe('nothing is stored', () => {
     expect(await refused(other(({ columns }) => void columns.push(column)))).toEqual(['waiting', 'reading.incomplete']);
   });
 
-  test('of an answer that lacks some of its rows', async () => {
+  test('from a response without some of its rows', async () => {
     const cut = (): ReportResponse => {
       const answer = body(now());
       return { ...answer, meta: { ...answer.meta, row_count: 2 } };
@@ -238,7 +238,7 @@ describe('nothing is stored', () => {
     expect(await takeReading(by, { ...ports, ask: answers(grouped(['entity', 'individual'])) })).toBe('stored');
   });
 
-  test('of an answer that arrives after the hour', async () => {
+  test('from a response that arrives after the hour', async () => {
     const asOf = now();
     const late = answers(() => {
       clock.set(WINDOW.until);
@@ -248,14 +248,14 @@ describe('nothing is stored', () => {
     expect([await take(), requests]).toEqual(['closed', 1]);
   });
 
-  test('before its time and after its hour, and nothing is asked', async () => {
+  test('before its time or after its hour, and no request is made', async () => {
     clock.set(WINDOW.at - 1);
     expect(await take()).toBe('closed');
     clock.set(WINDOW.until);
     expect([await take(), requests]).toEqual(['closed', 0]);
   });
 
-  test('by a process whose clock is a day ahead, which does not keep the others from reading the next day', async () => {
+  test('by a process whose clock is a day ahead, and others can read the next day', async () => {
     const real = clock;
     clock = manualClock(WINDOW.at + MINUTE);
     const dayBefore = new Date(clock.now() - 86_400_000).toISOString();

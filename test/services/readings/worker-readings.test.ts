@@ -16,19 +16,19 @@ import { keyOf } from '../../support/fetch-harness.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { randomPrefix, recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 
-test('two workers take the readings whose hour it is, each question once', async () => {
+test('two workers take the readings of the present hour, each question once', async () => {
   const sandbox = await startSandbox({ windowMs: 1 });
   const folder = await mkdtemp(join(tmpdir(), 'docket-readings-'));
   const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
-  // A zone in which it is about noon: the hour of the reading is not cut off by the end of the day.
+  // A time zone in which it is about noon, so that the hour of the reading does not cross midnight.
   const hour = new Date().getUTCHours();
   const timezone = hour === 12 ? 'UTC' : hour < 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;
   const loaded = loadedJobs(reportDefinition('weekly'));
   const [settings] = loaded.orgs.values();
   if (settings === undefined) throw new Error('no organization');
   const readings = { at: '12:00', metrics: ['alerts.open', 'reviews.overdue'], by: ['alert.type'] };
-  // Readings need no mail server: a secret of it that is missing must not cost a day.
+  // Readings need no mail server: a missing mail secret must not cost a day.
   const smtp = { url: { env: 'NOT_SET' }, from: 'reports@acme.example' };
   const own = { ...settings, smtp, timezone, api_key: { env: 'KEY' }, org: 'current' as const, readings };
   const jobs = staticDefinitions({ ...loaded, orgs: new Map([[settings.id, own]]) });

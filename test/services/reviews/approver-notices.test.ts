@@ -33,7 +33,7 @@ const PEOPLE = peopleSchema.parse({
 });
 const { definition, settings } = reportDefinition();
 
-/** Who has received what of a review, over an archive that stays and a ledger that may be lost. */
+/** A review that records who has received which notice. Its archive stays, and its ledger can be lost. */
 async function reviewOf(
   approval: object,
   sections: readonly { id: string; required: boolean }[] = [],
@@ -112,7 +112,7 @@ async function reviewOf(
     at: (time: number) => {
       now = time;
     },
-    /** Who is told what by one more sweep. */
+    /** Who gets which notice from one more sweep. */
     told: async () => {
       mails.length = 0;
       const settled = await send();
@@ -128,7 +128,7 @@ const figures = (which: 0 | 1, at = FRIDAY): NewReviewEvent => ({
   figures: FIGURES[which],
 });
 
-test('each approver who may approve is asked once a content, also after the ledger was lost', async () => {
+test('each approver who may approve is asked once per content, even after the ledger was lost', async () => {
   const review = await reviewOf({ need: 2 });
   review.append(figures(0));
   const first = await review.told();
@@ -138,18 +138,18 @@ test('each approver who may approve is asked once a content, also after the ledg
   review.loseLedger();
   expect(await review.told()).toMatchObject({ settled: true, to: [] });
 
-  // Who has approved is not asked again; who writes may no longer approve.
+  // An approver is not asked again, and an author of a comment may no longer approve.
   review.append({ type: 'comment', at: FRIDAY, by: actor('head'), section: null, text: 'Fewer.' });
   review.append({ type: 'comment', at: FRIDAY, by: actor('ops'), section: null, text: 'Fewer still.' });
   expect((await review.told()).to).toEqual(['ann@acme.example Approval needed']);
   review.append({ type: 'approve', at: FRIDAY, by: actor('mlro'), content: review.content(), reason: 'ok' });
   expect((await review.told()).to).toEqual([]);
-  // The first content again, but nobody's approval of it counts.
+  // The first content again, but no earlier approval of it counts.
   review.append({ type: 'comment', at: FRIDAY, by: actor('ops'), section: null, text: null });
   expect((await review.told()).to).toEqual(first.to);
 });
 
-test('a notice links to the page alone, and has nothing that decides', async () => {
+test('a notice links only to the page, and cannot decide anything by itself', async () => {
   const review = await reviewOf({ within: '2bd' });
   review.append(figures(0));
   const [mail] = (await review.told()).mails;
@@ -161,7 +161,7 @@ test('a notice links to the page alone, and has nothing that decides', async () 
   expect(`${mail?.html}${mail?.text}`).not.toMatch(/runs (approve|reject)|token=|[0-9a-f]{40}/);
 });
 
-test('after the deadline approvers are reminded once a business day, five times, and a weekend is none', async () => {
+test('after the deadline approvers are reminded on each of five business days', async () => {
   const review = await reviewOf({ by: ['mlro'], within: '1bd' });
   review.append(figures(0));
   await review.told();
@@ -173,11 +173,11 @@ test('after the deadline approvers are reminded once a business day, five times,
       reminded.push(new Date(FRIDAY + day * DAY_MS).toISOString().slice(0, 10));
     }
   }
-  // Monday is over at midnight; looked at on each day at 01:00.
+  // Monday is over at midnight. The test looks at 01:00 each day.
   expect(reminded).toEqual(['2026-11-23', '2026-11-24', '2026-11-25', '2026-11-26', '2026-11-27']);
 });
 
-test('the owner is told of missing comments, and with who triggered the run of each rejection that counted', async () => {
+test('the owner is told about missing comments; the owner and the person who triggered the run, about valid rejections', async () => {
   const review = await reviewOf({ by: ['mlro', 'head'] }, [{ id: 'onboarding', required: true }]);
   review.append(figures(0));
   const [missing] = (await review.told()).mails;
@@ -200,7 +200,7 @@ test('the owner is told of missing comments, and with who triggered the run of e
   expect((await review.told()).to).toEqual(['ops@acme.example Rejected', 'ops2@acme.example Rejected']);
 });
 
-test('what a mail server did not take is sent by a later sweep', async () => {
+test('a notice that the mail server did not accept is sent by a later sweep', async () => {
   const review = await reviewOf({ by: ['mlro'] });
   review.append(figures(0));
   review.setDown(true);
@@ -210,7 +210,7 @@ test('what a mail server did not take is sent by a later sweep', async () => {
   expect(await review.told()).toMatchObject({ settled: true, to: ['ann@acme.example Approval needed'] });
 });
 
-test('the notices of a German report are German, also that Docket has cancelled it', async () => {
+test('the notices of a German report are German, even that of a cancellation by Docket', async () => {
   const review = await reviewOf({ within: '2bd', otherwise: 'cancel' }, [], 'de-CH');
   review.append(figures(0));
   const [asked] = (await review.told()).mails;

@@ -27,7 +27,7 @@ const people = peopleSchema.parse({
 const REASON = { reason: 'on leave' };
 const NOT_ALLOWED = { code: 'review.not_allowed' };
 
-/** A run that two of Ann, Bob and Cem have to approve. */
+/** A run that needs the approval of two of Ann, Bob and Cem. */
 async function waiting() {
   const notices: { readonly to: string; readonly raw: string }[] = [];
   const packs = new Map<string, string>();
@@ -59,7 +59,7 @@ async function waiting() {
   return { world, here, id: record.id, record, notices, packs, view, approve };
 }
 
-test('a deputy is told, approves in the seat of the approver, and the manifest names both', async () => {
+test('a deputy is notified, approves in the approver’s seat, and the manifest names both', async () => {
   const { world, here, id, record, notices, view, approve } = await waiting();
   expect((await view(CEM)).deputies).toEqual([
     { from: { id: 'head', name: 'Cem' }, to: [{ id: 'deputy', name: 'Dora' }] },
@@ -67,7 +67,7 @@ test('a deputy is told, approves in the seat of the approver, and the manifest n
   expect((await view(OPS)).deputies.map(({ from }) => from.id)).toEqual(['mlro', 'bob', 'head']);
   expect((await view(DORA)).deputies).toEqual([]);
   await here.service.delegate(id, { to: 'dora', until: '2026-11-25', ...REASON }, CEM);
-  // The same again changes nothing.
+  // The same delegation again changes nothing.
   const named = await here.service.delegate(
     id,
     { to: 'deputy', from: 'cem@acme.example', until: '2026-11-25', ...REASON },
@@ -98,12 +98,12 @@ test('a deputy is told, approves in the seat of the approver, and the manifest n
   ]);
 });
 
-test('a deputy approves added recipients as well, unless they have added one', async () => {
+test('a deputy can approve added recipients, unless the deputy has added one', async () => {
   const { world, here, id, notices, packs, approve } = await waiting();
   await approve(ANN);
   await approve(BOB);
   await world.settle();
-  // Nothing waits for anybody.
+  // Nothing is waiting for approval.
   await expect(here.service.delegate(id, { to: 'dora', ...REASON }, CEM)).rejects.toMatchObject({
     code: 'run.conflict',
   });
@@ -122,7 +122,7 @@ test('a deputy approves added recipients as well, unless they have added one', a
   expect([...packs.keys()]).toEqual(['lead@acme.example', 'new@acme.example']);
 });
 
-test('one seat decides about an added recipient once', async () => {
+test('one seat decides about an added recipient only once', async () => {
   const { world, here, id, packs, approve } = await waiting();
   await here.service.delegate(id, { to: 'dora', ...REASON }, CEM);
   await approve(ANN);
@@ -137,7 +137,7 @@ test('one seat decides about an added recipient once', async () => {
   expect(packs.has('new@acme.example')).toBe(true);
 });
 
-test('who is added to people after the trigger is nobody’s deputy, also of figures that are fetched again', async () => {
+test('a person added after the trigger cannot be a deputy, not even after figures are fetched again', async () => {
   const { world, here, id, record, view, approve } = await waiting();
   const later = peopleSchema.parse({ ...PEOPLE, eve: { tokens: ['eve', 'dora', 'ann'] }, mlro: { tokens: ['eve'] } });
   world.orgs.set('acme', { ...world.orgs.get('acme')!, people: later });
@@ -157,7 +157,7 @@ test('who is added to people after the trigger is nobody’s deputy, also of fig
   expect((await here.reviews.events(record)).filter(({ type }) => type === 'delegate')).toEqual([]);
 });
 
-test('a deputy whose last day is over approves nothing, and the day of another delegation must come', async () => {
+test('a deputy cannot approve after the last day of the delegation, and a delegation needs a future day', async () => {
   const { world, here, id, approve } = await waiting();
   await here.service.delegate(id, { to: 'deputy', until: '2026-11-23', ...REASON }, CEM);
   for (const until of ['2026-11-22', '2026-02-30'])

@@ -42,7 +42,7 @@ test('an approval is one event, reopens the run once, and may be repeated', asyn
   expect((await service.view(RUN.id, CFO))?.refusal).toMatch(/enough/i);
 });
 
-test('an approval is repeated after the seal, and reopens a run that a crash left', async () => {
+test('an approval can be repeated after the seal, and reopens a run after a crash', async () => {
   const review = await opened();
   const { service, content, append, records, requeued } = review;
   await append(RUN, {
@@ -61,7 +61,7 @@ test('an approval is repeated after the seal, and reopens a run that a crash lef
   expect(await eventsOf(review)).toEqual(['figures docket', 'approve mlro', 'seal docket']);
 });
 
-test('who may not approve is told why, and nothing is stored', async () => {
+test('a person who may not approve is refused with a reason, and nothing is stored', async () => {
   const review = await opened(REVIEW_INPUTS, awaitingRun());
   const { service, content } = review;
   const notAllowed = { code: 'review.not_allowed' };
@@ -80,14 +80,14 @@ test('who may not approve is told why, and nothing is stored', async () => {
   expect(await eventsOf(review)).toEqual(['figures docket']);
 });
 
-test('four eyes: who triggered it cannot approve, whatever they sign in with; without four eyes they can', async () => {
+test('with four_eyes the person who triggered the run cannot approve with any sign-in; without it they can', async () => {
   const triggered = await opened({ ...REVIEW_INPUTS, triggered_by: 'mia' });
   const { service, content } = triggered;
   await expect(service.approve(RUN.id, content, 'x', accountOf('mia@acme.example'))).rejects.toMatchObject({
     code: 'review.not_allowed',
   });
   expect((await service.view(RUN.id, MIA))?.reviewers).toEqual(['cfo@acme.example']);
-  // Sending it back is not approving it.
+  // A rejection is not an approval.
   const rejected = await service.reject(RUN.id, content, { reason: 'x', refetch: false }, MIA);
   expect(rejected.state.phase).toBe('rejected');
   const approval = { ...APPROVAL, by: ['mlro'], four_eyes: false };
@@ -95,12 +95,12 @@ test('four eyes: who triggered it cannot approve, whatever they sign in with; wi
   expect((await free.service.approve(RUN.id, free.content, 'x', MIA)).state.phase).toBe('ready');
 });
 
-test('four eyes: an account that people maps by its subject is its person, whatever address it has', async () => {
+test('with four_eyes an account is recognized by its subject in `people`, whatever its address', async () => {
   const people = { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['8f2c'] } };
   const mia = { name: 'm.lro@acme.example', kind: 'account', subject: 'https://id.example 8f2c' } as const;
   const notAllowed = { code: 'review.not_allowed' };
   const inputs = { ...REVIEW_INPUTS, people, triggered_by: mia.name };
-  // An older version has stored the name alone: it may be hers.
+  // An older version stored only the name, which may be hers.
   for (const frozen of [inputs, { ...inputs, triggered_by_subject: mia.subject }]) {
     const { service, content } = await opened(frozen);
     for (const signIn of [mia, MIA])
@@ -108,13 +108,13 @@ test('four eyes: an account that people maps by its subject is its person, whate
     expect((await service.view(RUN.id, CFO))?.reviewers).toEqual(['cfo@acme.example']);
     expect((await service.approve(RUN.id, content, 'x', CFO)).state.phase).toBe('ready');
   }
-  // Of two accounts the other one has triggered it.
+  // The other one of two accounts has triggered the run.
   const other = { ...inputs, triggered_by_subject: 'https://id.example 77' };
   const { service, content } = await opened(other);
   expect((await service.approve(RUN.id, content, 'x', MIA)).state.phase).toBe('ready');
 });
 
-test('what an older version has approved and delivered stays approved; what it has not delivered waits again', async () => {
+test('a delivered approval of an older version stays valid; an undelivered one is needed again', async () => {
   const people = { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['8f2c'] } };
   const review = await opened({ ...REVIEW_INPUTS, people, triggered_by: 'm.lro@acme.example' });
   const { service, content, append, records } = review;
@@ -126,7 +126,7 @@ test('what an older version has approved and delivered stays approved; what it h
   await expect(service.approve(RUN.id, content, 'x', CFO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
-test('a comment that an older version has stored is shown without direction controls', async () => {
+test('a comment that an older version stored is shown without direction controls', async () => {
   const { service, append } = await opened();
   const text = '\u202e000,1\u202c cases';
   await append(RUN, { type: 'comment', section: 'onboarding', text });
@@ -134,7 +134,7 @@ test('a comment that an older version has stored is shown without direction cont
   expect([view?.state.comments[0]?.text, view?.history[0]?.text]).toEqual(['000,1 cases', '000,1 cases']);
 });
 
-test('what another run has delivered meanwhile is told, and approved only by a reviewer who insists', async () => {
+test('an approver is told what another run has delivered meanwhile, and must insist', async () => {
   const sent: EarlierDelivery[] = [];
   const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);
   const harness = reviewHarness({
@@ -151,7 +151,7 @@ test('what another run has delivered meanwhile is told, and approved only by a r
     sent: { email: 2 },
     uncertain: 0,
   });
-  // What was approved before may be repeated.
+  // An earlier approval can be repeated.
   await service.approve(RUN.id, content, 'x', CFO);
   expect((await service.view(RUN.id, MIA))?.delivered).toContain('2 people');
   await expect(service.approve(RUN.id, content, 'x', MIA)).rejects.toMatchObject({
@@ -193,7 +193,7 @@ test.each([
   expect(await eventsOf(review)).toEqual(['figures docket']);
 });
 
-test('references print figures of the run; unknown ones are refused, contradictions are warned about', async () => {
+test('references show figures of the run; unknown ones are refused, and contradictions cause a warning', async () => {
   const { service } = await opened();
   const view = await service.view(RUN.id, ANNA);
   expect(view?.sections).toMatchObject([{ id: 'onboarding', title: 'Onboarding', required: false }]);
@@ -211,13 +211,13 @@ test('references print figures of the run; unknown ones are refused, contradicti
   expect(warnings).toMatchObject([{ number: '7,123', text: expect.stringContaining('6,390') }]);
 });
 
-test('the time for approval ends at the end of a business day', async () => {
-  // Begun on Saturday, 21 November.
+test('the time for approval ends with a business day', async () => {
+  // It begins on Saturday, 21 November.
   const within = await opened({ ...REVIEW_INPUTS, approval: { ...APPROVAL, within: 1 } });
   expect((await within.service.view(RUN.id, MIA))?.due).toBe(Date.parse('2026-11-23T23:00:00Z'));
 });
 
-test('a comment by the last ones who could approve is refused', async () => {
+test('a comment is refused if nobody could approve afterwards', async () => {
   const { service } = await opened();
   await service.comment(RUN.id, null, 'One remains.', MIA);
   await expect(service.comment(RUN.id, 'onboarding', 'Nobody would.', CFO)).rejects.toMatchObject({
@@ -226,7 +226,7 @@ test('a comment by the last ones who could approve is refused', async () => {
   await service.comment(RUN.id, 'onboarding', 'By another.', ANNA);
 });
 
-test('a decision is made on the present review, whatever comes in between', async () => {
+test('an approval is refused if the content changes before it is stored', async () => {
   const harness = reviewHarness();
   const content = await harness.reviewed(RUN);
   const { append } = harness.reviews;
@@ -250,7 +250,7 @@ test('a decision is made on the present review, whatever comes in between', asyn
   expect(await eventsOf(harness)).toEqual(['figures docket', 'comment docket']);
 });
 
-test('comments of the last period are drafts, never of this one or an older one', async () => {
+test('only comments of the last period become drafts', async () => {
   const definition = definitionOf([
     { id: 'onboarding', metrics: ['profiles.created'], commentary: { carry: true } },
     { id: 'alerts', metrics: ['profiles.created'], commentary: 'optional' },
@@ -292,7 +292,7 @@ test('comments of the last period are drafts, never of this one or an older one'
   expect(written.drafts).toEqual([]);
 });
 
-test('open actions are a draft although the last period has no comment, whole comments are not', async () => {
+test('open actions become a draft even if the last period has no comment, but whole comments do not', async () => {
   const definition = definitionOf([
     { id: 'onboarding', metrics: ['profiles.created'], commentary: { carry: true } },
     { id: 'alerts', metrics: ['profiles.created'] },
@@ -327,46 +327,49 @@ test('open actions are a draft although the last period has no comment, whole co
 test.each([
   ['en-GB', 'carried from September 2026'],
   ['de-CH', 'übernommen aus September 2026'],
-])('open actions of the last comment are a draft in %s, and belong to who stores them', async (locale, origin) => {
-  const definition = { ...definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]), locale };
-  const harness = reviewHarness({ definition });
-  const inputs = { ...REVIEW_INPUTS, approval: { ...APPROVAL, by: ['mlro', 'cfo@acme.example'] } };
-  const monthOf = (id: string, from: string, to: string) =>
-    awaitingRun({ id: id.repeat(32), period: { ...RUN.period, from, to, label: from.slice(0, 7) } });
-  const september = monthOf('1', '2026-09-01', '2026-09-30');
-  const october = monthOf('2', '2026-10-01', '2026-10-31');
-  await harness.reviewed(september, { ...inputs, approval: undefined });
-  await harness.append(september, {
-    type: 'comment',
-    section: null,
-    text: [
-      'A calm month.',
-      'Decision: add an analyst.',
-      'Action (MLRO, 30 October): close the *oldest* alerts',
-      'of July.',
-      'Maßnahme: Schwellen prüfen',
+])(
+  'open actions of the last comment become a draft in %s, and its author is the person who stores them',
+  async (locale, origin) => {
+    const definition = { ...definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]), locale };
+    const harness = reviewHarness({ definition });
+    const inputs = { ...REVIEW_INPUTS, approval: { ...APPROVAL, by: ['mlro', 'cfo@acme.example'] } };
+    const monthOf = (id: string, from: string, to: string) =>
+      awaitingRun({ id: id.repeat(32), period: { ...RUN.period, from, to, label: from.slice(0, 7) } });
+    const september = monthOf('1', '2026-09-01', '2026-09-30');
+    const october = monthOf('2', '2026-10-01', '2026-10-31');
+    await harness.reviewed(september, { ...inputs, approval: undefined });
+    await harness.append(september, {
+      type: 'comment',
+      section: null,
+      text: [
+        'A calm month.',
+        'Decision: add an analyst.',
+        'Action (MLRO, 30 October): close the *oldest* alerts',
+        'of July.',
+        'Maßnahme: Schwellen prüfen',
+        'Action: look again (carried from August 2026)',
+      ].join('\n'),
+    });
+    await harness.append(september, { type: 'comment', section: 'onboarding', text: 'No action here.' });
+    const sealed = (await harness.service.view(september.id, undefined))?.state.content ?? '';
+    await harness.append(september, { type: 'seal', content: sealed });
+    await harness.reviewed(october, inputs);
+    const view = await harness.service.view(october.id, ANNA);
+    const text = [
+      `Action (MLRO, 30 October): close the *oldest* alerts of July. (${origin})`,
+      `Maßnahme: Schwellen prüfen (${origin})`,
       'Action: look again (carried from August 2026)',
-    ].join('\n'),
-  });
-  await harness.append(september, { type: 'comment', section: 'onboarding', text: 'No action here.' });
-  const sealed = (await harness.service.view(september.id, undefined))?.state.content ?? '';
-  await harness.append(september, { type: 'seal', content: sealed });
-  await harness.reviewed(october, inputs);
-  const view = await harness.service.view(october.id, ANNA);
-  const text = [
-    `Action (MLRO, 30 October): close the *oldest* alerts of July. (${origin})`,
-    `Maßnahme: Schwellen prüfen (${origin})`,
-    'Action: look again (carried from August 2026)',
-  ].join('\n');
-  expect(view?.drafts).toEqual([
-    { section: null, kind: 'actions', text, author: 'Docket', period: '2026-09', run: september.id },
-  ]);
-  expect(view?.state.comments).toEqual([]);
-  const { view: written } = await harness.service.comment(october.id, null, text, MIA);
-  expect(written.drafts).toEqual([]);
-  expect(written.state.comments).toMatchObject([{ section: null, text, by: { person: 'mlro' } }]);
-  // She is now an author of what is printed: four eyes.
-  await expect(harness.service.approve(october.id, written.state.content ?? '', 'x', MIA)).rejects.toMatchObject({
-    code: 'review.not_allowed',
-  });
-});
+    ].join('\n');
+    expect(view?.drafts).toEqual([
+      { section: null, kind: 'actions', text, author: 'Docket', period: '2026-09', run: september.id },
+    ]);
+    expect(view?.state.comments).toEqual([]);
+    const { view: written } = await harness.service.comment(october.id, null, text, MIA);
+    expect(written.drafts).toEqual([]);
+    expect(written.state.comments).toMatchObject([{ section: null, text, by: { person: 'mlro' } }]);
+    // She is now an author of the printed text: four eyes.
+    await expect(harness.service.approve(october.id, written.state.content ?? '', 'x', MIA)).rejects.toMatchObject({
+      code: 'review.not_allowed',
+    });
+  },
+);

@@ -16,7 +16,7 @@ test.each<[ReviewStep, string, Parameters<typeof stepFor>]>([
     [{ state: 'awaiting_approval', review: known }, { phase: 'ready', content }, false],
   ],
   ['cancel', 'its run was cancelled while it waited', [{ state: 'cancelled' }, { phase: 'approval', content }, false]],
-  // An event after the seal changes nothing: one would be appended at every sweep.
+  // Nothing may follow a seal: otherwise every sweep would append an event.
   [
     'failed',
     'its run was cancelled after the seal, before it was published',

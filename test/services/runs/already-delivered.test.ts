@@ -16,7 +16,7 @@ import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from 
 const MONDAY = Date.parse('2026-11-16T07:00:00Z');
 const WEEK = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
-describe('what a run has delivered', () => {
+describe('the summary of a run’s deliveries', () => {
   const of = (...facts: readonly (readonly [target: string | null, recipient: string, state: string])[]) =>
     summarizeDeliveries(
       'r',
@@ -37,7 +37,7 @@ describe('what a run has delivered', () => {
     for (const state of ['pending', 'refused', 'skipped']) expect(of([target, 'somewhere', state])).toBe(undefined);
   });
 
-  it('counts neither a folder nor a notice, and each mailbox once', () => {
+  it('leaves out folders and notices, and counts each mailbox once', () => {
     expect(of(['0-directory', '/out', 'sent'], ['notice', 'ops@acme.example', 'sent'])).toBe(undefined);
     expect(of(['0-email', 'Lead@acme.example', 'sent'], ['1-email', 'lead@ACME.example', 'sent'])).toMatchObject({
       sent: { email: 1 },
@@ -45,12 +45,12 @@ describe('what a run has delivered', () => {
     });
   });
 
-  it('takes for uncertain what the archive cannot name', () => {
+  it('counts a delivery without a target name as uncertain', () => {
     expect(of([null, 'x', 'sent'])).toMatchObject({ sent: {}, uncertain: 1 });
   });
 });
 
-describe('a request for a period that was delivered', () => {
+describe('a request for a delivered period', () => {
   let bench: QueueHarness;
   const clock = manualClock(MONDAY);
   beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('a request for a period that was delivered', () => {
     await ledger().open({ ...row, recipient: 'lead@acme.example' }, clock.now(), { state, epoch: 1, detail: null });
   };
 
-  it('is refused with the run, and opens nothing; `again` insists, and files alone concern nobody', async () => {
+  it('is refused with the run and opens nothing, unless it has `again` or delivers nothing', async () => {
     const report = reportTo('told');
     const { record } = await ask(onDemand(report));
     await expect(ask(onDemand(report)), 'nothing has left yet').resolves.toMatchObject({ opened: true });
@@ -101,17 +101,20 @@ describe('a request for a period that was delivered', () => {
     });
   });
 
-  it.each(['unknown', 'sending'] as const)('is refused as well when it may have been delivered (%s)', async (state) => {
-    const report = reportTo(`perhaps-${state}`);
-    const { record } = await ask(onDemand(report));
-    await delivered(record, state);
-    await expect(ask(onDemand(report))).rejects.toMatchObject({
-      code: 'already_delivered',
-      delivered: { run: record.id, people: 0, uncertain: 1 },
-    });
-  });
+  it.each(['unknown', 'sending'] as const)(
+    'is also refused if the period may have been delivered (%s)',
+    async (state) => {
+      const report = reportTo(`perhaps-${state}`);
+      const { record } = await ask(onDemand(report));
+      await delivered(record, state);
+      await expect(ask(onDemand(report))).rejects.toMatchObject({
+        code: 'already_delivered',
+        delivered: { run: record.id, people: 0, uncertain: 1 },
+      });
+    },
+  );
 
-  it('is a slot’s own affair: it runs once anyway', async () => {
+  it('is not refused to a slot, which runs once', async () => {
     const report = reportTo('slots');
     const { record } = await ask(onDemand(report));
     await delivered(record, 'sent');
@@ -121,17 +124,17 @@ describe('a request for a period that was delivered', () => {
     await expect(ask(slot)).resolves.toMatchObject({ opened: false });
   });
 
-  it('is let through to folders of this machine', async () => {
+  it('is not refused if it goes to folders of this machine', async () => {
     const report = reportTo('folders', { directory: { path: 'out', overwrite: true } });
     const { record } = await ask(onDemand(report));
     await delivered(record, 'sent', '0-directory');
     await expect(ask(onDemand(report))).resolves.toMatchObject({ opened: true });
-    // It was mailed before its definition changed: a folder does not mail it again.
+    // The earlier definition sent it by mail. A folder does not mail it again.
     await delivered(record, 'sent');
     await expect(ask(onDemand(report))).resolves.toMatchObject({ opened: true });
   });
 
-  it('that is the same request once more finds its own run; insisting with its key is another request', async () => {
+  it('returns its own run if repeated with the same key, and `again` with that key is another request', async () => {
     const report = reportTo('repeated');
     const first = await ask(onDemand(report, 'key-a'));
     await delivered(first.record, 'sent');
@@ -139,14 +142,14 @@ describe('a request for a period that was delivered', () => {
     expect(again).toMatchObject({ opened: false, record: { id: first.record.id } });
     await expect(ask({ ...onDemand(report, 'key-a'), again: true })).rejects.toMatchObject({ code: 'run.conflict' });
     await expect(ask(onDemand(report, 'key-b'))).rejects.toMatchObject({ code: 'already_delivered' });
-    // What was refused was not used.
+    // A refused request does not use up its key.
     const insisting = { ...onDemand(report, 'key-b'), again: true };
     const second = await ask(insisting);
     expect(second).toMatchObject({ opened: true });
     expect(await ask(insisting)).toEqual({ opened: false, record: second.record });
   });
 
-  it('is found among many runs of other periods, by its record where the ledger has lost its rows', async () => {
+  it('is refused even behind many other periods, from the record if the ledger has lost its rows', async () => {
     const report = reportTo('many');
     const { record } = await ask(onDemand(report));
     const deliveries = [{ target: '0-email', recipient: 'lead@acme.example', state: 'sent', detail: null }];
@@ -161,7 +164,7 @@ describe('a request for a period that was delivered', () => {
     });
   });
 
-  it('is neither refused nor opened while nobody can say what was delivered', async () => {
+  it('fails and opens nothing while the earlier deliveries cannot be read', async () => {
     const report = reportTo('away');
     const away = Object.assign(new Error('away'), { code: 'archive.unreachable' });
     await expect(ask(onDemand(report), () => Promise.reject(away))).rejects.toBe(away);

@@ -18,7 +18,7 @@ const codeOf = (of: ReturnType<typeof report>, by: string | undefined, bySubject
   }
 };
 
-test('a run that too few others could approve is not triggered', () => {
+test('a run that too few other people could approve is not triggered', () => {
   const unreachable = 'approval.unreachable';
   expect(codeOf(report(2), 'mia@acme.example')).toBe(unreachable);
   expect(codeOf(report(2), 'MIA')).toBe(unreachable);
@@ -29,6 +29,6 @@ test('a run that too few others could approve is not triggered', () => {
     null,
   ]);
   expect(codeOf(report(2, false), 'mia')).toBeNull();
-  // An account that people maps by its subject, whatever its address.
+  // An account in `people` by its subject, whatever its address.
   expect(codeOf(report(2), 'm.lro@acme.example', 'https://id.example 8f2c')).toBe(unreachable);
 });

@@ -7,7 +7,7 @@ const failed = (name: string, message: string, report = name) =>
 const groupsOf = (...runs: Parameters<typeof groupFailures>[0]) =>
   groupFailures(runs).map(({ runs: members, reports }) => [members.length, reports.length]);
 
-test('groups runs of one cause, whatever ids, addresses, times and numbers are in the message', () => {
+test('failures with the same cause form one group, whatever ids, addresses, times and numbers they contain', () => {
   const text = (id: string, to: string, at: string) => `Section kpis: ${to} was refused at ${at}, request ${id}.`;
   const runs = [
     failed('one', text('2f6c0e4d0c3b4a5f', 'ana@acme.example', '2026-11-21T08:00:00Z')),
@@ -17,7 +17,7 @@ test('groups runs of one cause, whatever ids, addresses, times and numbers are i
   expect(groupsOf(...runs)).toEqual([[3, 2]]);
 });
 
-test('keeps apart what another section, metric, code or target failed for; the most frequent cause is first', () => {
+test('failures of different sections, metrics, codes or targets stay apart, the most frequent first', () => {
   const delivery = (name: string, target: string, recipient: string, detail: string) =>
     runOf(name, 'partly_delivered', {
       error: { code: 'deliver.target_refused', message: `Some deliveries failed: ${recipient}` },
@@ -37,7 +37,7 @@ test('keeps apart what another section, metric, code or target failed for; the m
   expect(groupsOf(...runs)).toEqual([[2, 1], ...Array.from({ length: 4 }, () => [1, 1])]);
 });
 
-test('a metric that several reports have lost is one cause', () => {
+test('several reports that lost the same metric form one group', () => {
   const lost = (report: string, line: number) =>
     runOf(report, 'failed', {
       report,
@@ -49,7 +49,7 @@ test('a metric that several reports have lost is one cause', () => {
   expect(groupsOf(lost('four', 5), lost('five', 12))).toEqual([[2, 2]]);
 });
 
-test('says when the first and the last of a group ended', () => {
+test('a group has the times of its first and its last failure', () => {
   const runs = [1, 2, 3].map((at) =>
     runOf(`r${at}`, 'failed', { finishedAt: at, error: { code: 'api.timeout', message: 'x' } }),
   );

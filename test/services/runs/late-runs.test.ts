@@ -34,7 +34,7 @@ test.each([
   ['awaiting_approval', false],
   ['failed', false],
   ['done', false],
-] as const)('a %s run that has passed its late_after is late: %s', (state: RunState, late) => {
+] as const)('a %s run after its late_after counts as late: %s', (state: RunState, late) => {
   expect(isLate(record({ state }), LATE, false)).toBe(late);
   expect(isLate(record({ state }), LATE - 1, false)).toBe(false);
   expect(isLate(record({ state }), LATE, true)).toBe(false);
@@ -75,12 +75,12 @@ function harness(records: readonly RunRecord[], pauses: readonly Pause[] = []) {
   return { late: () => findLateRuns(deployment, reports()), clock, round, noticeOf };
 }
 
-test('one notice per report and day, about its oldest slot', async () => {
+test('a report gets one notice per day, about its oldest late slot', async () => {
   const [older, newer] = [record({ slot: '2026-11-16T06:00:00.000Z' }), record()];
   const { round, noticeOf, clock } = harness([newer, older]);
   await round();
   await round();
-  // No mail server is configured: the notice is refused, and settled.
+  // No mail server is configured, so the notice is refused and final.
   expect(await noticeOf(older.id)).toMatchObject({ state: 'refused', recipient: 'ops@acme.example' });
   expect(await noticeOf(newer.id)).toBeUndefined();
   clock.advance(86_400_000);

@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000;
 const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
 type Kind = 'asked' | 'again' | 'slot';
-/** How an attempt to deliver ends; `outage`: nothing has begun, and the run waits. */
+/** How an attempt to deliver ends. `outage`: nothing was sent, and the run waits. */
 type Outcome = 'sent' | 'unknown' | 'refused' | 'outage';
 
 interface ModelRun {
@@ -28,10 +28,10 @@ interface ModelRun {
   readonly kind: Kind;
   readonly createdAt: number;
   readonly outcomes: Outcome[];
-  /** As the archive knows it: it survives a loss of Redis. */
+  /** As recorded in the archive, which survives a loss of Redis. */
   delivery: 'none' | 'sending' | Exclude<Outcome, 'outage'>;
   deliveredAt: number;
-  /** When its last attempt started. */
+  /** The start of its last attempt. */
   startedAt: number;
   crashes: number;
 }
@@ -86,7 +86,7 @@ afterAll(async () => {
 const met = new Map<string, number>();
 const count = (what: string): void => void met.set(what, (met.get(what) ?? 0) + 1);
 
-/** Runs of one report and period, their records in a Redis that may be lost, and two workers. */
+/** Runs of one report and period, whose records are in a Redis that can be lost, and two workers. */
 function claimsWorld() {
   const number = worlds++;
   const prefix = `test-claims-${process.pid}-${number}:`;
@@ -96,7 +96,7 @@ function claimsWorld() {
   const queue: ModelRun[] = [];
   const workers: { process: SteppedProcess; run: ModelRun }[] = [];
   let time = Date.parse('2026-11-16T07:00:00Z');
-  /** Of the locks of runs: a loss of Redis ends all of them. */
+  /** Changes when a loss of Redis ends all locks of runs. */
   let locks = 0;
   const clock = { now: () => (time += 1), monotonic: () => time, sleep: async () => {} };
 
@@ -117,12 +117,12 @@ function claimsWorld() {
     });
   const claiming = ({ id, createdAt }: ModelRun) => ({ id, org: 'acme', report: 'weekly', period: PERIOD, createdAt });
 
-  /** A run that did not insist is delivered only where no other one was, or was about to be. */
+  /** A run without `again` may deliver only if no other run has delivered or was about to. */
   const assertAlone = (run: ModelRun): void => {
     if (run.kind !== 'asked' || run.delivery !== 'none') return;
     for (const other of runs) {
       if (other === run || !BEGUN.has(other.delivery)) continue;
-      // A slot that takes over the claim in between sends all the same.
+      // A slot that takes over the claim in between still delivers.
       const tookOver = other.kind !== 'asked' && other.deliveredAt > run.startedAt;
       if (!tookOver) throw new Error(`${run.id} delivers after ${other.id}`);
     }
@@ -149,7 +149,7 @@ function claimsWorld() {
     const outcomes = seen({
       begin: async () => {
         const result = run.outcomes.shift() ?? 'sent';
-        // The fence: a worker whose lock is lost sends nothing.
+        // The fence: a worker that has lost its lock sends nothing.
         if (result === 'outage' || locks !== lock) return 'outage';
         assertAlone(run);
         run.delivery = 'sending';
@@ -224,7 +224,7 @@ function claimsWorld() {
         if (!records.has(killed.run.id) || queue.includes(killed.run)) return;
         if (ENDED.includes(records.get(killed.run.id)?.state ?? 'done')) return;
         if (killed.run.crashes < 3) return void queue.push(killed.run);
-        // `run.poison`: nobody calls it again.
+        // `run.poison`: no worker takes the run again.
         if (killed.run.delivery === 'sending') killed.run.delivery = 'unknown';
         setState(killed.run, 'failed');
         return;
@@ -239,7 +239,7 @@ function claimsWorld() {
         return;
       }
       case 'failover':
-        // To a replica without the last writes: the claims are gone, and the locks are not.
+        // Failover to a replica without the last writes: the claims are gone, the locks stay.
         count('failover');
         return forgetClaims();
       case 'flush': {
@@ -248,7 +248,7 @@ function claimsWorld() {
         records.clear();
         queue.length = 0;
         await forgetClaims();
-        // The slots are opened again; the requests are forgotten.
+        // Slots are opened again, requests are forgotten.
         for (const run of runs.filter(({ kind }) => kind === 'slot')) {
           records.set(run.id, runOf('model', 'queued', { id: run.id }));
           queue.push(run);
@@ -260,7 +260,7 @@ function claimsWorld() {
     }
   };
 
-  /** Nothing dies any more; a day later somebody requests a run. */
+  /** Lets everything finish without a crash. A day later, a person requests another run. */
   const finish = async (): Promise<void> => {
     for (let step = 0; step < 10_000; step += 1) {
       const went = [await advance(0), await advance(1)];
@@ -279,7 +279,7 @@ function claimsWorld() {
 }
 
 test(
-  'of several runs of a period one is delivered, whichever process dies, and if Redis is lost',
+  'only one of several runs of a period delivers, whichever process dies, and even if Redis is lost',
   async () => {
     await fc.assert(
       fc.asyncProperty(story, async (actions) => {

@@ -69,7 +69,7 @@ describe('a run on demand that finds the claim of another run', () => {
   });
 
   test.each(['done', 'partly_delivered', 'failed', 'cancelled'] as const)(
-    'delivers if that run is %s and has delivered nothing, and not if it has',
+    'delivers if that run is %s without any delivery, and not otherwise',
     async (state) => {
       const { acquire, holder, world } = claimsOf({ states: { [A]: state } });
       await acquire(orderOf(A));
@@ -92,20 +92,20 @@ describe('a run on demand that finds the claim of another run', () => {
     ['one for a named period', { asked: requestFingerprint({ period: 'previous_week', deliver: true, again: true }) }],
     ['one for the last days', { asked: requestFingerprint({ period: 'last_7_days', deliver: true, again: true }) }],
     ['one for dates', { asked: requestFingerprint({ period: DAYS, deliver: true, again: true }) }],
-  ] as const)('takes it over as %s', async (_, change) => {
+  ] as const)('takes the claim over as %s', async (_, change) => {
     const { acquire, holder, world } = claimsOf({ states: { [A]: 'running', [B]: 'running' } });
     await acquire(orderOf(A));
     world.delivered = { run: A, at: NOW };
     await acquire(orderOf(B, change));
     expect(await holder()).toBe(B);
-    // It has delivered something: it goes on.
+    // The first run has delivered something, so it continues.
     await acquire(orderOf(A));
     world.delivered = undefined;
     await acquire(orderOf(B, change));
     await expect(acquire(orderOf(A))).rejects.toMatchObject({ code: 'already_delivered' });
   });
 
-  test('takes it over where what is sent was approved with `again`', async () => {
+  test('takes the claim over if its content was approved with `again`', async () => {
     const by = DOCKET_ACTOR;
     const content = 'c'.repeat(64);
     const reviewsWith = (...approvals: readonly { readonly content: string; readonly again?: true }[]) =>
@@ -128,12 +128,12 @@ describe('a run on demand that finds the claim of another run', () => {
   });
 });
 
-test('a run without a record counts as ended after a day in which it has delivered nothing', async () => {
+test('a run without a record and without deliveries loses its claim after a day', async () => {
   const { acquire, holder, world } = claimsOf();
   await acquire(orderOf(A));
   world.now += 23 * HOUR_MS;
   await expect(acquire(orderOf(B))).rejects.toMatchObject({ code: 'already_delivered' });
-  // It is alive after all, and renews its claim.
+  // The run is alive after all, and renews its claim.
   await acquire(orderOf(A));
   world.now += 2 * HOUR_MS;
   await expect(acquire(orderOf(B))).rejects.toMatchObject({ code: 'already_delivered' });
@@ -142,7 +142,7 @@ test('a run without a record counts as ended after a day in which it has deliver
   expect(await holder()).toBe(B);
 });
 
-test('a released claim is free', async () => {
+test('a released claim is free for another run', async () => {
   const { acquire, claims, holder } = claimsOf({ states: { [A]: 'running' } });
   await acquire(orderOf(A));
   await claims.release(orderOf(B));
@@ -154,9 +154,9 @@ test('a released claim is free', async () => {
   expect(await holder()).toBe(B);
 });
 
-test('without a claim, only what was delivered since the run was opened counts: a process of 0.2.0 writes none', async () => {
+test('deliveries without a claim, as of 0.2.0, count only if they happened after the run was opened', async () => {
   const { acquire, holder, world } = claimsOf();
-  // Its request was checked, or insisted.
+  // The request was checked then, or had `again`.
   world.delivered = { run: A, at: NOW - 1 };
   await acquire(orderOf(B));
   world.delivered = { run: A, at: NOW + 1 };
@@ -164,7 +164,7 @@ test('without a claim, only what was delivered since the run was opened counts: 
   expect(await holder()).toBeUndefined();
 });
 
-test('a run that was over gets its claim back when it is retried before another run has taken it', async () => {
+test('a retried run gets its claim back before another run has taken it', async () => {
   const { acquire, holder, world } = claimsOf({ states: { [A]: 'failed' } });
   await acquire(orderOf(A));
   const states = { ...world.states };

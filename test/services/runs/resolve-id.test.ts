@@ -4,7 +4,7 @@ import { resolveDeliveryId, resolveRunId } from '../../../src/services/runs/reso
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
 
-/** A run's id that begins with these digits. */
+/** A run id with this beginning. */
 const idOf = (start: string): string => start.padEnd(32, '0');
 
 describe('short ids', () => {
@@ -22,23 +22,23 @@ describe('short ids', () => {
   };
   const resolve = (text: string, orgs: readonly string[] | '*' = '*') => resolveRunId(text, bench.runs, orgs);
 
-  it('name a run by its first eight digits or more, also one that was on record before there was an index of ids', async () => {
+  it('find a run by its first eight digits or more, even one from before the id index existed', async () => {
     const id = await open(idOf('11111111a'));
     for (const text of ['11111111', '11111111a', '11111111A', id.slice(0, 31), id.toUpperCase()])
       expect(await resolve(text)).toBe(id);
-    // The index is there now, and follows what is opened from here on.
+    // The index exists now, and includes runs opened later.
     const later = await open(idOf('11111112'));
     expect(await resolve('11111112')).toBe(later);
   });
 
-  it('name a run that a version of Docket opened which keeps no index of ids', async () => {
+  it('find a run opened by a version that has no id index', async () => {
     await resolve('22222222');
     const id = await open(idOf('22222222b'));
     await bench.producer.zrem(redisKeys(bench.prefix).ids, id);
     expect(await resolve('22222222')).toBe(id);
   });
 
-  it('name any of thousands that were on record before, once the ids are sorted again', async () => {
+  it('find any of thousands of older runs once the index is rebuilt', async () => {
     const other = await openQueueHarness();
     try {
       const ids = Array.from({ length: 2_500 }, (_, index) => idOf(`a${index.toString(16).padStart(8, '0')}`));
@@ -55,18 +55,18 @@ describe('short ids', () => {
     }
   });
 
-  it('take a whole id as it is, on record or not', async () => {
+  it('may be complete ids, which are returned even without a record', async () => {
     expect(await resolve('3'.repeat(32))).toBe('3'.repeat(32));
   });
 
   it.each(['44444444', 'not-hex!!', '../../etc', 'ABCDEF0123', '4'.repeat(33), ''])(
-    'name nothing with %j',
+    'find nothing for %j',
     async (text) => {
       expect(await resolve(text)).toBeUndefined();
     },
   );
 
-  it.each(['5', '5555555'])('are refused when they are as short as %j', async (text) => {
+  it.each(['5', '5555555'])('are refused if as short as %j', async (text) => {
     await open(idOf('55555555')).catch(() => {});
     await expect(resolve(text)).rejects.toMatchObject({
       code: 'usage.invalid',
@@ -74,7 +74,7 @@ describe('short ids', () => {
     });
   });
 
-  it('that several runs have name the candidates', async () => {
+  it('that match several runs are refused with the candidates', async () => {
     const one = await open(idOf('66666666a'));
     const other = await open(idOf('66666666b'), 'globex');
     const error = await resolve('66666666').catch((thrown: unknown) => thrown);
@@ -86,7 +86,7 @@ describe('short ids', () => {
     expect(await resolve('66666666b')).toBe(other);
   });
 
-  it('are about the runs that somebody may see alone: others neither answer nor make them ambiguous', async () => {
+  it('consider visible runs only: others are neither found nor make an id ambiguous', async () => {
     const own = await open(idOf('77777777a'));
     await open(idOf('77777777b'), 'globex');
     await open(idOf('77777778'), 'globex');
@@ -94,7 +94,7 @@ describe('short ids', () => {
     expect(await resolve('77777778', ['acme'])).toBeUndefined();
   });
 
-  it('find the own run behind however many of others', async () => {
+  it('find a visible run behind any number of others', async () => {
     const start = '88888888';
     for (let index = 0; index < 130; index += 1) {
       await open(idOf(`${start}0${index.toString(16).padStart(4, '0')}`), 'globex');
@@ -103,7 +103,7 @@ describe('short ids', () => {
     expect(await resolve(start, ['acme'])).toBe(own);
   });
 
-  it('list ten candidates at the most', async () => {
+  it('list at most ten candidates', async () => {
     for (let index = 0; index < 12; index += 1) await open(idOf(`99999999${index.toString(16)}`));
     const error = await resolve('99999999').catch((thrown: unknown) => thrown);
     const { got = '' } = error as { got?: string };
@@ -115,7 +115,7 @@ describe('short ids', () => {
     const find = (text: string, orgs: readonly string[] | '*' = '*') =>
       resolveDeliveryId(text, { runs: bench.runs, deliveries: desk.decisions }, orgs);
 
-    it('name the one delivery of a run by the digits that it has from its run', async () => {
+    it('find a run’s only delivery by the beginning that it shares with the run', async () => {
       const { id, deliveries } = await desk.ended('partly_delivered', ['unknown']);
       expect(await find(id.slice(0, 8))).toBe(deliveries[0]);
       expect(await find(deliveries[0]?.slice(0, 20) ?? '')).toBe(deliveries[0]);
@@ -123,7 +123,7 @@ describe('short ids', () => {
       expect(await find(`${id.slice(0, 16)}ffffffff`)).toBeUndefined();
     });
 
-    it('that several deliveries have name the candidates', async () => {
+    it('that match several deliveries are refused with the candidates', async () => {
       const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'sent']);
       const error = await find(id.slice(0, 8)).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({
@@ -133,7 +133,7 @@ describe('short ids', () => {
       expect(await find(deliveries[1]?.slice(0, 24) ?? '')).toBe(deliveries[1]);
     });
 
-    it('take a whole id as it is, and are refused when they are too short', async () => {
+    it('may be complete ids, and are refused if too short', async () => {
       expect(await find('a'.repeat(32))).toBe('a'.repeat(32));
       await expect(find('abcdef0')).rejects.toMatchObject({ code: 'usage.invalid' });
     });

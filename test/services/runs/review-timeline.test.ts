@@ -21,7 +21,7 @@ const waiting = runOf('waiting', 'awaiting_approval', { createdAt: 0, startedAt:
 const timeline = (review: readonly ReviewEvent[]) =>
   buildTimeline({ record: waiting, live: null, rows: [], history: { ...NO_HISTORY, review }, waits: null });
 
-test('a review is in the timeline with who did what and why, each event once', () => {
+test('the timeline shows each event of a review once, with author and reason', () => {
   const steps = timeline(REVIEW).filter(({ kind }) => kind === 'review' || kind === 'decision');
   expect(steps.map(({ at, by, detail, outcome }) => [at, by, detail, outcome])).toEqual([
     [1_000, null, null, 'ok'],
@@ -32,15 +32,15 @@ test('a review is in the timeline with who did what and why, each event once', (
   ]);
 });
 
-test('where the archive cannot be read, the record says that it was reviewed', () => {
+test('the timeline shows the decision of the record if the archive cannot be read', () => {
   expect(timeline([]).filter(({ kind }) => kind === 'decision')).toMatchObject([{ by: 'Mia Lro', at: 5_000 }]);
 });
 
-test('a run that waits for approval says so, and that nothing is sent', () => {
+test('the timeline says that a run waits for approval', () => {
   expect(timeline([]).filter(({ kind }) => kind === 'held')).toMatchObject([{ outcome: 'waiting', at: 4_500 }]);
 });
 
-test('a notice about a review may be to anybody', () => {
+test('the timeline does not assign a notice about a review to the owner', () => {
   const row = { ...sent, target: 'notice', recipient: 'mia@acme.example' };
   const textOf = (record: RunRecord) =>
     buildTimeline({ record, live: null, rows: [row], history: NO_HISTORY, waits: null }).find(

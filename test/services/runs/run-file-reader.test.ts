@@ -35,14 +35,14 @@ const seal = async (on: ArchiveStorage): Promise<void> => {
   const mail = { html: '<img src="cid:chart@docket">', text: 'Hello', pictures: [PICTURE] };
   await archive.publish(staged, { ...manifestOf(artifacts, RUN.id), ...RUN }, artifacts, mail);
 };
-/** The object whose key ends so, in other bytes. */
+/** Replaces the bytes of the object whose key has this ending. */
 const change = (ending: string, bytes: string): void => {
   const [key = '', held] = [...server.objects].find(([name]) => name.endsWith(ending)) ?? [];
   if (held === undefined) throw new Error(`nothing ends with ${ending} in ${[...server.objects.keys()]}`);
   server.objects.set(key, { ...held, bytes: Buffer.from(bytes) });
 };
 
-it('gives the pack of a bucket: its names, a file whole, and the mail with its pictures inside', async () => {
+it('returns the file names of a run in a bucket, whole files, and the mail with its pictures inline', async () => {
   await seal(storage);
   const packs = createRunFileReader(storage);
   expect((await packs.files(RUN))?.map(({ name }) => name)).toEqual([
@@ -57,7 +57,7 @@ it('gives the pack of a bucket: its names, a file whole, and the mail with its p
   expect(await packs.file(RUN, 'manifest.json')).toBeUndefined();
 });
 
-it('says what of a template a workbook was filled with', async () => {
+it('returns which template filled a workbook', async () => {
   const archive = createArchive(storage, systemClock);
   const staged = await archive.stage(RUN.id);
   const workbook = { template: 'board.xlsx', sha256: 'c'.repeat(64), tables: [], names: [] };
@@ -68,7 +68,7 @@ it('says what of a template a workbook was filled with', async () => {
   expect((await createRunFileReader(storage).files(RUN))?.[0]).toMatchObject({ name: 'Board.xlsx', workbook });
 });
 
-it('has nothing of a run that the bucket does not keep', async () => {
+it('returns nothing for a run that the bucket does not have', async () => {
   const packs = createRunFileReader(storage);
   expect([await packs.files(RUN), await packs.file(RUN, 'mail.txt'), await packs.preview(RUN)]).toEqual([
     undefined,
@@ -77,7 +77,7 @@ it('has nothing of a run that the bucket does not keep', async () => {
   ]);
 });
 
-it('gives nothing that was changed in the bucket, and says when it does not answer', async () => {
+it('refuses files that were changed in the bucket, and fails if the bucket does not respond', async () => {
   await seal(storage);
   const packs = createRunFileReader(storage);
   const file = (await packs.file(RUN, 'Übersicht.csv')) ?? expect.fail('no file');
@@ -89,7 +89,7 @@ it('gives nothing that was changed in the bucket, and says when it does not answ
   await expect(packs.files(RUN)).rejects.toMatchObject({ code: 'archive.unreachable' });
 });
 
-it('opens no file outside of the run, whatever somebody has written into its manifest', async () => {
+it('opens no file outside of the run, whatever its manifest says', async () => {
   const here = directoryStorage(join(root, 'archive'));
   await seal(here);
   const manifest = join(root, 'archive', RUN.org, RUN.report, RUN.id, 'manifest.json');

@@ -7,7 +7,7 @@ import { zipRunFiles } from '../../../src/services/runs/run-files-zip.ts';
 
 const AT = Date.parse('2026-11-16T07:00:00Z');
 
-/** A file whose stream says whether it was closed. */
+/** A file that keeps its opened streams, so that the test can see whether they were closed. */
 function fileOf(name: string, chunks: readonly (string | Error)[], bytes = 1) {
   const opened: Readable[] = [];
   async function* content() {
@@ -24,7 +24,7 @@ function fileOf(name: string, chunks: readonly (string | Error)[], bytes = 1) {
   return { name, type: name.endsWith('.csv') ? 'text/csv; charset=utf-8' : 'application/pdf', bytes, open, opened };
 }
 
-it('has each file whole under its name, texts compressed, and the same bytes each time', async () => {
+it('a zip has each file complete under its name, compresses texts, and is the same each time', async () => {
   const files = () => [
     fileOf('a.csv', ['a,b\r\n'.repeat(5_000), '1,2\r\n']),
     fileOf('Ü.pdf', ['%PDF', '-1.7']),
@@ -41,7 +41,7 @@ it('has each file whole under its name, texts compressed, and the same bytes eac
   expect(zip.equals(await buffer(zipRunFiles(files(), AT)))).toBe(true);
 });
 
-it('opens one file at a time, and closes those that it has opened when nobody reads on', async () => {
+it('a zip opens one file at a time, and closes it when the reader stops', async () => {
   const files = [fileOf('a.csv', ['a', 'b']), fileOf('b.csv', ['c'])];
   const stream = await primedStream(zipRunFiles(files, AT));
   expect(files.map(({ opened }) => opened.length)).toEqual([1, 0]);
@@ -50,7 +50,7 @@ it('opens one file at a time, and closes those that it has opened when nobody re
   expect(files[1]?.opened).toEqual([]);
 });
 
-it('fails with the first file before anything is sent, and with a later one before its end', async () => {
+it('a zip fails before its first byte if the first file fails, and before its end if a later one does', async () => {
   const bad = fileOf('bad.csv', ['x', new Error('changed')]);
   const missing = { ...bad, open: () => Promise.reject(new Error('missing')) };
   await expect(primedStream(zipRunFiles([missing], AT))).rejects.toThrow('missing');
@@ -58,7 +58,7 @@ it('fails with the first file before anything is sent, and with a later one befo
   await expect(buffer(stream)).rejects.toThrow('changed');
 });
 
-it('refuses more than a zip can hold before its first chunk', async () => {
+it('a zip that would be too large is refused before its first byte', async () => {
   const files = [fileOf('a.csv', ['a'], 3_000_000_000), fileOf('b.csv', ['b'], 2_000_000_000)];
   await expect(primedStream(zipRunFiles(files, AT))).rejects.toMatchObject({ code: 'usage.invalid' });
   expect(files.flatMap(({ opened }) => opened)).toEqual([]);

@@ -31,7 +31,7 @@ async function archived() {
 const attempt = (epoch: number, state: 'sending' | 'sent' | 'unknown', at: number) =>
   ({ delivery: unknown.id, target: '0-email', epoch, state, detail: `${state} ${epoch}`, at }) as const;
 
-it('has the answers of a delivery before and after decisions, in order', async () => {
+it('the history has the results of a delivery before and after decisions, in order', async () => {
   const { record, published, archive, ports } = await archived();
   const row = { ...unknown, run: record.id };
   const declared = { to: 'sent', by: 'anna', reason: 'phone', at: 9 } as const;
@@ -48,7 +48,7 @@ it('has the answers of a delivery before and after decisions, in order', async (
     attemptFromDecision({ ...row, state: 'pending', epoch: 2 }, { to: 'pending', by: 'anna', reason: 'x', at: 4 }),
   );
   await archive.putAttempt(published, attemptFromDecision({ ...row, state: 'sent', epoch: 3 }, declared));
-  // Of another delivery, which was attempted once.
+  // Another delivery with a single attempt.
   await archive.putAttempt(published, { ...attempt(1, 'sent', 3), delivery: 'e'.repeat(32) });
   const decided = { ...row, state: 'sent', epoch: 3, decisions: [declared] } as const;
   const { events } = await loadRunHistory({ ...record, stageEnds: {} }, [decided], ports);
@@ -58,7 +58,7 @@ it('has the answers of a delivery before and after decisions, in order', async (
   ]);
 });
 
-it('shows the start of an attempt whose result is not recorded', async () => {
+it('the history shows the start of an attempt without a recorded result', async () => {
   const { record, published, archive, ports } = await archived();
   await archive.putAttempt(published, attempt(1, 'unknown', 2));
   await archive.putAttempt(published, attempt(3, 'sending', 5));
@@ -66,14 +66,14 @@ it('shows the start of an attempt whose result is not recorded', async () => {
   expect(events.map(({ state }) => state)).toEqual(['unknown', 'sending']);
 });
 
-it('has the time of the files for a record of an older version alone', async () => {
+it('the history has the time of the files only for a record of an older version', async () => {
   const { record, manifest, ports } = await archived();
   expect((await loadRunHistory(record, [], ports)).madeAt).toBe(Date.parse(manifest.made_at));
   expect(await loadRunHistory({ ...record, stageEnds: { seal: 1 } }, [unknown], ports)).toEqual(NO_HISTORY);
   expect(await loadRunHistory({ ...record, id: 'd'.repeat(32) }, [], ports)).toEqual(NO_HISTORY);
 });
 
-it('is empty, and says so in the log, where the archive cannot be read', async () => {
+it('the history is empty, with a warning in the log, if the archive cannot be read', async () => {
   const { root, record, ports, log } = await archived();
   await writeFile(join(root, record.org, record.report, record.id, 'manifest.json'), '{');
   expect(await loadRunHistory(record, [], ports)).toEqual(NO_HISTORY);

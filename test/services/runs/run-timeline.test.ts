@@ -31,7 +31,7 @@ const START = {
 };
 
 describe('the timeline of a run', () => {
-  it('has each step in order, with its time, duration and answer', () => {
+  it('has each step in order, with its time, duration and reply', () => {
     const entries = timeline(runOf('done', 'done', { ...START, stageEnds: STAGE_ENDS, finishedAt: NOW }), {
       rows: [row('a@acme.example', 'sent'), row('owner@acme.example', 'sent', { target: NOTICE_TARGET, at: NOW + 5 })],
     });
@@ -57,7 +57,7 @@ describe('the timeline of a run', () => {
     expect(entries.every(({ outcome }) => outcome === 'ok')).toBe(true);
   });
 
-  it('says who triggered it, and how late a slot was opened', () => {
+  it('says who triggered the run, and how late a slot was opened', () => {
     const by = timeline(runOf('by', 'queued', { trigger: 'on_demand', by: 'anna', startedAt: null, timings: {} }));
     expect(by[0]).toMatchObject({ kind: 'triggered', by: 'anna' });
     const late = (ms: number) =>
@@ -75,7 +75,7 @@ describe('the timeline of a run', () => {
     expect(text({ attempts: 3, losses: { all: 2, stuck: 1, far: 5 } })).toMatch(/3 attempts.*2 worker crashes/);
   });
 
-  it('derives the ends of stages of an older record from its start, unless it was interrupted', () => {
+  it('derives the ends of stages from the start of an older record, unless it was interrupted', () => {
     const record = runOf('old', 'done', START);
     const at = (of: RunRecord) => timeline(of).find(({ kind }) => kind === 'fetched')?.at;
     expect(at(record)).toBe(START.startedAt + 100 + 2_000);
@@ -89,7 +89,7 @@ describe('the timeline of a run', () => {
     ['fetch', { plan: 1, fetch: 2 }, 'fetched'],
     ['render', { plan: 1, fetch: 2, render: 3 }, 'rendered'],
     ['seal', { plan: 1, fetch: 2, render: 3, seal: 4 }, 'archived'],
-  ] as const)('shows that it failed at %s', (_, timings, kind) => {
+  ] as const)('shows that the run failed at %s', (_, timings, kind) => {
     const error = { code: 'api.forbidden', message: 'No scope.' } as const;
     const failed = timeline(runOf('failed', 'failed', { ...START, timings, error })).filter(
       ({ outcome }) => outcome === 'failed',
@@ -98,7 +98,7 @@ describe('the timeline of a run', () => {
     expect(failed.at(-1)?.detail).toBe('No scope.');
   });
 
-  it('keeps the answer before a decision, and puts the decision and the next answer after it', () => {
+  it('keeps the reply before a decision, then shows the decision and the next reply', () => {
     const one = row('a@acme.example', 'sent', {
       epoch: 3,
       at: NOW,
@@ -138,9 +138,9 @@ describe('the timeline of a run', () => {
       detail: 'not there',
       recipient: 'a@acme.example',
     });
-    // The reason is beside the delivery, once.
+    // The reason is shown once, with the delivery.
     expect(entries.find(({ kind }) => kind === 'decision')).toMatchObject({ by: 'anna', detail: null });
-    // The ledger alone: the answer before the decision is no longer known, what is known stays in order.
+    // Without the archive the first reply is unknown. The rest stays in order.
     expect(kinds(timeline(record, { rows: [one] })).slice(-5)).toEqual([
       'delivery_decision',
       'decision',
@@ -150,7 +150,7 @@ describe('the timeline of a run', () => {
     ]);
   });
 
-  it('prefers the ledger where the archive has only the start of an attempt', () => {
+  it('prefers the ledger if the archive has only the start of an attempt', () => {
     const one = row('a@acme.example', 'unknown', { epoch: 3, at: NOW });
     const events: DeliveryEvent[] = [{ delivery: one.id, state: 'sending', detail: null, at: NOW - 9 }];
     const entries = timeline(runOf('dead', 'partly_delivered', START), {
@@ -160,7 +160,7 @@ describe('the timeline of a run', () => {
     expect(entries.filter(({ kind }) => kind === 'delivery')).toMatchObject([{ outcome: 'uncertain', at: NOW }]);
   });
 
-  it('says of a delivery that is declared sent who did so, and not that a server accepted it', () => {
+  it('says who marked a delivery as sent, and shows no reply of a server', () => {
     const one = row('a@acme.example', 'sent', {
       at: NOW,
       decisions: [{ to: 'sent', by: 'ben', reason: 'phone', at: NOW }],
@@ -180,7 +180,7 @@ describe('the timeline of a run', () => {
     expect(entries.at(-1)).toMatchObject({ kind, outcome });
   });
 
-  it('ends with what the run does or waits for now', () => {
+  it('ends with what the run is doing or waiting for', () => {
     expect(timeline(running, { live: { ...live, ahead: null } }).at(-1)).toMatchObject({ kind: 'active', at: null });
     const waits = { for: 'retry', text: 'Waiting', detail: 'The service answered 503.', until: NOW + 9 } as const;
     expect(timeline(runOf('w', 'waiting', { ...START, finishedAt: null }), { waits }).at(-1)).toMatchObject({
@@ -196,7 +196,7 @@ describe('the timeline of a run', () => {
     );
     const groups = groupTimeline(timeline(runOf('many', 'partly_delivered', { ...START, finishedAt: NOW }), { rows }));
     const deliveries = groups.filter(({ head }) => head.kind === 'delivery');
-    // Three unknown ones are shown one by one, six sent ones as one.
+    // Three unknown deliveries are shown one by one, six sent ones as a group.
     expect(deliveries.map(({ entries }) => entries.length)).toEqual([1, 1, 1, 6]);
     expect(groups.flatMap(({ entries }) => entries)).toHaveLength(groups.length - 1 + 6);
   });
@@ -217,7 +217,7 @@ describe('the status of a run', () => {
   });
 });
 
-describe('what a run waits for', () => {
+describe('the reason for which a run waits', () => {
   const waiting = runOf('waiting', 'waiting', { finishedAt: null, until: NOW + 60_000 });
   const reason = (record: RunRecord, change: Partial<Parameters<typeof waitReason>[0]> = {}) =>
     waitReason({ record, live: null, pause: undefined, workers: 1, ...change });
@@ -234,7 +234,7 @@ describe('what a run waits for', () => {
       { for: 'other', text: 'Waiting for the API budget', until: NOW + 60_000 },
     ],
     [
-      // The reason of an earlier snooze: another process has written the record since.
+      // The reason of an earlier snooze: another process has written the record since then.
       reason({
         ...waiting,
         waitingFor: { until: NOW, why: 'waiting for the API budget' },

@@ -18,7 +18,7 @@ async function openDesk(at = NIGHT) {
 }
 
 describe('the period of a request', () => {
-  it('is refused when it has not begun in the zone of the report, and nothing is opened', async () => {
+  it('is refused if it has not begun in the report’s time zone, and nothing is opened', async () => {
     const { bench, ask } = await openDesk();
     for (const unfinished of [undefined, true]) {
       await expect(ask(days('2026-11-30'), unfinished)).rejects.toMatchObject({ code: 'period.not_begun' });
@@ -30,7 +30,7 @@ describe('the period of a request', () => {
     expect(await bench.runs.list({ limit: 10 })).toEqual([]);
   });
 
-  it('is refused when its last day is not over, unless the request says that this is meant', async () => {
+  it('is refused if its last day is not over, unless the request has `unfinished`', async () => {
     const { ask } = await openDesk();
     for (const period of [days('2026-11-29'), days('2026-11-01', '2026-11-30'), days('2026-11-23', '2026-11-29')]) {
       await expect(ask(period)).rejects.toMatchObject({ code: 'period.unfinished' });
@@ -40,7 +40,7 @@ describe('the period of a request', () => {
     expect(await ask(days('2026-11-28'))).toBe(true);
   });
 
-  it('goes by the zone of the report, not by that of its organization', async () => {
+  it('uses the time zone of the report, not that of its organization', async () => {
     const { ask } = await openDesk();
     const newYork = reportDefinition();
     const there = { ...newYork, definition: { ...newYork.definition, timezone: 'America/New_York' } };
@@ -48,7 +48,7 @@ describe('the period of a request', () => {
     await expect(ask(days('2026-11-29'), true, there)).rejects.toMatchObject({ code: 'period.not_begun' });
   });
 
-  it('may be unfinished by its name, or as the definition has it', async () => {
+  it('may be unfinished if it has a name or comes from the definition', async () => {
     const { ask } = await openDesk();
     expect(await ask('current_month')).toBe(true);
     expect(await ask('week_to_date')).toBe(true);
@@ -57,7 +57,7 @@ describe('the period of a request', () => {
     expect(await ask(undefined, undefined, own)).toBe(true);
   });
 
-  it('is refused when the definition itself has one that has not begun, also of a section', async () => {
+  it('is refused if the definition or a section has a period that has not begun', async () => {
     const { bench, ask } = await openDesk();
     const report = reportDefinition();
     const [section] = report.definition.sections;
@@ -68,7 +68,7 @@ describe('the period of a request', () => {
     } as typeof report;
     await expect(ask(undefined, true, later)).rejects.toMatchObject({ code: 'period.not_begun' });
     await expect(ask(undefined, true, partly)).rejects.toMatchObject({ code: 'period.not_begun' });
-    // A slot has no one to tell: its run ends with the error.
+    // A slot has no caller, so its run ends with the error.
     const slot = { scheduled: NIGHT };
     const scheduled = { ...later, slot, trigger: 'schedule', priority: 'scheduled', deliver: true } as const;
     expect((await bench.trigger(scheduled)).opened).toBe(true);

@@ -27,7 +27,7 @@ describe('a trigger', () => {
   });
   afterAll(() => bench.close());
 
-  it('opens one run for fifty triggers of a slot at once', async () => {
+  it('opens one run for fifty simultaneous triggers of a slot', async () => {
     const other = await openQueueHarness(undefined, bench.prefix);
     const report = reportDefinition();
     const request = {
@@ -58,15 +58,15 @@ describe('a trigger', () => {
         message: expect.stringContaining('rival@elsewhere.example'),
       });
       expect(await bench.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
-      // No caller waits for an answer of a slot: its run ends with the refusal, and its owner is told.
+      // A slot has no caller, so its run ends with the refusal and notifies its owner.
       const scheduled = { ...request, slot: { scheduled: MONDAY }, trigger: 'schedule' } as const;
       expect((await bench.trigger(scheduled)).opened).toBe(true);
-      // Files alone concern nobody.
+      // Without delivery, recipients do not matter.
       expect((await bench.trigger({ ...request, deliver: false })).opened).toBe(true);
     },
   );
 
-  it('stores neither a definition nor a record on a server that is full', async () => {
+  it('stores neither a definition nor a record when Redis is full', async () => {
     const server = await localRedis({ ...process.env, REDIS_URL: undefined });
     onTestFinished(() => server.close());
     const own = await openQueueHarness(systemClock, undefined, silentLog, server.url);
@@ -79,7 +79,7 @@ describe('a trigger', () => {
     expect(await own.trigger(request)).toMatchObject({ opened: true });
   });
 
-  it('renews the expiry of a definition with that of its record', async () => {
+  it('renews the expiry of a definition together with that of its record', async () => {
     const report = reportDefinition('renewed');
     const { record } = await bench.trigger(onDemand(report, 'renewed-1'));
     const keys = redisKeys(bench.prefix);
@@ -87,13 +87,13 @@ describe('a trigger', () => {
     await bench.producer.pexpire(definition, 60_000);
     await bench.trigger(onDemand(report, 'renewed-2'));
     expect(await bench.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
-    // A request that is repeated as well: its run may be continued for as long.
+    // A repeated request does so as well, because its run may be continued for as long.
     await bench.producer.pexpire(definition, 60_000);
     expect(await bench.trigger(onDemand(report, 'renewed-1'))).toMatchObject({ opened: false });
     expect(await bench.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
   });
 
-  it('freezes the period of the slot, not of now', async () => {
+  it('freezes the period of the slot, not of the present', async () => {
     const { record } = await bench.trigger({
       ...reportDefinition('frozen'),
       slot: { scheduled: MONDAY },
@@ -107,7 +107,7 @@ describe('a trigger', () => {
     });
   });
 
-  it('freezes the definition, so that every worker finds the version of the trigger', async () => {
+  it('freezes the definition, so that every worker uses the same version', async () => {
     const report = reportDefinition('version');
     const { record } = await bench.trigger(onDemand(report));
     expect(record.digest).toBe(report.definition.digest);
@@ -116,7 +116,7 @@ describe('a trigger', () => {
     expect(await store.get('unknown')).toBeUndefined();
   });
 
-  it('says so when a stored definition is not one of this version', async () => {
+  it('leaves a stored definition unreadable if this version does not know one of its fields', async () => {
     const store = definitionStore(bench.producer, {
       prefix: bench.prefix,
       keepDays: 30,
@@ -131,7 +131,7 @@ describe('a trigger', () => {
     await expect(store.get(report.definition.digest)).rejects.toMatchObject({ code: 'definition.invalid' });
   });
 
-  it('with an id that was used gives the first run, and refuses another request', async () => {
+  it('returns the first run for an id that was used, and refuses a different request with it', async () => {
     const report = reportDefinition('again');
     const first = await bench.trigger(onDemand(report, 'key-1'));
     const same = await bench.trigger(onDemand(report, 'key-1'));
@@ -149,7 +149,7 @@ describe('a trigger', () => {
     await expect(bench.trigger(ofDays('2026-11-09'))).rejects.toMatchObject({ code: 'run.conflict' });
   });
 
-  it('with a new id puts the run in line in the place that it was given beside its record', async () => {
+  it('enqueues the run with the priority it got with its record, whether the id is new or not', async () => {
     const own = await openQueueHarness();
     const place = async (id: string, isNew: boolean) => {
       const request = onDemand(reportDefinition('placed'), id);
@@ -161,7 +161,7 @@ describe('a trigger', () => {
     await own.close();
   });
 
-  it('keeps nothing in the job but the id of the run and its organization', async () => {
+  it('keeps only the run id and its organization in the job', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition('ids')));
     const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${record.id}`);
     expect(JSON.parse(job.data ?? '')).toEqual({ run: record.id });
@@ -169,7 +169,7 @@ describe('a trigger', () => {
     expect(JSON.stringify({ ...job, name: '' })).not.toMatch(/acme|ids/);
   });
 
-  it('that died before it added the job is made up for by the reconciler', async () => {
+  it('that died before it added the job is completed by the reconciler', async () => {
     const own = await openQueueHarness();
     const clock = manualClock(Date.now());
     const dying = { ...own.queue, enqueue: () => Promise.reject(new Error('killed')) };
@@ -178,7 +178,7 @@ describe('a trigger', () => {
     const opened: string[] = [];
     const told = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
     await expect(triggerRun(told, { ...ports, queue: dying })).rejects.toThrow('killed');
-    // It will be made: the writer of the audit log is told.
+    // The run will be executed, so the audit log is told at once.
     expect(opened).toHaveLength(1);
     const log = recordingLog();
     expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
@@ -190,7 +190,7 @@ describe('a trigger', () => {
     await own.close();
   });
 
-  it('is made up for although another run’s record cannot be read', async () => {
+  it('is completed by the reconciler even if another run’s record cannot be read', async () => {
     const own = await openQueueHarness();
     const log = recordingLog();
     const [bad, good] = [anOrder({ createdAt: Date.now() - 2_000 }), anOrder({ createdAt: Date.now() - 1_000 })];
@@ -205,7 +205,7 @@ describe('a trigger', () => {
     await own.close();
   });
 
-  it('that died and is repeated adds the job itself', async () => {
+  it('that died adds the job when it is repeated', async () => {
     const own = await openQueueHarness();
     const request = onDemand(reportDefinition(), 'same');
     const { record } = await own.trigger(request);

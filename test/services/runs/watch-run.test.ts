@@ -60,7 +60,7 @@ describe('watching a run', () => {
     }
   };
 
-  it('tells how it is at once, then what its worker is at, and ends with the run', async () => {
+  it('returns the run at once, then the progress of its worker, and ends with the run', async () => {
     const id = await opened();
     const news = watch(id);
     expect((await news.next()).value).toMatchObject({ record: { id, state: 'queued' }, live: null });
@@ -86,7 +86,7 @@ describe('watching a run', () => {
     expect(await bench.producer.exists(redisKeys(bench.prefix).live(id))).toBe(0);
   });
 
-  it('goes on with a run that is tried again, and with one that sleeps', async () => {
+  it('continues through retries and snoozes', async () => {
     const id = await opened();
     const news = watch(id);
     let letSleep = () => {};
@@ -108,7 +108,7 @@ describe('watching a run', () => {
     expect((await news.next()).done).toBe(true);
   });
 
-  it('asks Redis once a second at most, in one trip, and shows nothing twice', async () => {
+  it('reads Redis at most once a second, and returns nothing twice', async () => {
     const id = await opened();
     const clock = manualClock(0);
     let reads = 0;
@@ -133,7 +133,7 @@ describe('watching a run', () => {
     expect(await next).toEqual({ value: undefined, done: true });
   });
 
-  it('believes a worker that died for a minute, and not once another one may have it', async () => {
+  it('shows a dead worker’s progress for at most a minute, and none when no worker executes the run', async () => {
     const id = await opened();
     const said = { stage: 'fetch', done: 3, of: 9, tokens: 1, ahead: null, finish: null, at: 5 } as const;
     await live.put(id, said);
@@ -141,11 +141,11 @@ describe('watching a run', () => {
     const ttl = await bench.producer.pttl(redisKeys(bench.prefix).live(id));
     expect(ttl).toBeGreaterThan(0);
     expect(ttl).toBeLessThanOrEqual(60_000);
-    // The record says that no worker executes it.
+    // By its record, no worker executes the run.
     expect((await watch(id).next()).value).toMatchObject({ record: { state: 'queued' }, live: null });
   });
 
-  it('takes what a newer worker says in other words for nothing said', async () => {
+  it('ignores progress that it cannot read, such as that of a newer worker', async () => {
     const id = await opened();
     await bench.runs.update(id, { state: 'running' });
     for (const text of ['{"stage":"dance"}', 'no json']) {
@@ -154,7 +154,7 @@ describe('watching a run', () => {
     }
   });
 
-  it('says that there is no such run, and outlasts a short absence of Redis but not a long one', async () => {
+  it('fails for an unknown run, and survives a short outage of Redis but not a long one', async () => {
     await expect(watch('f'.repeat(32)).next()).rejects.toMatchObject({ code: 'run.not_found' });
     const id = await opened();
     let away = false;

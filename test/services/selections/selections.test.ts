@@ -9,7 +9,7 @@ import { anOrder, openQueueHarness, type QueueHarness, randomPrefix } from '../.
 
 const WHO = { by: 'ops', reason: 'queued by mistake' };
 
-/** A process of its own: its connections, its services. */
+/** A process with its own connections and services. */
 interface Desk extends DecisionHarness {
   readonly bench: QueueHarness;
   readonly selections: SelectionService;
@@ -46,7 +46,7 @@ const queued = async (count: number, order: Parameters<typeof anOrder>[0] = {}):
   return ids;
 };
 
-test('a preview changes nothing and says what would be decided; a decision is about exactly that', async () => {
+test('a preview changes nothing and lists the affected runs; a decision changes exactly these', async () => {
   const name = report();
   const ids = await queued(3, { report: name });
   const preview = await one.selections.preview({ action: 'cancel', filter: { org: 'acme', report: name } }, '*');
@@ -54,7 +54,7 @@ test('a preview changes nothing and says what would be decided; a decision is ab
   expect(preview.digest).toMatch(/^[0-9a-f]{64}$/);
   expect((await one.bench.runs.get(ids[0] ?? ''))?.cancel).toBeNull();
 
-  // It matches the filter, and was not in the preview.
+  // This run matches the filter, but was not in the preview.
   const [later = ''] = await queued(1, { report: name });
   const decided = await one.selections.decide(preview.digest, WHO, '*');
 
@@ -63,7 +63,7 @@ test('a preview changes nothing and says what would be decided; a decision is ab
   expect(await one.bench.runs.get(later)).toMatchObject({ state: 'queued', cancel: null });
 });
 
-test('what has changed between preview and decision is left out and listed, and stays as it is', async () => {
+test('a run that has changed since the preview is not decided, and listed as changed', async () => {
   const [first = '', second = ''] = await queued(2);
   const preview = await one.selections.preview({ action: 'cancel', ids: [first, second] }, '*');
   await one.bench.runs.update(first, { state: 'done', finishedAt: 5 });
@@ -85,7 +85,7 @@ test('two processes that decide about the same selection carry out each decision
     one.selections.decide(digest, WHO, '*'),
     other.selections.decide(digest, WHO, '*'),
   ]);
-  // Who comes second may be told to ask again, and then gets the same result.
+  // The second process may be asked to try again, and then gets the same result.
   for (const each of both)
     if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'selection.conflict', retryable: true });
   expect(both.map(({ status }) => status)).toContain('fulfilled');
@@ -103,7 +103,7 @@ test('two processes that decide about the same selection carry out each decision
   expect(one.audited.length + other.audited.length - before).toBe(12);
 });
 
-test('two previews of the same runs in two processes: each run is retried once, and the others are listed as changed', async () => {
+test('two previews of the same runs in two processes retry each run once, and list the others as changed', async () => {
   const ended = await Promise.all(Array.from({ length: 8 }, () => one.ended('failed', ['refused'])));
   const ids = ended.map(({ id }) => id);
   const [mine, theirs] = await Promise.all([
@@ -124,10 +124,10 @@ test('two previews of the same runs in two processes: each run is retried once, 
   expect(results.flat().every((result) => result === 'decided' || result === 'changed')).toBe(true);
 });
 
-test('a decision that was interrupted goes on where it stopped, and what was carried out is not repeated', async () => {
+test('an interrupted decision continues where it stopped, and repeats nothing', async () => {
   const { id } = await one.ended('partly_delivered', ['sent', 'refused']);
   const { digest } = await one.selections.preview({ action: 'retry', ids: [id] }, '*');
-  // A process has decided, and ended before it could note so.
+  // A process has made the decision, and died before it recorded the result.
   await redisSelections(one.bench.producer, { prefix }).decide(digest, WHO);
   await one.decisions.retry(id, WHO);
   const decided = await other.selections.decide(digest, WHO, '*');
@@ -135,7 +135,7 @@ test('a decision that was interrupted goes on where it stopped, and what was car
   expect((await one.bench.runs.get(id))?.reopened).toHaveLength(1);
 });
 
-test('the first decision about a selection is the only one: another person, or another reason, needs a new preview', async () => {
+test('a second decision about a selection is refused; another person or reason needs a new preview', async () => {
   const [id = ''] = await queued(1);
   const { digest } = await one.selections.preview({ action: 'cancel', ids: [id] }, '*');
   await one.selections.decide(digest, WHO, '*');
@@ -144,7 +144,7 @@ test('the first decision about a selection is the only one: another person, or a
   });
 });
 
-test('nothing of another organization is selected, shown or decided', async () => {
+test('runs of another organization are neither selected, shown nor decided', async () => {
   const [mine = ''] = await queued(1, { org: 'acme' });
   const [theirs = ''] = await queued(1, { org: 'globex' });
   const preview = await one.selections.preview({ action: 'cancel', ids: [mine, theirs] }, ['acme']);
@@ -160,7 +160,7 @@ test('nothing of another organization is selected, shown or decided', async () =
   expect((await one.bench.runs.get(theirs))?.cancel).toBeNull();
 });
 
-test('at most 500 at once: 501 named or matching are refused, and nothing is kept', async () => {
+test('a selection has at most 500 runs; 501 are refused', async () => {
   const ids = Array.from({ length: 501 }, (_, nth) => nth.toString(16).padStart(32, '0'));
   await expect(one.selections.preview({ action: 'cancel', ids }, '*')).rejects.toMatchObject({
     code: 'usage.invalid',
@@ -183,13 +183,13 @@ test('a filter without a condition is refused', async () => {
   });
 });
 
-test('only refused deliveries are sent again together; one that may have arrived and one that is sent never are', async () => {
+test('only refused deliveries can be sent again together, never unknown or sent ones', async () => {
   const { id, deliveries } = await one.ended('partly_delivered', ['sent', 'unknown', 'refused', 'refused']);
   const [sent = '', unknown = '', refused = '', turned = ''] = deliveries;
   const preview = await one.selections.preview({ action: 'resend', ids: deliveries }, '*');
   expect(preview.items.map((item) => item.id)).toEqual([refused, turned]);
   expect(preview.skipped.map((item) => item.id)).toEqual([sent, unknown]);
-  // One of them is sent again meanwhile, and its result is lost.
+  // Meanwhile one of them is sent again, and its result is lost.
   await one.decisions.resolve(turned, 'resend', { by: 'ben', reason: 'she asked' });
   const epoch = await one.ledger.begin(turned, 9);
   await one.ledger.settle(turned, epoch ?? 0, 'unknown', 'connection broke', 10);
@@ -200,7 +200,7 @@ test('only refused deliveries are sent again together; one that may have arrived
   expect((await one.ledger.list(id)).map(({ state }) => state)).toEqual(['sent', 'unknown', 'pending', 'unknown']);
 });
 
-test('deliveries that may have arrived are marked as sent together, by recipient, and nothing is sent', async () => {
+test('unknown deliveries can be marked as sent together, by recipient, and nothing is sent', async () => {
   const name = report();
   const first = await one.ended('partly_delivered', ['sent', 'unknown'], { report: name });
   const second = await one.ended('partly_delivered', ['unknown', 'unknown'], { report: name });
@@ -214,7 +214,7 @@ test('deliveries that may have arrived are marked as sent together, by recipient
   expect((await one.ledger.list(second.id)).map(({ state }) => state)).toEqual(['unknown', 'sent']);
 });
 
-test('a run with a review is never released with others, nor one that waits for approval; a cancelled run is retried only by name', async () => {
+test('runs with a review are never released together, and cancelled runs are retried only if the filter names their state', async () => {
   const held = await one.ended('held');
   const reviewed = await one.ended('held');
   await one.bench.runs.update(reviewed.id, { review: { seq: 1, phase: 'incomplete', content: null } });
@@ -231,7 +231,7 @@ test('a run with a review is never released with others, nor one that waits for 
   expect(named.items.map(({ id }) => id)).toEqual([cancelled.id]);
 });
 
-test('a release whose files are gone says so, and the others go out', async () => {
+test('a release without its files is refused, and the others are sent', async () => {
   const fine = await one.ended('held');
   const broken = await one.ended('held');
   one.gone.add(broken.id);

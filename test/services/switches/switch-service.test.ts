@@ -50,7 +50,7 @@ async function deployment() {
   return { ...bench, storage, switches, service, audited, stopped, stateOf, isWoken };
 }
 
-test('a release sends what waits, and cancels what a newer run supersedes or corrects', async () => {
+test('a release continues waiting runs, and cancels those that a newer run supersedes or corrects', async () => {
   const { service, audited, stopped, stateOf, isWoken } = await deployment();
   await service.set({ kind: 'stop', org: null }, ANA);
   const old = await stopped({ slot: 'trigger:1', period: OCTOBER });
@@ -83,7 +83,7 @@ test('a release sends what waits, and cancels what a newer run supersedes or cor
   ]);
 });
 
-test('a release under another stop, of nothing, and of a hold wakes and cancels no run', async () => {
+test('releasing an organization while everything is stopped, a stop that is not set, or a hold wakes and cancels no run', async () => {
   const { service, stopped, stateOf, isWoken } = await deployment();
   await service.set({ kind: 'stop', org: null }, ANA);
   await service.set({ kind: 'stop', org: 'acme' }, ANA);
@@ -105,7 +105,7 @@ test('a release under another stop, of nothing, and of a hold wakes and cancels 
   expect(await isWoken(runs[1] ?? '')).toBe(true);
 });
 
-test('under a hold nothing of its organization expires in Redis, and of others everything as before', async () => {
+test('a hold stops expiry in Redis for its own organization only', async () => {
   const { service, switches, storage, runs, prefix, producer } = await deployment();
   const keys = redisKeys(prefix);
   const [acme, beta] = [anOrder({ slot: 'trigger:1' }), anOrder({ org: 'beta', slot: 'trigger:2' })];
@@ -131,7 +131,7 @@ test('under a hold nothing of its organization expires in Redis, and of others e
   await keepHeld({ redis: producer, prefix, switches });
   expect(await extended(kept)).toEqual(kept.map(() => true));
   expect(await extended(free)).toEqual(free.map(() => false));
-  // Nobody can say what is held: all is kept.
+  // An unreadable switch may be a hold, so everything is kept.
   await storage.metadata.put('.switches/000009.json', '{');
   await producer.del(keys.switchesFresh);
   await expireSoon();
