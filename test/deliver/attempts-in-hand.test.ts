@@ -10,7 +10,7 @@ import { memoryLedger } from '../support/memory-ledger.ts';
 
 const TO = ['a@acme.example', 'b@acme.example', 'c@acme.example'];
 
-/** A run to three mailboxes whose mail server takes a message once the fence has confirmed it. */
+/** A run to three mailboxes. The mail server accepts a message once the fence has confirmed it. */
 async function aRun(change: (archive: Archive) => Partial<Archive> = () => ({})) {
   const root = await folderFor(onTestFinished);
   const { archive, published } = await sealedRun(root);
@@ -60,7 +60,7 @@ async function aRun(change: (archive: Archive) => Partial<Archive> = () => ({}))
   return { input, steps, archive, published, ledger, root };
 }
 
-test('no content leaves before its attempt and the end of the one before are durable; messages are made ahead', async () => {
+test('a message is sent after its attempt and the previous end are recorded, and archived ahead of its turn', async () => {
   const { input, steps } = await aRun();
   const { receipts } = await deliver(input);
   expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
@@ -77,7 +77,7 @@ test('no content leaves before its attempt and the end of the one before are dur
   }
 });
 
-test('an attempt that the archive does not take sends nothing and leaves its row pending', async () => {
+test('an attempt that the archive cannot record sends nothing, and its row stays pending', async () => {
   const full = new Error('the disk is full');
   const { input, steps, ledger } = await aRun((archive) => ({
     putAttempt: async (run, record) => {
@@ -90,7 +90,7 @@ test('an attempt that the archive does not take sends nothing and leaves its row
   expect((await ledger.list(ORDER.id)).map(({ state }) => state)).toEqual(['pending', 'pending', 'pending']);
 });
 
-test('a delivery stays pending, also in the archive, where the result of the one before cannot be recorded', async () => {
+test('a delivery stays pending if the previous result cannot be recorded, also in the archive', async () => {
   let begun: () => void = () => {};
   const isBegun = new Promise<void>((resolve) => {
     begun = resolve;
@@ -119,7 +119,7 @@ test('a delivery stays pending, also in the archive, where the result of the one
   expect(archived.get(rows[1]?.id ?? '')).toMatchObject({ state: 'pending', epoch: 1 });
 });
 
-test('a message that was made ahead by a process that died is sent after the ledger is lost', async () => {
+test('a message archived ahead of its turn by a dead process is sent after the ledger is lost', async () => {
   const { input, archive, published, steps, root } = await aRun();
   const first = await deliver({ ...input, definition: definitionWith([{ email: { to: TO.slice(0, 1) } }]) });
   expect(first.receipts).toMatchObject([{ state: 'sent' }]);
@@ -138,7 +138,7 @@ test('a message that was made ahead by a process that died is sent after the led
   expect(steps.filter((step) => step === 'sent a')).toHaveLength(1);
 });
 
-test('a row that was rolled back while others were sent is left to the next call', async () => {
+test('a row that was rolled back is not sent by this call', async () => {
   const { input, ledger, archive, published } = await aRun();
   const [row] = await (async () => {
     await deliver({ ...input, mail: undefined });
@@ -146,7 +146,7 @@ test('a row that was rolled back while others were sent is left to the next call
   })();
   if (row === undefined) throw new Error('no row');
   const { epoch } = row;
-  // As a ledger that was rolled back: `begin` gives an epoch that the archive has records of.
+  // `begin` returns an epoch that the archive already has records of, as after a rollback.
   const rolledBack = {
     ...input.ledger,
     begin: async (id: string, at: number) => ((await ledger.begin(id, at)) ?? 0) - epoch,

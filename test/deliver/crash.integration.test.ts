@@ -24,7 +24,7 @@ afterAll(async () => {
 const TO = ['a@acme.example', 'b@acme.example'];
 const DEFINITION = definitionWith([{ email: { to: TO, attach: ['csv'] } }, { directory: { path: 'out' } }]);
 
-/** A run that dies as planned and is then started again, twice, over what the dead process left. */
+/** A run that dies as planned, and is then started again twice with what the dead process left. */
 async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined) {
   const root = await folderFor(onTestFinished);
   const server = await scriptedSmtp({});
@@ -72,7 +72,7 @@ test.each(LEDGERS)(
         const { second, third, received } = await diesAndIsStartedAgain(make(), { at, when });
         expect(third).toEqual(second);
         expect(second.receipts).toHaveLength(3);
-        // Of two running messages only one can have begun to leave.
+        // Of two running messages, only one can have been sent.
         expect(second.receipts.filter(({ state }) => state === 'unknown').length).toBeLessThanOrEqual(1);
         for (const { recipient, state } of second.receipts) {
           const because = `${when} ${step} (${at}): ${recipient} is ${state}`;
@@ -82,14 +82,14 @@ test.each(LEDGERS)(
             expect(at, because).toBeGreaterThanOrEqual(steps.indexOf('begin'));
           }
           if (!TO.includes(recipient)) continue;
-          // Sent is sent once; nothing unrecorded was sent; what is unknown was sent at most once.
+          // `sent` was sent exactly once, `unknown` at most once.
           if (state === 'sent') expect(received(recipient), because).toBe(1);
           else expect(received(recipient), because).toBeLessThanOrEqual(1);
         }
       }
     }
-    // Only between the ledger's `sending` and its word of the end is there anything nobody can know. After one row's end
-    // the next row may be `sending` already, and while a message is made ahead, the one before it.
+    // A result is unknown only between the ledger's `sending` and its record of the end. The next row may already be
+    // `sending` after that, and the previous one while a message is archived ahead.
     const expected = [
       ...['after begin', 'before putAttempt', 'after putAttempt'],
       ...['before send', 'before find', 'after find', 'after send', 'before settle'],
@@ -97,11 +97,11 @@ test.each(LEDGERS)(
     const maybe = ['after settle', 'before putMessage', 'after putMessage'];
     expect(new Set(unknown.filter((when) => !maybe.includes(when)))).toEqual(new Set(expected));
   },
-  // Some hundred runs with all their files: a busy machine takes its time.
+  // Hundreds of runs with all their files take long on a busy machine.
   120_000,
 );
 
-/** What really happens at the mail server, and what we hear of it. */
+/** What really happens at the mail server, and the result that Docket gets. */
 const FATES = {
   'delivered, said so': { delivered: true, result: { kind: 'accepted', response: '250 Ok' } },
   'delivered, answer lost': { delivered: true, result: { kind: 'unknown', why: 'No answer' } },
@@ -161,7 +161,7 @@ test('no server behaviour and no crash causes a duplicate or a wrong ledger stat
         if (state === 'sent') expect(copies).toBe(1);
         else if (state === 'refused') expect(copies).toBe(0);
         else {
-          // The last life had no accident, so nothing is left to do: what is not settled is declared unknown.
+          // The last call did not crash, so nothing is left to do. Each result that is not known is `unknown`.
           expect(state).toBe('unknown');
           expect(copies).toBeLessThanOrEqual(1);
         }

@@ -27,7 +27,7 @@ import { memoryLedger } from '../support/memory-ledger.ts';
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
 
-/** A mail server that says what the test wants to each recipient, and remembers which recipients it got. */
+/** A mail server that gives each recipient the test's answer, and records the recipients. */
 function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
@@ -84,7 +84,7 @@ test('each recipient gets a separate message, identical to the archived one', as
     to: [{ address: 'lead@acme.example' }],
     replyTo: [{ address: 'ops@acme.example' }],
     messageId: receipts[0]!.messageId,
-    // The attempt's, not that of the figures.
+    // The date of the attempt, not that of the figures.
     date: '2026-11-20T09:10:11.000Z',
   });
   expect(mail.html).toContain('Zürich');
@@ -96,7 +96,7 @@ test('each recipient gets a separate message, identical to the archived one', as
   expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual(receipts);
 });
 
-test('several CSV files are one zip in an e-mail and separate files in a folder', async () => {
+test('several CSV files are one zip in an e-mail, and separate files in a folder', async () => {
   const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const { input, root } = await caseOf(
@@ -126,11 +126,11 @@ test('concurrent calls send each delivery once', async () => {
   const { input } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
   await Promise.all(Array.from({ length: 50 }, () => deliver(input)));
   expect(mailer.asked.sort()).toEqual(['a@acme.example', 'b@acme.example']);
-  // One may take another's living attempt for a dead one; the attempt itself then brings the truth.
+  // One call may take another's live attempt for a dead one. The attempt then corrects the result.
   expect(await input.ledger.list(RUN)).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
 });
 
-test('records the result of a message after a temporary failure of the ledger', async () => {
+test('the result of a message is recorded after a temporary failure of the ledger', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const pauses: number[] = [];
@@ -146,7 +146,7 @@ test('records the result of a message after a temporary failure of the ledger', 
   expect(pauses).toHaveLength(2);
 });
 
-test('when the ledger stays unreachable after a send, the call fails and the next one uses the archive', async () => {
+test('a call fails if the ledger stays unreachable after a send, and the next one uses the archive', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const clock = { now: () => 1, sleep: async () => {} };
@@ -161,7 +161,7 @@ test('when the ledger stays unreachable after a send, the call fails and the nex
   expect(mailer.asked).toHaveLength(1);
 });
 
-test('retries a deferred recipient with the same bytes, and no other', async () => {
+test('a retry sends a deferred message again with the same bytes, and no other message', async () => {
   const answers: SendResult[] = [{ kind: 'deferred', response: '450 Greylisted', server: false }, ACCEPTED];
   const mailer = mailerThat((to) => (to === 'slow@acme.example' ? (answers.shift() ?? ACCEPTED) : ACCEPTED));
   const { input, sealed } = await caseOf([{ email: { to: ['slow@acme.example', 'lead@acme.example'] } }], mailer);
@@ -180,7 +180,7 @@ test('retries a deferred recipient with the same bytes, and no other', async () 
   expect((await readFile(message)).equals(bytes)).toBe(true);
 });
 
-test('sent messages stay in the archive when a later attempt has another message', async () => {
+test('sent messages stay in the archive even if a later attempt has another message', async () => {
   const sent: Uint8Array[] = [];
   const answers: SendResult[] = [{ kind: 'unknown', why: 'No answer' }, ACCEPTED];
   const send: Mailer['send'] = async (_, raw) => {
@@ -193,7 +193,7 @@ test('sent messages stay in the archive when a later attempt has another message
   const [receipt] = (await deliver(from('reports@docket.example'))).receipts;
   const delivery = receipt!.delivery;
   await input.ledger.resolve(delivery, 1, { to: 'pending', by: 'ops', reason: 'not there', at: 1 });
-  // A worker that stood still has made its message, and finds that another one has the row.
+  // A worker that was blocked has made its message, and then finds that another worker has the row.
   const stale = { ...input.ledger, begin: async () => undefined };
   await deliver({ ...from('stale@docket.example'), ledger: stale });
   await deliver(from('new@docket.example'));
@@ -210,7 +210,7 @@ test('sent messages stay in the archive when a later attempt has another message
   }
 });
 
-test('refused and unknown are final and do not stop other recipients', async () => {
+test('refused and unknown results are final and do not stop other recipients', async () => {
   const mailer = mailerThat((to) => {
     if (to.startsWith('gone')) return { kind: 'refused', response: '550 No such user' };
     return to.startsWith('lost') ? { kind: 'unknown', why: 'No answer' } : ACCEPTED;
@@ -228,7 +228,7 @@ test('refused and unknown are final and do not stop other recipients', async () 
   expect(mailer.asked).toEqual(to);
 });
 
-test('an unexpected failure of the mailer is unknown and does not stop other recipients', async () => {
+test('an unexpected error of the mailer makes a delivery unknown and does not stop other recipients', async () => {
   const mailer = mailerThat((to) => {
     if (to === 'a@acme.example') throw new TypeError('defect');
     return ACCEPTED;
@@ -239,7 +239,7 @@ test('an unexpected failure of the mailer is unknown and does not stop other rec
   expect(receipts[1]).toMatchObject({ state: 'sent' });
 });
 
-test('a mail server that is down is tried once; every recipient has the reason', async () => {
+test('a mail server that is down is tried once, and every recipient gets the reason', async () => {
   const mailer = mailerThat(() => ({ kind: 'deferred', response: 'connect ECONNREFUSED', server: true }));
   const { input, events, root } = await caseOf(
     [{ email: { to: ['a@acme.example', 'b@acme.example', 'c@acme.example'] } }, { directory: { path: 'out' } }],
@@ -256,7 +256,7 @@ test('a mail server that is down is tried once; every recipient has the reason',
   expect(await readdir(join(root, 'out'))).toHaveLength(2);
 });
 
-test('a row left in sending becomes unknown and is not sent', async () => {
+test('a row left as `sending` becomes unknown and is not sent', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const id = deliveryId(RUN, '0-email', 'lead@acme.example');
@@ -275,7 +275,7 @@ test.each([
   'lead@notacme.example',
   '"a b"@acme.example',
   'lead@acme.example\r\nBcc: rival@elsewhere.example',
-])('%j is refused and does not stop the others', async (stranger) => {
+])('the recipient %j is refused and does not stop the others', async (stranger) => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: [stranger, 'lead@acme.example'] } }], mailer);
   const { receipts, retryable } = await deliver(input);
@@ -292,7 +292,7 @@ test('a mailbox that is listed twice gets one message', async () => {
   expect(mailer.asked).toHaveLength(1);
 });
 
-test('refuses attachments that are too large', async () => {
+test('an e-mail with attachments that are too large is refused', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['xlsx'] } }], mailer, {
     'big.xlsx': new Uint8Array(10 * 1024 * 1024 + 1),
@@ -303,7 +303,7 @@ test('refuses attachments that are too large', async () => {
   expect(mailer.asked).toEqual([]);
 });
 
-test('refuses an e-mail whose attachment does not exist', async () => {
+test('an e-mail without the attachment that it should have is refused', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }], mailer, {
     'a.xlsx': 'x',
@@ -318,7 +318,7 @@ test('refuses an e-mail whose attachment does not exist', async () => {
 test.each([
   "{% if period.label != '2026-W46' %}KPIs{% endif %}",
   "{% if period.label == '2026-W46' %} \u200b\u200d\u00ad\u3164\u2800{% endif %}",
-])('an empty subject becomes the title and the period: %j', async (subject) => {
+])('an empty subject is replaced by the title and the period: %j', async (subject) => {
   const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const { input } = await caseOf(
@@ -330,7 +330,7 @@ test.each([
   expect(mail.subject).toBe('Weekly KPIs, 2026-W46');
 });
 
-test('refuses a subject template with an unknown variable', async () => {
+test('an e-mail with an unknown variable in its subject is refused', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], subject: '{{ nothing }}' } }], mailer);
   expect((await deliver(input)).receipts[0]).toMatchObject({
@@ -340,7 +340,7 @@ test('refuses a subject template with an unknown variable', async () => {
   expect(mailer.asked).toEqual([]);
 });
 
-test('without a mail server e-mail stays pending and names the missing variables', async () => {
+test('an e-mail stays pending without a mail server, and names the missing variables', async () => {
   const { input } = await caseOf(
     [{ email: { to: ['a@acme.example', 'b@acme.example'] } }],
     mailerThat(() => ACCEPTED),
@@ -351,7 +351,7 @@ test('without a mail server e-mail stays pending and names the missing variables
   expect(receipts[1]).toMatchObject({ state: 'pending', detail: expect.stringContaining('SMTP_URL') });
 });
 
-test('a file that changed after publishing is not sent; the row stays pending', async () => {
+test('a file that was changed after publishing is not sent, and its row stays pending', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input, sealed } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }], mailer);
   await appendFile(join(sealed.folder, 'files', 'queue.csv'), 'tampered');
@@ -360,7 +360,7 @@ test('a file that changed after publishing is not sent; the row stays pending', 
   expect(await input.ledger.list(RUN)).toMatchObject([{ state: 'pending' }]);
 });
 
-test("the parts of another organization's run are refused before anything is opened", async () => {
+test('a run with parts of another organization or report is refused before any row is opened', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const strange: Partial<DeliverInput>[] = [
@@ -377,7 +377,7 @@ test("the parts of another organization's run are refused before anything is ope
   expect(await input.ledger.list(RUN)).toEqual([]);
 });
 
-test('an aborted call begins nothing further; the next one continues', async () => {
+test('an aborted call begins no further delivery, and the next call continues', async () => {
   const stop = new AbortController();
   const reason = new Error('worker stops');
   const mailer = mailerThat((to) => {
@@ -410,7 +410,7 @@ test('a directory gets every file, replaces files with overwrite, and has no tem
   expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('alerts\r\n3\r\n');
 });
 
-test('refuses to replace a file with other bytes, and writes nothing', async () => {
+test('a directory delivery that would replace other bytes is refused and writes nothing', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -426,7 +426,7 @@ test('refuses to replace a file with other bytes, and writes nothing', async () 
   expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('of another report');
 });
 
-test('keeps an existing file with the same bytes', async () => {
+test('a directory delivery keeps an existing file with the same bytes', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -449,7 +449,7 @@ test.each(['../out', 'out/../../etc', 'out/{{ org }}/..'])('the directory %s is 
   expect(await readdir(root)).toEqual(['archive']);
 });
 
-test('an unwritable directory is retried later', async () => {
+test('a delivery to an unwritable directory is retried later', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -460,7 +460,7 @@ test('an unwritable directory is retried later', async () => {
   expect(retryable).toBe(true);
 });
 
-test('an interrupted directory delivery is sent if all files exist, else unknown', async () => {
+test('an interrupted directory delivery is sent if all files are complete, and unknown otherwise', async () => {
   const { input, root, sealed } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -471,7 +471,7 @@ test('an interrupted directory delivery is sent if all files exist, else unknown
     const id = receipts[0]!.delivery;
     await ledger.open({ id, run: RUN, org: 'acme', report: 'r', target: 't', recipient: 'out' }, 1);
     await ledger.begin(id, 2);
-    // Its process died before the archive heard of an end.
+    // The process died before the archive got a result.
     await rm(join(sealed.folder, 'attempts'), { recursive: true, force: true });
     return (await deliver({ ...input, ledger })).receipts[0]!.state;
   };
@@ -480,7 +480,7 @@ test('an interrupted directory delivery is sent if all files exist, else unknown
   expect(await interrupted()).toBe('unknown');
 });
 
-test('a report without deliveries leaves no receipts, as a run that is not delivered', async () => {
+test('a report without deliveries has no receipts, like a run that is not delivered', async () => {
   const { input, sealed } = await caseOf(
     [],
     mailerThat(() => ACCEPTED),

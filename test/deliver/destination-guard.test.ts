@@ -90,7 +90,7 @@ const webhook = (url: string | { env: string }): TestDelivery => ({
 
 test.each<[string, TestDelivery]>([
   ['an SFTP host', sftp({ host: '169.254.169.254' })],
-  // The resolver reads it as an address: nothing but what the name leads to gives it away.
+  // The resolver reads this as an address. Only the resolved address shows it.
   ['what an SFTP name resolves to', sftp({ host: '2852039166' })],
   ['an SFTP host that carries it in IPv6', sftp({ host: '::ffff:a9fe:a9fe' })],
   ['an S3 endpoint', s3({ endpoint: 'http://169.254.169.254' })],
@@ -98,7 +98,7 @@ test.each<[string, TestDelivery]>([
   ['a webhook', webhook('http://169.254.169.254/latest')],
   ['a webhook in 6to4', webhook('http://[2002:a9fe:a9fe::1]/latest')],
   ['a webhook whose URL is a secret', webhook({ env: 'METADATA_URL' })],
-])('refuses a metadata address regardless of allow_private: %s', async (_, delivery) => {
+])('a metadata address is refused regardless of allow_private: %s', async (_, delivery) => {
   const { once } = await caseOf(
     () => delivery,
     { allow_private: true },
@@ -113,7 +113,7 @@ const PRIVATE: [string, () => Promise<{ delivery: TestDelivery; requests: () => 
     async () => {
       const server = await sftpServer();
       onTestFinished(() => server.close());
-      // A name, so that what is refused is what it resolves to.
+      // A name, so that its resolved address is refused.
       const delivery = sftp({ host: 'localhost', port: server.port, host_key: [server.fingerprint] });
       return { delivery, requests: () => server.steps.length };
     },
@@ -129,14 +129,14 @@ const PRIVATE: [string, () => Promise<{ delivery: TestDelivery; requests: () => 
   ],
 ];
 
-test.each(PRIVATE)('refuses %s to a private address where refusals are enforced', async (_, open) => {
+test.each(PRIVATE)('%s to a private address is refused if refusals are enforced', async (_, open) => {
   const { delivery, requests } = await open();
   const { once } = await caseOf(() => delivery);
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('allow_private') });
   expect(requests()).toBe(0);
 });
 
-test.each(PRIVATE)('warns about %s to a private address where refusals are not enforced', async (_, open) => {
+test.each(PRIVATE)('%s to a private address causes a warning if refusals are not enforced', async (_, open) => {
   const { delivery, requests } = await open();
   const { once, warnings } = await caseOf(
     () => delivery,
@@ -148,7 +148,7 @@ test.each(PRIVATE)('warns about %s to a private address where refusals are not e
   expect(warnings).not.toEqual([]);
 });
 
-test.each(PRIVATE)('%s to a private address follows allow_private', async (_, open) => {
+test.each(PRIVATE)('%s to a private address is delivered with allow_private', async (_, open) => {
   const { delivery } = await open();
   const { once, warnings } = await caseOf(() => delivery, { allow_private: true });
   expect(await once()).toMatchObject({ state: 'sent' });
@@ -160,14 +160,14 @@ const list = (hosts: string[], buckets: string[] = [], folders: string[] = []): 
   destinations: { hosts, buckets, folders },
 });
 
-test.each(PRIVATE)('refuses %s to a host outside of destinations before connecting', async (_, open) => {
+test.each(PRIVATE)('%s to a host outside of destinations is refused before connecting', async (_, open) => {
   const { delivery, requests } = await open();
   const { once } = await caseOf(() => delivery, list(['*.acme.example'], ['reports', 'test']));
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('destinations') });
   expect(requests()).toBe(0);
 });
 
-test('does not verify an attempt at a host that destinations no longer list', async () => {
+test('an interrupted attempt is not verified at a host that destinations no longer list', async () => {
   const server = await sftpServer();
   onTestFinished(() => server.close());
   const { input, ledger, once } = await caseOf(
@@ -186,7 +186,7 @@ test('does not verify an attempt at a host that destinations no longer list', as
   expect(server.steps).toEqual([]);
 });
 
-test('delivers to a listed bucket at a listed host only', async () => {
+test('a bucket gets files only if both its host and the bucket are listed', async () => {
   const server = await s3Server();
   onTestFinished(() => server.close());
   const delivery = s3({ bucket: server.bucket, endpoint: server.url });
@@ -197,7 +197,7 @@ test('delivers to a listed bucket at a listed host only', async () => {
   expect(await allowed.once()).toMatchObject({ state: 'sent' });
 });
 
-test('refuses a webhook to a host outside of destinations, also with a secret URL', async () => {
+test('a webhook to a host outside of destinations is refused, even if its URL is a secret', async () => {
   const server = await hostileServer();
   onTestFinished(() => server.close());
   server.behave((_request, response) => void response.writeHead(204).end());
@@ -238,7 +238,7 @@ test.each<[string, (root: string) => string]>([
   ['itself', (root) => join(root, 'jobs')],
   ['a folder in it that is not there yet', (root) => join(root, 'jobs/acme/new')],
   ['by a link', (root) => join(root, 'link/acme')],
-])('never delivers into a folder of Docket: %s', async (_, path) => {
+])('nothing is delivered into a folder of Docket: %s', async (_, path) => {
   const { root, once } = await caseOf(
     (folder) => ({ directory: { path: path(folder) } }),
     {},
@@ -253,7 +253,7 @@ test.each<[string, (root: string) => string]>([
   expect(await readdir(join(root, 'jobs'))).toEqual([]);
 });
 
-test("refuses the folder of Docket's own files, but not a folder below it", async () => {
+test('the folder of Docket’s own files is refused, but not a folder below it', async () => {
   const own = (root: string) => ({ reservedFolders: [{ path: join(root, 'state'), includesSubfolders: false }] });
   const beside = await caseOf(() => ({ directory: { path: 'state' } }), {}, own);
   expect(await beside.once()).toMatchObject({ state: 'refused' });
@@ -265,11 +265,11 @@ test.each([
   ['10.1.2.3', false],
   ['169.254.169.254', true],
   ['metadata.google.internal', true],
-])('%s is refused before a proxy is asked for it', async (host, allowPrivate) => {
+])('%s is refused before a proxy is used', async (host, allowPrivate) => {
   await expect(assertAllowedBehindProxy(host, { allowPrivate })).rejects.toBeInstanceOf(ForbiddenAddress);
 });
 
-test('a host that only a proxy can resolve is left to it, as is a private one that is allowed', async () => {
+test('a host that only the proxy can resolve, or an allowed private one, is left to the proxy', async () => {
   await assertAllowedBehindProxy('hooks.docket.test', { allowPrivate: false });
   await assertAllowedBehindProxy('10.1.2.3', { allowPrivate: true });
 });

@@ -28,7 +28,7 @@ import { type SmtpScript, scriptedSmtp } from '../support/smtp-script.ts';
 const HOUR_MS = 3_600_000;
 const EMAIL: TestDelivery = { email: { to: ['lead@acme.example'], attach: ['csv'] } };
 
-/** What happens while an attempt is under way: another worker finds it interrupted, and a person has it sent again. */
+/** Happens during an attempt: another worker finds it interrupted, and a person has it sent again. */
 async function resend(ledger: Ledger): Promise<DeliveryRow | undefined> {
   const [row] = await ledger.list(RUN);
   if (row === undefined) throw new Error('no row');
@@ -36,7 +36,7 @@ async function resend(ledger: Ledger): Promise<DeliveryRow | undefined> {
   return ledger.resolve(row.id, row.epoch, { to: 'pending', by: 'ada', reason: 'never arrived', at: Date.now() });
 }
 
-/** A ledger that calls the test before it answers the n-th question (from 1) about the outcome of a row. */
+/** A ledger that calls the test before its n-th reply (from 1) about the state of a row. */
 function watched(onFind: (nth: number, ledger: Ledger) => unknown): Ledger {
   const ledger = memoryLedger();
   let nth = 0;
@@ -50,7 +50,7 @@ function watched(onFind: (nth: number, ledger: Ledger) => unknown): Ledger {
   };
 }
 
-/** A ledger whose first answer about the outcome of a row comes after this. */
+/** A ledger that calls the test before its first reply about the state of a row. */
 const firstAfter = (before: (ledger: Ledger) => unknown): Ledger =>
   watched((nth, ledger) => (nth === 1 ? before(ledger) : undefined));
 
@@ -89,7 +89,7 @@ async function caseOf(
   const { mail, deliveries: _, ...own } = over;
   const withMail = { ...input, mail };
   const rows = () => ledger.list(RUN);
-  // A worker that continues the run has clocks and a lock of its own.
+  // The next worker has its own clocks and lock.
   return { root, once: () => deliver({ ...withMail, ...own }), again: () => deliver(withMail), rows };
 }
 
@@ -108,7 +108,7 @@ async function mailCase(ledger: Ledger, script: SmtpScript = {}, over: Over = {}
 
 const DECIDED = { state: 'pending', epoch: 2, decisions: [{ to: 'pending', by: 'ada' }] };
 
-test('sends no body after the delivery was resent while the server delayed its reply to DATA', async () => {
+test('no body is sent if the delivery was resent while the server delayed its reply to DATA', async () => {
   const ledger = memoryLedger();
   const meanwhile = (resume: () => void) => void resend(ledger).then(resume);
   const { server, once, again, rows, taken } = await mailCase(ledger, { DATA: { meanwhile } });
@@ -121,7 +121,7 @@ test('sends no body after the delivery was resent while the server delayed its r
   expect(taken()).toBe(1);
 });
 
-test('sends no DATA terminator after the delivery was resent during the body', async () => {
+test('no DATA terminator is sent if the delivery was resent during the body', async () => {
   const finds: number[] = [];
   const ledger = watched((nth, under) => {
     finds.push(nth);
@@ -137,10 +137,10 @@ test('sends no DATA terminator after the delivery was resent during the body', a
   expect(taken()).toBe(1);
 });
 
-test('confirms again when the confirmation expires during the body, and stops after a resend', async () => {
+test('an attempt is confirmed again when its confirmation expires during the body, and stops after a resend', async () => {
   let now = 0;
   let readings = 0;
-  // Frozen for an hour after some pieces of the body.
+  // The process is frozen for an hour after some pieces of the body.
   const monotonic = () => {
     readings += 1;
     if (readings === 8) now = HOUR_MS;
@@ -161,7 +161,7 @@ test('confirms again when the confirmation expires during the body, and stops af
   expect(taken()).toBe(1);
 });
 
-test('confirms a slow body repeatedly and sends it completely', async () => {
+test('a slow body is confirmed repeatedly and sent completely', async () => {
   let now = 0;
   const monotonic = () => {
     now += 2_000;
@@ -182,7 +182,7 @@ test('confirms a slow body repeatedly and sends it completely', async () => {
 const START = Date.UTC(2026, 10, 16, 7);
 const AWAY = new DocketError('redis.unreachable', 'Redis does not answer.');
 
-/** What keeps a confirmation from being one; each makes the ports of one attempt. */
+/** Reasons for which an attempt is not confirmed. Each creates the ports of one attempt. */
 const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
   'by a ledger that answers after an hour (monotonic clock)': () => {
     let now = 0;
@@ -228,7 +228,7 @@ test('a ledger that does not reply confirms nothing', async () => {
   await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 
-test('slow records of the beginning are waited for; without them nothing is ever confirmed', async () => {
+test('a confirmation waits for slow records of the attempt’s start, and fails without them', async () => {
   const clock = manualClock(0);
   const ledger = memoryLedger();
   const row = { id: 'a', run: RUN, org: 'acme', report: 'weekly-kpi', target: '0-email', recipient: 'a@acme.example' };
@@ -249,11 +249,11 @@ test('slow records of the beginning are waited for; without them nothing is ever
 });
 
 test.each(Object.keys(UNCONFIRMED))(
-  'no byte leaves that is confirmed %s, and the next try sends it once',
+  'a confirmation %s is not enough to send, and the next attempt sends the message once',
   async (name) => {
     const { over, ledger } = UNCONFIRMED[name]!();
     const { server, once, again, rows, taken } = await mailCase(ledger, {}, over);
-    // A run that is another worker's is not gone on with.
+    // This worker stops, because another worker has the run.
     if ((await over.confirmLock?.().catch(() => undefined)) === 0)
       await expect(once()).rejects.toMatchObject({ code: 'run.cancelled' });
     else expect((await once()).retryable).toBe(true);
@@ -266,7 +266,7 @@ test.each(Object.keys(UNCONFIRMED))(
   },
 );
 
-test('a worker that lost the lock of the run begins no further delivery', async () => {
+test('a worker that has lost the lock of the run begins no further delivery', async () => {
   const both = await Promise.all([TARGETS.directory!(), TARGETS.webhook!()]);
   const ledger = memoryLedger();
   const { once, again, rows } = await caseOf(both[0].delivery, ledger, {
@@ -282,7 +282,7 @@ test('a worker that lost the lock of the run begins no further delivery', async 
   expect(await rows()).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
 });
 
-test('a worker that lost the lock of the run while it claimed the period begins none', async () => {
+test('a worker that loses the lock of the run while it claims the period begins no delivery', async () => {
   let lockMs = 60_000;
   const ledger = memoryLedger();
   const claim = async () => {
@@ -296,7 +296,7 @@ test('a worker that lost the lock of the run while it claimed the period begins 
   expect(await rows()).toMatchObject([{ state: 'sent', epoch: 1 }]);
 });
 
-test('files need no confirmation beyond the one that their attempt began with; a result that is read too early is read again', async () => {
+test('files need no confirmation after their attempt has begun, and a result that is not visible yet is read again', async () => {
   const { delivery } = await TARGETS.directory!();
   const asked: string[] = [];
   const ledger = memoryLedger();
@@ -325,7 +325,7 @@ test('files need no confirmation beyond the one that their attempt began with; a
   expect(asked).toEqual(['lock', 'list', 'list']);
 });
 
-/** Targets, and what each has of the delivery so far. */
+/** Kinds of targets, and what each has received. */
 const TARGETS: Record<string, () => Promise<{ delivery: TestDelivery; has: (root: string) => unknown }>> = {
   directory: async () => ({
     delivery: { directory: { path: 'out' } },
@@ -369,7 +369,7 @@ const TARGETS: Record<string, () => Promise<{ delivery: TestDelivery; has: (root
   },
 };
 
-test.each(Object.keys(TARGETS))('a %s delivery that was resent just before sends nothing', async (name) => {
+test.each(Object.keys(TARGETS))('a %s delivery sends nothing if it was resent just before', async (name) => {
   const { delivery, has } = await TARGETS[name]!();
   const ledger = firstAfter(resend);
   const { root, once, again, rows } = await caseOf(delivery, ledger);
@@ -381,10 +381,10 @@ test.each(Object.keys(TARGETS))('a %s delivery that was resent just before sends
   expect(await has(root)).toEqual(['queue.csv']);
 });
 
-test('completes no message after a stop during its body, and counts that as no failure of the server', async () => {
+test('a message is not completed after a stop during its body, which does not count as a failure of the server', async () => {
   const ledger = memoryLedger();
   let asked = 0;
-  // Before the row is begun, before the body and during it deliveries are not stopped; before the dot they are.
+  // Deliveries are stopped only before the final dot, not in the earlier checks.
   const confirmOpen = async () => {
     asked += 1;
     if (asked > 2) throw new DocketError('delivery.stopped', 'Deliveries are stopped.');
@@ -398,7 +398,7 @@ test('completes no message after a stop during its body, and counts that as no f
   expect(taken()).toBe(1);
 });
 
-test('begins no delivery while deliveries are stopped, to no kind of target', async () => {
+test('no delivery begins while deliveries are stopped', async () => {
   const ledger = memoryLedger();
   const stopped = new DocketError('delivery.stopped', 'Deliveries are stopped.');
   const { root, once, again, rows } = await caseOf({ directory: { path: 'out' } }, ledger, {

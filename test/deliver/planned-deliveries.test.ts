@@ -13,7 +13,7 @@ import {
 } from '../support/delivery-case.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 
-test('planned deliveries match actual ones, with reasons for refusals', async ({ onTestFinished }) => {
+test('planned deliveries match the actual ones, with reasons for refusals', async ({ onTestFinished }) => {
   const root = await folderFor(onTestFinished);
   const { archive, published: sealed } = await sealedRun(root);
   const definition = definitionWith([

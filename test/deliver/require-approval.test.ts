@@ -14,7 +14,7 @@ test.each([
   ['one person twice', 2, [ANN, ANN_AGAIN], false],
   ['one token for two persons', 2, [ANN, SAME_TOKEN], false],
   ['two of two', 2, [ANN, BEN], true],
-] as const)('%s', (_, need, approved_by, passes) => {
+] as const)('approval is checked for %s', (_, need, approved_by, passes) => {
   const approval = { by: ['ann', 'ben'], need, four_eyes: true, otherwise: 'hold' } as Definition['approval'];
   const review = approved_by && { content: 'c', figures: 'f', need, approved_by, comments: [] };
   const check = () => assertApproved({ approval }, { run: 'r', review } as unknown as Manifest);

@@ -13,7 +13,7 @@ import { sha256 } from '../support/signed-archive.ts';
 const TO = 'lead@acme.example';
 const ID = deliveryId(RUN, '0-email', TO);
 
-/** A mail with an unknown outcome that a person has decided to send again. No key is named. */
+/** An unknown e-mail that a person has decided to resend. No signing key is used. */
 async function decided() {
   const root = await folderFor(onTestFinished);
   const { archive, published } = await sealedRun(root);
@@ -41,7 +41,7 @@ async function decided() {
   return { folder, sent, again, archive, sealed: published, input };
 }
 
-/** Changes a file and its hash in the manifest: each agrees with the other. */
+/** Changes a file and its hash in the manifest, so that both agree. */
 async function falsify(folder: string, name: string, from: string, to: string): Promise<void> {
   const path = join(folder, name);
   const before = await readFile(path, 'utf8');
@@ -52,7 +52,7 @@ async function falsify(folder: string, name: string, from: string, to: string): 
   await writeFile(join(folder, 'manifest.json'), manifest.replace(sha256(before), sha256(after)));
 }
 
-test('resends an unchanged e-mail, also with another sender', async () => {
+test('an unchanged e-mail is resent, even with another sender', async () => {
   const { again, sent, input } = await decided();
   const mail = input.mail && { ...input.mail, from: 'other@docket.example' };
   expect((await again({ mail })).receipts).toMatchObject([{ state: 'sent' }]);
@@ -63,7 +63,7 @@ test.each([
   ['a file', 'files/queue.csv', '3', '4'],
   ['the e-mail', 'mail.html', 'well', 'lost'],
   ['the text of the e-mail', 'mail.txt', 'well', 'lost'],
-])('does not resend %s that was changed together with its hash', async (_, name, from, to) => {
+])('an e-mail is not resent if %s was changed together with its hash', async (_, name, from, to) => {
   const { folder, sent, again } = await decided();
   await falsify(folder, name, from, to);
   await expect(again()).rejects.toMatchObject({
@@ -77,7 +77,7 @@ test.each([
 test.each([
   ['removed', (path: string) => rm(path)],
   ['changed', (path: string) => writeFile(path, 'Subject: another')],
-])('does not resend a message whose archived copy was %s', async (_, damage) => {
+])('an e-mail is not resent if its archived copy was %s', async (_, damage) => {
   const { folder, sent, again } = await decided();
   const [name = ''] = (await readdir(join(folder, 'messages'))).filter((each) => each.endsWith('.eml'));
   await damage(join(folder, 'messages', name));
@@ -85,7 +85,7 @@ test.each([
   expect(sent).toHaveLength(1);
 });
 
-test('resends a webhook with the same files only; links may change', async () => {
+test('a webhook is resent only with the same files, but its links may change', async () => {
   const { archive, sealed } = await decided();
   const body = (of: PublishedRun, link: string) =>
     webhookBody(of.manifest, of.artifacts, new Map([['queue.csv', [link]]]));

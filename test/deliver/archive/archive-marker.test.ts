@@ -30,7 +30,7 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     expect(await tree()).toEqual([ARCHIVE_MARKER]);
   });
 
-  test('contains version, id and instant only', async () => {
+  test('contains only version, id and time', async () => {
     const { storage } = await open(onTestFinished);
     const marker = await createMarker(storage, newArchiveId(), NOW);
     const { id } = marker;
@@ -47,7 +47,7 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     '{}',
     '{"docket_archive":2,"id":"x"}',
     '{"docket_archive":1,"id":"../x","created_at":"2026-01-01T00:00:00Z"}',
-  ])('is an error and is not replaced when invalid (%j)', async (text) => {
+  ])('is an error and is not replaced if invalid (%j)', async (text) => {
     const { storage } = await open(onTestFinished);
     await storage.metadata.put(ARCHIVE_MARKER, text);
     await expect(readMarker(storage)).rejects.toMatchObject({ code: 'archive.corrupt', where: storage.location });

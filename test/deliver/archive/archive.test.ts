@@ -19,14 +19,14 @@ const DELIVERY = 'a'.repeat(32);
 const nameOf = (text: string): string =>
   `messages/${DELIVERY}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}.eml`;
 
-/** What is there of the run, without the folder that a bucket keeps sealed files in. */
+/** The names of the run's files, without the folder in which a bucket keeps sealed files. */
 const namesOf = async ({ tree: all }: TestArchive): Promise<string[]> =>
   (await all()).map((path) => path.replace(`${PLACE}/`, '').replace(/^[0-9a-f]{16}\//, '')).sort();
 
-describe.each(ARCHIVES)('%s', (where, open) => {
+describe.each(ARCHIVES)('an archive %s', (where, open) => {
   const opened = () => open(onTestFinished);
 
-  test('a published run has exactly its files, its e-mail and its manifest', async () => {
+  test('has exactly the files, the e-mail and the manifest of a published run', async () => {
     const on = await opened();
     const { archive } = on;
     const staged = await archive.stage(RUN);
@@ -45,7 +45,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     expect(await runProblems((await on.storage.find(RUN))!)).toEqual([]);
   });
 
-  test('another process finds the same bytes and discards only its own checkout', async () => {
+  test('returns the same bytes to another process, which discards only its own checkout', async () => {
     const on = await opened();
     const first = await sealIn(on);
     const other = await on.another();
@@ -74,7 +74,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
   });
 
   test.each(['../mail-a.png', 'mail-a.html', 'mail-../a.png', 'mail.png'])(
-    'a picture named %s is refused, and nothing is sealed',
+    'refuses a picture named %s and publishes nothing',
     async (name) => {
       const { archive, tree: all } = await opened();
       const mail = { ...MAIL, pictures: [{ ...ILLUSTRATED.pictures[0]!, name }] };
@@ -115,7 +115,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     expect(await left()).toEqual([]);
   });
 
-  test('the first of several publishers wins, and the others get its files', async () => {
+  test('keeps the files of the first of several publishers, and returns them to the others', async () => {
     const on = await opened();
     const sealed = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
@@ -127,7 +127,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
       }),
     );
     expect(new Set(sealed.map(({ sha256, bytes }) => `${sha256} ${bytes}`)).size).toBe(1);
-    // The others' files are gone as well.
+    // The files of the others are gone as well.
     expect(await namesOf(on)).toEqual(['files/queue.csv', 'mail.html', 'mail.txt', 'manifest.json']);
     expect(await runProblems((await on.storage.find(RUN))!)).toEqual([]);
     expect(sealed[0]?.bytes).toBe((await on.storage.runFiles(ORDER).get('files/queue.csv'))?.toString());
@@ -140,7 +140,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     ['a missing e-mail', (on) => on.remove('mail.txt'), 'e-mail'],
     ['a broken manifest', (on) => on.write('manifest.json', '{"version":1'), 'manifest.json'],
     ['a strange manifest', (on) => on.write('manifest.json', '{"version":2}'), 'manifest.json'],
-  ])('%s makes the run corrupt', async (_, damage, named) => {
+  ])('finds a run corrupt because of %s', async (_, damage, named) => {
     const on = await opened();
     await sealIn(on);
     await damage(on);
@@ -153,7 +153,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     if (where === 'in a bucket') expect(await on.staged()).toHaveLength(1);
   });
 
-  test('a run with a sent message and without a manifest is corrupt', async () => {
+  test('finds a run corrupt if it has a sent message and no manifest', async () => {
     const on = await opened();
     const sealed = await sealIn(on);
     await on.archive.putMessage(sealed, DELIVERY, Buffer.from('left'));
@@ -164,7 +164,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     });
   });
 
-  test('stores all messages, and replaces the receipts', async () => {
+  test('stores all messages, and only the last receipts', async () => {
     const on = await opened();
     const sealed = await sealIn(on);
     const { archive } = on;
@@ -184,7 +184,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     expect(await archive.find(ORDER)).toBeDefined();
   });
 
-  test('the archived state is that of the latest record, regardless of the order of writes', async () => {
+  test('returns the state of the latest attempt, regardless of the order of writes', async () => {
     const on = await opened();
     const sealed = await sealIn(on);
     const attempt = { delivery: DELIVERY, epoch: 1, detail: null, at: 1 } as const;
@@ -193,7 +193,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     await on.archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     expect(await state()).toMatchObject({ state: 'sending', epoch: 1 });
     await on.archive.putAttempt(sealed, { ...attempt, state: 'unknown' });
-    // The store was slow, and the first word comes after the second.
+    // The store was slow: the first record is written after the second.
     await on.archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     expect(await state()).toMatchObject({ state: 'unknown', epoch: 1 });
     const decision = { to: 'sent', by: 'ada', reason: 'she has it', at: 2 } as const;
@@ -217,7 +217,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
   });
 
   test.each(['../escape', '/etc', '.hidden', 'a/b', ''])(
-    'a run, organization or report named %j is refused',
+    'refuses a run, organization or report named %j',
     async (name) => {
       const { archive } = await opened();
       const refusal = { code: 'archive.unwritable', retryable: false };
@@ -228,7 +228,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
   );
 
   test.each(['../escape.csv', 'a/b.csv', '.hidden', 'manifest.json', 'Mail.html', 'nul\0.csv'])(
-    'an artifact named %j is refused',
+    'refuses an artifact named %j',
     async (name) => {
       const { archive } = await opened();
       const staged = await archive.stage(RUN);
@@ -240,14 +240,14 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     },
   );
 
-  test("removes abandoned staged folders after a day, independent of the process' clock", async () => {
+  test('removes abandoned staged folders after a day, regardless of the process’s clock', async () => {
     const { archive } = await opened();
     const dead = await archive.stage(RUN);
     const alive = await archive.stage(RUN);
     const twoDaysAgo = Date.now() / 1000 - 2 * 86_400;
     await utimes(dead, twoDaysAgo, twoDaysAgo);
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() + 30 * 86_400_000 });
-    // Not with each run: an hour later at the latest.
+    // It does not look for them with each run, but after an hour at the latest.
     vi.advanceTimersByTime(2 * 3_600_000);
     onTestFinished(() => void vi.useRealTimers());
     await archive.stage(RUN);
@@ -259,7 +259,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
 test.each([
   ['the archive', directoryArchive],
   ['the folder of an inline run', inlineArchive],
-])('removes abandoned staged folders in %s after a day, and no others', async (_, make) => {
+])('abandoned staged folders in %s are removed after a day, and nothing else', async (_, make) => {
   const root = await folder();
   const archive = make(root);
   const dead = await archive.stage(RUN);
@@ -284,7 +284,7 @@ test('archive.unwritable has a location and a next step', async () => {
   });
 });
 
-test('an inline run writes directly into the folder and keeps foreign files', async () => {
+test('an inline run writes directly into the folder, and keeps files that are not its own', async () => {
   const root = join(await folder(), 'out');
   await mkdir(root);
   await writeFile(join(root, 'notes.txt'), 'mine');

@@ -43,14 +43,17 @@ test.each([
   ['sent', ACCEPTED, 'sent'],
   ['unknown', LOST, 'unknown'],
   ['refused', { kind: 'refused', response: '550 No' }, 'refused'],
-] as const)('what was %s stays so when the ledger is gone, and is not sent again', async (_, answer, state) => {
-  const { sent, ...run } = await aRun(answer);
-  expect(await run.state()).toBe(state);
-  expect(await run.state()).toBe(state);
-  expect(sent).toHaveLength(1);
-});
+] as const)(
+  'a delivery that was %s stays so and is not sent again after the ledger is lost',
+  async (_, answer, state) => {
+    const { sent, ...run } = await aRun(answer);
+    expect(await run.state()).toBe(state);
+    expect(await run.state()).toBe(state);
+    expect(sent).toHaveLength(1);
+  },
+);
 
-test('sends a deferred message again with the same bytes after the ledger is lost', async () => {
+test('a deferred message is sent again with the same bytes after the ledger is lost', async () => {
   const { sent, state } = await aRun(LATER);
   expect(await state()).toBe('pending');
   expect(await state()).toBe('sent');
@@ -58,7 +61,7 @@ test('sends a deferred message again with the same bytes after the ledger is los
   expect(sent[1]).toBe(sent[0]);
 });
 
-test('a ledger rolled back to before an attempt takes over its result', async () => {
+test('a ledger rolled back to before an attempt gets the attempt’s result from the archive', async () => {
   const { sent, state } = await aRun();
   expect(await state()).toBe('sent');
   const before = memoryLedger();
@@ -71,25 +74,25 @@ test('a ledger rolled back to before an attempt takes over its result', async ()
   expect(sent).toHaveLength(1);
 });
 
-test('a ledger rolled back between attempts sets unknown where a later attempt may have delivered', async () => {
+test('a ledger rolled back between attempts makes a delivery unknown if a later attempt may have sent it', async () => {
   const { sent, state, archive, sealed } = await aRun(LATER);
   const ledger = memoryLedger();
   expect(await state(ledger)).toBe('pending');
-  // A second attempt began elsewhere, and its process died.
+  // Another process began a second attempt and died.
   await archive.putAttempt(sealed, { delivery: ID, epoch: 2, state: 'sending', detail: null, at: 2 });
   expect(await state(ledger)).toBe('unknown');
   expect(sent).toHaveLength(1);
   expect(await ledger.find(ID)).toMatchObject({ state: 'unknown', epoch: 2 });
 });
 
-test('an archived message without an attempt is unknown', async () => {
+test('an archived message without an attempt makes its delivery unknown', async () => {
   const { sent, state, archive, sealed } = await aRun();
   await archive.putMessage(sealed, ID, Buffer.from('ready to leave'));
   expect(await state()).toBe('unknown');
   expect(sent).toHaveLength(0);
 });
 
-test('uses receipts where there are no attempts', async () => {
+test('receipts are used if there are no attempts', async () => {
   const { sent, state, sealed } = await aRun();
   expect(await state()).toBe('sent');
   await rm(join(sealed.folder, 'attempts'), { recursive: true });
@@ -114,7 +117,7 @@ test('a decision survives the loss of the ledger; a resend has the same Message-
   }
 });
 
-test('on_unknown: resend resends once with a recorded decision; a second unknown stays', async () => {
+test('on_unknown: resend resends once with a recorded decision; a second unknown result stays', async () => {
   const { sent, state, input } = await aRun(LOST, LOST);
   const settings = { ...SETTINGS, on_unknown: 'resend' as const };
   const { ledger } = input;
@@ -128,7 +131,7 @@ test('on_unknown: resend resends once with a recorded decision; a second unknown
   expect(sent[1]).toBe(sent[0]);
 });
 
-test('the last attempt puts nothing back', async () => {
+test('on_unknown: resend does nothing after the last attempt', async () => {
   const { state, input } = await aRun(LOST);
   const settings = { ...SETTINGS, on_unknown: 'resend' as const };
   expect(await state(input.ledger, { settings, lastAttempt: true })).toBe('unknown');

@@ -26,7 +26,7 @@ async function opened() {
   return { root, storage, archive: correctionArchive(storage) };
 }
 
-test('figures are stored by their hash, and events under their number once', async () => {
+test('figures are stored by their hash, and each event once under its number', async () => {
   const { root, archive } = await opened();
   const run = runOf('1');
   const hash = await archive.putFigures(run, '{"a":1}\n');
@@ -43,7 +43,7 @@ test('figures are stored by their hash, and events under their number once', asy
   await expect(archive.putFigures({ ...run, org: '../x' }, 'x')).rejects.toMatchObject({ code: 'archive.unwritable' });
 });
 
-test('they go once their run has left the archive, and not while it may still be published', async () => {
+test('figures of corrections are deleted once their run has left the archive, but not before it is published', async () => {
   const { storage, archive } = await opened();
   const [gone, published, running] = [runOf('1'), runOf('2'), runOf('3')];
   for (const run of [gone, published, running]) await archive.putFigures(run, run.id);

@@ -41,7 +41,7 @@ async function world() {
 const files = (folder: string) => readdir(folder, { recursive: true }).catch(() => []);
 
 test.each(['ENOSPC', 'EROFS', 'EIO'] as const)(
-  'a seal for which the disk says %s is tried again, and nothing is half there',
+  'publishing that fails with %s can be retried, and leaves no partial run',
   async (code) => {
     const { root, disk, archive } = await world();
     const staged = await archive.stage(RUN);
@@ -62,7 +62,7 @@ test.each(['ENOSPC', 'EROFS', 'EIO'] as const)(
 test('a read error of the disk does not count as a missing file', async () => {
   const { root } = await world();
   const artifact = await writeArtifact(root, 'queue.csv', 'alerts');
-  // Linux answers EIO to a reader at its start.
+  // On Linux, a read from the start of this file fails with EIO.
   await expect(artifactBytes({ ...artifact, path: '/proc/self/mem' })).rejects.toMatchObject({
     code: 'archive.unreachable',
     retryable: true,
@@ -72,7 +72,7 @@ test('a read error of the disk does not count as a missing file', async () => {
   });
 });
 
-test('an archive unmounted during a delivery is retryable, a missing file is not', async () => {
+test('an archive unmounted during a delivery is a retryable error, a missing file is not', async () => {
   const { root } = await world();
   const storage = directoryStorage(join(root, 'archive'));
   const { id } = await createMarker(storage, newArchiveId(), NOW);
@@ -105,7 +105,7 @@ test('an archive unmounted during a delivery is retryable, a missing file is not
       }),
     );
   const [mounted, aside] = [join(root, 'archive'), join(root, 'aside')];
-  // What stays behind is the empty folder that the disk was mounted on.
+  // The empty mount point stays.
   meanwhile = () => rename(mounted, aside).then(() => mkdir(mounted));
   await expect(call()).rejects.toMatchObject({ code: 'archive.unreachable', retryable: true });
   await expect(readPublishedRun(published.folder, 'files', published.manifest, 'the run')).rejects.toMatchObject({
@@ -122,7 +122,7 @@ test('an archive unmounted during a delivery is retryable, a missing file is not
   });
 });
 
-test('metadata files on a full disk fail without a partial file', async () => {
+test('metadata files fail on a full disk without a partial file', async () => {
   const { root, disk, archive } = await world();
   const { published: sealed } = await sealedRun(root, undefined, archive);
   const before = await files(join(root, 'archive'));
@@ -139,7 +139,7 @@ test('metadata files on a full disk fail without a partial file', async () => {
 });
 
 test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
-  'a directory whose disk says %s is tried again later, and no file of it is half there',
+  'a directory delivery that fails with %s is retried later, and leaves no partial file',
   async (code) => {
     const { root, disk, archive } = await world();
     const { published } = await sealedRun(root, undefined, archive);

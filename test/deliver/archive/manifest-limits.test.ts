@@ -23,33 +23,33 @@ test.each<[string, unknown]>([
   ['conditions', CONDITION],
   ['calls', { ...CALL, rows: 0, saved: false }],
   ['incomplete', { section: 'queue', code: 'truncated', text: '', incomplete: true }],
-])('refuses a manifest with 200,000 entries under %s', async (field, entry) => {
+])('a manifest with 200,000 entries under %s is refused', async (field, entry) => {
   await expect(sealedWith((manifest) => ({ ...manifest, [field]: many(entry) }))).rejects.toMatchObject({
     code: 'archive.corrupt',
     got: expect.stringMatching(new RegExp(`^${field}: Too big`)),
   });
 });
 
-test('reads the manifest of 500 packs with ten files each', () => {
+test('a manifest of 500 packs with ten files each is accepted', () => {
   const files = Array.from({ length: 5_000 }, (_, index) => ({ ...FILE, name: `${index}.csv` }));
   expect(manifestSchema.parse({ ...manifestOf([]), files }).files).toHaveLength(5_000);
 });
 
-test('refuses a manifest with 200,000 pictures', async () => {
+test('a manifest with 200,000 pictures is refused', async () => {
   const pictures = many({ name: 'mail-a.png', cid: 'a', sha256: 'a'.repeat(64) });
   await expect(
     sealedWith((manifest) => ({ ...manifest, mail: { html_sha256: '', text_sha256: '', pictures } })),
   ).rejects.toMatchObject({ code: 'archive.corrupt', got: expect.stringMatching(/^mail\.pictures: Too big/) });
 });
 
-test('stops reading a manifest at the size limit', async () => {
+test('a manifest is not read beyond the size limit', async () => {
   await expect(sealedWith((manifest) => ({ ...manifest, more: 'x'.repeat(65 * 1024 * 1024) }))).rejects.toMatchObject({
     code: 'archive.corrupt',
     expected: expect.stringContaining('bytes'),
   });
 });
 
-test('reads a manifest with fields of a later version', async () => {
+test('a manifest with fields of a later version is accepted', async () => {
   await expect(sealedWith((manifest) => ({ ...manifest, more: many(1) }))).resolves.toMatchObject({
     manifest: { run: ORDER.id },
   });

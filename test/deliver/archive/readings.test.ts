@@ -44,7 +44,7 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     return found.map(({ code, path }) => `${code} ${path}`);
   };
 
-  test('of two processes that store at once, one does', async () => {
+  test('are stored by one of several simultaneous processes', async () => {
     const { readings, others } = await opened();
     const stored = await Promise.all([
       readings.putIfAbsent(reading(1)),
@@ -58,7 +58,7 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     expect(await readings.get({ ...REF, day: '2026-11-01' })).toBeUndefined();
   });
 
-  test('are found by day and question, but not those of another organization of the service', async () => {
+  test('are found by day and question, but not for another organization of the service', async () => {
     const { readings } = await opened();
     await readings.putIfAbsent(reading(1));
     await readings.putIfAbsent(reading(2, { day: '2026-11-01', service_org: '7' }));
@@ -70,7 +70,7 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     expect(await days(8)).toEqual([]);
   });
 
-  test('a call is claimed by one process, and ends', async () => {
+  test('are requested by the one process that has claimed the call', async () => {
     const { readings, others } = await opened();
     expect(await readings.lastAsked(REF)).toBeUndefined();
     const call = { number: 1, askedAt: NOW, until: NOW + 180_000 };
@@ -88,7 +88,7 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     expect(await others.list('other')).toEqual([]);
   });
 
-  test('expire with the retention of their organization, and not before', async () => {
+  test('expire with the retention of their organization', async () => {
     const place = await opened();
     const { readings, storage } = place;
     await readings.putIfAbsent(reading(1));
@@ -104,7 +104,7 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     expect(await readings.list('other')).toHaveLength(1);
   });
 
-  test('verification names what was changed, moved or added', async () => {
+  test('are reported by verification if changed, moved or added', async () => {
     const place = await opened();
     const { readings, storage } = place;
     await readings.putIfAbsent(reading(1));

@@ -12,7 +12,7 @@ const DOCKET = { person: 'docket', name: 'Docket', principal: 'docket' };
 const runOf = (digit: string) => ({ id: digit.repeat(32), org: 'acme', report: 'kpis' });
 const event = (seq: number, at: number): ReviewEvent => ({ seq, at, by: DOCKET, type: 'cancel', reason: 'r' });
 
-test('an open review that cannot be read is reported after the others', async () => {
+test('an unreadable open review is reported after the others are listed', async () => {
   const root = await mkdtemp(join(tmpdir(), 'docket-reviews-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const storage = directoryStorage(root);
@@ -29,7 +29,7 @@ test('an open review that cannot be read is reported after the others', async ()
   expect(found).toEqual([second.id]);
 });
 
-test('reviews go when their last event is old, they have ended, and their run is not in the archive', async () => {
+test('reviews are deleted once their last event is old, if they have ended and their run is not in the archive', async () => {
   const root = await mkdtemp(join(tmpdir(), 'docket-reviews-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const storage = directoryStorage(root);

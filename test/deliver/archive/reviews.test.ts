@@ -29,7 +29,7 @@ describe.each(ARCHIVES)('reviews %s', (_, open) => {
     };
   };
 
-  test('of several processes that append an event, one does; the others read it', async () => {
+  test('get each event from one of several simultaneous processes, and the others can read it', async () => {
     const { reviews, others } = await opened();
     expect(await reviews.events(RUN)).toEqual([]);
     expect(await reviews.append(RUN, 1, figures(1))).toBe(true);
@@ -44,13 +44,13 @@ describe.each(ARCHIVES)('reviews %s', (_, open) => {
     await expect(reviews.append(RUN, 3, figures(4))).rejects.toMatchObject({ code: 'internal.defect' });
   });
 
-  test('a missing event stops everything: what it decided is not known', async () => {
+  test('fail if an event is missing, because its content is unknown', async () => {
     const { reviews } = await opened();
     await reviews.append(RUN, 2, figures(2));
     await expect(reviews.events(RUN)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
-  test('files are stored by name, and never outside the review', async () => {
+  test('have files by name, and none outside of the review', async () => {
     const { reviews, others } = await opened();
     await reviews.put(RUN, `content/${FIGURES}/KPIs October.pdf`, new Uint8Array([1, 2]));
     await reviews.put(RUN, `figures/${FIGURES}/review.json`, '{}');
@@ -63,7 +63,7 @@ describe.each(ARCHIVES)('reviews %s', (_, open) => {
     await expect(loadReview(reviews, RUN)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
-  test('open reviews are listed until they are closed, and no run of the archive is', async () => {
+  test('are listed while they are open, and never as runs of the archive', async () => {
     const { reviews, others, storage } = await opened();
     const openIds = async () => {
       const found = [];

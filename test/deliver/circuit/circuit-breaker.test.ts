@@ -11,7 +11,7 @@ let prefix = '';
 let now = 0;
 const events: CircuitEvent[] = [];
 const clock = { now: () => now, sleep: async () => {} };
-/** As each worker has one of its own. */
+/** Each worker has its own circuit breaker. */
 const worker = () => redisCircuitBreaker(redis, { prefix, clock, onEvent: (event) => events.push(event) });
 beforeEach(() => {
   prefix = `test-circuit-${process.pid}-${round++}:`;
@@ -30,20 +30,20 @@ const opened = async () => {
   for (let failure = 0; failure < 3; failure += 1) await worker().recordFailure(HOST, 'ECONNREFUSED');
 };
 
-test('opens for all workers after three failures, with one event', async () => {
+test('a circuit opens for all workers after three failures, with one event', async () => {
   await worker().recordFailure(HOST, 'ECONNREFUSED');
   await worker().recordFailure(HOST, 'ECONNREFUSED');
   expect(await worker().check(HOST)).toBeUndefined();
   await worker().recordFailure(HOST, 'ETIMEDOUT');
   expect(await worker().check(HOST)).toEqual({ until: now + MINUTE, why: 'ETIMEDOUT' });
-  // Of those who were at it when it opened, none makes it longer.
+  // Attempts that began before it opened do not extend it.
   await worker().recordFailure(HOST, 'late');
   expect(await worker().check(HOST)).toEqual({ until: now + MINUTE, why: 'ETIMEDOUT' });
   expect(await worker().check('mail another.example.com:587')).toBeUndefined();
   expect(events).toEqual([{ kind: 'opened', service: HOST, until: now + MINUTE, why: 'ETIMEDOUT' }]);
 });
 
-test('does not open after failures far apart or with a success in between', async () => {
+test('a circuit stays closed after failures far apart, or with a success in between', async () => {
   for (const pause of [0, 11 * MINUTE, 11 * MINUTE, 11 * MINUTE]) {
     now += pause;
     await worker().recordFailure(HOST, 'ECONNREFUSED');
@@ -55,7 +55,7 @@ test('does not open after failures far apart or with a success in between', asyn
   expect(events).toEqual([]);
 });
 
-test('lets one probe through; its failure doubles the pause, its success closes the circuit', async () => {
+test('an open circuit lets one probe through; a failure doubles the pause, a success closes the circuit', async () => {
   await opened();
   now += MINUTE;
   const answers = await Promise.all(Array.from({ length: 20 }, () => worker().check(HOST)));
@@ -70,7 +70,7 @@ test('lets one probe through; its failure doubles the pause, its success closes 
   expect(events[1]).toMatchObject({ afterMs: 3 * MINUTE });
 });
 
-test('an attempt that a person asked for after the last failure is a probe, and only once', async () => {
+test('an attempt on a person’s request after the last failure is a probe, but only once', async () => {
   await opened();
   expect(await worker().check(HOST, now)).toMatchObject({ why: 'ECONNREFUSED' });
   now += 1000;
@@ -86,7 +86,7 @@ test('an attempt that a person asked for after the last failure is a probe, and 
   expect(await worker().check(HOST)).toBeUndefined();
 });
 
-test('an attempt that a person asked for passes a circuit that 0.2.0 opened', async () => {
+test('an attempt on a person’s request passes a circuit that 0.2.0 opened', async () => {
   await opened();
   await redis.hdel(`${prefix}circuit:${HOST}`, 'failed');
   expect(await worker().check(HOST)).toMatchObject({ why: 'ECONNREFUSED' });
@@ -102,10 +102,10 @@ test('a probe without a result blocks the others for a minute', async () => {
   expect(await worker().check(HOST)).toBeUndefined();
 });
 
-test('Retry-After opens the circuit at once; one probe follows', async () => {
+test('Retry-After opens a circuit at once, with one probe afterwards', async () => {
   await worker().recordFailure(HOST, 'HTTP 429', now + 5 * MINUTE);
   expect(await worker().check(HOST)).toEqual({ until: now + 5 * MINUTE, why: 'HTTP 429' });
-  // One that was at it meanwhile was told a shorter time: the longer one counts.
+  // An attempt that ends later got a shorter time. The longer one counts.
   await worker().recordFailure(HOST, 'HTTP 503', now + MINUTE);
   expect(await worker().check(HOST)).toMatchObject({ until: now + 5 * MINUTE });
   now += 5 * MINUTE;

@@ -27,7 +27,7 @@ const STORES: readonly (readonly [string, () => Promise<ClaimStore>])[] = [
 ];
 
 describe.each(STORES)('a claim in %s', (_, open) => {
-  test('is written only if it is still what was read, and has its own days and zone', async () => {
+  test('is written only if it has not changed since it was read, and only for its own days and time zone', async () => {
     const store = await open();
     expect(await store.read(OF)).toBeUndefined();
     expect(await store.write(OF, { run: 'a', at: 1 }, undefined)).toBe(true);
@@ -50,7 +50,7 @@ describe.each(STORES)('a claim in %s', (_, open) => {
     }
   });
 
-  test('of ten writers at once goes to one', async () => {
+  test('is given to one of ten simultaneous writers', async () => {
     const store = await open();
     const written = await Promise.all(
       Array.from({ length: 10 }, (_, index) => store.write(OF, { run: `${index}`, at: 1 }, undefined)),
@@ -60,7 +60,7 @@ describe.each(STORES)('a claim in %s', (_, open) => {
   });
 });
 
-test('a claim in Redis is written once when its reply is lost, and expires', async () => {
+test('a claim in Redis is written once even if its reply is lost, and expires', async () => {
   const own = `${prefix}twice:`;
   const twice = fake<RedisClient>({
     get: redis.get.bind(redis),
@@ -83,7 +83,7 @@ test('a claim in Redis is written once when its reply is lost, and expires', asy
   expect(await redis.pttl(key)).toBeGreaterThan(23 * 3_600_000);
 });
 
-test('a claim of a newer version is read, and one that is no claim counts as an old one of nobody', async () => {
+test('a claim of a newer version can be read, and an invalid one can be replaced', async () => {
   const own = `${prefix}other:`;
   const store = redisClaims(redis, { prefix: own, ttlDays: 1 });
   await store.write(OF, { run: 'a', at: 1 }, undefined);
@@ -98,7 +98,7 @@ test('a claim of a newer version is read, and one that is no claim counts as an 
   }
 });
 
-test('claims are no runs and no findings of an archive, and go with the retention of their organization', async () => {
+test('claims are neither runs nor findings of an archive, and expire with the retention of their organization', async () => {
   const root = await folderFor(onTestFinished);
   await sealedRun(root);
   const folder = join(root, 'archive');
@@ -122,7 +122,7 @@ test('claims are no runs and no findings of an archive, and go with the retentio
   expect(await store.read(OF)).toBeUndefined();
 });
 
-test('a store without conditional writes has no claims', async () => {
+test('a store without conditional writes stores no claims', async () => {
   const written: string[] = [];
   const metadata = {
     conditionalWrites: async () => false,

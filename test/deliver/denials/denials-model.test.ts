@@ -30,12 +30,12 @@ import { openQueueHarness } from '../../support/queue-harness.ts';
 const AUTHOR = { by: 'ana', reason: 'left' };
 const RECIPIENTS = ['Ann@acme.example', 'bob@acme.example', 'cy@beta.example'] as const;
 const OWNER = 'bob@acme.example';
-/** As people write them, and who is meant. */
+/** Entries as people write them, and the recipients that they cover. */
 const NAMES = {
   'ann@ACME.example': (to: string) => to.toLowerCase() === 'ann@acme.example',
   'bob@acme.example': (to: string) => to === OWNER,
   'beta.example': (to: string) => to.endsWith('@beta.example'),
-  // Covers no sub-domain, and no other spelling of a mailbox.
+  // Does not cover sub-domains or other spellings of a mailbox.
   'example.com': () => false,
   'ann+kpi@acme.example': () => false,
 } as const;
@@ -56,13 +56,13 @@ const step = fc.record({
       weight: 4,
       arbitrary: fc.record({
         do: fc.constant('attempt' as const),
-        /** What the server does to each recipient, or where the process is killed. */
+        /** What the server does with each recipient. `killed`: where the process dies. */
         answers: fc.array(fc.constantFrom('accept' as const, 'accept' as const, 'defer' as const, 'refuse' as const), {
           minLength: 3,
           maxLength: 3,
         }),
         killed: fc.option(fc.nat(2)),
-        /** Somebody denies this while the message to a recipient is on its way. */
+        /** A person denies this name while the message to a recipient is being sent. */
         meanwhile: fc.option(fc.record({ name: fc.constantFrom(...NAME_LIST), at: fc.nat(2) })),
       }),
     },
@@ -75,7 +75,7 @@ const step = fc.record({
 });
 
 test(
-  'a denied address never gets a message, and nobody else loses one, in any order of what people and processes do',
+  'a denied address never gets a message and nobody else misses one, whatever people and processes do',
   async () => {
     const met = {
       sent: 0,
@@ -239,7 +239,7 @@ test(
           const was = before.get(recipient)?.state ?? 'pending';
           if (was !== 'pending') expect(state, 'settled before').toBe(was);
           else if (isOut(recipient) && !sent.some(({ to }) => to === recipient)) {
-            // The server had refused it before somebody denied it.
+            // The server refused it before the address was denied.
             expect(['skipped', ...(outBefore.includes(recipient as never) ? [] : ['refused'])]).toContain(state);
           } else
             expect(state).toBe(
@@ -267,7 +267,7 @@ test(
   within(60),
 );
 
-/** @param whileConnecting called before the fence is asked */
+/** @param whileConnecting called before the fence confirms */
 const mailerThat = (
   answer: (to: string, raw: Uint8Array) => Promise<unknown>,
   whileConnecting: (to: string) => Promise<void> = async () => {},
@@ -288,7 +288,7 @@ const mailerThat = (
   close: async () => {},
 });
 
-/** The process dies between the opening of the row and the beginning of its attempt. */
+/** The process dies after it opened this recipient's row, before it begins the attempt. */
 const dyingAt = (ledger: Ledger, recipient: string): Ledger => ({
   ...ledger,
   begin: async (id, at) => {

@@ -12,13 +12,13 @@ const errorOf = (text: string): DocketError => {
   throw new Error('was taken');
 };
 
-test('takes addresses and domains one a line, in the spelling by which recipients are compared', () => {
+test('a list has one address or domain per line, in the spelling used to compare recipients', () => {
   expect(parseDenials('\uFEFFAna@ACME.example\r\n# left in May\n\n  bob+kpi@münchen.example\nBETA.example')).toEqual(
     ['ana@acme.example', 'bob+kpi@xn--mnchen-3ya.example', 'beta.example'].map((name) => ({ name, reason: undefined })),
   );
 });
 
-test('takes a CSV file with a header, and a reason for each line', () => {
+test('a CSV file has a header, and a reason in each line', () => {
   expect(parseDenials('Name;Address;Reason\n"Ana; A.";ana@acme.example;"retired"\nBob;bob@acme.example;\n')).toEqual([
     { name: 'ana@acme.example', reason: 'retired' },
     { name: 'bob@acme.example', reason: undefined },
@@ -31,7 +31,7 @@ test.each([
   ['', ['no lines'], []],
   [`address,reason\nana@acme.example,${'x'.repeat(501)}\nbob@acme.example,${'x'.repeat(500)}`, ['line 2'], ['line 3']],
   ['address,reason\nana@acme.example,\u001b[2Jleft\nbob@acme.example,left', ['line 2'], ['line 3']],
-  // No entry would ever match these.
+  // Such an entry would never match a recipient.
   ['Group: ana@acme.example, bob@acme.example;', ['line 1'], []],
   [
     '"Ana, A." <ana@acme.example>\n"ana"@acme.example\nana@acme.example.\nana@[10.0.0.1]',
@@ -43,19 +43,19 @@ test.each([
     ['line 2', 'line 3', 'line 4', 'line 5'],
     [],
   ],
-])('names the bad lines of %j', (text, named, others) => {
+])('an error names the invalid lines of %j', (text, named, others) => {
   const { code, got = '' } = errorOf(text);
   expect(code).toBe('usage.invalid');
   for (const line of named) expect(got).toContain(line);
   for (const line of others) expect(got).not.toContain(line);
 });
 
-test('refuses a list that is too long', () => {
+test('a list that is too long is refused', () => {
   const lines = Array.from({ length: MAX_DENIED + 1 }, (_, index) => `p${index}@acme.example`);
   expect(errorOf(lines.join('\n'))).toMatchObject({ code: 'usage.invalid', got: String(MAX_DENIED + 1) });
 });
 
-test('finds an address by any spelling and by its domain alone', () => {
+test('a deny list finds an address in any spelling, and by its exact domain', () => {
   const entry = (name: string) => ({ name, by: 'ana', reason: 'left', since: 1 });
   const list = denyListOf({
     version: 1,

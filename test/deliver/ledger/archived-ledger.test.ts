@@ -39,7 +39,7 @@ const found = async (storage: ArchiveStorage, period: Record<keyof typeof PERIOD
   return runs;
 };
 
-/** Records one attempt of the run for each state. */
+/** Records one attempt of the run for each of these states. */
 async function record(
   { metadata }: ArchiveStorage,
   run: ReturnType<typeof aRun>,
@@ -69,8 +69,8 @@ async function record(
 }
 const filesOf = async ({ metadata }: ArchiveStorage) => [...(await metadata.list('.ledger'))].sort();
 
-describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s', (_, open) => {
-  test('are found by report and period, newest first, and are not an archived run', async () => {
+describe.each(ARCHIVES)('the recorded deliveries of an inline run %s', (_, open) => {
+  test('are found by report and period, newest first, and are not listed as an archived run', async () => {
     const { storage } = await open(onTestFinished);
     const [early, late] = [aRun(), aRun({ ...PERIOD, label: 'the same days' })];
     const others = [aRun({ ...PERIOD, timezone: 'UTC' }), aRun({ ...PERIOD, from: '2026-11-10' })];
@@ -81,7 +81,7 @@ describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s'
     expect(runs).toEqual([]);
   });
 
-  test('are one file for each attempt, with its last state, and go where the run is published as well', async () => {
+  test('are one file per attempt with its last state, and are recorded in the run’s own archive as well', async () => {
     const { storage } = await open(onTestFinished);
     const run = aRun();
     const { put, kept, rows } = await record(storage, run, 1, 'sending');
@@ -95,7 +95,7 @@ describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s'
     expect(kept).toEqual(['sending', 'pending', 'sending', 'sent']);
   });
 
-  test('are recorded after an error of the archive, too', async () => {
+  test('are recorded even after an error of the archive', async () => {
     const { storage } = await open(onTestFinished);
     const run = aRun();
     const ledger = memoryLedger();
@@ -117,7 +117,7 @@ describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s'
     expect(await found(storage)).toEqual([`${run.id} sending`]);
   });
 
-  test('are read as 0.2.0 wrote them: one file for each change', async () => {
+  test('can be read as 0.2.0 wrote them, with one file per change', async () => {
     const { storage } = await open(onTestFinished);
     const run = aRun();
     const [row] = (await record(storage, run, 1, 'sending')).rows;
@@ -137,7 +137,7 @@ describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s'
     expect(await found(storage)).toEqual([`${run.id} unknown`]);
   });
 
-  test('count as unknown where a file cannot be read', async () => {
+  test('count as unknown if a file cannot be read', async () => {
     const { storage } = await open(onTestFinished);
     const run = aRun();
     const [row] = (await record(storage, run, 1, 'sent')).rows;
@@ -149,7 +149,7 @@ describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s'
     expect(told).toEqual([{ id: run.id, ...OF }]);
   });
 
-  test('are deleted when older than the retention, unless one is open or they cannot be read', async () => {
+  test('are deleted after the retention, unless one is open or unreadable', async () => {
     const { storage } = await open(onTestFinished);
     const runs = { settled: aRun(), halfKnown: aRun(), sending: aRun(), atLimit: aRun(), damaged: aRun() };
     await record(storage, runs.settled, 9, 'sent', 'sent');
@@ -165,7 +165,7 @@ describe.each(ARCHIVES)('the deliveries of a run that is published elsewhere %s'
         daysOf: (org) => (org === 'acme' ? days : undefined),
         ledger: memoryLedger(),
         isOpen: async () => false,
-        // A day later each time: an archive is swept once a day.
+        // A day later each time, because an archive is swept once a day.
         clock: { now: () => 10 + 30 * DAY_MS + sweeps++ * DAY_MS, sleep: async () => {} },
         log: silentLog,
         signal: new AbortController().signal,
@@ -200,7 +200,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
     await on.archive.putAttempt(sealed, { ...attempt, delivery: mail.id, target: mail.target, state: 'sending' });
     await on.archive.putAttempt(sealed, { ...attempt, delivery: folder.id, target: folder.target, state: 'sent' });
     await on.archive.putAttempt(sealed, { ...attempt, delivery: notice.id, state: 'sent' });
-    // As a version before wrote it, which did not say of what target an attempt was.
+    // An earlier version did not record the target of an attempt.
     await on.archive.putAttempt(sealed, { ...attempt, delivery: bucket.id, state: 'sent' });
     const states = async () =>
       new Map((await deliveriesIn(on.storage))[0]?.deliveries.map(({ target, state }) => [target, state]));

@@ -29,7 +29,7 @@ const rowOf = (recipient: string): NewDelivery => ({
   recipient,
 });
 
-/** An empty deployment, the commands of 0.2.0 in it, and its scripts. */
+/** An empty deployment with the commands and scripts of 0.2.0. */
 async function deploymentOf020() {
   const server = await restartableRedis();
   const redis = new Redis(server.url);
@@ -52,13 +52,13 @@ async function deploymentOf020() {
       },
       encoding: 'utf8',
     });
-  // Ties the Redis to the archive, while both are empty.
+  // Ties this Redis to the archive while both are empty.
   command(['runs', 'retry', RUN, '--reason', 'r']);
   return { redis, archive, program, command };
 }
 
 test.each(['replaced', 'withdrawn', 'skipped'] as const)(
-  '0.2.0 beside this version never opens a %s delivery, by its scripts or its commands',
+  'a running 0.2.0 never opens a %s delivery, neither with its scripts nor with its commands',
   async (state) => {
     const { redis, program, command } = await deploymentOf020();
     const prefix = '{docket}:';
@@ -89,13 +89,13 @@ test.each(['replaced', 'withdrawn', 'skipped'] as const)(
     for (const epoch of [last - 1, last]) {
       expect(await run('ledger-settle-2', epoch, 'pending', '', 6, 90)).toBe(0);
       expect(await run('ledger-resolve-2', epoch, 'pending', 'd', 6, 90, '{}', 'request')).toBe(0);
-      // What its archive knows is older.
+      // Its archive has an older state.
       const archived = ['refused', epoch, '550', prefix, old.org, old.recipient, RUN];
       await run('ledger-open-3', JSON.stringify(old), 6, 90, ...archived);
     }
     expect(await ledger.find(old.id)).toEqual(closed);
 
-    // Its commands refuse the run instead of sending on the basis of what they cannot read.
+    // Its commands refuse the run instead of sending, because they cannot read it.
     for (const args of [
       ['runs', 'retry', RUN, '--reason', 'r'],
       ['deliveries', 'resolve', old.id, '--resend', '--reason', 'r'],
@@ -109,7 +109,7 @@ test.each(['replaced', 'withdrawn', 'skipped'] as const)(
   },
 );
 
-test('0.2.0 approves and sends nothing of a review with a deputy, or of a correction that a person opened', async () => {
+test('a running 0.2.0 neither approves a review with a deputy nor sends a correction that a person opened', async () => {
   const { redis, archive, command } = await deploymentOf020();
   const runs = redisRunStore(redis, { prefix: '{docket}', keepDays: 90, log: silentLog });
   await runs.open(anOrder({ id: RUN }));

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 let runs = 0;
-/** A run that no other test knows: the Redis is shared. */
+/** A run that no other test uses, because the Redis is shared. */
 const newRun = (): string => (runs++).toString(16).padStart(16, '0').padEnd(32, 'f');
 
 function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
@@ -34,14 +34,14 @@ function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
   return { id: deliveryId(run, target, recipient), run, org: 'acme', report: 'weekly', target, recipient };
 }
 
-/** `of`: one that shares no row with the others. */
+/** `of`: for a ledger that shares no rows with the others. */
 const LEDGERS: readonly [string, (of?: string) => Ledger][] = [
   ['in memory', memoryLedger],
   ['in Redis', (of = '') => redisLedger(redis, { prefix: `${prefix}${of}`, ttlDays: 30 })],
 ];
 
 describe.each(LEDGERS)('the ledger %s', (_, make) => {
-  test('opens a row as pending and finds it in any state', async () => {
+  test('opens a row as pending, and returns an existing row in any state', async () => {
     const ledger = make();
     const row = delivery(newRun());
     expect(await ledger.open(row, 10)).toEqual({
@@ -65,7 +65,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     });
   });
 
-  test('lets one of several callers begin', async () => {
+  test('lets only one of several callers begin an attempt', async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1);
@@ -107,7 +107,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.open(row, 7)).toMatchObject({ state: 'sent', detail: '250 Ok', at: 6 });
   });
 
-  test('settling is idempotent', async () => {
+  test('accepts the same result twice, and keeps the first detail', async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1);
@@ -121,7 +121,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
   test('lists the rows of one run in the order they were opened', async () => {
     const ledger = make();
     const run = newRun();
-    // As a run's id is cut to its first half for the place of its rows, two runs may share a place.
+    // Two runs can share a key, because it has only the first half of the run's id.
     const neighbour = `${run.slice(0, 16)}${'e'.repeat(16)}`;
     const recipients = Array.from({ length: 12 }, (_unused, index) => `r${(index * 7) % 12}@acme.example`);
     for (const recipient of recipients) await ledger.open(delivery(run, recipient), 1);
@@ -131,7 +131,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.list(newRun())).toEqual([]);
   });
 
-  test('takes over an archived state of a later epoch, or a result of its own epoch', async () => {
+  test('takes over an archived state of a later epoch, or a result of the same epoch', async () => {
     const ledger = make();
     const open = (row: NewDelivery, state: DeliveryState, epoch: number) =>
       ledger.open(row, 9, { state, epoch, detail: 'from the archive' });
@@ -192,7 +192,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.find('0'.repeat(32))).toBeUndefined();
   });
 
-  test('resolves unknown rows to sent or pending, refused and skipped rows to pending, pending rows to skipped, and no others', async () => {
+  test('resolves only unknown, refused, skipped and pending rows, each to its allowed states', async () => {
     const ledger = make();
     const decided: string[] = [];
     for (const state of DELIVERY_STATES) {
@@ -236,7 +236,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     const added = { ...delivery(run, 'ana@acme.example'), added: true } as const;
     await ledger.open(old, 1, { state: 'refused', epoch: 1, detail: '550' });
     const decision = { by: 'ops', reason: 'typing error', at: 5 };
-    // Of another epoch: somebody has decided meanwhile.
+    // The epoch is another one, as if somebody has decided meanwhile.
     expect(await ledger.add(added, decision, { id: old.id, epoch: 2 })).toBeUndefined();
     expect(await ledger.find(added.id)).toBeUndefined();
     const first = await ledger.add(added, decision, { id: old.id, epoch: 1 });
@@ -252,7 +252,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
       ['ana@acmee.example', 'replaced'],
       ['ana@acme.example', 'pending'],
     ]);
-    // Final: no attempt, no decision and no older record of the archive opens it.
+    // The replaced row is final: no attempt, decision or older archive record opens it.
     expect(await ledger.begin(old.id, 6)).toBeUndefined();
     expect(await ledger.settle(old.id, 2, 'pending', null, 6)).toBe(false);
     expect(await ledger.resolve(old.id, 2, { to: 'pending', by: 'ops', reason: 'r', at: 6 })).toBeUndefined();
@@ -326,11 +326,11 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
           const after = await ledger.open(row, 2);
           const epochs = answers.flatMap(({ asked, answer }) => (asked.do === 'begin' ? [answer] : []));
           for (const epoch of epochs) {
-            // Every beginning has a number of its own, one above the last: nobody ever sends with another's.
+            // Every attempt has its own epoch, one above the last, so no attempt sends with another's epoch.
             if (epoch !== undefined) expect(epoch).toBe(++begun);
           }
           expect(after.epoch).toBe(begun);
-          // What is settled stays settled, and the past is not rewritten.
+          // A final state never changes.
           if (before.state === 'sent' || before.state === 'refused') {
             expect(after).toEqual(before);
             expect(epochs.every((epoch) => epoch === undefined)).toBe(true);
@@ -401,7 +401,7 @@ test("a delivery id is stable, unique and starts with the run's hash tag", () =>
   expect(hashTagOfDelivery(deliveryId('run-7', '0-email', 'lead@acme.example'))).toBe(hashTagOfRun('run-7'));
 });
 
-test('a notice has one id for all spellings of the address, and another one while the run is held', () => {
+test('a notice has the same id for all spellings of the address, and another one while the run is held', () => {
   const run = 'a'.repeat(32);
   const notice = noticeId(run, 'Ops@acme.example', false);
   expect(notice).toBe(deliveryId(run, 'notice', 'ops@acme.example'));

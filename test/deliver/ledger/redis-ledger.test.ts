@@ -93,7 +93,7 @@ test('throws redis.unreachable without a server', async () => {
   nobody.disconnect();
 });
 
-test('counts unknown rows since a time, and lists only rows that exist and are unknown', async () => {
+test('unknown rows are counted since a time, and listed only if they exist and are still unknown', async () => {
   const own = `${prefix}waiting:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 30 });
   const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });
@@ -102,7 +102,7 @@ test('counts unknown rows since a time, and lists only rows that exist and are u
   await ledger.open(of('b@acme.example'), 200, unknown);
   await ledger.open(of('c@acme.example'), 300);
   expect([await countUnknown(redis, own, 0), await countUnknown(redis, own, 150)]).toEqual([2, 1]);
-  // Of rows that have expired, and of one that was settled by an older version, the set still knows.
+  // The set still has expired rows, and one that an older version settled.
   await redis.zadd(`${own}unknown`, 50, of('expired@acme.example').id);
   await redis.zadd(`${own}unknown`, 60, of('c@acme.example').id);
   expect((await ledger.listUnknown(10)).map(({ recipient }) => recipient)).toEqual([
@@ -111,7 +111,7 @@ test('counts unknown rows since a time, and lists only rows that exist and are u
   ]);
 });
 
-test('every change renews the expiry', async () => {
+test('every change renews the expiry of the rows', async () => {
   const own = `${prefix}kept:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
@@ -148,7 +148,7 @@ test('rows do not expire while one of them is unknown', async () => {
   expect((await expiry())[0]).toEqual(days);
   await settle('a', 'unknown', 2);
   expect(await expiry()).toEqual([never, never]);
-  // What else happens in the run gives it no expiry.
+  // Other changes in the run set no expiry.
   await settle('later', 'sent', 3);
   await ledger.open(of('sent'), 4);
   await ledger.open(of('b'), 5, { state: 'unknown', epoch: 3, detail: null });
@@ -157,7 +157,7 @@ test('rows do not expire while one of them is unknown', async () => {
   expect(await expiry()).toEqual([never, never]);
   await ledger.settle(of('b').id, 3, 'sent', 'unknown', 7);
   expect((await expiry())[0]).toEqual(days);
-  // Evidence of its end is an end of the wait, too.
+  // An archived result ends the wait as well.
   await ledger.open(of('c'), 8, { state: 'unknown', epoch: 1, detail: null });
   expect(await expiry()).toEqual([never, never]);
   await ledger.open(of('c'), 9, { state: 'sent', epoch: 1, detail: null });
@@ -165,7 +165,7 @@ test('rows do not expire while one of them is unknown', async () => {
   expect(await ledger.listUnknown(5)).toEqual([]);
 });
 
-test('opening removes the expiry that an older version set on an unknown row', async () => {
+test('opening a row removes the expiry that an older version set on an unknown row', async () => {
   const own = `${prefix}older:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
@@ -179,7 +179,7 @@ test('opening removes the expiry that an older version set on an unknown row', a
   expect(await ledger.listUnknown(5)).toEqual([before]);
 });
 
-test('lists more unknown rows than one batch', async () => {
+test('a list of unknown rows can be longer than one batch', async () => {
   const own = `${prefix}many:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const recipients = Array.from({ length: 1_203 }, (_, index) => `r${index}@acme.example`);
@@ -194,7 +194,7 @@ test('lists more unknown rows than one batch', async () => {
   expect(await ledger.listUnknown(500, all[1_200])).toEqual(all.slice(1_201));
 });
 
-test('a settled row is no longer counted', async () => {
+test('a settled row is no longer counted as unknown', async () => {
   const own = `${prefix}ended:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 30 });
   const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });

@@ -30,15 +30,15 @@ const LEDGERS: readonly [string, () => Ledger][] = [
   ['in Redis', () => redisLedger(redis, { prefix, ttlDays: 30 })],
 ];
 
-describe.each(LEDGERS)('an edition that is replaced, with the ledger %s', (_, make) => {
-  test('closes what is pending or refused at once, and what is being sent once its result is known', async () => {
+describe.each(LEDGERS)('withdrawing a replaced edition, with the ledger %s,', (_, make) => {
+  test('closes pending and refused rows at once, and rows being sent once they have a result', async () => {
     const ledger = make();
     const run = newRun();
     const states = ['pending', 'refused', 'sent', 'unknown', 'sending', 'replaced'] as const;
     const rows = states.map((state) => delivery(run, `${state}@acme.example`));
     const late = delivery(run, 'late@acme.example');
     const notice = delivery(run, 'owner@acme.example', NOTICE_TARGET);
-    // Shares the place of its rows with the run.
+    // This run shares the key of its rows with the withdrawn one.
     const other = delivery(`${run.slice(0, 16)}${'e'.repeat(16)}`, 'x@acme.example');
     for (const [index, row] of rows.entries())
       await ledger.open(row, 1, { state: states[index] ?? 'pending', epoch: 3, detail: null });
@@ -67,34 +67,34 @@ describe.each(LEDGERS)('an edition that is replaced, with the ledger %s', (_, ma
       decisions: [made],
       at: 50,
     });
-    // A worker that read the row before begins nothing. Nor does a decision, or an archive that knew more.
+    // A worker that has read the row before cannot begin. Neither a decision nor an archive record opens the row.
     expect(await ledger.begin(pending.id, 60)).toBeUndefined();
     expect(await ledger.open(pending, 60, { state: 'pending', epoch: 9, detail: null })).toMatchObject({ epoch: 4 });
     const again = { to: 'pending', by: 'eva', reason: 'r', at: 60 } as const;
     expect(await ledger.resolve(unknown.id, 3, again)).toBeUndefined();
     expect(await ledger.add({ ...delivery(run, 'new@acme.example'), added: true }, again)).toBeUndefined();
 
-    // The messages that were on their way end as they do, and none is tried again.
+    // Messages that are being sent get their result, and none is attempted again.
     expect(await ledger.settle(sending.id, 3, 'pending', '450', 60)).toBe(true);
     expect(await ledger.settle(late.id, 1, 'sent', '250', 60)).toBe(true);
     expect(await ledger.find(sending.id)).toMatchObject({ state: 'withdrawn', epoch: 4, decisions: [made] });
     expect(await ledger.find(late.id)).toMatchObject({ state: 'sent', epoch: 1 });
-    // A row that was not opened yet, and one that the ledger has lost.
+    // A row that is opened only now, and one that the ledger had lost.
     expect(await ledger.open(delivery(run, 'b@acme.example'), 60)).toMatchObject({ state: 'withdrawn', epoch: 1 });
     expect(
       await ledger.open(delivery(run, 'c@acme.example'), 60, { state: 'refused', epoch: 2, detail: '550' }),
     ).toMatchObject({ state: 'withdrawn', epoch: 3 });
-    // Repeated by somebody else: the first decision stands.
+    // Withdrawn again by somebody else: the first decision stays.
     expect(await ledger.withdraw(run, { by: 'eva', reason: 'later', at: 70 })).toEqual(await ledger.list(run));
     expect((await ledger.find(pending.id))?.decisions).toEqual([made]);
     expect(await ledger.settle(unknown.id, 3, 'sent', '250', 80)).toBe(true);
 
-    // The owner is told, and the other run goes on.
+    // The notice to the owner and the other run are not affected.
     expect(await ledger.begin(notice.id, 60)).toBe(1);
     expect(await ledger.begin(other.id, 60)).toBe(1);
   });
 
-  test('lets nothing begin afterwards, in whatever order calls arrive', async () => {
+  test('lets no attempt begin afterwards, in any order of calls', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ do: fc.constant('open' as const), archived: fc.boolean() }) },
       { weight: 3, arbitrary: fc.record({ do: fc.constant('begin' as const) }) },
@@ -138,7 +138,7 @@ describe.each(LEDGERS)('an edition that is replaced, with the ledger %s', (_, ma
           }
           const after = await ledger.find(row.id);
           if (withdrawn) expect(['pending', 'refused']).not.toContain(after?.state);
-          // Final, and never of what has arrived.
+          // A withdrawn row is final, and a delivered one is never withdrawn.
           if (before?.state === 'withdrawn') expect(after).toEqual(before);
           if (arrived) expect(after?.state).toBe('sent');
         }
@@ -148,7 +148,7 @@ describe.each(LEDGERS)('an edition that is replaced, with the ledger %s', (_, ma
   });
 });
 
-test('a run without rows keeps the decision for as long as rows would be kept', async () => {
+test('the withdrawal of a run without rows is kept for as long as rows would be', async () => {
   const ledger = redisLedger(redis, { prefix, ttlDays: 30 });
   const run = newRun();
   expect(await ledger.withdraw(run, DECISION)).toEqual([]);

@@ -19,7 +19,7 @@ const CONTENT: NoticeContent = {
   receipts: [],
 };
 
-test('both parts of a notice say the same, link to the run, and ask nobody for anything', () => {
+test('both parts of a notice say the same, link to the run and have no other links', () => {
   const [html, text] = [noticeHtml(buildNotice(CONTENT)), noticeText(buildNotice(CONTENT))];
   for (const part of [html, text]) {
     for (const said of ['api.unauthorized', 'Renew the key.', 'docket runs retry', CONTENT.pageUrl ?? '']) {
@@ -33,7 +33,7 @@ test('both parts of a notice say the same, link to the run, and ask nobody for a
   expect(noticeHtml(buildNotice(without))).not.toContain('href');
 });
 
-test('a notice has the sender, the list and the two parts of a report’s e-mail', async () => {
+test('a notice has the same sender, list and parts as an e-mail of a report', async () => {
   const { raw } = await buildEmail({
     delivery: 'd'.repeat(32),
     run: CONTENT.order.id,

@@ -56,7 +56,7 @@ async function noticeOf(
   return { input, sent, sealed: published, events };
 }
 
-test('a notice that is sent again after a decision has the bytes of the first one', async () => {
+test('a notice that is resent after a decision has the same bytes', async () => {
   let lost = true;
   const answer = (): SendResult =>
     lost ? { kind: 'unknown', why: 'no answer' } : { kind: 'accepted', response: '250 Ok' };
@@ -110,7 +110,7 @@ test('a notice of a partial delivery lists recipients by state, each with its co
   expect(mail.attachments).toEqual([]);
 });
 
-test('an unknown notice is not sent again, a deferred one is retried', async () => {
+test('an unknown notice is not resent, and a deferred one is retried', async () => {
   const lost = await noticeOf({}, () => ({ kind: 'unknown', why: 'No answer' }));
   expect(await notifyOwner(lost.input)).toMatchObject({ state: 'unknown' });
   expect(await notifyOwner(lost.input)).toMatchObject({ state: 'unknown' });
@@ -148,7 +148,7 @@ test('a notice of a held run differs from one of a failed run', async () => {
   expect(mail.text).not.toContain('failed');
 });
 
-test('a notice of a run that was not published is sent', async () => {
+test('a notice can be sent for a run that was not published', async () => {
   const { input, sent } = await noticeOf({ published: undefined });
   expect(await notifyOwner(input)).toMatchObject({ state: 'sent' });
   expect(sent).toHaveLength(1);
@@ -164,7 +164,7 @@ test('a notice is refused without a mail server or a plain address', async () =>
   expect(sent).toEqual([]);
 });
 
-test('foreign text adds no line to a notice that looks like its own', () => {
+test('untrusted text cannot add lines to a notice that look like its own', () => {
   const forged = 'gone\r\nDelivered:\n  - board@acme.example\u2028Run:  \u202e7';
   const notice = buildNotice({
     order: ORDER,

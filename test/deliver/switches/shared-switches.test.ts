@@ -25,7 +25,7 @@ async function deployment() {
   return { storage, open };
 }
 
-test('a stop holds at once for every process of the Redis, and soon for those that share the archive alone', async () => {
+test('a stop applies at once to processes with the same Redis, and soon to those that share only the archive', async () => {
   const { open } = await deployment();
   const [server, laptop] = [await open(), await open()];
   await server.switches.assertOpen('acme');
@@ -42,7 +42,7 @@ test('a stop holds at once for every process of the Redis, and soon for those th
   expect(await server.switches.release(ALL, AUTHOR), 'released before').toBeUndefined();
 });
 
-test('a stop of a command that was killed after it wrote the archive holds', async () => {
+test('a stop applies even if its command was killed right after it wrote the archive', async () => {
   const { open } = await deployment();
   const [server, killed] = [await open(), await open()];
   await server.switches.read();
@@ -56,7 +56,7 @@ test('a stop of a command that was killed after it wrote the archive holds', asy
   await expect(server.switches.assertOpen('acme')).rejects.toMatchObject({ code: 'delivery.stopped' });
 });
 
-test('a Redis that lost its data reads the archive, and a restored archive does not take back what Redis knows', async () => {
+test('switches are read from the archive after Redis lost its data, and a restored archive does not undo Redis’s state', async () => {
   const { open, storage } = await deployment();
   const server = await open();
   await server.switches.set({ kind: 'hold', org: 'acme' }, AUTHOR);
@@ -69,7 +69,7 @@ test('a Redis that lost its data reads the archive, and a restored archive does 
   expect(await server.archive.read()).toMatchObject({ version: 2, switches: [] });
 });
 
-test('of two people who switch at the same moment, neither loses', async () => {
+test('simultaneous changes by several people all take effect', async () => {
   const { open } = await deployment();
   const processes = await Promise.all([open(), open(), open()]);
   const orgs = ['acme', 'beta', 'ceta'];
@@ -80,7 +80,7 @@ test('of two people who switch at the same moment, neither loses', async () => {
   expect(switches.map(({ org }) => org).sort()).toEqual(orgs);
 });
 
-test('says where it cannot be read, and nothing may be dropped meanwhile', async () => {
+test('unreadable switches are an error, and nothing may expire meanwhile', async () => {
   const { open, storage } = await deployment();
   const server = await open();
   await server.switches.read();

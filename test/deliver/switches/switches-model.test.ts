@@ -30,7 +30,7 @@ import { openQueueHarness } from '../../support/queue-harness.ts';
 const AUTHOR = { by: 'ana', reason: 'because' };
 const ORGS = ['acme', 'beta'] as const;
 
-/** What somebody does, on the server or on a laptop that shares its archive. */
+/** A step of a person or process, on the server or on a laptop that shares its archive. */
 const step = fc.record({
   laptop: fc.boolean(),
   act: fc.oneof(
@@ -44,12 +44,12 @@ const step = fc.record({
   ),
 });
 
-/** The model: what is on, and whether the archive can be read. */
+/** The model: which switches are on. */
 const isOn = (on: ReadonlySet<string>, kind: string, org: string): boolean =>
   on.has(`${kind} *`) || on.has(`${kind} ${org}`);
 
 test(
-  'nothing leaves while stopped and nothing is deleted while held, in any order of what people and processes do',
+  'nothing is sent while stopped and nothing is deleted while held, whatever people and processes do',
   async () => {
     const met = { sent: 0, stopped: 0, deleted: 0, held: 0, unreadable: 0 };
     const sides = (await Promise.all([openQueueHarness(), openQueueHarness()])).map((own) => ({
@@ -83,7 +83,7 @@ test(
         for (const { laptop, act } of steps) {
           const index = laptop ? 1 : 0;
           const switches = opened[index] as Switches;
-          // Ten seconds pass: a change by the other side is seen from then on.
+          // Lets ten seconds pass, so that each side sees the other one's changes.
           await Promise.all(sides.map(({ redis }, side) => redis.del(keysOf[side]?.switchesFresh ?? '')));
           if (act.do === 'break' && !broken) {
             await rename(broke, `${broke}-away`).catch(() => {});
@@ -104,7 +104,7 @@ test(
               on[act.do === 'set' ? 'add' : 'delete'](`${kind} ${org ?? '*'}`);
             }
           } else if (act.do === 'killed' && !broken) {
-            // The command dies between the archive and Redis.
+            // The command dies between its writes to the archive and to Redis.
             const { kind, org } = act;
             const state: SwitchState = await switches.read();
             const added = { kind, org, ...AUTHOR, since: Date.now() };

@@ -17,7 +17,7 @@ const stop = (org: string | null, since: number, by = 'ana'): Switch => ({
 });
 const AUTHOR = { by: 'ben', reason: 'corrected' };
 
-test('the stop of everything goes before that of an organization, and neither covers another organization', () => {
+test('a stop of everything takes precedence, and a stop of one organization covers no other', () => {
   const acme = withSwitch(NO_SWITCHES, stop('acme', 10));
   expect(findSwitch(acme, 'stop', 'acme')).toMatchObject({ org: 'acme' });
   expect(findSwitch(acme, 'stop', 'beta')).toBeUndefined();
@@ -27,13 +27,13 @@ test('the stop of everything goes before that of an organization, and neither co
   expect(findSwitch(all, 'stop', 'beta')).toMatchObject({ org: null });
 });
 
-test('a switch that is on keeps its first author and reason, and makes no new version', () => {
+test('a switch that is on keeps its first author and reason, and its version', () => {
   const first = withSwitch(NO_SWITCHES, stop('acme', 10));
   expect(withSwitch(first, stop('acme', 20, 'zoe'))).toBe(first);
   expect(withoutSwitch(first, { kind: 'stop', org: null }, AUTHOR, 30)).toBe(first);
 });
 
-test('counts the time of stops once where they overlap, and only that of the organization', () => {
+test('overlapping stops are counted once, and only those of the organization', () => {
   let state = withSwitch(NO_SWITCHES, stop('acme', 10));
   state = withSwitch(state, stop(null, 20));
   state = withoutSwitch(state, { kind: 'stop', org: 'acme' }, AUTHOR, 30);

@@ -19,7 +19,7 @@ import { teamsServer } from '../../support/teams-server.ts';
 
 const CHILD = join(import.meta.dirname, '../../support/deliver-child.mjs');
 
-/** A deployment in which a delivery is made by processes of the built program. */
+/** A deployment in which processes of the built program make a delivery. */
 async function deployment(delivery: TestDelivery, secrets: Record<string, string>) {
   const root = await folderFor(onTestFinished);
   await sealedRun(root, undefined, undefined, { headlines: ['Profiles created: 460'] });
@@ -40,7 +40,7 @@ async function deployment(delivery: TestDelivery, secrets: Record<string, string
     definition: definitionWith([delivery]),
     settings: { ...SETTINGS, allow_private: true },
   });
-  /** Delivers in a process of its own. Resolves with the state of the delivery; undefined where the process was killed. */
+  /** Delivers in its own process. Resolves with the state of the delivery, or undefined if the process was killed. */
   return async (onStart: (kill: () => void) => void = () => {}): Promise<Receipt['state'] | undefined> => {
     const child = spawn(process.execPath, [CHILD, told], {
       env: { ...process.env, ...secrets },
@@ -68,7 +68,7 @@ const STEPS: readonly [files: boolean, step: SlackStep, when: 'before' | 'after'
 ];
 
 test.each(STEPS)(
-  'Slack with files: %s, killed at %s, %s it was done, ends %s; nothing is posted twice or lost',
+  'a Slack delivery (files: %s) killed at %s, %s it was done, ends %s and posts nothing twice',
   async (files, step, when, state) => {
     const server = await slackServer();
     onTestFinished(() => server.close());
@@ -83,13 +83,13 @@ test.each(STEPS)(
     expect(killed).toBeUndefined();
     server.watch(() => undefined);
     expect(await deliverIn()).toBe(state);
-    // A request of the dead process that never arrived is unknown as well: nobody can tell.
+    // A request of the dead process that never arrived is unknown as well, because Docket cannot know.
     expect(server.posted).toHaveLength(state === 'sent' || when === 'after' ? 1 : 0);
   },
 );
 
 test.each(['before', 'after'] as const)(
-  'Teams, killed %s the workflow has posted, is unknown; nothing is posted twice',
+  'a Teams delivery killed %s the workflow has posted is unknown and posts nothing twice',
   async (when) => {
     const server = await teamsServer();
     onTestFinished(() => server.close());

@@ -10,7 +10,7 @@ import { SFTP_PASSWORD, SFTP_USER, sftpServer } from '../../support/sftp-server.
 
 const FILES = { 'a.xlsx': 'workbook', 'b.csv': 'alerts\r\n3\r\n' };
 
-/** A run to a bucket, an SFTP folder and a webhook that dies as planned and is then started again, twice. */
+/** A run to a bucket, an SFTP folder and a webhook. It dies as planned and is then started again twice. */
 async function diesAndIsStartedAgain(plan: CrashPlan | undefined) {
   const [store, sftp, hook] = await Promise.all([s3Server(), sftpServer(), hostileServer()]);
   hook.behave((_request, response) => void response.writeHead(204).end());
@@ -69,7 +69,7 @@ async function diesAndIsStartedAgain(plan: CrashPlan | undefined) {
   return { second, third, calls: calls(), puts, stored, uploaded, posted: hook.requests.length };
 }
 
-test('a run to every kind of server that dies before or after any step loses nothing and sends nothing twice', async () => {
+test('a crash before or after any step of a run to every kind of server loses nothing and sends nothing twice', async () => {
   const { calls: steps } = await diesAndIsStartedAgain(undefined);
   expect(steps.filter((step) => step === 'begin')).toHaveLength(3);
   const unknown = new Set<string>();
@@ -79,7 +79,7 @@ test('a run to every kind of server that dies before or after any step loses not
       const because = `${when} ${step} (${at})`;
       expect(third, because).toEqual(second);
       const state = Object.fromEntries(second.receipts.map(({ target, state }) => [target, state]));
-      // A store can always be asked.
+      // A store can always be checked for the objects.
       expect(state['1-s3'], because).toBe('sent');
       expect(stored, because).toEqual(FILES);
       expect(puts, because).toBe(2);

@@ -22,14 +22,14 @@ const FILES = [
 ];
 const names = (files?: readonly string[]) => chosenFiles(FILES, { files }).map(({ name }) => name);
 
-test('without a choice a target writes every file but bundles, with it those that are named', () => {
+test('a target writes every file except bundles by default, or the chosen files', () => {
   expect(names()).toEqual(['k.xlsx', 'a.csv', 'a.schema.json', 'a.totals.csv', 'a.totals.schema.json']);
   expect(names(['csv'])).toEqual(['a.csv']);
   expect(names(['xlsx', 'totals'])).toEqual(['k.xlsx', 'a.totals.csv']);
   expect(names(['csv', 'schema'])).toEqual(['a.csv', 'a.schema.json', 'a.totals.schema.json']);
 });
 
-test('a delivery of files that the run has not made is refused, not sent with none', () => {
+test('a delivery of files that the run has not made is refused', () => {
   expect(() => requireFiles([file('k.xlsx', 'xlsx')], { files: ['totals'] })).toThrow(
     expect.objectContaining({ code: 'deliver.target_refused' }),
   );

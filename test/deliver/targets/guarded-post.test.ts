@@ -8,7 +8,7 @@ const serverOf = async () => {
   return server;
 };
 
-test('an answer that does not come in time is unknown', async () => {
+test('a request without a response in time is lost', async () => {
   const server = await serverOf();
   server.behave(() => {});
   const options = {
@@ -22,7 +22,7 @@ test('an answer that does not come in time is unknown', async () => {
   });
 });
 
-test('a run that is stopped before anything left posts nothing, and one that has left is waited for', async () => {
+test('a stopped run posts nothing, but waits for the response to a request already sent', async () => {
   const server = await serverOf();
   const stopping = new AbortController();
   let asked = 0;
@@ -37,7 +37,7 @@ test('a run that is stopped before anything left posts nothing, and one that has
   expect(asked).toBe(1);
 });
 
-test('a name that leads to a private address is refused by what is connected to', async () => {
+test('a name that resolves to a private address is refused before anything is sent', async () => {
   const server = await serverOf();
   const { port } = new URL(server.url);
   for (const host of ['localhost', '127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0.0.0.0']) {

@@ -39,7 +39,7 @@ const ALLOWED = [
   'to',
   'x-docket-run',
 ];
-/** What breaks parsers: line ends, quotes, routes, comments, encoded words, dots, separators, reserved names. */
+/** Text that breaks parsers: line ends, quotes, routes, comments, encoded words, dots, separators, reserved names. */
 const TEETH = [
   '\r\n',
   '\n',
@@ -101,7 +101,7 @@ const address = fc.oneof(
   fc.tuple(hostile(2), hostile(2)).map(([local, tail]) => `${local}lead@acme.example${tail}`),
 );
 
-test('of 4000 addresses only plain ones of the allow-list pass, and they stay one address', () => {
+test('only plain addresses of the allow-list pass, out of 4000 hostile ones', () => {
   let passed = 0;
   fc.assert(
     fc.property(address, (text) => {
@@ -120,7 +120,7 @@ test('of 4000 addresses only plain ones of the allow-list pass, and they stay on
   expect(passed).toBeGreaterThan(least(20));
 });
 
-test('of 1500 headers, names and bodies none adds a header, a recipient or a part', async () => {
+test('no header, recipient or part is added by 1500 hostile headers, names and bodies', async () => {
   await fc.assert(
     fc.asyncProperty(hostile(10), hostile(10), hostile(10), address, async (subject, name, body, to) => {
       const parts = {
@@ -146,7 +146,7 @@ test('of 1500 headers, names and bodies none adds a header, a recipient or a par
       expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toMatch(/^<[\w-]+\.[\w-]+\.docket\.example>$/);
       expect([mail.cc, mail.bcc, mail.replyTo]).toEqual([undefined, undefined, undefined]);
       expect(mail.attachments).toHaveLength(1);
-      // A body of one part has its encoding on top; an empty subject has no header.
+      // A message with one part has its encoding in the top header. An empty subject has no header.
       const names = mail.headers.map(({ key }) => key);
       expect(names.filter((key) => !ALLOWED.includes(key))).toEqual([]);
       expect(new Set(names).size).toBe(names.length);
@@ -155,7 +155,7 @@ test('of 1500 headers, names and bodies none adds a header, a recipient or a par
   );
 });
 
-test('of 2500 templates none is run as code, and each makes a text or says what is wrong', () => {
+test('none of 2500 hostile templates runs code; each gives a text or an error', () => {
   const template = fc.oneof(
     hostile(8),
     fc
@@ -191,7 +191,7 @@ test('of 2500 templates none is run as code, and each makes a text or says what 
   );
 });
 
-test('of 2000 file names and folders none leads out of the target', async () => {
+test('none of 2000 hostile file names and folders leaves the target', async () => {
   const root = await folderFor(onTestFinished);
   const inside = join(root, 'target');
   const made: string[] = [];
@@ -220,7 +220,7 @@ test('of 2000 file names and folders none leads out of the target', async () => 
   for (const { name } of artifacts) expect((await stat(join(inside, name))).isFile()).toBe(true);
 });
 
-test('at a real mail server hostile recipients and subjects bring nobody anything that was not meant for him', async () => {
+test('a mail server gets only allowed recipients and plain commands, whatever the recipients and subject are', async () => {
   const server = await scriptedSmtp({});
   const mailer = smtpMailer(new Secret(server.url));
   onTestFinished(async () => {

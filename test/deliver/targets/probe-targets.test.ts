@@ -30,11 +30,11 @@ const context = (workingDirectory = '/') => ({
 const probe = (delivery: DeliverySpec, workingDirectory?: string) =>
   targetProbe(delivery, context(workingDirectory))!.probe();
 
-test('e-mail has a probe of its own', () => {
+test('e-mail has no target probe', () => {
   expect(targetProbe({ email: { to: ['a@acme.example'], attach: [] } }, context())).toBeUndefined();
 });
 
-test('a directory is tried where it is, or where it would be made, and nothing stays', async () => {
+test('a directory probe writes to the folder or its nearest parent, and leaves nothing', async () => {
   const root = await folderFor(onTestFinished);
   expect(await probe({ directory: { path: 'out/{{ period.label }}' } }, root)).toBe(`${root} can be written`);
   expect(await readdir(root)).toEqual([]);
@@ -44,7 +44,7 @@ test('a directory is tried where it is, or where it would be made, and nothing s
   });
 });
 
-test('a bucket is tried with a right that a delivery needs, and nothing stays', async () => {
+test('a bucket probe tests write access and leaves nothing', async () => {
   const server = await s3Server();
   onTestFinished(() => server.close());
   const spec: S3Spec = {
@@ -59,7 +59,7 @@ test('a bucket is tried with a right that a delivery needs, and nothing stays', 
   expect(server.requests[0]!.key).toMatch(/^acme\/\.docket-probe-/);
   expect([server.objects.size, server.uploads.size]).toEqual([0, 0]);
   const wrong = { access_key_id: { env: 'KEY_ID' }, secret_access_key: { env: 'WRONG' } };
-  // The SDK's error holds the request with its signature: it goes no further, not even as a cause.
+  // The SDK's error contains the signed request, so it must not be passed on, not even as a cause.
   await expect(probe({ s3: { ...spec, credentials: wrong } })).rejects.not.toHaveProperty('cause');
   await expect(probe({ s3: { ...spec, credentials: wrong } })).rejects.toMatchObject({
     code: 'deliver.target_failed',
@@ -70,7 +70,7 @@ test('a bucket is tried with a right that a delivery needs, and nothing stays', 
   });
 });
 
-test('an SFTP server accepts sign-in and writing, and is left as it was', async () => {
+test('an SFTP probe tests login and write access, and leaves nothing', async () => {
   const server = await sftpServer();
   onTestFinished(() => server.close());
   const spec: SftpSpec = {
@@ -97,7 +97,7 @@ test('an SFTP server accepts sign-in and writing, and is left as it was', async 
   });
 });
 
-test('a webhook is connected to and told nothing', async () => {
+test('a webhook probe connects and sends no request', async () => {
   let requests = 0;
   const server = createServer({ cert: TLS.cert, key: TLS.key }, () => {
     requests += 1;

@@ -32,7 +32,7 @@ const chatSchema = (formats: readonly string[]) =>
     attach: z.array(z.enum(formats)).default([]),
   });
 
-/** A target that exists only here: posts to rooms of a chat server. */
+/** A target kind of this test only. It posts to rooms of a chat server. */
 function chat() {
   const posts: string[] = [];
   const target = defineTarget({
@@ -65,7 +65,7 @@ function chat() {
 
 const CHAT_ENTRY = 'chat: { host: chat.example, rooms: [ops, audit] }';
 
-/** A jobs folder with this delivery in place of the directory, loaded with the chat target. */
+/** Loads a jobs folder with the chat target. This entry replaces the directory delivery. */
 async function load(entry: string, org = ORG) {
   const { targets, posts } = chat();
   const kinds = { ...BUILT_IN_KINDS, targets };
@@ -95,7 +95,7 @@ test('an additional target is in the JSON Schema, in the order of the registry',
   ]);
 });
 
-test('it is loaded, stored and read again, and unknown without it', async () => {
+test('an additional target is loaded, stored and read again, and unknown without its registration', async () => {
   const { jobs, kinds, folder } = await load(CHAT_ENTRY);
   expect(jobs.diagnostics).toEqual([]);
   const definition = jobs.reports.get('acme/weekly')!;
@@ -110,11 +110,11 @@ test.each([
   ['one target per entry', `${CHAT_ENTRY}\n    directory: { path: out }`, { got: 'directory and chat' }],
   ['its schema', 'chat: { host: chat.example }', { line: 25 }],
   ['attachments that no output makes', 'chat: { host: chat.example, rooms: [ops], attach: [pdf] }', { line: 25 }],
-])('check applies %s', async (_, entry, expected) => {
+])('check applies %s to an additional target', async (_, entry, expected) => {
   expect((await load(entry)).jobs.diagnostics).toMatchObject([expected]);
 });
 
-test('check compares its attachments with the outputs', async () => {
+test('check compares the attachments of an additional target with the outputs', async () => {
   const { targets } = chat();
   const schema = createReportSchema({ ...BUILT_IN_KINDS, targets });
   const { data, error } = schema.safeParse({
@@ -130,14 +130,14 @@ test('check compares its attachments with the outputs', async () => {
   expect(error?.issues).toMatchObject([{ path: ['deliveries', 0, 'chat', 'attach', 0] }]);
 });
 
-test('check compares its destinations with the allow-list of the organization', async () => {
+test('check compares the destinations of an additional target with the allow-list', async () => {
   const { jobs, kinds } = await load(CHAT_ENTRY, `${ORG}destinations: { hosts: [other.example], folders: [out] }\n`);
   const policy = readScopePolicy({ config: readConfig({}), env: {} });
   const { errors, warnings } = await checkAllowLists(jobs, policy, kinds);
   expect([errors, warnings]).toMatchObject([[{ got: 'chat.example', line: 25 }], []]);
 });
 
-test('diff names its addresses', async () => {
+test('diff names the addresses of an additional target', async () => {
   const { jobs, kinds } = await load(CHAT_ENTRY);
   const version = { definition: jobs.reports.get('acme/weekly')!, settings: jobs.orgs.get('acme')! };
   expect(diffReports(undefined, version, 0, kinds).targets.added).toEqual([
@@ -146,7 +146,7 @@ test('diff names its addresses', async () => {
   ]);
 });
 
-test('doctor probes it', async () => {
+test('doctor probes an additional target', async () => {
   const { jobs, targets } = await load(CHAT_ENTRY);
   const clock = manualClock(0);
   const around = { config: readConfig({}), env: {}, clock, log: recordingLog() };
@@ -155,7 +155,7 @@ test('doctor probes it', async () => {
   ]);
 });
 
-/** A published run with two deliveries of the chat target. */
+/** A published run with two deliveries to the chat target. */
 async function published() {
   const { targets, posts } = chat();
   const root = await folderFor(onTestFinished);
@@ -173,7 +173,7 @@ async function published() {
   return { ...run, ports, definition, targets, posts };
 }
 
-test('a run delivers to it', async () => {
+test('a run delivers to an additional target', async () => {
   const run = await published();
   const signal = new AbortController().signal;
   const observed: string[] = [];
@@ -189,7 +189,7 @@ test('a run delivers to it', async () => {
   expect(observed).toEqual(['0-chat sent', '0-chat sent']);
 });
 
-test('a preview of a release lists its deliveries', async () => {
+test('a preview of a release lists the deliveries of an additional target', async () => {
   const { published: run, ports, targets } = await published();
   expect(plannedDeliveries(run.manifest, ports, targets)).toMatchObject([
     { target: '0-chat', recipient: 'ops', receives: true },
@@ -197,7 +197,7 @@ test('a preview of a release lists its deliveries', async () => {
   ]);
 });
 
-test('its conditions are evaluated under its name', async () => {
+test('conditions of an additional target are evaluated under its name', async () => {
   const { targets } = chat();
   const deliveries = [{ chat: SPEC, send_if: 'non_empty' }];
   const report = { org: 'acme', report: 'weekly', deliveries };
@@ -205,7 +205,7 @@ test('its conditions are evaluated under its name', async () => {
   expect(conditions).toMatchObject([{ target: '0-chat', recipient: null, send: false }]);
 });
 
-test('its deliveries count when a report is about to be delivered again', async () => {
+test('deliveries of an additional target count as earlier deliveries of a period', async () => {
   const { targets } = chat();
   const period = { from: '2026-11-09', to: '2026-11-15', timezone: 'UTC', label: '2026-W46' };
   const sent = { target: '0-chat', recipient: 'ops', state: 'sent', at: 1 };
@@ -220,7 +220,7 @@ test('its deliveries count when a report is about to be delivered again', async 
   await expect(repeated).rejects.toMatchObject({ code: 'already_delivered', delivered: { people: 0, targets: 1 } });
 });
 
-test('metrics have its kind as a label, from the start', async () => {
+test('metrics have the kind of an additional target as a label, from the start', async () => {
   const { jobs, targets } = await load(CHAT_ENTRY);
   const context = { config: readConfig({}), clock: manualClock(0) };
   const metrics = createMetrics(expectedSeries(jobs, targets), processInfo(context, { keeps: false }, targets));
@@ -232,7 +232,7 @@ test('metrics have its kind as a label, from the start', async () => {
   expect(await series()).toContain('docket_deliveries_total{org="acme",kind="chat",state="sent"} 1');
 });
 
-test('the reference documentation has its fields', () => {
+test('the reference documentation has the fields of an additional target', () => {
   const { targets } = chat();
   expect(reportFieldReference({ ...BUILT_IN_KINDS, targets })).toContain(
     '### `chat`\n\n| field | value | |\n|---|---|---|\n| `host` | text | Required. The chat server. |\n',

@@ -39,7 +39,7 @@ const never = new AbortController().signal;
 const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u;
 
 test(
-  'papers of an archived run are read whole or are corrupt',
+  'metadata files of an archived run are read completely or reported as corrupt',
   async () => {
     const run = 'a'.repeat(32);
     const delivery = `${'b'.repeat(16)}${run.slice(0, 16)}`;
@@ -110,7 +110,7 @@ test(
 );
 
 test(
-  'whatever a token server answers, it is a token or a failure of the target that tells no secret',
+  'any response of a token server gives a token or an error without secrets',
   async () => {
     const server = await hostileServer();
     onTestFinished(() => server.close());
@@ -156,7 +156,7 @@ test(
 );
 
 test(
-  'whatever a webhook answers, it is sent, refused, or to be sent again',
+  'any response of a webhook gives sent, refused, pending or unknown',
   async () => {
     const server = await hostileServer();
     onTestFinished(() => server.close());
@@ -201,7 +201,7 @@ test(
 );
 
 test(
-  'whatever an S3 store answers, the archive has what was there, nothing, or cannot be reached',
+  'any response of an S3 store gives an object, nothing or an archive error',
   async () => {
     const server = await hostileServer();
     onTestFinished(() => server.close());
@@ -262,7 +262,7 @@ test(
             for await (const { key, at } of objects.list('a/')) {
               expect(typeof key).toBe('string');
               expect(Number.isFinite(at)).toBe(true);
-              // A list that says of itself that it goes on would go on for ever here.
+              // A listing that claims to continue would never end here.
               break;
             }
           });
@@ -277,7 +277,7 @@ test(
 );
 
 test(
-  'every error of an SDK is a verdict in one line',
+  'any error of an SDK becomes a result in one line',
   () => {
     const thrown = fc.oneof(
       fc
@@ -304,7 +304,7 @@ test(
           consumed,
           (text) => text,
         );
-        // What has left is never sent again unless the server said so.
+        // A message that was sent is resent only if the server said so.
         if (consumed && verdict.kind === 'deferred') expect(code >= 400 && code < 500).toBe(true);
         expect('why' in verdict ? verdict.why : verdict.response).toMatch(ONE_LINE);
       }),
@@ -314,7 +314,7 @@ test(
   within(2),
 );
 
-/** A mail server that says at each step what it is told, and closes when it has nothing to say. */
+/** A mail server that sends one of these lines per step, then closes. */
 async function babblingSmtp(): Promise<{
   readonly url: string;
   says(lines: readonly string[]): void;
@@ -350,7 +350,7 @@ async function babblingSmtp(): Promise<{
 }
 
 test(
-  'whatever a mail server says, the message is taken, refused, to be sent again or unknown, and it ends',
+  'any reply of a mail server makes a message accepted, refused, deferred or unknown',
   async () => {
     const server = await babblingSmtp();
     const mailer = smtpMailer(new Secret(server.url), { timeouts: { total: 1_000 } });

@@ -52,33 +52,33 @@ async function sweep(storage: ArchiveStorage, now: number, signed?: ReturnType<t
   return { removed, said };
 }
 
-describe.each(ARCHIVES)('%s', (_, open) => {
+describe.each(ARCHIVES)('an archive %s', (_, open) => {
   const archived = async () => {
     const on = await open(onTestFinished, clock);
     if (on.store !== undefined) on.store.now = () => BEGAN;
     return { ...on, signed: signedOver(on.storage, KEY.pem, clock) };
   };
 
-  test('without a key there is no chain, and the archive verifies', async () => {
+  test('has no chain without a key, and verifies', async () => {
     const on = await archived();
     await deliverRun({ ...on.signed, archive: on.archive }, await sealRun(on, RUN, BEGAN), BEGAN, true);
     expect((await on.tree()).filter((name) => /chain|\.keys|checkpoint/.test(name))).toEqual([]);
     expect(await codes(on.storage)).toEqual([]);
   });
 
-  test('runs before the first key are unsigned, later ones are signed', async () => {
+  test('reports runs before the first key as unsigned, and signs later ones', async () => {
     const on = await archived();
     const sealed = await sealRun(on, RUN, BEGAN - DAY);
     await deliverRun({ ...on.signed, archive: on.archive }, sealed, BEGAN - DAY);
     await sealRun(on.signed, 'f'.repeat(32), BEGAN);
     expect(await codes(on.storage)).toEqual(['run.unsigned (note)']);
-    // It is delivered again: what is written now is signed.
+    // The run is delivered again, and the new files are signed.
     await on.signed.archive.putReceipts(sealed, []);
     await on.write('receipts.json', '[ ]');
     expect(await codes(on.storage)).toEqual(['paper.changed', 'run.unsigned (note)']);
   });
 
-  test('concurrent writers get different sequences of a valid chain', async () => {
+  test('gives concurrent writers different sequence numbers in a valid chain', async () => {
     const on = await archived();
     const others = await Promise.all([1, 2, 3].map(async () => (await on.another()).storage));
     const chains = [on.storage, ...others].map((storage) =>
@@ -101,10 +101,10 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.storage)).toEqual([]);
   });
 
-  test('an unrecorded run is reported with its age, and recorded by the next attempt', async () => {
+  test('reports a run without an entry with its age, and the next attempt records it', async () => {
     const on = await archived();
     await sealRun(on.signed, 'f'.repeat(32), BEGAN);
-    // A process that died right after the manifest: it never came to the chain.
+    // The process died right after it wrote the manifest, before it wrote the entry.
     await sealRun(on, RUN, BEGAN + 1000);
     expect(await codes(on.storage, BEGAN + 60_000)).toEqual(['run.pending (note)']);
     expect(await verified(on.storage, BEGAN + 7_260_000)).toMatchObject([
@@ -115,7 +115,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.storage, BEGAN + 7_260_000)).toEqual(['paper.late (note)']);
   });
 
-  test('unrecorded metadata files are recorded by the next attempt or by retention', async () => {
+  test('reports metadata files without an entry, and the next attempt or retention records them', async () => {
     const on = await archived();
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN } as const;
@@ -125,7 +125,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const { said } = await sweep(on.storage, BEGAN + 7_200_000, on.signed);
     expect(said).toContainEqual(expect.objectContaining({ run: RUN, count: 1 }));
     expect(await codes(on.storage, BEGAN + 7_200_000)).toEqual(['paper.late (note)']);
-    // What was entered when it was written is never entered again.
+    // A file that was recorded when it was written is not recorded again.
     await on.write(`attempts/${attempt.delivery}.1.json`, JSON.stringify({ ...attempt, state: 'sent' }));
     await on.signed.signing.recordMissing(ORDER);
     expect(await codes(on.storage, BEGAN + 7_200_000)).toContain('paper.changed');
@@ -148,7 +148,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const manifest = (await on.storage.runFiles(ORDER).get('manifest.json'))?.toString() ?? '';
     await on.write('manifest.json', manifest.replace('Weekly', 'Monthly'));
     await hide(on);
-    // By hashes alone nothing is wrong.
+    // The hashes alone show nothing.
     expect(await on.archive.peek(ORDER)).toBeDefined();
     await expect(on.signed.archive.find(ORDER)).rejects.toMatchObject({
       code: 'archive.corrupt',
@@ -170,7 +170,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     });
   });
 
-  test('a process with an old key fails until it has the new one, then continues', async () => {
+  test('fails for a process with an old key until the process has the new one', async () => {
     const on = await archived();
     const sealed = await sealRun(on.signed, 'e'.repeat(32), BEGAN);
     let pem = KEY.pem;
@@ -204,14 +204,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await sweep(storage, BEGAN + 3_600_000, signedOver(storage, KEY.pem, clock));
     expect(reads.size).toBeGreaterThan(20);
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(6);
-    // Its pointer gone: it is known by its place in the chain, which others need not be read for again.
+    // Without its pointer, the run is found by its position in the chain. Entries of other runs are not read again.
     const [id = ''] = ids;
     await on.storage.runFiles({ ...ORDER, id }).put('chain.json', '{}');
     reads.clear();
     const { archive } = signedOver(storage, KEY.pem, clock);
     for (let times = 0; times < 20; times += 1) expect(await archive.peek({ ...ORDER, id })).toBeDefined();
     expect([...reads.values()].filter((count) => count > 3)).toHaveLength(1);
-    // What was added since is found too.
+    // Runs that were added since then are found as well.
     const last = { ...ORDER, id: 'f'.repeat(32) };
     await sealRun(on.signed, last.id, BEGAN);
     await on.storage.runFiles(last).put('chain.json', '{}');
@@ -225,13 +225,13 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     await deliverRun({ ...on.signed, archive: on.signed.archive }, sealed, BEGAN);
     const before = (await on.storage.runFiles(ORDER).get('receipts.json'))?.toString() ?? '';
-    // Without the chain: a process that died before it came to it.
+    // Written without the chain, as by a process that died before it recorded them.
     await on.archive.putReceipts(sealed, []);
     expect(await codes(on.storage)).toEqual(['paper.changed']);
     expect(await on.signed.signing.recordMissing(ORDER)).toBe(1);
     expect(await codes(on.storage)).toEqual(['paper.late (note)']);
     expect(await on.signed.signing.recordMissing(ORDER)).toBe(0);
-    // Of two who enter at once, the later one may have seen what the other has written over since.
+    // Of two processes that record at once, the later one may have an outdated version.
     const files = [{ name: 'receipts.json', sha256: createHash('sha256').update(before).digest('hex') }];
     const chain = openChain(
       on.storage,
@@ -246,7 +246,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.storage)).toContain('paper.changed');
   });
 
-  test('records a deferred message with the next file, also after a failure', async () => {
+  test('records a deferred message with the next file, even after a failure', async () => {
     const on = await archived();
     let fails = false;
     const diskFull = new Error('the disk is full');
@@ -268,7 +268,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.storage, BEGAN + DAY)).toEqual([]);
   });
 
-  test('of two files that are recorded at once, the second takes along what the first could not record', async () => {
+  test('records with the second of two simultaneous files what the first could not record', async () => {
     const on = await archived();
     let fails = 0;
     let written = 0;
@@ -310,7 +310,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.storage, BEGAN + DAY)).toEqual([]);
   });
 
-  test('retention records removals and signs a checkpoint per day', async () => {
+  test('records removals by retention, and signs a checkpoint per day', async () => {
     const on = await archived();
     await sealRun(on.signed, RUN, BEGAN);
     const { archive, signing } = signedOver(on.storage, KEY.pem, at(BEGAN + 31 * DAY));
@@ -326,7 +326,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   });
 });
 
-describe('locks of a store', () => {
+describe('retention of runs that the store has locked', () => {
   test.each([
     ['until a day that has not come', { until: BEGAN + 90 * DAY }, 'files/queue.csv', 0, 1],
     ['by a legal hold', { hold: true }, 'messages/', 0, 0],
@@ -358,7 +358,7 @@ describe('locks of a store', () => {
     expect((await later(91)).removed).toBe(removedLater);
   });
 
-  test('a store that refuses deletion without a visible lock: the run stays and the chain records it', async () => {
+  test('a run stays, and the chain stays valid, if the store refuses deletion without a visible lock', async () => {
     const [, open] = ARCHIVES[1] ?? [];
     const on = await open?.(onTestFinished, clock);
     if (on?.store === undefined) throw new Error('no store');
@@ -379,7 +379,7 @@ describe('locks of a store', () => {
       sweep(storage, BEGAN + days * DAY, signedOver(storage, KEY.pem, at(BEGAN + days * DAY)));
     const count = entries();
     for (const days of [32, 33, 34]) expect((await later(days)).removed).toBe(0);
-    // A checkpoint a day.
+    // One checkpoint per day.
     expect(entries() - count).toBe(3);
     store.fault = () => undefined;
     expect((await later(35)).removed).toBe(1);

@@ -17,7 +17,7 @@ const NOW = Date.UTC(2026, 10, 20);
 const clock = { now: () => NOW, sleep: async () => {} };
 const idOf = (digit: string) => digit.repeat(32);
 
-/** Two organizations signed with the first key, one of them with the second and third key as well. */
+/** Two organizations signed with the first key. One of them is also signed with the second and third key. */
 async function rotated() {
   const storage = directoryStorage(join(await folderFor(onTestFinished), 'archive'));
   const first = generateSigningKey();
@@ -39,20 +39,20 @@ async function rotated() {
   return { storage, first, second, third, verify };
 }
 
-test('the current public key and the hand-overs verify an archive of three keys, and checkpoints of the first', async () => {
+test('the current public key and the hand-overs verify entries and checkpoints of earlier keys', async () => {
   const { storage, first, second, third, verify } = await rotated();
   const ids = [first, second, third].map(({ pem }) => keyFrom(pem).id);
   expect(await storage.metadata.list(HAND_OVERS_FOLDER)).toEqual(
     [`${ids[0]}-${ids[1]}.json`, `${ids[1]}-${ids[2]}.json`].sort(),
   );
   expect(await verify()).toEqual([]);
-  // An older version reads the files of the keys, and ignores the hand-overs.
+  // An older version reads the keys in the file, and ignores the hand-overs.
   expect([...parsePublicKeys(third.publicPem, 'test').keys()]).toEqual([...ids].reverse());
   expect([...keyFrom(third.pem).trusted.keys()]).toEqual([...ids].reverse());
 });
 
 test.each(['hand-overs in the archive', 'hand-overs in the file', 'no hand-over'])(
-  'names what an old key signs later: %s',
+  'verification reports what an old key signed after its successor: %s',
   async (where) => {
     const { storage, first, third, verify } = await rotated();
     const thief = signedOver(storage, `${first.pem}${third.publicPem}`, clock);
@@ -64,7 +64,7 @@ test.each(['hand-overs in the archive', 'hand-overs in the file', 'no hand-over'
   },
 );
 
-test('a hand-over that one of the keys has not signed is named and trusted by nobody', async () => {
+test('verification reports a hand-over that one of its keys did not sign, and nothing trusts it', async () => {
   const { storage, first, third, verify } = await rotated();
   const [stranger, current] = [keyFrom(generateSigningKey().pem), keyFrom(third.pem)];
   const forged = signHandOver(stranger, { ...current, sign: keyFrom(first.pem).sign });
@@ -99,7 +99,7 @@ async function lost() {
   return { storage, second, fourth, blocks, verify, file, entries };
 }
 
-test('a lost key is named in each run, and with its public key everything stays verified', async () => {
+test('a lost key is noted in each verification, and its public key keeps everything verified', async () => {
   const { storage, fourth, blocks, verify, file, entries } = await lost();
   const keys = parsePublicKeys(fourth.publicPem, 'test');
   const handOvers = parseHandOvers(fourth.publicPem, 'test');
@@ -113,14 +113,14 @@ test('a lost key is named in each run, and with its public key everything stays 
   expect((await verify({ keys })).notes).toEqual(entries);
 });
 
-test('without the public key of the lost key, what it signed is not trusted', async () => {
+test('entries of a lost key are not trusted without its public key', async () => {
   const { blocks, verify, file, entries } = await lost();
   const faults = ['chain.key_unknown acme/.chain/000000003.json', 'chain.key_unknown other/.chain/000000002.json'];
   const { faults: found, notes } = await verify({ keys: parsePublicKeys(blocks[0] ?? '', 'test') });
   expect({ found: found.sort(), notes }).toEqual({ found: faults, notes: [file, ...entries] });
 });
 
-test('what a lost key signs after the break counts nowhere and is named', async () => {
+test('entries that a lost key signs after the break are invalid and reported', async () => {
   const { storage, second, fourth, verify } = await lost();
   const thief = signedOver(storage, `${second.pem}${fourth.publicPem}`, clock);
   await sealRun(thief, idOf('9'), NOW);

@@ -32,7 +32,7 @@ const event = (seq: number, type: 'comment' | 'approve' | 'reject' | 'seal', per
   });
 const found = (seq: number, type: 'withdrawn' | 'ended'): CorrectionEvent => ({ seq, at: NOW, type, correction: 1 });
 
-/** Another process over the archive. */
+/** Opens the archive as another process. */
 function open(storage: ArchiveStorage, key: string | undefined = pem) {
   const signing = key === '' ? undefined : runChain(storage, async () => keyFrom(key), clock).events;
   const reviews = createReviewArchive(storage, reviewEventSchema, signing);
@@ -59,7 +59,7 @@ async function verified({ storage }: Pick<Opened, 'storage'>, publicKeys = publi
 }
 
 const pathOf = (seq: number) => `${reviewFolder(RUN)}/events/${String(seq).padStart(6, '0')}.json`;
-/** Somebody who can write to the archive, and has no key. */
+/** Writes as somebody who can write to the archive and has no key. */
 const forge = ({ storage }: Opened, seq: number, forged: ReviewEvent) =>
   storage.metadata.put(pathOf(seq), `${JSON.stringify({ ...forged, seq, id: 'forged' })}\n`);
 const erase = async ({ storage }: Opened, seq: number) => {
@@ -76,7 +76,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     return { one: open(place.storage), other: open((await place.another()).storage) };
   };
 
-  test('an approval without an entry counts as absent, is named, and does not stop the review', async () => {
+  test('without an entry are ignored and reported, and the review continues', async () => {
     const { one, other } = await fresh();
     await cutOver(one);
     expect(await one.reviews.append(RUN, 1, event(1, 'comment'))).toBe(true);
@@ -93,7 +93,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
   test.each([
     ['a reject', 3],
     ['a comment before others', 2],
-  ])('%s that was deleted or changed stops the review, and is named', async (_name, seq) => {
+  ])('make the review fail and are reported if %s was deleted or changed', async (_name, seq) => {
     const { one, other } = await fresh();
     await cutOver(one);
     await one.reviews.append(RUN, 1, event(1, 'comment'));
@@ -111,7 +111,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     expect([...(await verified(one))].sort()).toEqual([1, 2, 3].map((n) => `review.event_missing 00000${n}.json`));
   });
 
-  test('what a key signs after its successor has signed counts as absent, and is named', async () => {
+  test('of a key whose successor has signed are ignored and reported', async () => {
     const next = generateSigningKey(keyFrom(pem));
     const { one, other } = await fresh();
     await cutOver(one);
@@ -123,7 +123,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
       const bytes = (await one.storage.metadata.get(pathOf(seq))) ?? '';
       await late.signing?.record(RUN.org, toChainFile(pathOf(seq), bytes), after);
     };
-    // Until then the old key may sign: its process has not been restarted.
+    // Until then the old key may sign, because its process has not been restarted.
     await steal(3, 2);
     expect(await typesOf(current)).toEqual(['comment ann', 'approve eve']);
     expect(await current.reviews.append(RUN, 4, event(4, 'comment', 'ben'))).toBe(true);
@@ -139,7 +139,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     expect(await typesOf(open(other.storage, next.pem))).toEqual([...counted, 'approve cem']);
   });
 
-  test('of processes that append at once, one does; the others decide again', async () => {
+  test('are appended by one of several simultaneous processes', async () => {
     const { one, other } = await fresh();
     await cutOver(one);
     for (let round = 0; round < 3; round += 1) {
@@ -157,7 +157,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     }
   });
 
-  test('events before the cut-over survive, while an older version runs nothing changes', async () => {
+  test('keep those from before the cut-over, which waits while an older version runs', async () => {
     const { one, other } = await fresh();
     await other.reviews.open(RUN, '{}');
     await other.reviews.append(RUN, 1, event(1, 'comment', 'ann'));
@@ -170,13 +170,13 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     await forge(one, 9, event(9, 'approve', 'eve'));
     expect(await typesOf(one)).toEqual(['comment ann', 'approve ben', 'approve cem']);
     expect(await verified(one)).toEqual(['review.event_unsigned 000009.json']);
-    // What an older version reads: it cannot know which events count, and must not go on.
+    // An older version cannot know which events count, so it must not be able to read this one.
     const mark = JSON.parse(String(await one.storage.metadata.get(pathOf(3))));
     expect(mark).toMatchObject({ seq: 3, at: NOW, type: 'signed' });
     expect(reviewEventSchema.safeParse(mark).success).toBe(false);
   });
 
-  test('a process without the key reads and cannot decide', async () => {
+  test('can be read but not written by a process without the key', async () => {
     const { one, other } = await fresh();
     const keyless = open(other.storage, '');
     expect(await keyless.reviews.append(RUN, 1, event(1, 'comment'))).toBe(true);
@@ -189,7 +189,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     await expect(keyless.corrections.append(RUN, found(1, 'withdrawn'))).rejects.toMatchObject(refused);
   });
 
-  test('what retention deletes is not missing', async () => {
+  test('are not missing if retention deleted them', async () => {
     const { one } = await fresh();
     await cutOver(one);
     await one.reviews.append(RUN, 1, event(1, 'reject'));
@@ -199,7 +199,7 @@ describe.each(ARCHIVES)('signed events %s', (_, create) => {
     expect(await one.reviews.events(RUN)).toEqual([]);
   });
 
-  test('corrections: a forged decision is absent, and a deleted one is named', async () => {
+  test('of corrections are ignored if forged, and reported if changed', async () => {
     const { one, other } = await fresh();
     const path = (seq: number) => `.corrections/acme/kpis/${RUN.id}/events/00000${seq}.json`;
     await one.corrections.append(RUN, found(1, 'withdrawn'));

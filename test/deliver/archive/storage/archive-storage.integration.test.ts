@@ -13,7 +13,7 @@ import { ARCHIVES, sealIn, type TestArchive } from '../../../support/archives.ts
 import { ORDER, RUN } from '../../../support/delivery-case.ts';
 import { memoryLedger } from '../../../support/memory-ledger.ts';
 
-test('foreign folders are not listed', async () => {
+test('foreign folders are not listed as organizations, runs or foreign files', async () => {
   const on = await ARCHIVES[0]![1](onTestFinished);
   await sealIn(on);
   for (const stranger of ['lost+found', 'old backups/a/b', `${ORDER.org}/my notes/c`])
@@ -31,7 +31,7 @@ const MADE_AT = Date.parse('2026-11-16T07:00:05.000Z');
 
 const MESSAGE = 'From: a\r\n\r\nHello';
 const messageName = `messages/${DELIVERY}.${sha256(MESSAGE).slice(0, 16)}.eml`;
-/** Each damage with the findings that it causes, as `code path`. */
+/** Each kind of damage with the finding that it causes, as `code path`. */
 const DAMAGES: readonly (readonly [string, (on: TestArchive) => Promise<unknown>, string])[] = [
   ['a changed file', (on) => on.append('files/queue.csv', '!'), 'file.changed files/queue.csv'],
   ['a missing file', (on) => on.remove('files/queue.csv'), 'file.missing files/queue.csv'],
@@ -117,8 +117,8 @@ const names = async (storage: ArchiveStorage, org?: string): Promise<string[]> =
   return found;
 };
 
-describe.each(ARCHIVES)('%s', (_, open) => {
-  /** A run that was sent: files, e-mail, a message, its receipt. */
+describe.each(ARCHIVES)('an archive %s', (_, open) => {
+  /** A run that was sent: files, e-mail, a message and its receipt. */
   async function archived() {
     const on = await open(onTestFinished);
     if (on.store !== undefined) on.store.now = () => MADE_AT;
@@ -130,7 +130,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await archive.putAttempt(sealed, { ...attempt, state: 'sending' });
     await archive.putAttempt(sealed, { ...attempt, state: 'sent' });
     await archive.putReceipts(sealed, [{ ...receipt, state: 'sent', messageId: '<a@docket.example>' }]);
-    // The reader comes later, and may be on another machine.
+    // Another process reads it, possibly on another machine.
     const { storage } = await on.another();
     const shelved = await storage.find(RUN);
     if (shelved === undefined) throw new Error('not shelved');
@@ -147,7 +147,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await names(storage, 'rival')).toEqual([]);
   });
 
-  test.each(DAMAGES)('%s is a finding, and the run is not exported', async (_, damage, finding) => {
+  test.each(DAMAGES)('reports %s and refuses to export the run', async (_, damage, finding) => {
     const { root, shelved, ...on } = await archived();
     expect(await findingsOf(shelved)).toEqual([]);
     await damage({ root, ...on });
@@ -159,12 +159,12 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await readdir(root)).not.toContain('out');
   });
 
-  test('a run has no findings during a delivery', async () => {
+  test('reports nothing about a run during its delivery', async () => {
     const { shelved, archive, sealed } = await archived();
     const second = { delivery: 'b'.repeat(32), epoch: 1, state: 'sending', detail: null, at: 1 } as const;
     const { files } = shelved;
     let looks = 0;
-    /** A delivery begins as soon as somebody has listed the names. */
+    /** A delivery begins right after the names were listed. */
     const busy = async () => {
       const names = await files.list();
       looks += 1;
@@ -177,14 +177,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await findingsOf(shelved)).toEqual([]);
   });
 
-  test('a hash file without its message is no finding', async () => {
+  test('reports nothing about a hash file without its message', async () => {
     const { shelved, write } = await archived();
     const name = `messages/${'b'.repeat(32)}.${'0'.repeat(16)}.eml`;
     await write(`${name}.sha256`, `${'0'.repeat(64)}  ${name}\n`);
     expect(await findingsOf(shelved)).toEqual([]);
   });
 
-  test('a run with an unsafe file name is not exported', async () => {
+  test('refuses to export a run with an unsafe file name', async () => {
     const { root, shelved, ...on } = await archived();
     await on.write('files/a\tb.csv', 'x');
     await expect(exportRun(shelved, join(root, 'out'))).rejects.toMatchObject({
@@ -194,7 +194,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await readdir(root)).not.toContain('out');
   });
 
-  test('exports a run into an empty folder only', async () => {
+  test('exports a run only into an empty folder', async () => {
     const { root, shelved } = await archived();
     const out = join(root, 'out');
     const files = await exportRun(shelved, out);
@@ -232,7 +232,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     ['with a delivery that is unknown', { state: 'unknown' }, true],
     ['whose deliveries are settled', { state: 'sent' }, false],
     ['that is kept for ever', { days: Number.POSITIVE_INFINITY }, true],
-  ])('a run %s %#', async (_what, given, stays) => {
+  ])('keeps or deletes an expired run %s (%#)', async (_what, given, stays) => {
     const { storage } = await archived();
     await sweep(storage, given);
     expect((await storage.find(RUN)) !== undefined).toBe(stays);
@@ -265,7 +265,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await tree()).toEqual(['.swept', 'notes.txt']);
   });
 
-  test('the probe reports whether it is usable, and leaves nothing behind', async () => {
+  test('reports whether it is usable, and leaves nothing behind', async () => {
     const { storage, tree } = await archived();
     const before = await tree();
     expect(await storage.probe()).toMatchObject({ ok: true, detail: expect.stringContaining('can be written') });

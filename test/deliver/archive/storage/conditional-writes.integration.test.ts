@@ -34,7 +34,7 @@ async function storeWith(conditional: S3Server['conditional']): Promise<S3Server
   return store;
 }
 
-/** As another process opens it. */
+/** Opens the store as another process. */
 async function storageOf(store: S3Server) {
   const opened = bucketStorage(archiveUrl(store, join(await folderFor(onTestFinished), 'staging')));
   onTestFinished(() => opened.close());
@@ -43,7 +43,7 @@ async function storageOf(store: S3Server) {
 
 const bytesOf = (store: S3Server) => [...store.objects].map(([key, { bytes }]) => [key, bytes.toString()]);
 
-test('asks once, with a conditional PUT of the marker, and writes nothing new', async () => {
+test('support for conditional writes is tested once, with a PUT of the marker that changes nothing', async () => {
   for (const [conditional, expected] of [
     [true, true],
     [false, false],
@@ -60,7 +60,7 @@ test('asks once, with a conditional PUT of the marker, and writes nothing new', 
   }
 });
 
-test('a folder needs no question', async () => {
+test('a folder always supports conditional writes', async () => {
   const storage = directoryStorage(await folderFor(onTestFinished));
   expect(await honoursConditions(storage.metadata)).toBe(true);
   await requireConditionalWrites(storage, 'Signing');
@@ -70,7 +70,7 @@ test.each([
   [500, 'InternalError'],
   [409, 'ConditionalRequestConflict'],
   [403, 'AccessDenied'],
-])('HTTP %i is no answer: it is asked again', async (status, code) => {
+])('HTTP %i leaves the support unknown, and it is tested again', async (status, code) => {
   const store = await storeWith(true);
   const { metadata } = await storageOf(store);
   store.fault = ({ method }) => (method === 'PUT' ? { when: 'before', how: { status, code } } : undefined);
@@ -79,7 +79,7 @@ test.each([
   expect(await honoursConditions(metadata)).toBe(true);
 });
 
-test('without a marker nothing is written; once there is one, it is asked', async () => {
+test('the support is not tested, and nothing is written, before the archive has a marker', async () => {
   const store = await s3Server();
   onTestFinished(() => store.close());
   store.conditional = false;
@@ -90,7 +90,7 @@ test('without a marker nothing is written; once there is one, it is asked', asyn
   expect(await honoursConditions(storage.metadata)).toBe(false);
 });
 
-test('a process with a signing key does not start on such a store, and one without says what is refused', async () => {
+test('without support a process with a signing key does not start, and one without logs what will be refused', async () => {
   const store = await storeWith(false);
   const storage = await storageOf(store);
   const { signing } = signedOver(storage, generateSigningKey().pem, systemClock);
@@ -106,7 +106,7 @@ test('a process with a signing key does not start on such a store, and one witho
   expect(warnings).toHaveLength(1);
 });
 
-test('a report with a review is refused before its first call', async () => {
+test('a run with a review is refused before its first call', async () => {
   const reviews = createReviewArchive(await storageOf(await storeWith('refuse')), reviewEventSchema);
   const context = { signal: new AbortController().signal } as RunContext;
   const outcome = reviewRun(RUN as RunOrder, context, { reviews } as RunPorts, () => expect.fail('fetched'));
@@ -139,7 +139,7 @@ describe.each([
     });
   });
 
-  test('reviews: two approvals at once are both refused, and none is lost', async () => {
+  test('reviews, so that two simultaneous approvals are both refused and none is lost', async () => {
     await expectUnchanged(async (store) => {
       const reviews = [await storageOf(store), await storageOf(store)].map((each) =>
         createReviewArchive(each, reviewEventSchema),
@@ -152,7 +152,7 @@ describe.each([
     });
   });
 
-  test('corrections, and the figures that they compare with', async () => {
+  test('corrections and their figures', async () => {
     await expectUnchanged(async (store) => {
       const corrections = correctionArchive(await storageOf(store));
       const event = { seq: 1, at: 1, correction: 1, type: 'notified' } as const;

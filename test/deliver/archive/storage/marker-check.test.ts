@@ -18,7 +18,7 @@ import { manualClock } from '../../../support/manual-clock.ts';
 
 const RUN = { id: ORDER.id, org: ORDER.org, report: ORDER.report };
 
-/** The archive as a process opens it that expects this id. */
+/** The archive as opened by a process that expects this id. */
 function marked(
   { storage }: Pick<TestArchive, 'storage'>,
   id: string,
@@ -81,7 +81,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(await at.tree()).toEqual([ARCHIVE_MARKER]);
   });
 
-  test.each(absences)('reports nothing as absent without its marker: %s', async (_name, look) => {
+  test.each(absences)('fails without its marker instead of reporting as absent: %s', async (_name, look) => {
     const at = await open(onTestFinished);
     const id = newArchiveId();
     await expect(look(marked(at, id))).rejects.toMatchObject({ code: 'archive.marker_missing' });
@@ -100,7 +100,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     if (at.store === undefined) await rm(join(at.storage.location, ARCHIVE_MARKER));
     else at.store.objects.delete(`kept/here/${ARCHIVE_MARKER}`);
     await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_missing' });
-    // What is there is what was sealed, on every mount.
+    // Manifests of sealed runs can be read without the marker check.
     expect((await archive.peek(RUN))?.manifest.run).toBe(RUN.id);
     await at.storage.metadata.put(ARCHIVE_MARKER, 'half a mark');
     await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_changed' });
@@ -113,12 +113,12 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(await storage.delete(RUN)).toBe(true);
   });
 
-  test('reads its marker at most once in maxAgeMs', async () => {
+  test('reads its marker at most once within maxAgeMs', async () => {
     const at = await open(onTestFinished);
     const { id } = await createMarker(at.storage, newArchiveId(), 0);
     const clock = manualClock(1_000_000);
     let reads = 0;
-    // As of a bucket, whatever the archive: the age alone decides.
+    // Without a file identity, as in a bucket, only the age decides.
     const { identity: _none, ...rest } = at.storage.metadata;
     const metadata = {
       ...rest,
@@ -136,14 +136,14 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     clock.advance(5_000);
     await check();
     expect(reads).toBe(2);
-    // Set back by an hour: what was good then is no better for it.
+    // Set back by an hour: the cached result is no longer used.
     clock.set(clock.now() - 3_600_000);
     await check();
     expect(reads).toBe(3);
   });
 });
 
-test('a directory has its marker read once, and again when it is another file', async () => {
+test('a directory reads its marker once, and again if the file has changed', async () => {
   const storage = directoryStorage(await mkdtemp(join(tmpdir(), 'docket-marker-')));
   onTestFinished(() => rm(storage.location, { recursive: true, force: true }));
   const { id } = await createMarker(storage, newArchiveId(), 0);
@@ -153,7 +153,7 @@ test('a directory has its marker read once, and again when it is another file', 
   for (let write = 0; write < 10; write += 1) await check();
   expect(get).toHaveBeenCalledTimes(1);
   const marker = await storage.metadata.get(ARCHIVE_MARKER);
-  // Of the same length, in the same file.
+  // The same file with the same length.
   await writeFile(join(storage.location, ARCHIVE_MARKER), `${marker}`.replace(id, newArchiveId()));
   await expect(check()).rejects.toMatchObject({ code: 'archive.marker_changed' });
   await rm(join(storage.location, ARCHIVE_MARKER));
@@ -162,7 +162,7 @@ test('a directory has its marker read once, and again when it is another file', 
   await check();
 });
 
-test('of runs that are published together one write names the newest, before any of them counts as published', async () => {
+test('several runs published at once need one more write to record the newest, before any counts as published', async () => {
   const storage = directoryStorage(await mkdtemp(join(tmpdir(), 'docket-newest-')));
   onTestFinished(() => rm(storage.location, { recursive: true, force: true }));
   const put = vi.fn(storage.metadata.put);

@@ -36,7 +36,7 @@ async function aStore(): Promise<S3Server> {
   return store;
 }
 
-/** A process of its own, on a machine of its own. */
+/** A process on its own machine. */
 async function worker(store: S3Server, silenceMs?: number) {
   const root = await folderFor(onTestFinished);
   const storage = bucketStorage(archiveUrl(store, join(root, 'staging')), silenceMs);
@@ -56,7 +56,7 @@ const verified = async ({ storage }: Awaited<ReturnType<typeof worker>>): Promis
   return found === undefined ? ['not there'] : runProblems(found);
 };
 
-/** Reaches the store no more from its n-th request on; that one is carried out or not. */
+/** The store is unreachable from the n-th request on. `when`: whether that request is still carried out. */
 const diesAt =
   (at: number, when: Fault['when']) =>
   (store: S3Server): void => {
@@ -68,7 +68,7 @@ const diesAt =
     };
   };
 
-test('a crash between any two requests leaves a complete run or none; the next worker completes it', async () => {
+test('a crash between any two requests leaves a complete run or none, and the next worker completes it', async () => {
   const whole = await aStore();
   const first = await worker(whole);
   expect(await first.seal('of the first')).toBe('of the first');
@@ -81,7 +81,7 @@ test('a crash between any two requests leaves a complete run or none; the next w
       const store = await aStore();
       diesAt(at, when)(store);
       const dying = (await worker(store)).seal('of the first');
-      // The store is away for good, or its last answer was not needed any more.
+      // Publishing failed, or the lost reply was not needed any more.
       const said = await dying.catch((error: unknown) => error);
       if (said !== 'of the first')
         expect(said, because).toMatchObject({ code: expect.stringMatching(/^archive\.un/), retryable: true });
@@ -98,7 +98,7 @@ test('a crash between any two requests leaves a complete run or none; the next w
   expect(kept).toBeGreaterThan(0);
 });
 
-test.each([500, 503])('publishing survives a reply of %i to each request once', async (status) => {
+test.each([500, 503])('publishing succeeds if each request gets the reply %i once', async (status) => {
   const store = await aStore();
   const seen = new Set<string>();
   store.fault = ({ method, key, query }) => {
@@ -112,7 +112,7 @@ test.each([500, 503])('publishing survives a reply of %i to each request once', 
   expect(await verified(one)).toEqual([]);
 });
 
-test('recognises its own manifest after a lost reply', async () => {
+test('publishing recognizes its own manifest after a lost reply', async () => {
   const store = await aStore();
   let lost = 0;
   store.fault = ({ method, key }) =>
@@ -123,7 +123,7 @@ test('recognises its own manifest after a lost reply', async () => {
   expect(await verified(one)).toEqual([]);
 });
 
-test('waits for a slow store, but not for a silent one', async () => {
+test('a slow store is waited for, a silent one is not', async () => {
   const store = await aStore();
   store.delayMs = 120;
   expect(await (await worker(store, 1_000)).seal('slow')).toBe('slow');
@@ -138,7 +138,7 @@ test('waits for a slow store, but not for a silent one', async () => {
 test.each([
   ['ignores the condition', false],
   ['refuses the condition', 'refuse'],
-] as const)('a store that %s keeps the first run, and the probe reports it', async (_, conditional) => {
+] as const)('a store that %s keeps the first run, and its probe reports the problem', async (_, conditional) => {
   const store = await aStore();
   store.conditional = conditional;
   const [one, two] = [await worker(store), await worker(store)];
@@ -155,7 +155,7 @@ test.each<readonly [string, Fault, string]>([
   ['another secret', refusing(403, 'SignatureDoesNotMatch'), 'SignatureDoesNotMatch'],
   ['a bucket that is gone', refusing(404, 'NoSuchBucket'), 'NoSuchBucket'],
   ['nobody there', { when: 'before', how: 'reset' }, 'ECONNRESET'],
-])('%s is an error with a next step and without secrets', async (_, fault, what) => {
+])('%s causes an error with a next step and without secrets', async (_, fault, what) => {
   const store = await aStore();
   store.fault = () => fault;
   const { archive, storage } = await worker(store);
@@ -171,7 +171,7 @@ test.each<readonly [string, Fault, string]>([
   }
 });
 
-test('removes an incomplete upload after a day, and no recent one', async () => {
+test('an incomplete upload is removed after a day, and not before', async () => {
   const store = await aStore();
   const from = Date.parse('2026-11-16T07:00:00.000Z');
   store.now = () => from;
@@ -196,7 +196,7 @@ test('removes an incomplete upload after a day, and no recent one', async () => 
   expect(await swept(from + 25 * 3_600_000)).toBe(0);
 });
 
-test('reads a directory archive that was copied into a bucket', async () => {
+test('a directory archive can be copied into a bucket and read there', async () => {
   const root = await folderFor(onTestFinished);
   const { archive: old, published: sealed } = await sealedRun(root);
   await old.putAttempt(sealed, { delivery: 'a'.repeat(32), epoch: 1, state: 'sent', detail: null, at: 1 });
@@ -215,7 +215,7 @@ test('reads a directory archive that was copied into a bucket', async () => {
   expect(await verified(one)).toEqual([]);
 });
 
-/** A run archived in this bucket, and how a worker of its own delivers it. */
+/** A run archived in this bucket, and the input for delivering it with a new worker. */
 async function aRun() {
   const store = await aStore();
   const home = await worker(store);
@@ -248,7 +248,7 @@ async function aRun() {
   return { store, home, mailer, got, input };
 }
 
-test('a crash at each step with a lost ledger causes no duplicate', async () => {
+test('a crash at any step with a lost ledger causes no duplicate', async () => {
   const once = async (plan: CrashPlan | undefined) => {
     const { got, input, mailer } = await aRun();
     const { guard, calls } = crashing(plan);
@@ -261,7 +261,7 @@ test('a crash at each step with a lost ledger causes no duplicate', async () => 
     if (plan === undefined) await first;
     else await expect(first).rejects.toBeInstanceOf(Crash);
     const { receipts } = await deliver(input(memoryLedger()));
-    // Flushed once more, when all is over.
+    // The ledger is lost again after everything is done.
     expect((await deliver(input(memoryLedger()))).receipts).toEqual(receipts);
     return { receipts, got, calls: calls() };
   };
@@ -280,7 +280,7 @@ test('a crash at each step with a lost ledger causes no duplicate', async () => 
       }
     }
   }
-  // A message that is kept, or whose attempt had begun and whose end is recorded nowhere, may have left.
+  // A message may have been sent if it is archived, or if its attempt has begun and has no recorded end.
   const expected = /putMessage|begin|putAttempt|send|find|settle/;
   for (const place of unknown) expect(place).toMatch(expected);
 });
@@ -293,7 +293,7 @@ test.each<readonly [string, Fault, passes: boolean]>([
   ['answers 503', { when: 'before', how: { status: 503, code: 'SlowDown' } }, true],
   ['lets nobody in', { when: 'before', how: { status: 403, code: 'AccessDenied' } }, false],
   ['writes and loses its answer', { when: 'after', how: 'reset' }, true],
-])('sends nothing while the bucket %s, and everything afterwards', async (_, fault, passes) => {
+])('nothing is sent while the bucket %s, and everything afterwards', async (_, fault, passes) => {
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = (request) => (ofAttempts(request) ? fault : undefined);
@@ -309,7 +309,7 @@ test.each<readonly [string, Fault, passes: boolean]>([
   expect([...got.values()]).toEqual([1, 1]);
 });
 
-test('compares a resent message with the earlier one', async () => {
+test('a message that is resent is compared with the earlier one', async () => {
   const { store, home, input } = await aRun();
   const reads = () =>
     store.requests.filter(({ method, key }) => method === 'GET' && key.includes('/attempts/')).map(({ key }) => key);
@@ -323,7 +323,7 @@ test('compares a resent message with the earlier one', async () => {
   expect(reads().filter((key) => !key.includes(first))).toEqual([]);
 });
 
-test('checks write access by writing one object', async () => {
+test('the probe writes a single object to check write access', async () => {
   const store = await aStore();
   const { storage } = await worker(store);
   const { probe, intervalMs } = archiveProbe(storage, systemClock);
@@ -338,13 +338,13 @@ test('checks write access by writing one object', async () => {
   await expect(probe()).rejects.toMatchObject({ code: 'archive.unwritable' });
 });
 
-test('the ledger gets the result when the bucket fails after a send', async () => {
+test('the ledger gets the result even if the bucket fails after a send', async () => {
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = ({ method, key }) =>
     method === 'PUT' && key.endsWith('.end.json') ? { when: 'before', how: 'reset' } : undefined;
   expect((await deliver(input(ledger))).receipts.map(({ state }) => state)).toEqual(['sent', 'sent']);
-  // The end is lost, the receipts are not: a ledger that forgets has to leave it to somebody, and sends nothing.
+  // The recorded end is lost. After the ledger is lost as well, a person has to decide, and nothing is sent.
   const { receipts } = await deliver(input(memoryLedger()));
   expect(receipts.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
   expect([...got.values()]).toEqual([1, 1]);

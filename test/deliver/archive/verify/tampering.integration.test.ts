@@ -23,7 +23,7 @@ const A = `acme/weekly-kpi/${RUNS.a}`;
 const B = `acme/weekly-kpi/${RUNS.b}`;
 const LAST = `acme/weekly-kpi/${RUNS.last}`;
 
-/** A copy of the archive, and hands to damage it with. */
+/** A copy of the archive, with functions to damage it. */
 function handsOn(base: string) {
   const at = (path: string) => join(base, path);
   const text = (path: string) => readFile(at(path), 'utf8');
@@ -55,7 +55,7 @@ function handsOn(base: string) {
       await rename(at(other), at(one));
       await rename(at('swapped'), at(other));
     },
-    /** The message of a delivery whose text holds this. */
+    /** The message file that contains this text. */
     message: async (run: string, holds: string): Promise<string> => {
       for (const name of await names(`${run}/messages`)) {
         const path = `${run}/messages/${name}`;
@@ -74,14 +74,14 @@ function handsOn(base: string) {
 }
 type Hands = ReturnType<typeof handsOn>;
 
-/** Changes a file of a run and whatever in the run tells of its hash. */
+/** Changes a file of a run, and its hash in the manifest. */
 async function rehash(on: Hands, run: string, name: string, from: string, to: string): Promise<void> {
   const before = sha256(await on.text(`${run}/${name}`));
   await on.edit(`${run}/${name}`, from, to);
   await on.edit(`${run}/manifest.json`, before, sha256(await on.text(`${run}/${name}`)));
 }
 
-/** A forged entry at the end of the chain, signed with a key of the forger. */
+/** Forges entries of the chain with the forger's own key. */
 async function forge(on: Hands, change: (entry: ChainEntry) => ChainEntry, place: 'end' | 'last' | 'all') {
   const key = keyFrom(generateSigningKey().pem);
   const paths = await on.entries();
@@ -573,14 +573,14 @@ async function verified(base: string, more: Partial<VerifyInput> = {}): Promise<
   return findings;
 }
 
-test('an unchanged archive has no findings, with the newest public key', async () => {
+test('an unchanged archive has no findings', async () => {
   expect(await verified(made.base)).toEqual([]);
   expect(await verified(made.base, { keys: undefined })).toEqual([
     expect.objectContaining({ code: 'key.own', note: true }),
   ]);
 });
 
-test('the marker is not a foreign file', async () => {
+test('the marker does not count as a foreign file', async () => {
   const base = join(root, 'marked');
   await cp(made.base, base, { recursive: true });
   await writeFile(join(base, 'docket-archive.json'), '{}');
@@ -592,7 +592,7 @@ test('at least 60 kinds of tampering are covered', () => {
   expect(new Set(CASES.map(([what]) => what)).size).toBe(CASES.length);
 });
 
-test.each(CASES)('reports %s', async (what, damage, code, path) => {
+test.each(CASES)('verification reports %s', async (what, damage, code, path) => {
   const base = join(root, what.replaceAll(/\W+/g, '-'));
   await cp(made.base, base, { recursive: true });
   await damage(handsOn(base));

@@ -50,7 +50,7 @@ test.each<[file: string, text: string | null, codes: readonly string[]]>([
   [`${FROZEN}/dataset.json`, null, ['review.figures_missing']],
   [`${FROZEN}/files.json`, '{}', ['review.figures_changed']],
   [FROZEN, null, ['review.figures_missing']],
-])('%s as %j', async (file, text, expected) => {
+])('findings for %s with content %j', async (file, text, expected) => {
   const { root, metadata, codes } = await opened();
   if (text === null) await rm(join(root, file), { recursive: true });
   else if (file !== '') await metadata.put(file, text);
@@ -58,13 +58,13 @@ test.each<[file: string, text: string | null, codes: readonly string[]]>([
   expect(await codes({ run })).toEqual(expected);
 });
 
-test('delivered figures that were changed; those of another organization are not looked at', async () => {
+test('changed figures of an edition are reported, and other organizations are not checked', async () => {
   const { root, metadata, edition, codes } = await opened();
   await metadata.put(`.corrections/${FOLDER}/figures/${edition}.json`, '{"a":1}');
   expect(await codes({ org: 'acme' })).toEqual(['correction.figures_changed']);
   await metadata.put(`.corrections/other/kpis/${'2'.repeat(32)}/events/000002.json`, '{}');
   expect(await codes({ org: 'acme' })).toEqual(['correction.figures_changed']);
-  // Retention has removed the run since its manifest was read.
+  // Retention has removed the run after its manifest was read.
   for (const folder of ['.corrections', '.reviews', 'acme']) await rm(join(root, folder), { recursive: true });
   expect(await codes()).toEqual([]);
 });

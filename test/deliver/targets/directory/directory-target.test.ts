@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import { targetFolder } from '../../../../src/deliver/targets/directory/directory-target.ts';
 import { cases } from '../../../support/fuzz.ts';
 
-test('a relative path is a folder under the working directory, an absolute one is itself', () => {
+test('a relative path is below the working directory, an absolute path is used as it is', () => {
   expect(targetFolder('out/2026', '/srv/docket')).toBe('/srv/docket/out/2026');
   expect(targetFolder('/mnt/reports', '/srv/docket')).toBe('/mnt/reports');
 });
 
-test('no relative path leaves the working directory', () => {
+test('a relative path never leaves the working directory', () => {
   const part = fc.oneof(
     fc.constantFrom('..', '.', '...', '', '~', '%2e%2e', '..\\..'),
     fc.string({ unit: 'binary', maxLength: 8 }),
@@ -28,7 +28,7 @@ test('no relative path leaves the working directory', () => {
   );
 });
 
-test.each(['', '  ', '..', 'a/../b', 'a\\..\\b', '/srv/../etc', 'a\nb', 'a\0b'])('%j is refused', (path) => {
+test.each(['', '  ', '..', 'a/../b', 'a\\..\\b', '/srv/../etc', 'a\nb', 'a\0b'])('the path %j is refused', (path) => {
   expect(() => targetFolder(path, '/srv/docket')).toThrowError(
     expect.objectContaining({ code: 'deliver.target_refused', expected: expect.stringContaining('".."') }),
   );

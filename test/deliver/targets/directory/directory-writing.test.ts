@@ -14,13 +14,13 @@ async function twoFiles() {
   return { root, out: join(root, 'out'), artifacts };
 }
 
-test('says "1 file" for a single file', async () => {
+test('a single file is reported as "1 file"', async () => {
   const { out, artifacts } = await twoFiles();
   expect(await writeFiles(out, artifacts.slice(0, 1), never)).toEqual({ state: 'sent', detail: '1 file' });
   expect(await readdir(out)).toEqual(['a.csv']);
 });
 
-test('a folder that a file stands in the way of leaves the delivery pending', async () => {
+test('a delivery stays pending if a file is in the place of its folder', async () => {
   const { root, artifacts } = await twoFiles();
   const ending = await writeFiles(join(root, 'a.csv', 'out'), artifacts, never);
   expect(ending).toMatchObject({
@@ -29,20 +29,23 @@ test('a folder that a file stands in the way of leaves the delivery pending', as
   });
 });
 
-test('what cannot be read under a name is somebody else’s, and stays', async () => {
+test('a name that is taken by something unreadable refuses the delivery and is kept', async () => {
   const { out, artifacts } = await twoFiles();
-  // A folder of that name.
+  // A folder with that name.
   await writeFiles(join(out, 'b.csv'), artifacts.slice(0, 1), never);
   expect(await writeFiles(out, artifacts, never)).toMatchObject({ state: 'refused' });
   expect(await readdir(out)).toEqual(['b.csv']);
 });
 
-/** Writes both files into `out`; somebody else takes `name` when the folder was looked at and before any name is given. */
+/**
+ * Writes both files into `out`. Another program takes `name` after the folder was checked, before any file has its
+ * name.
+ */
 async function takenMeanwhile(name: string) {
   const { root, out, artifacts } = await twoFiles();
   const pipe = join(root, 'pipe');
   execFileSync('mkfifo', [pipe]);
-  // The second file is read from a pipe: until its text is written there, no file has its name.
+  // The second file is read from a pipe, so no file gets its name until the text is written there.
   const ending = writeFiles(out, [artifacts[0]!, { ...artifacts[1]!, path: pipe }], never);
   const feed = await open(pipe, 'w');
   await writeFile(join(out, name), 'theirs');
@@ -51,7 +54,7 @@ async function takenMeanwhile(name: string) {
   return { out, ending: await ending };
 }
 
-test('a name that somebody takes meanwhile stays his; if a file has its name by then, its delivery is unknown', async () => {
+test('a name taken by another program meanwhile is kept; the delivery is unknown if a file already has its name', async () => {
   const first = await takenMeanwhile('a.csv');
   expect(first.ending).toMatchObject({ state: 'pending', detail: expect.stringContaining('EEXIST') });
   expect(await readdir(first.out)).toEqual(['a.csv']);
@@ -67,11 +70,11 @@ test('a name that somebody takes meanwhile stays his; if a file has its name by 
 const contentsOf = async (folder: string) =>
   Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
 
-test('files that replace others leave nothing behind when one of them cannot be written', async () => {
+test('files that replace others leave nothing behind if one of them cannot be written', async () => {
   const root = await folderFor(onTestFinished);
   const [one, other] = [join(root, 'one.json'), join(root, 'other.json')];
   await replaceFiles([{ path: other, bytes: 'old' }]);
-  // A folder stands where the first is to be: nothing is replaced behind it.
+  // The first path is a folder, so nothing after it is replaced.
   await writeFiles(one, [await writeArtifact(root, 'x', 'x')], never);
   await expect(
     replaceFiles([

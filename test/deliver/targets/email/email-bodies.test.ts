@@ -71,7 +71,7 @@ async function caseOf(
 
 const email = (name: string, more: object = {}): TestDelivery => ({ email: { to: [`${name}@acme.example`], ...more } });
 
-test('each delivery sends the body that it asks for, and its own pictures', async () => {
+test('each delivery sends its own kind of body with that body’s pictures', async () => {
   const { input, messages } = await caseOf(
     [
       email('all'),
@@ -93,14 +93,14 @@ test('each delivery sends the body that it asks for, and its own pictures', asyn
   expect(shown('notice')).toEqual([expect.stringContaining('<p>notice</p>'), 'notice', 0]);
 });
 
-test('the body of a run that an older version made is sent whatever the delivery asks for', async () => {
+test('a run of an older version is sent with its only body', async () => {
   const { input, messages, published } = await caseOf([email('a', { body: 'summary' })]);
   expect(published.manifest.mail).not.toHaveProperty('body');
   await deliver(input);
   expect((await messages())[0]?.text?.trim()).toBe(MAIL.text.trim());
 });
 
-test('a run without the body of a delivery is not sent with another one', async () => {
+test('a run without the body that a delivery needs is not sent', async () => {
   const { others: _, ...only } = MAILS;
   const { input, messages } = await caseOf([email('a', { body: 'notice' })], { mail: only });
   const result = await deliver(input).catch((error: unknown) => error);
@@ -108,7 +108,7 @@ test('a run without the body of a delivery is not sent with another one', async 
   expect(await messages()).toEqual([]);
 });
 
-test('the subject is title, period and first headline; without figures where the delivery says so', async () => {
+test('the subject has title, period and first headline, and no figures if the delivery says so', async () => {
   const { input, messages } = await caseOf([
     email('a'),
     email('b', { subject_figures: false }),
@@ -125,7 +125,7 @@ test('the subject is title, period and first headline; without figures where the
   });
 });
 
-test('with a classification no figure is in a subject unless the delivery allows it', async () => {
+test('a classified report has no figures in its subject unless the delivery allows it', async () => {
   const { input, messages } = await caseOf([
     email('a'),
     email('b', { subject: 'Own {{ headline }}' }),
@@ -140,7 +140,7 @@ test('with a classification no figure is in a subject unless the delivery allows
   });
 });
 
-test('a subject may have the usual range of the first headline’s figure, where it may have figures', async () => {
+test('a subject can have the usual range of the first headline, unless figures are not allowed', async () => {
   const subject = '{{ headline_range.state }}|{{ headline_range.low }}|{{ headline_range.high }}';
   const state: 'unusual' = 'unusual';
   const range = { section: 'kpis', metric: 'profiles.created', value: 160, low: 94, high: 118, state };
@@ -155,7 +155,7 @@ test('a subject may have the usual range of the first headline’s figure, where
   expect(await subjectsOf([other])).toEqual(['||', '||']);
 });
 
-test('the subject of a corrected edition says so first, whatever its template is', async () => {
+test('the subject of a corrected edition begins with the correction, in any template', async () => {
   const send = (target: string) => ({ target, recipient: null, send_if: 'correction', send: true, reason: 'Got it.' });
   const { input, messages } = await caseOf([email('a'), email('b', { subject: 'Own' })], {
     manifest: {
@@ -168,7 +168,7 @@ test('the subject of a corrected edition says so first, whatever its template is
   expect(subjects).toEqual(['Corrected: Own', `Corrected: Weekly KPIs, 2026-W46: ${HEADLINES[0]}`]);
 });
 
-test('a message names its sender and its list, and asks for no automatic reply', async () => {
+test('a message names its sender and list, and suppresses automatic replies', async () => {
   const { input, messages } = await caseOf([email('a')], { fromName: 'Acme, "Payments" AG' });
   await deliver(input);
   const [mail] = await messages();
@@ -178,7 +178,7 @@ test('a message names its sender and its list, and asks for no automatic reply',
   expect(header('auto-submitted')).toBe('auto-generated');
 });
 
-test('the archive has each body under its own name, reads it back and previews it', async () => {
+test('the archive stores each body under its own name, and can return and preview it', async () => {
   const { archive, published, root } = await caseOf([], { mail: MAILS });
   const found = await archive.find(ORDER);
   expect(found?.mail).toEqual(MAILS);
@@ -201,13 +201,13 @@ test('the archive has each body under its own name, reads it back and previews i
   expect(await reader.preview(ORDER, 'unknown')).toBeUndefined();
 });
 
-test('a changed body of a delivery stops the run as any changed file does', async () => {
+test('a changed body makes the run corrupt, like any other changed file', async () => {
   const { archive, published } = await caseOf([], { mail: MAILS });
   await writeFile(join(published.folder, 'mail-notice.txt'), 'other\n');
   await expect(archive.find(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
 });
 
-test('a message that is sent again has the bytes of the body that was sent before', async () => {
+test('a message that is resent has the same bytes as before', async () => {
   const script: SmtpScript = { dot: { say: '450 later' } };
   const { input, messages, archive, published } = await caseOf([email('a', { body: 'summary' })], {
     mail: MAILS,

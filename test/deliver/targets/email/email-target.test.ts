@@ -49,7 +49,7 @@ async function caseOf(
     workingDirectory: root,
   });
   const kept = async (delivery: string) => readFile(await archivedMessagePath(published.folder, delivery));
-  /** What the server got, as it was before dots were stuffed. */
+  /** What the server received, without dot-stuffing. */
   const got = () =>
     server.conversations
       .filter(({ accepted }) => accepted)
@@ -60,7 +60,7 @@ async function caseOf(
 const states = (receipts: readonly { recipient: string; state: string }[]) =>
   receipts.map(({ recipient, state }) => [recipient, state]);
 
-test('together: one message for all, with an envelope and a result for each', async () => {
+test('together sends the same message to all, with an envelope and a result for each', async () => {
   const to = ['a@acme.example', 'gone@acme.example', 'c@acme.example', 'A@ACME.example'];
   const { input, server, kept, got } = await caseOf([{ email: { to, together: true, attach: ['csv'] } }]);
   const { receipts } = await deliver(input);
@@ -82,7 +82,7 @@ test('together: one message for all, with an envelope and a result for each', as
   expect(mail.messageId).toBe(receipts[0]?.messageId);
 });
 
-test('a server without replies is skipped after two messages; the others follow later', async () => {
+test('a server that does not reply is skipped after two messages, and the others are sent later', async () => {
   const script: SmtpScript = { dot: 'RST' };
   const to = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}@acme.example`);
   const { input, server, root } = await caseOf([{ email: { to } }, { directory: { path: 'out' } }], script);
@@ -102,7 +102,7 @@ test('a server without replies is skipped after two messages; the others follow 
   expect(second.receipts.map(({ state }) => state)).toEqual(['unknown', 'unknown', 'sent', 'sent', 'sent', 'sent']);
 });
 
-test('together lists only allowed recipients', async () => {
+test('together names only allowed recipients', async () => {
   const to = ['a@acme.example', 'rival@elsewhere.example'];
   const { input, got } = await caseOf([{ email: { to, together: true } }]);
   const { receipts } = await deliver(input);
@@ -119,7 +119,7 @@ const PAIR = generateKeyPairSync('rsa', {
   publicKeyEncoding: { type: 'spki', format: 'pem' },
 });
 
-/** RFC 6376 §3.4 and §3.7, relaxed/relaxed: what a receiver computes. */
+/** RFC 6376 §3.4 and §3.7, relaxed/relaxed, as a receiver verifies it. */
 function verifies(raw: string): boolean {
   const end = raw.indexOf('\r\n\r\n');
   const headers = raw.slice(0, end + 2).split(/\r\n(?![ \t])/);
@@ -182,13 +182,13 @@ test.each([
     generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
     '512 bits',
   ],
-])('a DKIM key that is %s is refused before anything is signed with it', (_, pem, got) => {
+])('a DKIM key that is %s is refused before it is used', (_, pem, got) => {
   expect(() => parseDkimKey(new Secret(String(pem)), 'smtp.dkim of acme')).toThrowError(
     expect.objectContaining({ code: 'config.invalid', got: expect.stringContaining(got) }),
   );
 });
 
-test('refuses files above max_attachment without a link, also with a directory delivery', async () => {
+test('files above max_attachment are refused without a link, even with a directory delivery', async () => {
   const deliveries: TestDelivery[] = [
     { directory: { path: 'out' } },
     { email: { to: ['a@acme.example'], attach: ['xlsx'], max_attachment: '7B' } },
@@ -201,7 +201,7 @@ test('refuses files above max_attachment without a link, also with a directory d
   expect(server.conversations).toEqual([]);
 });
 
-test('refuses files above the announced SIZE without a link, and names the size', async () => {
+test('files above the announced SIZE are refused without a link, with the size', async () => {
   const { input, server } = await caseOf(
     [{ email: { to: ['a@acme.example'], attach: ['xlsx'] } }],
     {},
@@ -215,7 +215,7 @@ test('refuses files above the announced SIZE without a link, and names the size'
   expect(server.conversations.flatMap(({ commands }) => commands).join()).not.toMatch(/MAIL|DATA/);
 });
 
-test('max_attachment counts bytes as they are sent: base64 in lines', async () => {
+test('max_attachment counts the bytes that are sent, in base64 with line breaks', async () => {
   const stateOf = async (max_attachment: string | number, bytes: number) => {
     const files = { 'big.xlsx': new Uint8Array(bytes) };
     const { input } = await caseOf(
@@ -233,7 +233,7 @@ test('max_attachment counts bytes as they are sent: base64 in lines', async () =
   expect(await stateOf('10MB', 8 * 1024 * 1024)).toBe('refused');
 });
 
-test('links each file that is too large, waits for a pending target, refuses without a source', async () => {
+test('files that are too large are linked; the e-mail waits for a pending target and is refused without a source', async () => {
   const artifact = (name: string, format: 'xlsx' | 'csv' | 'schema' | 'zip') => ({
     name,
     format,
@@ -278,7 +278,7 @@ test('links each file that is too large, waits for a pending target, refuses wit
   const local = { ...delivery, fileLocations: () => new Map([['k.xlsx', '/srv/out/k.xlsx']]) };
   await expect(ask('xlsx', rowIn('sent'), local)).rejects.toMatchObject({ code: 'deliver.target_refused' });
 
-  // What opens for the reader comes before what only names a place, and is not waited for.
+  // A link that opens for the reader comes before a mere location, and does not wait.
   const open = (where: string) => async (name: string) => ({ url: `https://${where}/${name}`, until: 9 });
   const archive = { link: (_: unknown, name: string) => open('archive')(name) };
   const shared = { ...delivery, sharedLinks: async () => new Map([['k.xlsx', await open('bucket')('k.xlsx')]]) };
@@ -330,7 +330,7 @@ test('a delivery with an unmet condition is skipped without a row', async () => 
   expect(server.conversations).toHaveLength(1);
 });
 
-test.each([false, true])('the date is that of the first attempt, in all attempts (together: %s)', async (together) => {
+test.each([false, true])('all attempts have the date of the first attempt (together: %s)', async (together) => {
   const script: SmtpScript = { dot: { say: '450 4.7.1 Later' } };
   const to = ['a@acme.example', 'b@acme.example'];
   const { input, server, kept, got } = await caseOf([{ email: { to, together, attach: ['csv'] } }], script);

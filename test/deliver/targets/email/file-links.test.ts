@@ -21,7 +21,7 @@ const MADE_AT = Date.parse('2026-11-16T07:00:05.000Z');
 const MAIL_TO: TestDelivery = { email: { to: ['lead@acme.example'], attach: ['xlsx'], max_attachment: '7B' } };
 const NAME = 'KPIs 2026-W46.xlsx';
 
-/** A run whose workbook is too large for its e-mail, at this moment, archived in a bucket. */
+/** A run archived in a bucket at this moment. Its workbook is too large for its e-mail. */
 async function caseOf(
   deliveries: readonly TestDelivery[],
   now = MADE_AT,
@@ -60,7 +60,7 @@ async function caseOf(
   return { store, sent, go, server, wait: (ms: number) => (at += ms) };
 }
 
-/** The text of the message, and its first link. */
+/** The text of the message and its first link. */
 async function textOf(raw = ''): Promise<{ text: string; link: string }> {
   const { text = '' } = await PostalMime.parse(raw);
   return { text, link: /https?:\/\/\S+/.exec(text)?.[0] ?? '' };
@@ -78,7 +78,7 @@ const bucketOf = (url: string, over: object = {}): TestDelivery => ({
   },
 });
 
-test('an e-mail links to a large file in the archive; the link expires at the stated time', async () => {
+test('an e-mail links to a large file in the archive, and the link expires at the stated time', async () => {
   const { store, sent, go, wait } = await caseOf([MAIL_TO]);
   expect((await go())[0]).toMatchObject({ state: 'pending', detail: '450 Later' });
   const { text, link } = await textOf(sent[0]);
@@ -95,7 +95,7 @@ test('an e-mail links to a large file in the archive; the link expires at the st
   expect(store.requests.every(({ method }) => method !== 'DELETE')).toBe(true);
 });
 
-test('a retry on the same day sends the same bytes, one on another day a new link', async () => {
+test('a retry on the same day sends the same bytes, and one on another day sends a new link', async () => {
   const { sent, go, wait } = await caseOf([MAIL_TO]);
   await go();
   wait(DAY - 1);
@@ -118,7 +118,7 @@ test('an S3 delivery of the report is preferred to the archive', async () => {
   expect(await (await fetch(link)).text()).toBe('workbook');
 });
 
-test('a bucket with public_url is linked by it, without expiry', async () => {
+test('a bucket with public_url is linked with it, without expiry', async () => {
   const other = await s3Server();
   onTestFinished(() => other.close());
   const { sent, go } = await caseOf([bucketOf(other.url, { public_url: 'https://reports.acme.example/r/' }), MAIL_TO]);
@@ -129,9 +129,9 @@ test('a bucket with public_url is linked by it, without expiry', async () => {
 });
 
 test.each([
-  ['without links', '&links=false', NAME],
-  ['with temporary credentials', '&session_token=env:ARCHIVE_ID', 'public_url'],
-])('an archive %s refuses the e-mail', async (_, more, detail) => {
+  ['set to links=false', '&links=false', NAME],
+  ['opened with temporary credentials', '&session_token=env:ARCHIVE_ID', 'public_url'],
+])('an e-mail is refused if the archive is %s', async (_, more, detail) => {
   const { sent, go } = await caseOf([MAIL_TO], MADE_AT, more);
   expect((await go())[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(detail) });
   expect(sent).toEqual([]);
@@ -175,7 +175,7 @@ test.each([
   }
 });
 
-test('a file that was linked to is attached once the server takes it, and the other way round', async () => {
+test('a file is attached once the server accepts its size, and linked again if not', async () => {
   const { sent, go, server } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['xlsx'] } }]);
   for (const announced of [100, undefined, 100]) {
     server.announced = announced;

@@ -17,7 +17,7 @@ import { folderFor, SETTINGS } from '../../../support/delivery-case.ts';
 
 const KEY = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
 
-/** A deployment that logs in by token and signs, with its secrets in files. */
+/** A deployment with OAuth2 login and DKIM, and its secrets in files. */
 async function deployment(change: Readonly<Record<string, string | undefined>> = {}) {
   const root = await folderFor(onTestFinished);
   const secret = join(root, 'secret');
@@ -39,14 +39,14 @@ async function deployment(change: Readonly<Record<string, string | undefined>> =
   return { env, secret, key };
 }
 
-test('uses OAuth2 and DKIM of the environment for the deployment’s server', async () => {
+test('the deployment’s mail server uses OAuth2 and DKIM of the environment', async () => {
   const { env } = await deployment();
   const config = readConfig(env);
   const around = { config, env, clock: systemClock };
   await assertMailSecrets(around);
   const server = await resolveMailServer({}, around);
   expect(server?.options.oauth2?.user).toBe('reports@docket.example');
-  // Neither the name nor anything else tells a secret.
+  // No name and no other field contains a secret.
   expect(JSON.stringify([server, deploymentSmtp(config)])).not.toContain('s3cret');
   const scope = createScope();
   onTestFinished(() => scope.close());
@@ -55,19 +55,19 @@ test('uses OAuth2 and DKIM of the environment for the deployment’s server', as
     from: 'reports@mail.docket.example',
     dkim: { domain: 'docket.example', selector: 's1' },
   });
-  // Of a sender of another domain the key says nothing.
+  // The key does not apply to senders of other domains.
   expect((await routes({ ...SETTINGS, smtp: { from: 'kpi@acme.example' } }))?.dkim).toBeUndefined();
   expect((await routes({ ...SETTINGS, smtp: { from: 'kpi@notdocket.example' } }))?.dkim).toBeUndefined();
 });
 
-test('does not send the deployment’s token to an organization’s server', async () => {
+test('an organization’s mail server does not get the deployment’s token', async () => {
   const { env } = await deployment({ OWN: 'smtp://mail.acme.example:587' });
   const around = { config: readConfig(env), env, clock: systemClock };
   const server = await resolveMailServer({ smtp: { url: { env: 'OWN' } } }, around);
   expect(server?.options.oauth2).toBeUndefined();
 });
 
-test('requests a token with the secrets in files, when needed', async () => {
+test('a token is requested only when needed, with the secrets in files', async () => {
   const asked: string[] = [];
   const tokens = createServer();
   tokens.on('tlsClientError', () => asked.push('tls'));
@@ -109,7 +109,7 @@ test.each<[string, Record<string, string | undefined>, string[]]>([
     { MAIL_FROM: 'reports@other.example' },
     ['SMTP_DKIM_DOMAIN'],
   ],
-])('reports all invalid variables at once: %s', async (_, change, variables) => {
+])('invalid variables are all reported at once: %s', async (_, change, variables) => {
   const { env } = await deployment(change);
   expect(() => readConfig(env)).toThrow(expect.objectContaining({ code: 'config.invalid' }));
   let message = '';
@@ -119,11 +119,11 @@ test.each<[string, Record<string, string | undefined>, string[]]>([
     message = String(error);
   }
   const reported = message.split('\n').flatMap((line) => /^ {2}([^:]+): expected /.exec(line)?.[1] ?? []);
-  // A variable may have more than one error.
+  // A variable can have several errors.
   expect([...new Set(reported)].sort()).toEqual([...variables].sort());
 });
 
-test('reports all invalid secret files at start without their content', async () => {
+test('invalid secret files are all reported at start, without their content', async () => {
   const { env, secret, key } = await deployment();
   await writeFile(secret, '');
   await writeFile(key, 'pass-phrase-of-somebody');
@@ -136,7 +136,7 @@ test('reports all invalid secret files at start without their content', async ()
   expect(message).not.toContain('pass-phrase');
 });
 
-test('a rotated secret opens a new mailer; the old one closes after its messages', async () => {
+test('a rotated secret opens a new mailer, and the old one closes after its messages', async () => {
   const { env, secret } = await deployment();
   const own = `${secret}-url`;
   await writeFile(own, 'smtp://me:before@mail.acme.example');
@@ -167,7 +167,7 @@ test('a rotated secret opens a new mailer; the old one closes after its messages
   const before = await routes(acme);
   const shared = await routes(SETTINGS);
   expect((await routes(acme))?.mailer).toBe(before?.mailer);
-  // Another sender over the same server.
+  // Another sender on the same server.
   expect((await routes({ ...acme, smtp: { ...acme.smtp, from: 'kpi@acme.example' } }))?.mailer).toBe(before?.mailer);
   expect(retired()).toEqual([false, false]);
 
@@ -180,12 +180,12 @@ test('a rotated secret opens a new mailer; the old one closes after its messages
   expect(opened.map(({ url }) => url.includes('after'))).toEqual([false, false, true]);
   expect(retired()).toEqual([true, false, false]);
 
-  // The deployment's own, whose login is in a file.
+  // The deployment's own mailer, whose login is in a file.
   await writeFile(secret, 'an0ther');
   expect((await routes(SETTINGS))?.mailer).not.toBe(shared?.mailer);
   expect(retired()).toEqual([true, true, false, false]);
 
-  // What still sends is closed with the process; what was let go needs no more.
+  // The scope closes mailers that are still in use. The idle one has already closed.
   opened[0]?.idle();
   await new Promise((resolve) => setImmediate(resolve));
   await scope.close();

@@ -59,7 +59,7 @@ async function caseOf(over: Partial<S3Spec> = {}, files?: Record<string, string 
 
 const puts = (server: S3Server) => server.requests.filter(({ method }) => method === 'PUT').length;
 
-test('each file is under its key with its type, its name, its hash and the run', async () => {
+test('each file is stored under its key with type, name, hash and run', async () => {
   const { server, sealed, once } = await caseOf({ encryption: 'AES256' });
   expect(await once()).toMatchObject({
     target: '0-s3',
@@ -84,14 +84,14 @@ test('each file is under its key with its type, its name, its hash and the run',
   }
 });
 
-test('delivering again puts nothing again', async () => {
+test('a second delivery stores nothing again', async () => {
   const { server, once } = await caseOf();
   const first = await once();
   expect(await once()).toEqual(first);
   expect(puts(server)).toBe(2);
 });
 
-test('a retry puts only what is missing', async () => {
+test('a retry stores only missing files', async () => {
   const { server, once } = await caseOf();
   server.fault = ({ key, method }) =>
     method === 'PUT' && key.endsWith('.csv')
@@ -104,7 +104,7 @@ test('a retry puts only what is missing', async () => {
   expect(puts(server) - before).toBe(1);
 });
 
-test('the marker for programs that wait is put when all files are there', async () => {
+test('the completion marker is stored once all files are there', async () => {
   const { server, once } = await caseOf({ complete_marker: true });
   const marker = 'acme/2026-11-09/_SUCCESS';
   server.fault = ({ key, method }) =>
@@ -119,7 +119,7 @@ test('the marker for programs that wait is put when all files are there', async 
   expect(server.objects.get(marker)?.bytes).toHaveLength(0);
 });
 
-test.each(['reset', 'close'] as const)('a PUT whose answer is lost (%s) is looked up, and was sent', async (how) => {
+test.each(['reset', 'close'] as const)('a PUT whose reply is lost (%s) is checked, and counts as sent', async (how) => {
   const { server, once } = await caseOf();
   const lost = new Set<string>();
   server.fault = ({ key, method }) => {
@@ -131,15 +131,15 @@ test.each(['reset', 'close'] as const)('a PUT whose answer is lost (%s) is looke
   expect([...server.objects.keys()]).toEqual(KEYS);
 });
 
-test('a store that answers nothing after it took the bytes is believed when it can be asked', async () => {
+test('a delivery is sent if every reply to its PUTs is lost but the objects can be checked', async () => {
   const { server, once } = await caseOf();
-  // Every try of the SDK loses its answer; only the question afterwards comes through.
+  // Every attempt of the SDK loses its reply. Only the check afterwards succeeds.
   server.fault = ({ method }) => (method === 'PUT' ? { when: 'after', how: 'reset' } : undefined);
   expect(await once()).toMatchObject({ state: 'sent' });
   expect(server.objects.size).toBe(2);
 });
 
-test('bytes that were lost on the way are sent by a retry', async () => {
+test('files that never reached the store are sent by a retry', async () => {
   const { server, once } = await caseOf();
   server.fault = ({ method }) => (method === 'PUT' ? { when: 'before', how: 'reset' } : undefined);
   expect(await once()).toMatchObject({ state: 'pending' });
@@ -148,7 +148,7 @@ test('bytes that were lost on the way are sent by a retry', async () => {
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
-/** A run whose worker died right after the ledger said `sending`. */
+/** A run whose worker died right after the ledger recorded `sending`. */
 async function left(over: Partial<S3Spec> = {}) {
   const made = await caseOf(over);
   await expect(deliver({ ...made.input, signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
@@ -157,13 +157,13 @@ async function left(over: Partial<S3Spec> = {}) {
   return made;
 }
 
-test('a row that was left `sending` before anything left is sent', async () => {
+test('a row left as `sending` before any upload is delivered', async () => {
   const { server, once } = await left();
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 objects' });
   expect(server.objects.size).toBe(2);
 });
 
-test('a row that was left `sending` after the last byte is sent, and nothing is put again', async () => {
+test('a row left as `sending` after the last upload is sent, and nothing is uploaded again', async () => {
   const { server, once } = await left();
   server.objects.set(KEYS[0]!, { bytes: Buffer.from('workbook'), headers: {} });
   server.objects.set(KEYS[1]!, { bytes: Buffer.from('alerts\r\n3\r\n'), headers: {} });
@@ -171,7 +171,7 @@ test('a row that was left `sending` after the last byte is sent, and nothing is 
   expect(puts(server)).toBe(0);
 });
 
-test('a row that was left `sending` waits for a store that cannot be asked, and is never `unknown`', async () => {
+test('a row left as `sending` stays pending while the store cannot be reached, and is never unknown', async () => {
   const { server, once } = await left();
   server.fault = () => ({ when: 'before', how: { status: 503, code: 'SlowDown' } });
   expect(await once()).toMatchObject({ state: 'pending' });
@@ -179,7 +179,7 @@ test('a row that was left `sending` waits for a store that cannot be asked, and 
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
-test('other bytes under the key are never replaced', async () => {
+test('an object with other bytes is never replaced', async () => {
   const { server, once } = await caseOf();
   const theirs = { bytes: Buffer.from('somebody else wrote this'), headers: {} };
   server.objects.set(KEYS[0]!, theirs);
@@ -187,13 +187,13 @@ test('other bytes under the key are never replaced', async () => {
   expect(server.objects.get(KEYS[0]!)).toBe(theirs);
 });
 
-test('other bytes of the same length, without our hash beside them, are read and told apart', async () => {
+test('an object of the same length without our hash is read and compared', async () => {
   const { server, once } = await caseOf();
   server.objects.set(KEYS[0]!, { bytes: Buffer.from('WORKBOOK'), headers: {} });
   expect(await once()).toMatchObject({ state: 'refused' });
 });
 
-test('the same bytes under the key count as sent, from any writer', async () => {
+test('an object with the same bytes counts as sent, whoever wrote it', async () => {
   const { server, once } = await caseOf();
   server.objects.set(KEYS[0]!, { bytes: Buffer.from('workbook'), headers: {} });
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 objects, 1 there already' });
@@ -206,7 +206,7 @@ test('`overwrite: true` replaces other bytes', async () => {
   expect(server.objects.get(KEYS[0]!)?.bytes.toString()).toBe('workbook');
 });
 
-test('an object that appears between the look and the PUT is not replaced by a store that knows the condition', async () => {
+test('an object that appears between the check and the PUT is not replaced by a store with conditional writes', async () => {
   const { server, once } = await caseOf();
   server.fault = ({ key, method }) => {
     if (method === 'PUT' && !server.objects.has(key)) {
@@ -218,14 +218,14 @@ test('an object that appears between the look and the PUT is not replaced by a s
   expect(server.objects.get(KEYS[0]!)?.bytes.toString()).toBe('quicker');
 });
 
-test('a store that does not know the condition gets the file after a look', async () => {
+test('a store without conditional writes gets the file after a check', async () => {
   const { server, once } = await caseOf();
   server.conditional = 'refuse';
   expect(await once()).toMatchObject({ state: 'sent' });
   expect(server.objects.size).toBe(2);
 });
 
-test('a role that may write and not look is safe where the store knows the condition, and refused where not', async () => {
+test('a role without read access may deliver to a store with conditional writes, and to no other', async () => {
   const { server, once } = await caseOf();
   server.fault = ({ method }) =>
     method === 'HEAD' ? { when: 'before', how: { status: 403, code: 'AccessDenied' } } : undefined;
@@ -248,7 +248,7 @@ test.each([
   [400, 'InvalidTag', 'refused'],
   [400, 'EntityTooLarge', 'refused'],
 ])(
-  '%i %s leaves the delivery %s',
+  'HTTP %i %s leaves the delivery %s',
   async (status, code, state) => {
     const { server, once } = await caseOf();
     server.fault = ({ method }) => (method === 'PUT' ? { when: 'before', how: { status, code } } : undefined);
@@ -258,7 +258,7 @@ test.each([
   60_000,
 );
 
-test('a store that is not there is asked once for all deliveries that need it', async () => {
+test('an unreachable store is tried once for all deliveries that use it', async () => {
   const { server, spec, inputOf } = await caseOf();
   await server.close();
   const { receipts } = await deliver(inputOf([{ s3: spec }, { s3: { ...spec, key: 'b/{{ file.name }}' } }]));
@@ -267,7 +267,7 @@ test('a store that is not there is asked once for all deliveries that need it', 
   expect(receipts[0]!.detail).toMatch(/ECONNREFUSED/);
 });
 
-test('no secret of ours comes back out of a refusal', async () => {
+test('an error of the store reveals no secret of ours', async () => {
   const { server, once } = await caseOf();
   server.fault = ({ headers }) => ({
     when: 'before',
@@ -282,7 +282,7 @@ test('no secret of ours comes back out of a refusal', async () => {
   expect(JSON.stringify(receipt)).not.toContain(SECRET_ACCESS_KEY);
 });
 
-test('a wrong key is told as the store says it, and tried again once it is put right', async () => {
+test('a wrong key is reported with the store’s error, and works again once corrected', async () => {
   const { server, input, once } = await caseOf();
   const wrong = secretSource({ KEY_ID: ACCESS_KEY_ID, SECRET: 'wrong' });
   const { receipts } = await deliver({ ...input, secrets: wrong });
@@ -293,7 +293,7 @@ test('a wrong key is told as the store says it, and tried again once it is put r
   expect(server.objects.size).toBe(2);
 });
 
-test('a file of many megabytes goes in parts and arrives whole', async () => {
+test('a large file is uploaded in parts and arrives complete', async () => {
   const big = Buffer.alloc(20 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
   const { server, sealed, once } = await caseOf({}, { 'big.xlsx': big });
   expect(await once()).toMatchObject({ state: 'sent', recipient: 's3://reports/acme/2026-11-09/big.xlsx' });
@@ -306,7 +306,7 @@ test('a file of many megabytes goes in parts and arrives whole', async () => {
 });
 
 test.each(['create', 'part', 'complete'] as const)(
-  'a big file that breaks off at "%s" leaves nothing under its key',
+  'a large file whose upload fails at "%s" leaves nothing under its key',
   async (step) => {
     const { server, once } = await caseOf({}, { 'big.xlsx': Buffer.alloc(9 * 1024 * 1024, 'x') });
     const at = ({ method, query }: { method: string; query: URLSearchParams }) =>
@@ -339,7 +339,7 @@ test.each(['same-for-all', '../{{ file.name }}', '/{{ file.name }}', 'a//{{ file
   },
 );
 
-test('a probe proves that we may write and leaves nothing', async () => {
+test('a probe tests write access and leaves nothing', async () => {
   const server = await s3Server();
   onTestFinished(() => server.close());
   const store = await openS3(specOf(server), RUN, secrets);

@@ -13,7 +13,7 @@ const KEY = keyOf('ssh-ed25519');
 const BASE64 = KEY.toString('base64');
 const FINGERPRINT = `SHA256:${createHash('sha256').update(KEY).digest('base64').replace('=', '')}`;
 
-test('a fingerprint is read as ssh-keygen prints it, with its padding or without', () => {
+test('a fingerprint is read as printed by ssh-keygen, with or without padding', () => {
   expect(fingerprintOf(KEY)).toBe(FINGERPRINT);
   expect(parseHostKey(` ${FINGERPRINT}\n`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
   expect(parseHostKey(`${FINGERPRINT}=`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
@@ -23,7 +23,7 @@ test.each([
   ['with its host', `sftp.example ssh-ed25519 ${BASE64}`],
   ['with a comment', `[sftp.example]:2222,10.0.0.1 ssh-ed25519 ${BASE64} of the old server`],
   ['with a hashed host', `|1|c2FsdA==|aGFzaA== ssh-ed25519 ${BASE64}`],
-  ['without a host, as ssh-keyscan cut short', `ssh-ed25519 ${BASE64}`],
+  ['without a host, as a shortened line of ssh-keyscan', `ssh-ed25519 ${BASE64}`],
 ])('a line of known_hosts is read %s', (_, line) => {
   expect(parseHostKey(line)).toEqual({ fingerprint: FINGERPRINT, type: 'ssh-ed25519' });
 });
@@ -31,7 +31,7 @@ test.each([
 test.each([
   ['a key that was revoked', `@revoked sftp.example ssh-ed25519 ${BASE64}`],
   ['an authority, which signs keys', `@cert-authority ssh-ed25519 ${BASE64}`],
-  ['a key of another type than is written in front of it', `sftp.example ssh-rsa ${BASE64}`],
+  ['a key whose type differs from the type written before it', `sftp.example ssh-rsa ${BASE64}`],
   ['a type that servers no longer have', `sftp.example ssh-dss ${keyOf('ssh-dss').toString('base64')}`],
   ['a type behind two words', `a b ssh-ed25519 ${BASE64}`],
   ['a type without its key', 'sftp.example ssh-ed25519'],
@@ -39,11 +39,11 @@ test.each([
   ['a fingerprint by MD5', 'MD5:00:11:22'],
   ['a fingerprint cut short', FINGERPRINT.slice(0, -1)],
   ['nothing', ''],
-])('%s pins nothing', (_, text) => {
+])('%s is no valid host key', (_, text) => {
   expect(parseHostKey(text)).toBeUndefined();
 });
 
-test('a key names its own type, if it is one that is known', () => {
+test('a key contains its own type, which must be a known one', () => {
   expect(['ssh-rsa', 'ecdsa-sha2-nistp521', 'sk-unheard-of'].map(keyOf).map(hostKeyType)).toEqual([
     'ssh-rsa',
     'ecdsa-sha2-nistp521',

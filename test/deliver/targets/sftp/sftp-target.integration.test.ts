@@ -54,7 +54,7 @@ const contents = ({ files }: SftpServer) =>
 const put = (server: SftpServer, path: string, text: string, modified = Math.floor(Date.now() / 1000)) =>
   server.files.set(path, { bytes: Buffer.from(text), modified });
 
-test('the files are in the folder under their names, and nothing else is', async () => {
+test('the files are in the folder under their names, with nothing else', async () => {
   const { server, once } = await caseOf();
   expect(await once()).toMatchObject({
     target: '0-sftp',
@@ -68,7 +68,7 @@ test('the files are in the folder under their names, and nothing else is', async
   expect(server.steps).toHaveLength(before);
 });
 
-test('each file is written whole under another name before any gets its own', async () => {
+test('each file is written completely under a temporary name before any gets its own name', async () => {
   const { server, once } = await caseOf();
   await once();
   const names = server.steps.filter(([step]) => step === 'write' || step === 'rename');
@@ -80,7 +80,7 @@ test('each file is written whole under another name before any gets its own', as
   ]);
 });
 
-test('a file of many megabytes arrives whole', async () => {
+test('a large file arrives complete', async () => {
   const big = Buffer.alloc(5 * 1024 * 1024 + 17, 'abcdefghijklmnopqrstuvwxyz0123456789');
   const { server, once } = await caseOf({}, { files: { 'big.xlsx': big, 'empty.csv': '' } });
   expect(await once()).toMatchObject({ state: 'sent' });
@@ -88,7 +88,7 @@ test('a file of many megabytes arrives whole', async () => {
   expect(server.files.get('in/empty.csv')?.bytes).toHaveLength(0);
 });
 
-test('a line of known_hosts pins as a fingerprint does', async () => {
+test('a line of known_hosts pins a key like a fingerprint', async () => {
   const { server, once, input } = await caseOf();
   const [{ sftp } = {}] = input.definition.deliveries;
   const definition = definitionWith([{ sftp: { ...(sftp as SftpSpec), host_key: [server.hostKey] } }]);
@@ -115,12 +115,12 @@ test('a wrong password leaves the delivery pending and is not repeated', async (
   expect(server.logins()).toBe(0);
 });
 
-test('a server that asks for the password by keyboard gets it', async () => {
+test('a server that asks for the password by keyboard-interactive login gets it', async () => {
   const { once } = await caseOf({}, { server: { onlyKeyboard: true } });
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
-test.each(['ed25519', 'rsa'] as const)('a private key (%s) by reference lets us in', async (type) => {
+test.each(['ed25519', 'rsa'] as const)('a private key (%s) from a secret is accepted', async (type) => {
   const pair =
     type === 'rsa' ? ssh2.utils.generateKeyPairSync('rsa', { bits: 2048 }) : ssh2.utils.generateKeyPairSync('ed25519');
   const { once } = await caseOf(
@@ -130,7 +130,7 @@ test.each(['ed25519', 'rsa'] as const)('a private key (%s) by reference lets us 
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
-test('a private key that is itself locked needs its passphrase, and no other', async () => {
+test('an encrypted private key needs its own passphrase', async () => {
   const pair = ssh2.utils.generateKeyPairSync('rsa', { bits: 2048, passphrase: 'opens it', cipher: 'aes256-cbc' });
   const access = (passphrase: string) =>
     caseOf(
@@ -143,7 +143,7 @@ test('a private key that is itself locked needs its passphrase, and no other', a
   expect(refused.detail).not.toContain('wrong');
 });
 
-test('a private key that cannot be read is said without it', async () => {
+test('an unreadable private key is reported without its content', async () => {
   const { once } = await caseOf({ password: undefined, private_key: { env: 'KEY' } }, { key: 'no key at all' });
   const { state, detail } = await once();
   expect(state).toBe('pending');
@@ -153,7 +153,7 @@ test('a private key that cannot be read is said without it', async () => {
 test.each([
   ['a server that answers', false],
   ['a server that is not there', true],
-])('a private key that cannot be read leaves no socket behind: %s', async (_, closed) => {
+])('an unreadable private key leaves no open socket: %s', async (_, closed) => {
   const { server, once } = await caseOf({ password: undefined, private_key: { env: 'KEY' } }, { key: 'no key at all' });
   if (closed) await server.close();
   const uncaught: unknown[] = [];
@@ -175,14 +175,14 @@ test.each([
   expect(uncaught).toEqual([]);
 });
 
-test('a file of other bytes is left as it is', async () => {
+test('an existing file with other bytes is kept', async () => {
   const { server, once } = await caseOf();
   put(server, PATHS[1]!, 'somebody else');
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
   expect(contents(server)).toEqual({ [PATHS[1]!]: 'somebody else' });
 });
 
-test('a file of the same bytes counts as sent, one of the same length alone does not', async () => {
+test('an existing file counts as sent only with the same bytes, not with the same length', async () => {
   const { server, once } = await caseOf();
   put(server, PATHS[0]!, 'workbook');
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 files, 1 there already' });
@@ -201,7 +201,7 @@ test('a file that appears while ours is written is not replaced', async () => {
   expect(contents(server)).toEqual({ 'in/queue.csv': 'theirs' });
 });
 
-test('a folder that is not there leaves the delivery pending; `mkdir` makes it with its parents', async () => {
+test('a missing folder leaves the delivery pending; `mkdir` creates it with its parents', async () => {
   const { once } = await caseOf({ path: 'out/{{ period.label }}' });
   expect(await once()).toMatchObject({ state: 'pending' });
   const made = await caseOf({ path: 'out/{{ period.label }}', mkdir: true });
@@ -210,7 +210,7 @@ test('a folder that is not there leaves the delivery pending; `mkdir` makes it w
   expect(made.server.files.has('out/2026-W46/queue.csv')).toBe(true);
 });
 
-test('an absolute path is made from the root on; a folder that may not be made leaves the delivery pending', async () => {
+test('an absolute path is created from the root; the delivery stays pending if that is denied', async () => {
   const { server, once } = await caseOf({ path: '/srv/in', mkdir: true }, { files: { 'queue.csv': 'ours' } });
   server.fault = (step) => (step === 'mkdir' ? { when: 'before', how: 'denied' } : undefined);
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringContaining('Permission denied') });
@@ -219,7 +219,7 @@ test('an absolute path is made from the root on; a folder that may not be made l
   expect(contents(server)).toEqual({ '/srv/in/queue.csv': 'ours' });
 });
 
-test('a folder that somebody else makes at the same time is as good as ours', async () => {
+test('a folder that another process creates at the same time is used', async () => {
   const { server, once } = await caseOf({ path: 'out', mkdir: true });
   server.fault = (step, path) => {
     if (step !== 'mkdir') return undefined;
@@ -229,21 +229,21 @@ test('a folder that somebody else makes at the same time is as good as ours', as
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
-test('a folder that may not be listed is delivered to all the same', async () => {
+test('a folder without permission to list is delivered to', async () => {
   const { server, once } = await caseOf();
   server.fault = (step) => (step === 'list' ? { when: 'before', how: 'denied' } : undefined);
   expect(await once()).toMatchObject({ state: 'sent' });
   expect(contents(server)).toEqual(FILES);
 });
 
-test('a file that may not be read cannot be proven to be ours, and stays', async () => {
+test('an existing file without permission to read is kept, because it cannot be compared', async () => {
   const { server, once } = await caseOf();
   put(server, PATHS[0]!, FILES['in/KPIs 2026-W46.xlsx']);
   server.fault = (step, path) => (step === 'open' && path === PATHS[0] ? { when: 'before', how: 'denied' } : undefined);
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
 });
 
-test('a file that the server cut short gets no name', async () => {
+test('a file that the server truncated does not get its name', async () => {
   const { server, once } = await caseOf({}, { files: { 'queue.csv': 'alerts\r\n3\r\n' } });
   server.fault = (step, path) => {
     const file = server.files.get(path);
@@ -257,7 +257,7 @@ test('a file that the server cut short gets no name', async () => {
   expect(await once()).toMatchObject({ state: 'sent' });
 });
 
-test('`overwrite: true` asks the server to replace, and one that keeps names is left as it is', async () => {
+test('`overwrite: true` asks the server to replace, and is refused if the server keeps existing files', async () => {
   const { server, once } = await caseOf({ overwrite: true }, { files: { 'queue.csv': 'ours' } });
   put(server, 'in/queue.csv', 'of last week');
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other content') });
@@ -268,7 +268,7 @@ test('`overwrite: true` asks the server to replace, and one that keeps names is 
   expect(contents(fresh.server)).toEqual(FILES);
 });
 
-test('a run that is stopped while it writes leaves no file under its final name, and can be sent again', async () => {
+test('a run stopped while writing leaves no file under its final name, and can be retried', async () => {
   const { server, input, once } = await caseOf();
   const stopping = new AbortController();
   server.fault = (step) => {
@@ -283,7 +283,7 @@ test('a run that is stopped while it writes leaves no file under its final name,
   expect(contents(server)).toEqual(FILES);
 });
 
-test('temporary files that we left behind are swept, other files never', async () => {
+test('our own old temporary files are removed, other files never', async () => {
   const { server, once } = await caseOf();
   const old = 1_000_000;
   put(server, `in/.docket-${'a'.repeat(32)}-0-00112233.tmp`, 'half', old);
@@ -296,13 +296,13 @@ test('temporary files that we left behind are swept, other files never', async (
   );
 });
 
-/** Whether every file that has its own name is whole. */
+/** Whether every file with its final name is complete. */
 const onlyWhole = (server: SftpServer) =>
   Object.entries(contents(server)).every(
     ([path, text]) => path.includes('/.docket-') || text === FILES[path as keyof typeof FILES],
   );
 
-/** What the ledger says when the connection breaks at a step, and once more when it no longer does. */
+/** The state after the connection breaks at this step. The test delivers once more afterwards. */
 const BREAKS: readonly [SftpStep, number, 'before' | 'after', string][] = [
   ['list', 0, 'before', 'pending'],
   ['stat', 0, 'before', 'pending'],
@@ -315,10 +315,10 @@ const BREAKS: readonly [SftpStep, number, 'before' | 'after', string][] = [
   ['write', 1, 'after', 'pending'],
   // Not renamed: the first file still has its temporary name, which proves it.
   ['rename', 0, 'before', 'pending'],
-  // The first was renamed and the second not: somebody may have it already.
+  // The first file was renamed and the second was not. Somebody may have read the first one.
   ['rename', 0, 'after', 'unknown'],
   ['rename', 1, 'before', 'unknown'],
-  // Renamed, all of them; only the answer was lost, and the folder proves it.
+  // All files were renamed and only the reply was lost. The folder proves it.
   ['rename', 1, 'after', 'sent'],
 ];
 
@@ -341,17 +341,14 @@ test.each(BREAKS.flatMap((one) => (['reset', 'close'] as const).map((how) => [..
   },
 );
 
-test.each(['denied', 'failure'] as const)(
-  'a write that is refused (%s) leaves nothing, and is repeated',
-  async (how) => {
-    const { server, once } = await caseOf();
-    server.fault = (at) => (at === 'write' ? { when: 'before', how } : undefined);
-    expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/ WRITE in\/\.docket-/) });
-    expect(contents(server)).toEqual({});
-    server.fault = () => undefined;
-    expect(await once()).toMatchObject({ state: 'sent' });
-  },
-);
+test.each(['denied', 'failure'] as const)('a refused write (%s) leaves nothing, and is retried', async (how) => {
+  const { server, once } = await caseOf();
+  server.fault = (at) => (at === 'write' ? { when: 'before', how } : undefined);
+  expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/ WRITE in\/\.docket-/) });
+  expect(contents(server)).toEqual({});
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
 
 test.each(
   (['denied', 'failure'] as const).flatMap((how) => [
@@ -359,14 +356,14 @@ test.each(
     ['stat', how, /STAT in\/KPIs 2026-W46\.xlsx/] as const,
     ['rename', how, /RENAME in\/\.docket-[0-9a-f]{32}-0-[0-9a-f]{8}\.tmp/] as const,
   ]),
-)('a server that refuses %s (%s) refuses the delivery, which names the request', async (step, how, named) => {
+)('a server that refuses %s (%s) refuses the delivery, and the error names the request', async (step, how, named) => {
   const { server, once } = await caseOf();
   server.fault = (at) => (at === step ? { when: 'before', how } : undefined);
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringMatching(named) });
   expect(contents(server)).toEqual({});
 });
 
-test('a server that refuses only the names of temporary files, or FSTAT, refuses the delivery', async () => {
+test('a server that refuses only names of temporary files, or FSTAT, refuses the delivery', async () => {
   for (const [step, verb] of [
     ['open', 'OPEN'],
     ['stat', 'FSTAT'],
@@ -380,14 +377,14 @@ test('a server that refuses only the names of temporary files, or FSTAT, refuses
   }
 });
 
-test('a second rename that is refused leaves the delivery unknown: somebody may have taken the first file', async () => {
+test('a refused second rename leaves the delivery unknown, because the first file may have been read', async () => {
   const { server, once } = await caseOf();
   server.fault = (step, path) =>
     step === 'rename' && path === PATHS[1] ? { when: 'before', how: 'denied' } : undefined;
   expect(await once()).toMatchObject({ state: 'unknown', detail: expect.stringContaining(' RENAME in/.docket-') });
 });
 
-test('files that somebody took while the answer was lost are not sent twice', async () => {
+test('files that were picked up before the reply was lost are not sent twice', async () => {
   const { server, once } = await caseOf();
   server.fault = (step, path) => {
     if (step !== 'rename' || path !== PATHS[1]) return undefined;
@@ -400,7 +397,7 @@ test('files that somebody took while the answer was lost are not sent twice', as
   expect(server.files.size).toBe(0);
 });
 
-test('a row that was left `sending` is what the folder proves', async () => {
+test('the files in the folder decide about a row left as `sending`', async () => {
   const temporary = (id: string, index: number) => `in/.docket-${id}-${index}-00112233.tmp`;
   const cases: readonly [string, (server: SftpServer, id: string) => void, string][] = [
     [
@@ -430,7 +427,7 @@ test('a row that was left `sending` is what the folder proves', async () => {
   }
 });
 
-test('a server that is not there leaves the delivery pending', async () => {
+test('an unreachable server leaves the delivery pending', async () => {
   const { server, once } = await caseOf();
   await server.close();
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/ECONNREFUSED/) });

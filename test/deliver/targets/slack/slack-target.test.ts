@@ -40,7 +40,7 @@ const REPORT = {
 const NOW = Date.UTC(2026, 10, 16, 7, 0, 30);
 const HEADLINES = ['Reviews overdue: 62, target 0, breached', 'Profiles <created>: 460 & more'];
 
-/** A clock whose sleepers wake at once, so that waiting for shares takes no time. */
+/** A clock whose sleeps end at once, so that waiting for shares takes no time. */
 function hastyClock(): SteadyClock {
   const clock = manualClock(NOW);
   return { ...clock, sleep: async (ms) => clock.advance(ms) };
@@ -118,7 +118,7 @@ test('the channel gets title, period and headlines as plain text, and a link to 
     },
     { type: 'section', text: { type: 'mrkdwn', text: `<${url}|Open the run on the page>` } },
   ]);
-  // What screen readers read is markup, in which names must not become mentions.
+  // Screen readers read this text. It is markup, so names must not become mentions.
   expect(posted?.text).toContain('Profiles &lt;created&gt;: 460 &amp; more');
   expect(server.requests[0]?.authorization).toBe(`Bearer ${SLACK_TOKEN}`);
   const kept = await readFile(await archivedMessagePath(published.folder, receipt.delivery), 'utf8');
@@ -151,7 +151,7 @@ test('a notice has no figures, and a corrected edition says what it is', async (
   expect(server.posted[0]?.text).not.toMatch(/62|460/);
 });
 
-test('files appear together with the message, once Slack shows them in the channel', async () => {
+test('a delivery is sent once Slack shows its files in the channel, with the message', async () => {
   const { server, once } = await caseOf({ files: true }, { looks: 4 });
   expect(await once()).toMatchObject({ state: 'sent', detail: expect.stringContaining('F000000001, F000000002') });
   expect(server.posted).toEqual([{ channel: CHANNEL, text: '', blocks: expect.any(Array), files: SHARED_FILES }]);
@@ -160,13 +160,13 @@ test('files appear together with the message, once Slack shows them in the chann
   expect(fields).not.toHaveProperty('initial_comment');
 });
 
-test('a private channel has its shares elsewhere', async () => {
+test('a delivery to a private channel is sent once Slack shows its files there', async () => {
   const { server, once } = await caseOf({ files: true, channel: PRIVATE_CHANNEL });
   expect(await once()).toMatchObject({ state: 'sent' });
   expect(server.posted[0]).toMatchObject({ channel: PRIVATE_CHANNEL, files: SHARED_FILES });
 });
 
-test('delivering again posts nothing again', async () => {
+test('a second delivery posts nothing again', async () => {
   const { server, once } = await caseOf({ files: true });
   expect(await once()).toEqual(await once());
   expect(server.posted).toHaveLength(1);
@@ -207,7 +207,7 @@ test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>(
   ['files.completeUploadExternal', status(500), 'unknown', 0],
   ['files.completeUploadExternal', cut('before'), 'unknown', 0],
   ['files.completeUploadExternal', { when: 'after', unshared: true }, 'unknown', 0],
-  // Slack shows the files, whatever the reply was.
+  // Slack shows the files, whatever its reply was.
   ['files.completeUploadExternal', cut('after'), 'sent', 1],
   ['files.completeUploadExternal', error('internal_error', 'after'), 'sent', 1],
   ['files.info', cut('before'), 'unknown', 1],
@@ -221,14 +221,14 @@ test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>(
   expect(receipt.detail).not.toContain('a1b2c3d4e5f6a7b8');
   expect(server.posted).toHaveLength(visible);
   server.fail(step, undefined);
-  // Another call delivers what is pending, once; what Slack shows later is no longer unknown.
+  // The next call delivers what is pending, once. What Slack shows later is no longer unknown.
   const later = await once();
   const resolved = step === 'files.info' ? 'sent' : state;
   expect(later.state).toBe(state === 'pending' ? 'sent' : resolved);
   expect(server.posted).toHaveLength(state === 'pending' ? 1 : visible);
 });
 
-test('429 with Retry-After waits as long as Slack says', async () => {
+test('a reply of 429 with Retry-After stops requests for that long', async () => {
   const { server, input } = await caseOf();
   server.fail('chat.postMessage', { when: 'before', status: 429, headers: { 'retry-after': '30' } });
   const redis = new Redis(inject('redisUrl'));
@@ -260,7 +260,7 @@ test('a retry completes the same uploads', async () => {
   expect(server.posted).toHaveLength(1);
 });
 
-test('an archive that is signed proves the message with the ids of its files', async () => {
+test('a signed archive verifies the message with the ids of its files', async () => {
   const server = await slackServer();
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
@@ -298,7 +298,7 @@ test('an archive that is signed proves the message with the ids of its files', a
   expect(findings).toEqual([]);
 });
 
-test('uploads that Slack has discarded meanwhile are made again', async () => {
+test('uploads that Slack has discarded are made again', async () => {
   const { server, once } = await caseOf({ files: true });
   server.fail('files.completeUploadExternal', status(429));
   await once();
@@ -308,7 +308,7 @@ test('uploads that Slack has discarded meanwhile are made again', async () => {
   expect(server.posted).toHaveLength(1);
 });
 
-test('a token that is revoked in the middle of the uploads refuses the delivery, and nobody sees a file', async () => {
+test('a token revoked during the uploads refuses the delivery, and no file is visible', async () => {
   const { server, once } = await caseOf({ files: true });
   server.watch((step) => {
     if (step === 'upload') server.state.revoked = true;
@@ -318,7 +318,7 @@ test('a token that is revoked in the middle of the uploads refuses the delivery,
   expect(server.posted).toEqual([]);
 });
 
-test('uploads go to hosts of the allow-list only', async () => {
+test('files are uploaded only to hosts of the allow-list', async () => {
   const { server, once } = await caseOf(
     { files: true },
     { settings: { destinations: { hosts: ['127.0.0.1'], buckets: [], folders: [] } } },
@@ -332,7 +332,7 @@ test('uploads go to hosts of the allow-list only', async () => {
   expect(server.steps()).toEqual(['files.getUploadURLExternal']);
 });
 
-test('a host outside the allow-list, or a private one, gets nothing', async () => {
+test('a host outside of the allow-list, or a private one, gets no request', async () => {
   const listed = { destinations: { hosts: ['slack.com'], buckets: [], folders: [] } };
   const outside = await caseOf({}, { settings: listed });
   expect(await outside.once()).toMatchObject({ state: 'refused' });
@@ -341,14 +341,14 @@ test('a host outside the allow-list, or a private one, gets nothing', async () =
   expect([outside.server.requests, inside.server.requests]).toEqual([[], []]);
 });
 
-test('a token that cannot be read leaves the delivery pending, a server that is not there as well', async () => {
+test('an unreadable token or an unreachable server leaves the delivery pending', async () => {
   const { server, once } = await caseOf();
   expect(await once({ secrets: secretSource({}) })).toMatchObject({ state: 'pending' });
   await server.close();
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringContaining('Not connected') });
 });
 
-test('doctor asks for the channel and posts nothing', async () => {
+test('doctor checks the channel and posts nothing', async () => {
   const { server } = await caseOf();
   const probe = (channel = CHANNEL) =>
     targetProbe(
@@ -377,14 +377,14 @@ test('doctor asks for the channel and posts nothing', async () => {
 });
 
 test.each(['#reports', 'reports', 'D0123ABCDEF', 'c0123abcdef', 'https://acme.slack.com/archives/C0123ABCDEF'])(
-  'a channel is named by its id: %s is refused',
+  'a channel needs its id: %s is refused',
   (channel) => {
     const parsed = SCHEMA.safeParse({ ...REPORT, deliveries: [{ slack: { channel, token: { env: 'TOKEN' } } }] });
     expect(parsed.error?.issues[0]).toMatchObject({ path: ['deliveries', 0, 'slack', 'channel'] });
   },
 );
 
-test('beside a password, files in the clear and the summary need a word, a notice does not', () => {
+test('beside a protected output, plain files and the summary are reported, a notice is not', () => {
   const clear = (slack: object) => {
     const outputs = [{ format: 'xlsx', password: { env: 'PASSWORD' } }, { format: 'csv' }];
     const deliveries = [{ slack: { channel: CHANNEL, token: { env: 'TOKEN' }, ...slack } }];

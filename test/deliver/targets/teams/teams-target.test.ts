@@ -38,7 +38,7 @@ async function caseOf(
   return { server, input, once };
 }
 
-test('the workflow gets a card with the summary and a link, in which names are no markup', async () => {
+test('the workflow gets a card with the summary and a link, without markup from names', async () => {
   const { server, once } = await caseOf();
   server.answer({ status: 200, posts: true });
   const receipt = await once();
@@ -55,7 +55,7 @@ test('the workflow gets a card with the summary and a link, in which names are n
   ]);
 });
 
-test('a card stays below the size that Teams takes, whatever the report has', async () => {
+test('a card stays below the size limit of Teams for any report', async () => {
   const headlines = Array.from({ length: 100 }, () => '🟥'.repeat(2_000));
   const { server, once } = await caseOf({ headlines, title: '報'.repeat(2_000), organization: '告'.repeat(2_000) });
   server.answer({ status: 200, posts: true });
@@ -64,7 +64,7 @@ test('a card stays below the size that Teams takes, whatever the report has', as
   expect(server.sizes[0]).toBeLessThan(28 * 1024);
 });
 
-test('202 counts as sent, and the receipt says that only the workflow has it', async () => {
+test('a reply of 202 counts as sent, and the receipt says that only the workflow has accepted it', async () => {
   const { server, once } = await caseOf();
   server.answer({ status: 202, posts: false });
   expect(await once()).toMatchObject({
@@ -90,18 +90,21 @@ test.each([
   [504, true, 'unknown'],
   ['cut', true, 'unknown'],
   ['cut', false, 'unknown'],
-] as const)('%s, posted: %s leaves the delivery %s, and nothing is posted twice', async (status, posts, state) => {
-  const { server, once } = await caseOf();
-  server.answer({ status, posts });
-  const receipt = await once();
-  expect(receipt.state).toBe(state);
-  expect(receipt.detail).not.toContain(server.secret);
-  server.answer({ status: 200, posts: true });
-  expect(await once()).toMatchObject({ state: state === 'pending' ? 'sent' : state });
-  expect(server.posted).toHaveLength(posts || state === 'pending' ? 1 : 0);
-});
+] as const)(
+  'a reply of %s (posted: %s) leaves the delivery %s, and nothing is posted twice',
+  async (status, posts, state) => {
+    const { server, once } = await caseOf();
+    server.answer({ status, posts });
+    const receipt = await once();
+    expect(receipt.state).toBe(state);
+    expect(receipt.detail).not.toContain(server.secret);
+    server.answer({ status: 200, posts: true });
+    expect(await once()).toMatchObject({ state: state === 'pending' ? 'sent' : state });
+    expect(server.posted).toHaveLength(posts || state === 'pending' ? 1 : 0);
+  },
+);
 
-test('a host outside the allow-list and a private address get nothing', async () => {
+test('a host outside of the allow-list, or a private one, gets no request', async () => {
   const listed = await caseOf(
     {},
     { destinations: { hosts: ['prod.westeurope.logic.azure.com'], buckets: [], folders: [] } },
@@ -112,7 +115,7 @@ test('a host outside the allow-list and a private address get nothing', async ()
   expect([listed.server.sizes, isPrivate.server.sizes]).toEqual([[], []]);
 });
 
-test('a missing secret leaves the delivery pending, as does a server that is not there', async () => {
+test('a missing secret or an unreachable server leaves the delivery pending', async () => {
   const { server, input, once } = await caseOf();
   expect((await deliver({ ...input, secrets: secretSource({}) })).receipts[0]).toMatchObject({ state: 'pending' });
   await server.close();

@@ -74,7 +74,7 @@ async function caseOf(
   return { server, root, sealed: published, ledger, input, once };
 }
 
-test('a webhook tells of the run and its files, signed, under the id of its ledger row', async () => {
+test('a webhook gets the run and its files, signed, with the id of its ledger row', async () => {
   const { server, sealed, once } = await caseOf();
   const receipt = await once();
   expect(receipt).toMatchObject({ state: 'sent', detail: 'HTTP 204', recipient: `${server.url}/hooks/reports` });
@@ -110,7 +110,7 @@ test('a webhook tells of the run and its files, signed, under the id of its ledg
   expect(kept).toBe(request!.body);
 });
 
-test('it has the figures with a usual range, raw, unless figures stay inside', async () => {
+test('a webhook gets the raw figures that have a usual range, unless the report is classified', async () => {
   const range = { section: 'kpis', metric: 'a.b', value: 0.71, low: 0.8, high: 0.92, state: 'unusual' } as const;
   const manifest = { ranges: [{ ...range, headline: 0 }] };
   const { server, once } = await caseOf({}, [], true, manifest);
@@ -121,7 +121,7 @@ test('it has the figures with a usual range, raw, unless figures stay inside', a
   expect(JSON.parse(other.requests[0]?.body ?? '').data).not.toHaveProperty('ranges');
 });
 
-test('it goes after the other deliveries and says where they put the files', async () => {
+test('a webhook is sent after the other deliveries and names the locations of their files', async () => {
   const { server, root, once } = await caseOf({}, [
     { directory: { path: 'out/{{ period.label }}' } },
     { directory: { path: 'a/../b' } },
@@ -131,7 +131,7 @@ test('it goes after the other deliveries and says where they put the files', asy
   expect(files[1]).toMatchObject({ name: 'queue.csv', links: [join(root, 'out/2026-W46/queue.csv')] });
 });
 
-test('delivering again sends nothing again', async () => {
+test('a second delivery sends nothing again', async () => {
   const { server, once } = await caseOf();
   expect(await once()).toEqual(await once());
   expect(server.requests).toHaveLength(1);
@@ -155,7 +155,7 @@ test.each([
   [500, 'pending'],
   [502, 'pending'],
   [503, 'pending'],
-])('%i leaves the delivery %s', async (status, state) => {
+])('HTTP %i leaves the delivery %s', async (status, state) => {
   const { server, once } = await caseOf();
   server.behave(answer(status, 'because', { location: 'http://127.0.0.1:1/' }));
   expect(await once()).toMatchObject({ state, detail: expect.stringContaining(`HTTP ${status}`) });
@@ -179,7 +179,7 @@ test.each<[string, number, Record<string, string>, number | undefined]>([
   ['nothing', 429, {}, undefined],
   ['another answer, of which it says nothing', 500, { 'retry-after': '120' }, undefined],
 ])(
-  'Retry-After with %s (HTTP %i): no run of anybody tries it before then, and that spends no attempt',
+  'Retry-After with %s (HTTP %i) stops every run from trying until then, without using an attempt',
   async (_, status, headers, wait) => {
     const { server, input } = await caseOf();
     const redis = new Redis(inject('redisUrl'));
@@ -195,7 +195,7 @@ test.each<[string, number, Record<string, string>, number | undefined]>([
       circuit: redisCircuitBreaker(redis, { prefix, clock }),
     });
     server.behave(answer(status, 'busy', headers));
-    // This try was one; the next is not.
+    // This attempt made a request. The next one must not.
     expect(await deliver(at(manualClock(NOW)))).toMatchObject({ retryable: true, outage: undefined });
     server.behave(answer(204));
     if (wait !== undefined) {
@@ -230,28 +230,28 @@ const SILENCES: readonly [string, Behaviour][] = [
   ['garbage', (request) => void request.socket.end('220 mail.example ESMTP\r\n')],
 ];
 
+test.each(SILENCES)('a request whose connection is then %s is unknown, and never sent again', async (_, behaviour) => {
+  const { server, once } = await caseOf();
+  server.behave(behaviour);
+  expect(await once()).toMatchObject({ state: 'unknown' });
+  server.behave(answer(204));
+  expect(await once()).toMatchObject({ state: 'unknown' });
+  expect(server.requests).toHaveLength(1);
+});
+
 test.each(SILENCES)(
-  'a connection that is %s after the request had left is unknown, and never sent again',
+  'a request whose connection is then %s is retried if the receiver is idempotent',
   async (_, behaviour) => {
-    const { server, once } = await caseOf();
+    const { server, once } = await caseOf({ idempotent: true });
     server.behave(behaviour);
-    expect(await once()).toMatchObject({ state: 'unknown' });
+    expect(await once()).toMatchObject({ state: 'pending' });
     server.behave(answer(204));
-    expect(await once()).toMatchObject({ state: 'unknown' });
-    expect(server.requests).toHaveLength(1);
+    expect(await once()).toMatchObject({ state: 'sent' });
+    expect(new Set(server.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   },
 );
 
-test.each(SILENCES)('a connection that is %s is tried again where the receiver is idempotent', async (_, behaviour) => {
-  const { server, once } = await caseOf({ idempotent: true });
-  server.behave(behaviour);
-  expect(await once()).toMatchObject({ state: 'pending' });
-  server.behave(answer(204));
-  expect(await once()).toMatchObject({ state: 'sent' });
-  expect(new Set(server.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-});
-
-test('a report of more files than a receiver can be told of is refused, and one that lacks figures says which', () => {
+test('a request with too many files is refused, and one about incomplete figures names them', () => {
   const artifact = (name: string): Artifact => ({
     name,
     format: 'csv',
@@ -271,7 +271,7 @@ test('a report of more files than a receiver can be told of is refused, and one 
   );
 });
 
-test('an endless answer is not read to its end', async () => {
+test('an endless response is not read to its end', async () => {
   const { server, once } = await caseOf();
   server.behave((_request, response) => {
     response.writeHead(200);
@@ -281,13 +281,13 @@ test('an endless answer is not read to its end', async () => {
   expect(await once()).toMatchObject({ state: 'sent', detail: 'HTTP 200' });
 });
 
-test('a receiver that is not there leaves the delivery pending', async () => {
+test('an unreachable receiver leaves the delivery pending', async () => {
   const { server, once } = await caseOf();
   await server.close();
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/ECONNREFUSED/) });
 });
 
-test('a server that breaks off before TLS stands has got nothing', async () => {
+test('a server that closes before TLS is established leaves the delivery pending', async () => {
   const tcp = createTcpServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void tcp.close());
@@ -295,7 +295,7 @@ test('a server that breaks off before TLS stands has got nothing', async () => {
   expect(await once()).toMatchObject({ state: 'pending' });
 });
 
-test('a certificate that nobody vouches for is not believed', async () => {
+test('an untrusted certificate leaves the delivery pending', async () => {
   const server = createServer({ cert: TLS.cert, key: TLS.key }, (_request, response) => void response.end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -312,7 +312,7 @@ test('private addresses are refused unless the organization allows them', async 
   expect(server.requests).toEqual([]);
 });
 
-test('a URL that is a secret is in no receipt, though the receiver repeats it', async () => {
+test('a secret URL is in no receipt, even if the receiver repeats it', async () => {
   const { server, once } = await caseOf({ url: { env: 'URL' } });
   server.behave((request, response) => void response.writeHead(404).end(`Cannot POST ${request.url}`));
   const receipt = await once();
@@ -329,7 +329,7 @@ test.each([
   [{ url: { env: 'NOT_SET' } }, /NOT_SET/],
   [{ url: { env: 'SECRET' } }, /URL of the webhook of SECRET is not one/],
   [{ secret: { env: 'URL' } }, /secret of a webhook is not one/],
-] as const)('%j keeps the delivery pending, the others go out', async (over, detail) => {
+] as const)('the configuration %j keeps the delivery pending, and the others are sent', async (over, detail) => {
   const { input, once } = await caseOf(over, [{ directory: { path: 'out' } }]);
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(detail) });
   const { receipts } = await deliver(input);
@@ -338,7 +338,7 @@ test.each([
 });
 
 test.each(['', 'whsec_', 'whsec_Zm9v', 'plain text of many characters, many', `whsec_${'A'.repeat(200)}`])(
-  'the key %j is none, and is not repeated',
+  'the key %j is invalid and is not repeated in the error',
   (text) => {
     expect(() => parseWebhookSecret(new Secret(text))).toThrowError(
       expect.objectContaining({ code: 'config.invalid', got: 'another text (not shown)' }),
@@ -349,7 +349,7 @@ test.each(['', 'whsec_', 'whsec_Zm9v', 'plain text of many characters, many', `w
 test.each([
   [false, 'unknown', 0],
   [true, 'sent', 1],
-])('a row that was left `sending` (idempotent: %s) becomes %s', async (idempotent, state, requests) => {
+])('a row left as `sending` (idempotent: %s) becomes %s', async (idempotent, state, requests) => {
   const { server, ledger, input, once } = await caseOf({ idempotent });
   await expect(deliver({ ...input, signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
   const [row] = await ledger.list(RUN);

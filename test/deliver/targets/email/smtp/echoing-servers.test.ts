@@ -15,7 +15,7 @@ const RAW = Buffer.from('Subject: x\r\n\r\nHello\r\n');
 const NEVER = new AbortController().signal;
 const LINES = Object.values(encodingsOf(PASSWORD)).filter((text) => /^[ -~]*$/.test(text));
 
-/** A reply of many lines: each encoding in one, and in the last one too long to be shown whole. */
+/** A reply with one encoding per line. The last lines are too long to be shown completely. */
 const reply = (code: number) =>
   [...LINES, 'x'.repeat(480) + PASSWORD]
     .map((text) => `${code}-${text}`)
@@ -34,7 +34,7 @@ test.each<[SmtpStep, number]>([
   ['dot', 250],
   ['dot', 550],
   ['dot', 451],
-])('a login in the reply to %s with %i is redacted', async (step, code) => {
+])('a password that the reply to %s (%i) repeats is redacted', async (step, code) => {
   const server = await scriptedSmtp({ [step]: { say: reply(code) } }, ['AUTH PLAIN LOGIN']);
   onTestFinished(() => server.close());
   const mailer = smtpMailer(urlOf(server.url));
@@ -48,7 +48,7 @@ test.each<[SmtpStep, number]>([
   expect(probed).toMatchObject({ code: 'deliver.target_failed', got: expect.stringContaining('[secret]') });
 });
 
-test('secrets in replies of a token server are redacted, its tokens too', async () => {
+test('secrets and tokens that a token server repeats are redacted', async () => {
   const server = await hostileServer();
   onTestFinished(() => server.close());
   const redactor = createRedactor();

@@ -11,9 +11,9 @@ import { z } from 'zod';
 import { type SmtpScript, scriptedSmtp } from '../../../../support/smtp-script.ts';
 
 /*
- * What our code reads of nodemailer that its documentation does not promise: the parts below `lib/`, what they tell of a
- * failure, and in which order. The version is pinned exactly; an upgrade shows here what has changed, and in
- * docs/dependencies.md which of our files go by it.
+ * Our code reads parts of nodemailer that its documentation does not promise: parts below `lib/`, what they report
+ * about a failure, and in which order. The version is pinned exactly. After an upgrade, these tests show what has
+ * changed. docs/dependencies.md lists our files that depend on it.
  */
 
 const ENVELOPE = { from: 'reports@docket.example', to: ['lead@acme.example'], size: 26 };
@@ -32,7 +32,7 @@ async function connected(script: SmtpScript, extensions: readonly string[] = [])
   });
   const send = (message: Readable = Readable.from([RAW])) =>
     new Promise<unknown>((resolve) => {
-      // nodemailer writes into the envelope that it is given.
+      // nodemailer changes the envelope that it is given.
       connection.send({ ...ENVELOPE }, message, (error, info) => resolve(error ?? info));
     });
   return { server, connection, send };
@@ -87,7 +87,7 @@ test('a message is piped after reply 354; ending the pipe writes the DATA termin
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise<void>((resolve) => socket.write('', () => resolve()));
   expect([to.writableLength, socket.writableLength]).toEqual([0, 0]);
-  // Closed now, the message has no end.
+  // Closing now leaves the message without its terminator.
   connection.close();
   await server.left();
   expect(server.conversations[0]?.ended).toBe(false);
@@ -138,7 +138,7 @@ test('the transaction log has each reply before it is handled, and no credential
   expect(server.conversations[0]?.body).toHaveLength(0);
 });
 
-test('a connection that breaks after the DATA terminator is no failure of the message', async () => {
+test('a connection that breaks after the DATA terminator does not count as a failure of the message', async () => {
   const { connection, send } = await connected({ dot: 'FIN' });
   const failure = await Promise.race([send(), once(connection, 'end')]);
   expect(failure).not.toMatchObject({ code: 'EMESSAGE' });
@@ -166,7 +166,7 @@ test('building a message is deterministic', async () => {
   expect(first.toString('latin1')).toContain('b0undary');
 });
 
-test('signs with a key object; omits the signature when the key fails', async () => {
+test('a message is signed with a key object, and sent unsigned if the key fails', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const sign = (key: ConstructorParameters<typeof DKIM>[0]) => buffer(new DKIM(key).sign(Buffer.from(RAW)));
   const of = { domainName: 'docket.example', keySelector: 's1' };

@@ -12,7 +12,7 @@ import { TLS } from '../../../../support/tls.ts';
 
 type Answer = { readonly status: number; readonly body: unknown };
 
-/** A token server that answers as it is told, and remembers what it was asked. */
+/** A token server that gives these answers and records the requests. */
 async function tokenServer(answer: (asked: number) => Answer) {
   const asked: URLSearchParams[] = [];
   const server = createServer(TLS, async (request, response) => {
@@ -43,7 +43,7 @@ async function tokenServer(answer: (asked: number) => Answer) {
   return { asked, client, dispatcher };
 }
 
-/** A mail server that lets in who shows one of these tokens. */
+/** A mail server that accepts these tokens. */
 async function tokenSmtp(good: Set<string>) {
   const shown: string[] = [];
   let messages = 0;
@@ -91,7 +91,7 @@ function mailerWith(port: number, tokens: ReturnType<typeof accessTokens>) {
   return { mailer, probe: () => probeSmtp(url, options) };
 }
 
-test('requests a token once, logs in with it, and requests another after it expires', async () => {
+test('a token is requested once, used for logins, and requested again after it expires', async () => {
   const { asked, client, dispatcher } = await tokenServer((n) => granted(`token-${n}`));
   const smtp = await tokenSmtp(new Set(['token-1', 'token-2']));
   const clock = manualClock(0);
@@ -114,7 +114,7 @@ test('requests a token once, logs in with it, and requests another after it expi
   expect(smtp.messages()).toBe(1);
 });
 
-test('replaces a refused token once, on the same connection', async () => {
+test('a refused token is replaced once, on the same connection', async () => {
   const { asked, client, dispatcher } = await tokenServer((n) => granted(`token-${n}`));
   const smtp = await tokenSmtp(new Set(['token-2']));
   const { mailer } = mailerWith(smtp.port, accessTokens(client, manualClock(0), dispatcher));
@@ -122,7 +122,7 @@ test('replaces a refused token once, on the same connection', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('a mail server that refuses every token defers all messages; no token is revealed', async () => {
+test('messages are deferred without revealing a token if the mail server refuses every token', async () => {
   const { client, dispatcher } = await tokenServer((n) => granted(`hunter2-token-${n}`));
   const smtp = await tokenSmtp(new Set());
   const { mailer } = mailerWith(smtp.port, accessTokens(client, manualClock(0), dispatcher));
@@ -140,8 +140,8 @@ test.each<[string, Answer, string]>([
   ],
   ['says something else', { status: 200, body: '<html>hunter2' }, 'no access token'],
   ['is down', { status: 503, body: 'hunter2' }, 'HTTP 503'],
-  ['says more than anybody reads', { status: 200, body: 'x'.repeat(100_000) }, 'too long'],
-])('a token server that %s defers all messages, with a reason without secrets', async (_, answer, why) => {
+  ['sends too much text', { status: 200, body: 'x'.repeat(100_000) }, 'too long'],
+])('messages are deferred with a reason without secrets if the token server %s', async (_, answer, why) => {
   const { client, dispatcher } = await tokenServer(() => answer);
   const smtp = await tokenSmtp(new Set());
   const tokens = accessTokens(client, manualClock(0), dispatcher);
@@ -154,7 +154,7 @@ test.each<[string, Answer, string]>([
   expect(JSON.stringify(result)).not.toContain('hunter2');
 });
 
-test('concurrent messages share one token request; without a refresh token the grant is client_credentials', async () => {
+test('concurrent messages share one token request, which uses client_credentials without a refresh token', async () => {
   const { asked, client, dispatcher } = await tokenServer((n) => granted(`token-${n}`));
   const tokens = accessTokens({ ...client, refreshToken: undefined, scope: 'mail' }, manualClock(0), dispatcher);
   const all = await Promise.all(Array.from({ length: 10 }, () => tokens({ renew: false })));
@@ -164,7 +164,7 @@ test('concurrent messages share one token request; without a refresh token the g
   ]);
 });
 
-test('refuses a password in the URL together with OAuth2', () => {
+test('a password in the URL is refused together with OAuth2', () => {
   const oauth2 = { user: 'me', tokens: async () => new Secret('t') };
   expect(() => smtpMailer(new Secret('smtp://me:secret@mail.example'), { oauth2 })).toThrowError(
     expect.objectContaining({ code: 'config.invalid', expected: expect.stringContaining('smtp.oauth2') }),

@@ -4,10 +4,10 @@ import { type SmtpOptions, smtpMailer } from '../../../../../src/deliver/targets
 import { type ScriptedSmtp, type SmtpAct, type SmtpStep, scriptedSmtp } from '../../../../support/smtp-script.ts';
 
 const ENVELOPE = { from: 'reports@docket.example', to: 'lead@acme.example' };
-/** Larger than every buffer between the two ends, so that an act within the body finds the message unfinished. */
+/** Larger than all buffers between client and server, so that the act happens before the message is complete. */
 const LARGE = Buffer.from(`Subject: large\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(200_000)}`);
 const SMALL = Buffer.from('Subject: small\r\n\r\nHello\r\n.hidden dot\r\n');
-/** For servers that go silent; the others get time, because a busy machine is not a fault. */
+/** For servers that go silent. The others get more time, because a busy machine is not an error. */
 const QUICK: SmtpOptions = { timeouts: { connect: 3_000, inactivity: 3_000 } };
 const PATIENT: SmtpOptions = { timeouts: { connect: 20_000, inactivity: 20_000 } };
 const NEVER = new AbortController().signal;
@@ -27,7 +27,7 @@ const send = (server: ScriptedSmtp, raw: Uint8Array, options = PATIENT, login = 
 
 type Kind = 'accepted' | 'refused' | 'deferred' | 'deferred: server' | 'unknown';
 
-/** The classification of every step and act, as `readFailure` documents it. */
+/** The result for every step and act, as `readFailure` documents it. */
 const TABLE: readonly [SmtpStep, SmtpAct, Kind][] = [
   ['greeting', { say: '421 4.3.2 Too busy' }, 'deferred: server'],
   ['greeting', { say: '554 5.3.2 No service here' }, 'deferred: server'],
@@ -97,13 +97,13 @@ for (const extensions of [[], ['PIPELINING', 'SIZE 52428800', 'AUTH PLAIN']]) {
       const { expect } = context;
       const server = await serverWith({ [step]: act }, extensions, context);
       const login = step === 'AUTH' ? 'me:secret@' : '';
-      // A server that only half-closes and reads no further is silent, too.
+      // A server that half-closes and no longer reads is silent as well.
       const silent = act === 'hang' || (step === 'body' && act === 'FIN');
       const result = await send(server, step === 'body' ? LARGE : SMALL, silent ? QUICK : PATIENT, login);
 
       const kind = result.kind === 'deferred' && result.server ? 'deferred: server' : result.kind;
       expect({ kind, result }).toEqual({ kind: expected, result });
-      // Whatever the table says: what the server may have taken is never called safe to send again.
+      // For every case: a message that the server may have is never reported as safe to resend.
       const [talk] = server.conversations;
       if (talk?.accepted) expect(['accepted', 'unknown']).toContain(result.kind);
       if (result.kind === 'deferred' && talk?.ended) expect(result.response).toMatch(/^4/);
@@ -113,7 +113,7 @@ for (const extensions of [[], ['PIPELINING', 'SIZE 52428800', 'AUTH PLAIN']]) {
   }
 }
 
-test('sends exactly the bytes and the envelope', async () => {
+test('the server gets exactly the bytes and the envelope', async () => {
   const server = await serverWith({});
 
   expect(await send(server, SMALL)).toEqual({ kind: 'accepted', response: '250 2.0.0 Queued as 4711' });
@@ -132,21 +132,21 @@ test('a closed port defers the message', async () => {
   expect(await send(server, SMALL)).toMatchObject({ kind: 'deferred', server: true });
 });
 
-test('refuses a message above the announced SIZE without sending it', async () => {
+test('a message above the announced SIZE is refused without sending it', async () => {
   const server = await serverWith({}, ['SIZE 1000']);
   const result = await send(server, Buffer.alloc(1001, 'x'));
   expect(result).toMatchObject({ kind: 'refused' });
   expect(server.conversations[0]!.commands).not.toContain('DATA');
 });
 
-test('sends no password without STARTTLS', async () => {
+test('no password is sent without STARTTLS', async () => {
   const server = await serverWith({}, ['AUTH PLAIN']);
   const mailer = smtpMailer(new Secret(`smtp://me:secret@127.0.0.1:${server.port}?tls=required`), PATIENT);
   expect(await mailer.send(ENVELOPE, SMALL, NEVER)).toMatchObject({ kind: 'deferred', server: true });
   expect(server.conversations[0]!.commands.filter((line) => /^(AUTH|MAIL)/.test(line))).toEqual([]);
 });
 
-test('an attempt cancelled before the message is sent is deferred', async () => {
+test('an attempt that is cancelled before the message is sent is deferred', async () => {
   const stop = new AbortController();
   const server = await serverWith({ DATA: { meanwhile: () => stop.abort(new Error('stop')) } });
   expect(await send(server, SMALL, PATIENT, '', stop.signal)).toMatchObject({ kind: 'deferred' });
@@ -157,7 +157,7 @@ test('an attempt cancelled before the message is sent is deferred', async () => 
   expect(again.conversations.flatMap(({ commands }) => commands)).toEqual([]);
 });
 
-test('a cancelled attempt awaits the reply after the message is sent', async () => {
+test('an attempt that is cancelled after the message is sent waits for the reply', async () => {
   const stop = new AbortController();
   const server = await serverWith({
     dot: {
@@ -170,7 +170,7 @@ test('a cancelled attempt awaits the reply after the message is sent', async () 
   expect(await send(server, SMALL, PATIENT, '', stop.signal)).toMatchObject({ kind: 'accepted' });
 });
 
-test('a server that sends slowly times out; the sent message is unknown', async () => {
+test('a message is unknown if the server takes too long to reply', async () => {
   const server = await serverWith({ dot: { say: '250-still\r\n250-thinking' } });
   const options = { timeouts: { connect: 20_000, inactivity: 20_000, total: 1_000 } };
   expect(await send(server, SMALL, options)).toMatchObject({ kind: 'unknown' });
@@ -185,7 +185,7 @@ test.each([
   ['smtp://:secret@mail.example', 'both a user name and a password'],
   ['smtp://me@mail.example', 'both a user name and a password'],
   ['smtp://me:%zz@mail.example', '%25'],
-])('the URL %s is invalid and is not repeated', (url, expected) => {
+])('the URL %s is invalid and is not repeated in the error', (url, expected) => {
   expect(() => smtpMailer(new Secret(url))).toThrowError(
     expect.objectContaining({ code: 'config.invalid', expected: expect.stringContaining(expected) }),
   );

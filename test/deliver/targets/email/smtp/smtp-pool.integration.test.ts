@@ -51,14 +51,14 @@ test.each<[SmtpStep, SmtpAct]>([
   ['RCPT', { say: '450 4.2.1 Greylisted' }],
   ['dot', { say: '554 5.7.1 Spam' }],
   ['dot', { say: '451 4.3.0 Later' }],
-])('closes the connection after %s %j', async (step, act) => {
+])('the connection is closed after %s %j', async (step, act) => {
   const { send, carried } = await mailerTo((connection) => (connection === 0 ? { [step]: act } : {}));
   expect((await send('a@acme.example')).kind).not.toBe('accepted');
   expect(await send('b@acme.example')).toMatchObject({ kind: 'accepted' });
   expect(carried()).toEqual([[1, 'b']]);
 });
 
-/** What a server may do with a connection that it has kept open since the last message. */
+/** What a server may do with a connection that is still open after the last message. */
 const LOST: readonly [SmtpStep, SmtpAct][] = [
   ['RSET', 'FIN'],
   ['RSET', 'RST'],
@@ -67,7 +67,7 @@ const LOST: readonly [SmtpStep, SmtpAct][] = [
 ];
 
 test.each(LOST)(
-  'a kept connection that is gone (%s, %j) is replaced, and the message arrives once',
+  'a kept connection that was lost (%s, %j) is replaced, and the message arrives once',
   async (step, act) => {
     const { send, carried } = await mailerTo((connection) => (connection === 0 ? { [step]: act } : {}));
     expect(await send('a@acme.example')).toMatchObject({ kind: 'accepted' });
@@ -80,7 +80,7 @@ test.each(LOST)(
 );
 
 test.each<SmtpStep>(['MAIL', 'RCPT', 'DATA'])(
-  'a kept connection that goes silent at %s of its next message costs a timeout, and the message arrives once',
+  'a kept connection that is silent at %s of its next message costs one timeout, and the message arrives once',
   async (step) => {
     const first: SmtpScript = {};
     const { send, carried } = await mailerTo((connection) => (connection === 0 ? first : {}));
@@ -95,7 +95,7 @@ test.each<SmtpStep>(['MAIL', 'RCPT', 'DATA'])(
 );
 
 test.each<SmtpAct>(['hang', 'FIN', 'RST', { say: '421 4.3.2 Shutting down' }])(
-  'what a kept connection did with a message that had left stays unknown (%j), and is not sent over another one',
+  'a message sent over a kept connection that ends with %j is unknown, and is not sent over another one',
   async (act) => {
     const script: SmtpScript = {};
     const { server, send } = await mailerTo(script);
@@ -160,7 +160,7 @@ test('draining closes the idle connection, and the others after their messages',
   goOn();
   expect(await both[1]).toMatchObject({ kind: 'accepted' });
   await retired;
-  // A delivery that still has it sends, over a connection of its own.
+  // A delivery that still uses the mailer gets a new connection.
   expect(await send('c@acme.example')).toMatchObject({ kind: 'accepted' });
   expect(await send('d@acme.example')).toMatchObject({ kind: 'accepted' });
   expect(carried().map(([connection]) => connection)).toEqual([0, 1, 2, 3]);

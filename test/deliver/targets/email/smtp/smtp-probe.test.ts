@@ -23,7 +23,7 @@ test.each<[string, Partial<Record<SmtpStep, SmtpAct>>, string]>([
   ['refuses the password', { AUTH: { say: '535 5.7.8 Wrong' } }, '535 5.7.8 Wrong'],
   ['closes', { EHLO: 'FIN' }, 'closed'],
   ['goes silent', { greeting: 'hang' }, 'Greeting never received'],
-])('a mail server that %s fails the probe with its reply and without the password', async (_, script, reply) => {
+])('the probe fails with the reply and without the password if the mail server %s', async (_, script, reply) => {
   const server = await serverWith(script);
   const url = new Secret(server.url.replace('://', '://me:s3cret@'));
   const probe = probeSmtp(url, { timeouts: { connect: 3_000 } });

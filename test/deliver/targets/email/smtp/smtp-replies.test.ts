@@ -22,7 +22,7 @@ async function sent(script: SmtpScript, extensions: readonly string[] = []) {
 }
 
 test.each(['250 2.0.0 Queued', '250', '251 User not local; will forward', '250-2.0.0 Queued\r\n250 as 4711'])(
-  '%j after the dot says that the message is sent',
+  '%j after the DATA terminator means that the message is accepted',
   async (say) => {
     expect((await sent({ dot: { say } })).result).toMatchObject({ kind: 'accepted' });
   },
@@ -47,7 +47,7 @@ test.each([
   '250-2.0.0 Queued\r\n250-as\r\n220 proxy.example ESMTP',
   '5500 No',
   '354 Go on',
-])('%j after the DATA terminator is unknown', async (say) => {
+])('%j after the DATA terminator makes the message unknown', async (say) => {
   expect((await sent({ dot: { say } })).result).toMatchObject({ kind: 'unknown' });
 });
 
@@ -64,7 +64,7 @@ test.each<[SmtpStep, string]>([
   ['DATA', '250 2.1.5 Ok'],
   ['DATA', '354-Go on\r\n554 5.5.1 No valid recipients'],
   ['DATA', '554-5.5.1 No valid recipients\r\n354 Go on'],
-])('%s %j sends no part of the message and defers it', async (step, say) => {
+])('the reply to %s %j defers the message and sends no part of it', async (step, say) => {
   const { result, commands, body, ended } = await sent({ [step]: { say } });
   expect(result).toMatchObject({ kind: 'deferred' });
   expect(commands.filter((line) => line.startsWith('Subject'))).toEqual([]);
@@ -77,7 +77,7 @@ test('an invalid reply to a pipelined RCPT sends nothing, even after 354', async
   expect({ body, ended }).toEqual({ body: '', ended: false });
 });
 
-test('251 accepts a recipient', async () => {
+test('a reply of 251 accepts a recipient', async () => {
   const { commands } = await sent({ RCPT: { say: '251 User not local; will forward' } });
   expect(commands.slice(-2)).toEqual(['RCPT TO:<lead@acme.example>', 'DATA']);
 });
@@ -93,6 +93,6 @@ test.each<[string, number | undefined]>([
   ['2500 a', undefined],
   ['250a', undefined],
   ['', undefined],
-])('the code of the reply %j', (reply, code) => {
+])('the code of a reply is read only if valid: %j', (reply, code) => {
   expect(parseReplyCode(reply)).toBe(code);
 });

@@ -17,15 +17,15 @@ const CLOSING: SmtpAct = { say: '421 4.3.2 Shutting down' };
 const BROKEN: readonly SmtpAct[] = ['FIN', 'RST', 'hang', CLOSING];
 
 /**
- * What one act makes of the row of the message it befalls, and of those after it: a server that breaks before the
- * message has left is not asked again in this try.
+ * The states after an act, for the rows of its message and of the later ones. A server that fails before a message is
+ * sent is not tried again in this attempt.
  */
 const rowsOf = (step: SmtpStep, act: SmtpAct, nth: number): readonly State[] => {
   const before = TO.slice(0, nth).map((): State => 'sent');
   const after = (state: State) => TO.slice(nth + 1).map((): State => state);
   if (BROKEN.includes(act)) {
     if (step === 'dot') return [...before, 'unknown', ...after('sent')];
-    // A connection that was kept since the message before says nothing of the server: a new one is tried.
+    // The failure of a kept connection says nothing about the server, so a new connection is tried.
     return nth > 0 ? [...before, 'sent', ...after('sent')] : ['pending', ...after('pending')];
   }
   if (step === 'greeting' || step === 'EHLO' || step === 'AUTH') return ['pending', ...after('pending')];
@@ -53,7 +53,7 @@ async function delivered(
   const server = await scriptedSmtp((_connection, message) => (broken && message === nth ? { [step]: act } : {}));
   const url = step === 'AUTH' ? server.url.replace('://', '://me:secret@') : server.url;
   const mailerOf = (wait: number) => smtpMailer(new Secret(url), { timeouts: { connect: wait, inactivity: wait } });
-  // Waits short for servers that go silent; the others, and those that are well again, get time: a busy machine is no fault.
+  // Silent servers get a short timeout. All others get a long one, because a busy machine is not an error.
   const silent = act === 'hang' || (step === 'body' && act === 'FIN');
   const patient = mailerOf(20_000);
   const mailer = silent ? mailerOf(2_000) : patient;
@@ -63,7 +63,7 @@ async function delivered(
     await server.close();
     await rm(root, { recursive: true, force: true });
   });
-  // Larger than every buffer between the two ends, where the act comes within the body.
+  // For acts during the body: larger than all buffers between client and server.
   const size = step === 'body' ? 7 * 1024 * 1024 : 10;
   const { archive, published } = await sealedRun(root, { 'a.csv': Buffer.alloc(size, 'x') });
   const mail = { mailer, from: 'reports@docket.example' };
@@ -85,12 +85,12 @@ async function delivered(
 }
 
 for (const [step, act, nth] of CASES) {
-  test.concurrent(`${nameOf(act)} at ${step} of message ${nth + 1} of 3`, async (context) => {
+  test.concurrent(`the rows have the expected states after ${nameOf(act)} at ${step} of message ${nth + 1} of 3`, async (context) => {
     const { expect } = context;
     const rows = rowsOf(step, act, nth);
     const { first, second, copies } = await delivered(step, act, nth, context);
     expect(first).toEqual(rows);
-    // The next try, at a server that is well again, brings what may be brought and touches nothing else.
+    // The next attempt, with a working server, sends the pending messages and nothing else.
     expect(second).toEqual(rows.map((state) => (state === 'pending' ? 'sent' : state)));
     second.forEach((state, index) => {
       if (state === 'sent') expect(copies[index]).toBe(1);

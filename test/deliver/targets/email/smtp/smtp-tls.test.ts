@@ -10,7 +10,7 @@ const RAW = Buffer.from('Subject: hello\r\n\r\nHello\r\n');
 const NEVER = new AbortController().signal;
 const TRUSTING = { ca: TLS.cert };
 
-/** A mail server that wants a login over TLS, and remembers how each message came. */
+/** A mail server that requires a login over TLS and records how each message arrives. */
 async function submissionServer(options: SMTPServerOptions) {
   const received: { secure: boolean; user: string }[] = [];
   const logins: string[] = [];
@@ -48,7 +48,7 @@ async function send(url: string, options = {}) {
   try {
     return await mailer.send(ENVELOPE, RAW, NEVER);
   } finally {
-    // A connection that is kept would hold the server's end for ten seconds.
+    // A kept connection would keep the server open for ten seconds.
     await mailer.close();
   }
 }
@@ -97,7 +97,7 @@ test.each([
   ['smtp', {}, Date.parse('2120-01-01T00:00:00Z')],
   ['smtps', { secure: true }, Date.parse('2120-01-01T00:00:00Z')],
   ['smtp', { hideSTARTTLS: true }, undefined],
-])('%s %j: reads the dates of a certificate that nobody vouches for, without a login', async (scheme, options, end) => {
+])('%s %j: the expiry of an untrusted certificate is read without a login', async (scheme, options, end) => {
   const server = await submissionServer(options);
   expect(await readSmtpCertificate(new Secret(`${scheme}://me:s3cret@localhost:${server.port}`))).toBe(end);
   expect(server.logins).toEqual([]);

@@ -7,7 +7,7 @@ const read = (url: string) => {
   return { ...rest, pass: pass?.reveal() };
 };
 
-test('smtp: uses the submission port, with STARTTLS where offered', () => {
+test('an smtp: URL uses the submission port, with STARTTLS if offered', () => {
   expect(read('smtp://mail.example')).toEqual({
     host: 'mail.example',
     port: 587,
@@ -17,12 +17,12 @@ test('smtp: uses the submission port, with STARTTLS where offered', () => {
   });
 });
 
-test('the service name has host, port and a fingerprint of the login', () => {
+test('the name of a mail service has host, port and a fingerprint of the login', () => {
   const url = new Secret('smtp://me:hunter2@mail.example');
   expect(smtpServiceName(url, '0123456789abcdef')).toBe('mail mail.example:587 01234567');
 });
 
-test('smtps: uses implicit TLS', () => {
+test('an smtps: URL uses implicit TLS', () => {
   expect(read('smtps://me%40acme.example:p%3Aw@mail.example')).toMatchObject({
     port: 465,
     secure: true,
@@ -31,7 +31,7 @@ test('smtps: uses implicit TLS', () => {
   });
 });
 
-test('a password requires STARTTLS, except for loopback hosts or with tls=', () => {
+test('a password requires STARTTLS, except on loopback hosts or with tls=off', () => {
   expect(read('smtp://me:pw@mail.example').tls).toBe('required');
   expect(read('smtp://me:pw@127.0.0.1:2525')).toMatchObject({ tls: 'offered', port: 2525 });
   expect(read('smtp://me:pw@[::1]:2525')).toMatchObject({ tls: 'offered', host: '::1' });

@@ -22,7 +22,7 @@ test.each([
   expect(bodyOf(text)).toBe(expected);
 });
 
-test('a body and the terminator are the bytes that the encoder of nodemailer makes', async () => {
+test('a body and the DATA terminator are the same bytes as from nodemailer’s encoder', async () => {
   const text = fc.array(fc.constantFrom('\r', '\n', '.', 'a', '\r\n', '\r\n.', 'Hello'), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(text, async (parts) => {
