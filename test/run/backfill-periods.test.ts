@@ -10,7 +10,7 @@ describe('the periods of a backfill', () => {
   const of = (period: PeriodSpec, from: string, to: string, timezone = 'Europe/Zurich', now = NOW) =>
     backfillPeriods({ definition: { ...definition, period }, settings: { ...settings, timezone }, from, to, now });
 
-  it('are the months of a monthly report', () => {
+  it('are the months of the range for a monthly report', () => {
     const months = of('previous_month', '2026-01-01', '2026-09-30');
     expect(months).toHaveLength(9);
     expect(months[0]).toEqual({ from: '2026-01-01', to: '2026-01-31' });
@@ -18,7 +18,7 @@ describe('the periods of a backfill', () => {
   });
 
   it.each(['Pacific/Kiritimati', 'Pacific/Niue', 'Australia/Lord_Howe', 'UTC'])(
-    'are each day once in %s, over both changes of summer time',
+    'cover each day exactly once in %s, across both changes of summer time',
     (timezone) => {
       const days = of('previous_day', '2026-01-01', '2026-10-31', timezone);
       expect(days).toHaveLength(304);
@@ -27,7 +27,7 @@ describe('the periods of a backfill', () => {
     },
   );
 
-  it('begin within the requested days', () => {
+  it('begin and end within the requested days', () => {
     expect(of('previous_week', '2026-01-01', '2026-01-18')).toEqual([
       { from: '2026-01-05', to: '2026-01-11' },
       { from: '2026-01-12', to: '2026-01-18' },
@@ -53,7 +53,7 @@ describe('the periods of a backfill', () => {
       expect.objectContaining({ code: 'usage.invalid', where: '--to', expected: 'a day before 2026-11-01' }),
     );
     expect(of('previous_month', '2026-10-01', '2026-10-31')).toHaveLength(1);
-    // Where it is still yesterday, and where it is tomorrow already.
+    // In Honolulu the month has not ended yet; in Kiritimati it already has.
     const morning = Date.parse('2026-12-01T05:00:00Z');
     expect(() => of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Honolulu', morning)).toThrow(
       expect.objectContaining({ code: 'usage.invalid', where: '--to' }),
@@ -62,7 +62,7 @@ describe('the periods of a backfill', () => {
     expect(of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Kiritimati', noon)).toHaveLength(1);
   });
 
-  it('rejects a range without periods and one with too many', () => {
+  it('rejects a range in which no period begins, and one with too many', () => {
     expect(() => of('previous_month', '2026-01-02', '2026-01-31')).toThrow(
       expect.objectContaining({ code: 'usage.invalid', expected: 'days in which a month begins' }),
     );

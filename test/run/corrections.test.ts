@@ -43,15 +43,15 @@ const compare = (before: Table, after: Table, judged: Pick<Dataset, 'judgements'
   compareEditions({ sections: sectionsOf(before), boundaries: boundariesOf(judged), corrections }, sectionsOf(after));
 
 test.each([
-  // Counts and durations are relative, and the limit itself is material.
+  // Counts and durations are compared relatively. A change that equals the limit is material.
   [1_000, 1_009, 'count', false],
   [1_000, 1_010, 'count', true],
   [1_000, 989, 'seconds', true],
-  // Ratios are percentage points.
+  // Ratios are compared in percentage points.
   [0.5, 0.509, 'ratio', false],
   [0.5, 0.51, 'ratio', true],
   [0.005, 0, 'ratio', false],
-  // From 0 everything is material.
+  // Every change from 0 is material.
   [0, 0.005, 'ratio', true],
   [0, 1, 'count', true],
   [1, 0, 'count', true],
@@ -59,11 +59,11 @@ test.each([
   [0.5, null, 'ratio', true],
   [null, null, 'ratio', false],
   [0.1 + 0.2, 0.3, 'seconds', false],
-])('from %s to %s (%s) is material: %s', (before, after, unit, material) => {
+])('a change from %s to %s (%s) is material: %s', (before, after, unit, material) => {
   expect(isMaterial(before, after, unit, 0.01)).toBe(material);
 });
 
-test('a comparison finds exactly the figures that were changed, the material ones first', () => {
+test('a comparison finds exactly the figures that changed, the material ones first', () => {
   const figure = fc.integer({ min: 0, max: 1_000 });
   const rows = fc.uniqueArray(fc.record({ team: fc.constantFrom('a', 'b', 'c', 'd'), created: figure }), {
     selector: ({ team }) => team,
@@ -87,7 +87,7 @@ test('a comparison finds exactly the figures that were changed, the material one
   );
 });
 
-test('a change of status is material, however small', () => {
+test('a change of status is material, however small the change of the figure', () => {
   const judged = {
     targets: [{ metric: 'created', better: 'lower' as const, target: 1_000, source: 'report' as const }],
     judgements: [
@@ -121,7 +121,7 @@ test('a change of status is material, however small', () => {
   expect(compare(totals(999), totals(1_000), judged).material).toBe(0);
 });
 
-describe('figures that are never corrected', () => {
+describe('changes that are never a correction', () => {
   const [old, now] = [[row({ team: 'a', created: 1, rate: 0.1 })], [row({ team: 'a', created: 9, rate: 0.9 })]];
   const incomplete: Table['notes'] = [{ code: 'truncated', message: { id: 'cut', of: { rows: 1 } }, incomplete: true }];
   test.each<[string, Partial<Table>]>([
@@ -139,7 +139,7 @@ describe('figures that are never corrected', () => {
     expect(compare(table(old), table(now)).material).toBe(2);
   });
 
-  test('a row that was left out for a limit, or a bucket that had not ended', () => {
+  test('a row that was cut by a limit, and a bucket that had not ended', () => {
     const limited = (rows: readonly Row[]) => editionSections({ tables: [table(rows)] }, [{ id: 's', limit: 1 }]);
     const before = { sections: limited(old), boundaries: [], corrections };
     expect(compareEditions(before, limited([row({ team: 'b', created: 5, rate: 0 })])).changes).toEqual([]);
@@ -149,7 +149,7 @@ describe('figures that are never corrected', () => {
   });
 });
 
-test('stored figures are read back as they were', () => {
+test('the figures of an edition survive JSON and its schema unchanged', () => {
   const sections = sectionsOf(table([row({ team: null, created: 3, rate: null })]));
   const figures = {
     version: 1 as const,
@@ -167,7 +167,7 @@ test('stored figures are read back as they were', () => {
   expect(editionFiguresSchema.parse(JSON.parse(JSON.stringify(figures)))).toEqual(figures);
 });
 
-test('a corrected edition goes to those who received the first one, whatever send_if says', async () => {
+test('a corrected edition goes to those who received the first one, whatever send_if says, and to nobody when nothing changed', async () => {
   const deliveries: DeliverySpec[] = [
     { email: { to: ['A@acme.example', 'b@acme.example'], attach: [] }, send_if: 'created > 1000000' },
     { email: { to: ['c@acme.example'], attach: [] } },
@@ -197,10 +197,10 @@ test('a corrected edition goes to those who received the first one, whatever sen
     sends('0-email', 'b@acme.example'),
     sends('1-email', 'c@acme.example'),
     sends('2-directory', 'out'),
-    // Not decided about: the definition cannot have it, and it is not sent.
+    // No decision exists for an address that is not in the definition.
     sends('0-email', 'd@acme.example'),
   ]).toEqual([true, false, false, true, false]);
-  // The service has taken the change back: nobody gets an edition that corrects nothing.
+  // The service has reverted the change: an edition that corrects nothing is not sent.
   const unchanged = { ...dataset, correction: { ...dataset.correction, changes: [] } };
   const none = await evaluateConditions(unchanged, { org: 'acme', report: 'weekly', deliveries }, undefined);
   expect(none.conditions.map(({ send }) => send)).toEqual([false, false, false, false]);

@@ -22,7 +22,7 @@ import { definitionOf, settingsOf } from '../support/reports.ts';
 const WINDOW_MS = 300;
 const DAY_MS = 86_400_000;
 
-describe('the window of current counts', () => {
+describe('the window for current counts', () => {
   const SLOT = '2026-11-16T07:00:00.000Z';
   const ASKED = Date.parse('2026-11-20T10:00:00Z');
   const order = (change: Partial<RunOrderRequest>) =>
@@ -54,12 +54,12 @@ describe('the window of current counts', () => {
   test.each<Partial<RunOrderRequest>>([
     { trigger: 'backfill', priority: 'backfill', slot: 'trigger:backfill' },
     { trigger: 'on_demand', priority: 'backfill', slot: 'trigger:api' },
-  ])('never opens for a backfill, however it is requested: %j', (change) => {
+  ])('never opens for a backfill, however it was requested: %j', (change) => {
     expect(currentCountsWindow(order(change))).toMatchObject({ until: Number.NEGATIVE_INFINITY, why: 'backfill' });
   });
 });
 
-describe('a pack with current counts', () => {
+describe('current counts in a pack', () => {
   let sandbox: Sandbox;
   let folder: string;
   let close: () => Promise<void>;
@@ -74,7 +74,7 @@ describe('a pack with current counts', () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-counts-'));
     const { definition, settings } = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
     const one = definition.sections.filter(({ id }) => id === 'queue');
-    // Without its trend, which takes calls of its own.
+    // Without its trend, which needs calls of its own.
     const { trend: _, ...scorecard } = { ...definition.sections[0] };
     const sections: Definition['sections'] = [
       { ...scorecard, id: 'first' } as Definition['sections'][number],
@@ -83,7 +83,7 @@ describe('a pack with current counts', () => {
     ];
     report = {
       definition: { ...definition, sections },
-      // Without targets, whose statuses would be columns of their own.
+      // Without targets: statuses would add columns.
       settings: { ...settings, targets: [], budget: { window: WINDOW_MS / 1000 } },
     };
     const config = readConfig({
@@ -104,7 +104,7 @@ describe('a pack with current counts', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** What a run shows of the section without groups, in its workbook, its CSV and its mail. */
+  /** What a run shows of the section without groups in its workbook, CSV and mail. */
   async function shownBy(change: Partial<RunOrderRequest>) {
     const now = systemClock.now();
     const order = createRunOrder({
@@ -143,7 +143,7 @@ describe('a pack with current counts', () => {
 
   const { notes, table, workbook } = messagesFor();
 
-  test('shows them at its slot and on demand, also of a past period', async () => {
+  test('are shown at the run’s slot and on demand, also for a past period', async () => {
     const now = systemClock.now();
     for (const change of [
       { slot: new Date(now - DAY_MS + 60 * 60_000).toISOString() },
@@ -174,7 +174,7 @@ describe('a pack with current counts', () => {
       ['first'],
     ],
     ['late', { slot: new Date(systemClock.now() - DAY_MS - 60_000).toISOString() }, ['first', 'queue', 'whole']],
-  ])('shows none in a %s run, and why', async (why, change, asked) => {
+  ])('are not shown in a %s run, which says why', async (why, change, asked) => {
     const { calls, incomplete, values, texts, csv, grouped, schema, mail } = await shownBy(change);
     expect([calls, incomplete]).toEqual([asked, []]);
     expect(values).toEqual(values.map(() => '–'));
@@ -192,7 +192,7 @@ describe('a pack with current counts', () => {
     expect(csv[1]).toEqual(values.map(() => ''));
     expect(grouped).toHaveLength(1);
     expect(schema.description).toMatch(new RegExp(reason.source.slice(1)));
-    // No headline figure of them.
+    // They are not among the headline figures.
     const [headline = ''] = mail.split('WHOLE');
     expect(headline.split('HEADLINE')[1] ?? '').not.toMatch(/overdue/i);
   });

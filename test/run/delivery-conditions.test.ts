@@ -67,7 +67,7 @@ test.each<[string, boolean, string]>([
   ['other:alerts.open = 3', false, 'None of 0 figures of alerts.open is = 3.'],
   ['non_empty', true, 'queue is not empty.'],
   ['changed', true, 'No earlier delivery on record.'],
-])('%s of a table with rows', async (send_if, send, reason) => {
+])('%s is decided, with its reason, from the figures of a table', async (send_if, send, reason) => {
   expect(await decided(QUEUE, send_if)).toEqual({
     target: '0-email',
     recipient: 'a@acme.example',
@@ -77,7 +77,7 @@ test.each<[string, boolean, string]>([
   });
 });
 
-test("a section's totals are what is compared where it has them, and an undefined figure meets nothing", async () => {
+test('a comparison uses the totals of a section that has them, and an undefined figure meets no comparison', async () => {
   const rows = [row({ team: 'a', 'alerts.open': 5 })];
   expect(
     await decided(dataset(table('queue', rows, { totals: { values: { 'alerts.open': 50 } } })), 'alerts.open > 10'),
@@ -100,7 +100,7 @@ test.each<[string, Table[], boolean]>([
   expect(await decided(dataset(...tables), 'non_empty')).toMatchObject({ send });
 });
 
-test('a deprecated metric is met by the one that the table has in its place', async () => {
+test('a condition on a deprecated metric is judged by the metric that replaced it in the table', async () => {
   const message = {
     id: 'replaced',
     of: { from: { id: 'alerts.pending', label: 'Pending' }, to: { id: 'alerts.open', label: 'Open' } },
@@ -112,7 +112,7 @@ test('a deprecated metric is met by the one that the table has in its place', as
   expect(await decided(QUEUE, 'alerts.pending > 10')).toMatchObject({ send: false });
 });
 
-test('figures are the same whenever they were computed and however they are called, and differ by any value, row, total or comparison', async () => {
+test('the hash of figures ignores their time and titles, and changes with any value, row, total or comparison', async () => {
   const rows = [row({ team: 'a', 'alerts.open': 3 })];
   const base = await hashFigures(dataset(table('q', rows)));
   expect(await hashFigures(dataset(table('q', rows, { asOf: null, title: 'Other' })))).toBe(base);
@@ -134,7 +134,7 @@ test('figures are the same whenever they were computed and however they are call
   expect(new Set([base, ...others]).size).toBe(others.length + 1);
 });
 
-test('figures that were sent by the version before compare as the same', async () => {
+test('the hash of figures is the one that the previous version computed', async () => {
   const rows = Array.from({ length: 600 }, (_, index): Row => {
     const values = { team: `t${index}`, 'alerts.open': index };
     return index % 2 === 0 ? { values, partial: false } : { values, compare: previous(null), partial: true };
@@ -143,7 +143,7 @@ test('figures that were sent by the version before compare as the same', async (
     table('q', rows, { totals: { values: { 'alerts.open': 9 }, compare: previous(8) } }),
     table('empty', []),
   ];
-  // As it was written down before: a line a row, each given to the hash by itself.
+  // The format of the previous version: one line a row, each passed to the hash separately.
   const hash = createHash('sha256');
   const names = ['team', 'alerts.open'];
   for (const { id, rows, totals } of tables) {
@@ -162,9 +162,9 @@ describe('a table of many rows', () => {
   const ROWS = 5_000;
   const many = (value: (index: number) => number) =>
     Array.from({ length: ROWS }, (_, index) => row({ team: 'a', 'alerts.open': value(index) }));
-  /** Every few hundred rows, other work has its turn. */
+  /** How often other work gets a turn: every few hundred rows. */
   const OFTEN = ROWS / 500;
-  test('is not looked at where no delivery has a condition', async () => {
+  test('is not read when no delivery has a condition', async () => {
     const looked = table('q', []);
     const untouched = new Proxy(looked, {
       get: (_, field) => {
@@ -179,7 +179,7 @@ describe('a table of many rows', () => {
     ['changed', () => 1],
     ['alerts.open > 10', () => 1],
     ['non_empty', () => 0],
-  ])('gives other work its turns while it is looked at for %s', async (send_if, value) => {
+  ])('lets other work run while it is read for %s', async (send_if, value) => {
     let counted = 0;
     const turn = async () => {
       counted += 1;
@@ -189,7 +189,7 @@ describe('a table of many rows', () => {
     expect(counted).toBeGreaterThanOrEqual(OFTEN * (send_if === 'changed' ? 1 : 2));
   });
 
-  test('is not looked at where the thread that rendered it hashed its figures', async () => {
+  test('is not read again when the render thread has already hashed its figures', async () => {
     const unread = async () => expect.unreachable('rows were read');
     const long = dataset(
       table(
@@ -204,7 +204,7 @@ describe('a table of many rows', () => {
     });
   });
 
-  test('lets the event loop turn by itself', async () => {
+  test('lets the event loop turn while it is hashed', async () => {
     let turned = 0;
     let over = false;
     const count = () => {
@@ -224,7 +224,7 @@ describe('a table of many rows', () => {
     expect(turned).toBeGreaterThanOrEqual(OFTEN);
   });
 
-  test('is read no further once the run is stopped', async () => {
+  test('is not read further once the run is stopped', async () => {
     const stop = new Error('stopped');
     let asked = 0;
     const turn = async () => {
@@ -247,7 +247,7 @@ describe('a table of many rows', () => {
     expect(asked).toBe(1);
   });
 
-  test('is looked at once for all recipients of a delivery', async () => {
+  test('is read once for all recipients of a delivery', async () => {
     const count = async (recipients: string[]) => {
       let counted = 0;
       const turn = async () => {
@@ -272,7 +272,7 @@ describe('a table of many rows', () => {
   });
 });
 
-test('changed compares with what this recipient of this report got last, and with nobody else', async () => {
+test('changed compares with the figures that this recipient last got of this report, and with nobody else’s', async () => {
   const sent: LastSentFigures = redisLastSentFigures(redis, { prefix });
   const both = report(to('changed', ['a@acme.example', 'B@acme.example']));
   const figures = await hashFigures(QUEUE);
@@ -294,7 +294,7 @@ test('changed compares with what this recipient of this report got last, and wit
   expect(await redis.ttl(`${prefix}figures:{acme/weekly}`)).toBeGreaterThan(86_400 * 366);
 });
 
-test('a run that may have delivered others leaves a doubt, which only its own word or a later certain delivery ends', async () => {
+test('changed sends while another run may have delivered other figures, until that run or a later delivery is certain', async () => {
   const sent = redisLastSentFigures(redis, { prefix: `${prefix}doubt:` });
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
   const figures = await hashFigures(QUEUE);
@@ -303,7 +303,7 @@ test('a run that may have delivered others leaves a doubt, which only its own wo
   expect(await sends()).toBe(false);
   await sent.recordStart(place, 'r2', 200);
   expect(await sends()).toBe(true);
-  // Another run comes and goes meanwhile: what r2 sends may still come after it.
+  // Another run starts and ends in between. What r2 sends may still arrive after it.
   await sent.recordStart(place, 'r3', 300);
   await sent.recordSent(place, { figures, run: 'r3', at: 310 });
   expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r3', at: 310 }, uncertainRun: 'r2' });
@@ -311,7 +311,7 @@ test('a run that may have delivered others leaves a doubt, which only its own wo
   expect(await sends()).toBe(true);
   await sent.recordSent(place, { figures, run: 'r4', at: 330 });
   expect(await sends()).toBe(false);
-  // A retry of the first run tells of what is long past.
+  // A retry of the first run reports something older than the last delivery.
   await sent.recordStart(place, 'r1', 400);
   await sent.recordSent(place, { figures: 'old', run: 'r1', at: 100 });
   expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r4', at: 330 }, uncertainRun: undefined });
@@ -338,18 +338,18 @@ test.each<[string, readonly Judgement[], boolean]>([
   ['watch', [judged('watch')], true],
   ['watch', [judged('breached')], true],
   ['watch', [judged('on_target'), judged('undefined', { metric: 'x' })], false],
-  // What was breached in the spring is no news.
+  // Only the latest bucket counts.
   ['breached', [judged('breached', { bucket: '2026-10-01' }), judged('on_target', { bucket: '2026-11-01' })], false],
-])('%s with %j: %s', async (send_if, judgements, send) => {
+])('%s with the judgements %j is met: %s', async (send_if, judgements, send) => {
   const { conditions } = await evaluateConditions({ ...QUEUE, judgements }, report(to(send_if)), undefined);
   expect(conditions[0]?.send).toBe(send);
 });
 
-test('status_changed sends once per crossing, by what this recipient got last', async () => {
+test('status_changed sends once per crossing, compared with what this recipient last got', async () => {
   const sent = redisLastSentFigures(redis, { prefix: `${prefix}status:` });
   const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
   let run = 0;
-  /** A run that delivers if its condition is met. */
+  /** A run that delivers if its condition is met. Returns whether it was. */
   const runWith = async (...judgements: Judgement[]): Promise<boolean | undefined> => {
     run += 1;
     const id = `r${run}`;
@@ -371,13 +371,13 @@ test('status_changed sends once per crossing, by what this recipient got last', 
   expect(await runWith(judged('watch'))).toBe(true);
   expect(await runWith(judged('watch'), judged('on_target', { metric: 'new' }))).toBe(false);
   expect(await runWith(judged('watch'), judged('breached', { metric: 'new' }))).toBe(true);
-  // A group without a row has recovered: its next breach is another crossing.
+  // A group without a row counts as recovered: its next breach is another crossing.
   expect(await runWith(judged('watch'))).toBe(true);
   expect(await runWith(judged('watch'))).toBe(false);
   expect(await runWith(judged('watch'), judged('breached', { metric: 'new' }))).toBe(true);
   expect(await runWith(judged('watch'), judged('undefined', { metric: 'new' }))).toBe(true);
   expect(await runWith(judged('watch'))).toBe(false);
-  // A run that may have delivered, and an older record without statuses, are doubts: it is sent.
+  // After a run that may have delivered, or a record without statuses, it is not certain what was sent: it sends.
   await sent.recordStart(place, 'lost', 10_000);
   expect(await runWith(judged('watch'))).toBe(true);
   await sent.recordSent(place, { figures: 'f', run: 'old', at: 20_000 });
@@ -387,12 +387,12 @@ test('status_changed sends once per crossing, by what this recipient got last', 
 describe('a figure that cannot be right', () => {
   const wrong = judged('undefined', { figure: -5, wrong: true });
 
-  test.each([['breached'], ['watch'], ['status_changed']])('meets %s, and is the reason', async (send_if) => {
+  test.each([['breached'], ['watch'], ['status_changed']])('meets %s, and is given as the reason', async (send_if) => {
     const { conditions } = await evaluateConditions({ ...QUEUE, judgements: [wrong] }, report(to(send_if)), undefined);
     expect(conditions[0]).toMatchObject({ send: true, reason: 'A figure cannot be right: alerts.open is -5.' });
   });
 
-  test('meets a comparison that it might meet, of its own section and metric', async () => {
+  test('meets any comparison of its own section and metric', async () => {
     const rows = [row({ team: 'a', 'alerts.open': -5 })];
     const of = dataset(
       table('queue', rows, { wrong: [{ metric: 'alerts.open', at: { bucket: null, group: ['a'] } }] }),
@@ -402,7 +402,7 @@ describe('a figure that cannot be right', () => {
     expect(await decided(of, 'other:alerts.open > 10')).toMatchObject({ send: false });
   });
 
-  /** Delivers runs with these figures, one after the other, and gives the decisions. */
+  /** Delivers runs with these judgements one after the other. Returns the decision for each. */
   async function decisions(name: string, ...runs: (readonly Judgement[])[]): Promise<(boolean | undefined)[]> {
     const sent = redisLastSentFigures(redis, { prefix: `${prefix}${name}:` });
     const found: (boolean | undefined)[] = [];
@@ -426,7 +426,7 @@ describe('a figure that cannot be right', () => {
     return found;
   }
 
-  test('is no recovery, and no second crossing when the figure is right again', async () => {
+  test('does not count as a recovery: the next right figure that is breached is no second crossing', async () => {
     const breached = [judged('breached')];
     expect(await decisions('again', breached, [wrong], breached, [judged('on_target')])).toEqual([
       true,
@@ -436,7 +436,7 @@ describe('a figure that cannot be right', () => {
     ]);
   });
 
-  test('that was never sent before crosses when it is right and breached', async () => {
+  test('counts as no status: the first right figure that is breached crosses', async () => {
     expect(await decisions('first', [wrong], [judged('on_target')], [judged('breached')])).toEqual([true, false, true]);
   });
 });

@@ -72,7 +72,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The service's answers, each asked for once. */
+/** The service’s answers. Each question is asked once. */
 function rememberedAnswers(): Frame['ask'] {
   const answers = new Map<string, ReturnType<typeof direct.answered>>();
   return async (body) => {
@@ -83,7 +83,7 @@ function rememberedAnswers(): Frame['ask'] {
   };
 }
 
-/** Stored readings as the archive finds them. */
+/** Finds stored readings as the archive does. */
 const findIn =
   (stored: StoredReadings, timezone: string): FindReadings =>
   async (org, dimension, days) =>
@@ -103,7 +103,7 @@ const findIn =
       }),
     );
 
-/** Runs reports as a worker does, and keeps what was rendered last. */
+/** Runs reports as a worker does, and keeps the last dataset that was rendered. */
 async function packRunner() {
   const clock = manualClock(AT);
   const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
@@ -158,7 +158,7 @@ const valuesOf =
   (dimension: string): string[] =>
     catalog.dimensions.find(({ id }) => id === dimension)?.values.map(({ value }) => value) ?? [];
 
-/** No base for metrics of which the planner alone knows where it asks for one: see `plan/requests/add-bases`. */
+/** Sets `none` for metrics whose base only the planner would choose: see `plan/requests/add-bases`. */
 function otherBases({ metrics }: Catalog, sections: readonly AskedSection[]): Record<string, 'none'> {
   const based = new Set(sections.flatMap((section) => section.metrics.flatMap(({ id, base }) => (base ? [id] : []))));
   return Object.fromEntries(
@@ -166,14 +166,17 @@ function otherBases({ metrics }: Catalog, sections: readonly AskedSection[]): Re
   );
 }
 
-/** Units of one thing that a pack shows: two are a fault. Tables whose columns name no unit each have one of their own. */
+/**
+ * Things that a pack shows in more than one unit, which is a fault. Nothing is checked when its columns name no unit:
+ * then each table may have its own.
+ */
 const severalUnits = (dataset: Dataset, units: UnitsShown): string[] =>
   dataset.tables.some(({ columns }) => columns.some((column) => 'shownIn' in column))
     ? [...units].flatMap(([thing, shown]) => (shown.size > 1 ? [thing] : []))
     : [];
 
 test(
-  'every number, change, status and headline of a pack is what the raw answers say',
+  'every number, change, status and headline of a pack agrees with the raw answers',
   async () => {
     const byStatus = { on_target: 0, watch: 0, breached: 0, undefined: 0 };
     const checked: Checked = {
@@ -282,7 +285,7 @@ test(
   within(120),
 );
 
-/** With the last digit that is shown, raw. */
+/** Metrics of the scorecard, with the last digit that is shown as a raw value. */
 const RANGED: Readonly<Record<string, number>> = {
   'profiles.created': 1,
   'profiles.approval_rate': 0.001,
@@ -302,7 +305,7 @@ const rangesSchema = z.object({
 const SPANS = { week: { from: '2024-09-02', to: '2027-01-10' }, month: { from: '2024-02-01', to: '2026-12-31' } };
 
 test(
-  'every usual range of a scorecard is that of its raw points, and what is unusual is a headline',
+  'every usual range of a scorecard follows from its raw points, and every unusual value has a headline',
   async () => {
     const states = { usual: 0, unusual: 0, drifting: 0 };
     const { catalog, publish } = await packRunner();
@@ -374,7 +377,7 @@ test(
       }),
       cases(40),
     );
-    // The sandbox has few incidents: what is unusual is in pack-oracle.test.ts.
+    // The sandbox has few incidents: pack-oracle.test.ts covers unusual values.
     expect(states.usual).toBeGreaterThan(least(50));
     expect(states.drifting).toBeGreaterThan(least(1));
   },

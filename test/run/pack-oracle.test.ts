@@ -9,7 +9,7 @@ import { judge } from '../support/pack-oracle/judged.ts';
 import { checkTakeaway, takeawayOf } from '../support/pack-oracle/takeaways.ts';
 import { usualOf } from '../support/pack-oracle/usual.ts';
 
-// An oracle that notices nothing proves nothing: each rule of the contract on figures is broken three times here.
+// Shows that the oracle finds faults: each rule for figures is broken in three ways.
 
 const OCTOBER: Days = { from: '2026-10-01', to: '2026-10-31' };
 const WEEK: Days = { from: '2026-10-26', to: '2026-10-31' };
@@ -85,7 +85,7 @@ const RIGHT = [
   'reviews done (Severe): 9, target 10, watch (3 fewer than the month before)',
 ];
 
-/** Rule → what it forbids. */
+/** Headlines that break a rule, by rule. */
 const FAULTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   figure: [
     RIGHT.with(0, 'reviews done: 63, target 80, breached (8 fewer than the month before)'),
@@ -157,7 +157,7 @@ const RISK = byRisk({
 const HIGH = { dimension: 'profile.risk', value: 'high' };
 const label = (_: string, value: string | null) => (value ?? '–').toUpperCase();
 
-/** A rate or a duration with the numbers of its cases, now and before. */
+/** A rate or a duration with its number of cases, now and in the period before. */
 const based = (
   now: number,
   cases: number,
@@ -211,7 +211,7 @@ const WANTED_RIGHT = [
   'rate before: 50.0%',
 ];
 
-test('the headlines that figures of few cases leave are accepted', () => {
+test('the oracle accepts the right headlines for figures with few cases', () => {
   expect(() => checkHeadlines(FEW_RIGHT, fewSaid())).not.toThrow();
   expect(() => checkHeadlines(WANTED_RIGHT, fewSaid(WANTED))).not.toThrow();
   expect(fewStatuses(FEW, FEW_JUDGED, OCTOBER)).toEqual({ breached: 1, watch: 0 });
@@ -226,7 +226,7 @@ test.each([
   ['silence about exactly enough cases', FEW_RIGHT.slice(1)],
   ['silence about a 90th percentile of 20 cases', FEW_RIGHT.toSpliced(1, 1)],
   ['silence about a number that is not known', FEW_RIGHT.slice(0, 2)],
-])('a fault of %s is found', (_, sentences) => {
+])('the oracle finds %s', (_, sentences) => {
   expect(() => checkHeadlines(sentences, fewSaid())).toThrow();
 });
 
@@ -237,7 +237,7 @@ test.each([
   ],
   ['a 90th percentile', WANTED_RIGHT.with(1, 'time p90: 2.0 days (1.0 days longer than the month before)')],
   ['a rate of few before', WANTED_RIGHT.with(3, 'rate before: 50.0% (40.0 pp lower than the month before)')],
-])('a change of %s of few cases is found in a headline that is asked for', (_, sentences) => {
+])('the oracle finds a change of %s of few cases in a headline that the report requests', (_, sentences) => {
   expect(() => checkHeadlines(sentences, fewSaid(WANTED))).toThrow();
 });
 
@@ -246,7 +246,7 @@ test.each([
   ['another number', '50.0% (n = 4)', 3],
   ['the number of enough cases', '50.0% (n = 10)', 10],
   ['the number of unknown cases', '50.0% (n = 3)', null],
-])('%s behind a rate is found', (_, text, cases) => {
+])('the oracle finds %s behind a rate', (_, text, cases) => {
   expect(() => withoutCases(text, 'ratio', 0.5, cases)).toThrow();
 });
 const takeaway = (targets: Parameters<typeof judge>[1]) =>
@@ -255,7 +255,7 @@ const MOVED = 'Largest change of alerts created, apart from groups of few cases:
 const WORST = 'alerts created (HIGH): 400, target 390, breached';
 const BEHIND = takeaway([{ metric: 'alerts.created', better: 'lower', target: 390, where: HIGH, report: false }]);
 
-test('the takeaways that the figures say are accepted', () => {
+test('the oracle accepts the right takeaways', () => {
   expect(() => checkTakeaway(MOVED, takeaway([]))).not.toThrow();
   expect(() => checkTakeaway(WORST, BEHIND)).not.toThrow();
 });
@@ -272,16 +272,16 @@ test.each([
   ['metric', MOVED.replace('alerts created', 'reviews done')],
   ['company', 'alerts created: 310 (60 more than the month before)'],
   ['absence', undefined],
-])('a wrong %s of a takeaway is found', (_, sentence) => {
+])('the oracle finds a wrong %s of a takeaway', (_, sentence) => {
   expect(() => checkTakeaway(sentence, takeaway([]))).toThrow();
 });
 
-test('the largest change in place of the worst group is found', () => {
+test('the oracle finds a largest change where the takeaway should be the worst group', () => {
   for (const sentence of [MOVED, undefined, WORST.replace('HIGH', 'LOW'), WORST.replace('400', '420')])
     expect(() => checkTakeaway(sentence, BEHIND)).toThrow();
 });
 
-test('the headlines that the figures say are accepted', () => {
+test('the oracle accepts the right headlines', () => {
   expect(() => checkHeadlines(RIGHT, SAID)).not.toThrow();
 });
 
@@ -294,7 +294,7 @@ const GERMAN = [
 const germanAsEnglish = (sentences: readonly string[]): readonly string[] =>
   sentences.map((sentence, at) => inEnglish(sentence, SAID[at]?.label ?? ''));
 
-test('the German headlines that the figures say are accepted', () => {
+test('the oracle accepts the right headlines in German', () => {
   expect(() => checkHeadlines(germanAsEnglish(GERMAN), SAID)).not.toThrow();
 });
 
@@ -306,11 +306,11 @@ test.each([
   ['a time', GERMAN.with(2, 'profiles created: 460 (5 mehr als ein Jahr zuvor)')],
   ['English', GERMAN.with(2, 'profiles created: 460 (5 more than the month before)')],
   ['a scope', GERMAN.with(3, 'reviews done: 9, Ziel 10, beobachten (3 weniger als im Vormonat)')],
-])('a fault of %s in a German headline is found', (_, sentences) => {
+])('the oracle finds a wrong part of a German headline: %s', (_, sentences) => {
   expect(() => checkHeadlines(germanAsEnglish(sentences), SAID)).toThrow();
 });
 
-describe.each(Object.entries(FAULTS))('a fault of %s is found', (_, faults) => {
+describe.each(Object.entries(FAULTS))('the oracle finds headlines that break the rule on %s', (_, faults) => {
   test.each(faults.map((sentences) => [sentences.filter((one) => !RIGHT.includes(one))[0] ?? 'order', sentences]))(
     '%s',
     (_name, sentences) => {
@@ -319,7 +319,7 @@ describe.each(Object.entries(FAULTS))('a fault of %s is found', (_, faults) => {
   );
 });
 
-/** By hand: m = 106 and w = 12.57. */
+/** Computed by hand: m = 106 and w = 12.57. */
 const EARLIER = [104, 108, 106, 112, 104, 110, 108, 104, 110, 102, 104, 100];
 
 test.each([
@@ -327,7 +327,7 @@ test.each([
   [119, 'unusual'],
   [93, 'drifting'],
   [87, 'unusual'],
-])('the oracle knows that %s after these figures is %s', (value, state) => {
+])('the oracle judges that %s after these figures is %s', (value, state) => {
   const points = [...EARLIER, value].map((each) => figure(each));
   expect(usualOf(points, 1)).toEqual({ low: 94, high: 118, state });
   expect(usualOf(points.slice(1), 1)).toBeUndefined();

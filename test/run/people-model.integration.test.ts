@@ -31,7 +31,7 @@ import { testDeployment } from '../support/test-deployment.ts';
 
 const ORG = 'acme';
 const PEOPLE = ['ann', 'cem', 'eve', 'dan', MAY_DELEGATE] as const;
-/** Of the definitions, then those that people may add. */
+/** First the addresses of the definitions, then those that people may add. */
 const ADDRESSES = [
   'lead@acme.example',
   'board@acme.example',
@@ -105,9 +105,9 @@ type Command =
   | { readonly do: 'stop' | 'unstop' | 'hold' | 'unhold'; readonly all: boolean }
   | { readonly do: 'retain' | 'lose Redis' | 'sweep' }
   | { readonly do: 'work'; readonly at: number | null }
-  /** While the next message is on its way, before its body. */
+  /** Runs while the next message is being sent, before its body. */
   | { readonly do: 'meanwhile'; readonly command: Command }
-  /** The process that does it dies at a step. */
+  /** The process that performs the command dies at this step. */
   | { readonly do: 'dying'; readonly at: number; readonly command: Command };
 
 const run = fc.nat({ max: 5 });
@@ -210,7 +210,7 @@ const sequence = fc
     ...steps,
   ]);
 
-/** Approved by a deputy, sent to one more, corrected. */
+/** A run that a deputy approved and that was sent to one more person, and its correction. */
 const ALL_POINTS: readonly Command[] = [
   { do: 'trigger', report: 1, who: 4 },
   WORK,
@@ -243,7 +243,10 @@ const CORRECTED: readonly Command[] = [
   { do: 'retain' },
   WORK,
 ];
-/** One of 40 was refused: sent to another address, what is left decided together; a stale preview decides nothing. */
+/**
+ * Several deliveries of a run fail. One goes to another address, and the rest are decided together; an outdated preview
+ * decides nothing.
+ */
 const TOGETHER: readonly Command[] = [
   { do: 'trigger', report: 0, who: 4 },
   { do: 'refuse', of: 1 },
@@ -263,7 +266,10 @@ const TOGETHER: readonly Command[] = [
   WORK,
 ];
 
-/** Who triggers is nobody's deputy; a deputy names none; an approver and their deputy are one. */
+/**
+ * Whoever triggered the run cannot be a deputy, a deputy cannot name another, and an approver and their deputy count
+ * once.
+ */
 const DEPUTIES: readonly Command[] = [
   { do: 'trigger', report: 1, who: 3 },
   WORK,
@@ -283,7 +289,7 @@ const DEPUTIES: readonly Command[] = [
 let folder: string;
 let answering: (truncated: () => boolean) => AnsweringService;
 let smtp: ScriptedSmtp;
-/** What the mail server does, of the sequence that is played. */
+/** How the mail server behaves for the current sequence. */
 let answers: {
   readonly RCPT: () => SmtpAct | undefined;
   readonly DATA: () => SmtpAct | undefined;
@@ -309,7 +315,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Plays a sequence, and judges every message that the mail server accepts. */
+/** Runs a sequence and judges every message that the mail server accepts. */
 async function play(commands: readonly Command[]) {
   const deployment = await testDeployment();
   const archiveFolder = join(deployment.folder, 'archive');
@@ -429,7 +435,7 @@ async function play(commands: readonly Command[]) {
         const id = idOf(command.run);
         const [address = '', by] = [ADDRESSES[command.to], person(command.who)];
         const replaces = command.replaces === null ? undefined : ADDRESSES[command.replaces];
-        // Whoever dies may have got that far.
+        // A process that dies may have got this far.
         ordered.added.add(`${id} ${address}`);
         const { waits } = await here.recipients.send(id, { to: address, replaces }, 'r', by);
         if (waits === null && replaces !== undefined) ordered.replaced.add(`${id} ${replaces}`);
@@ -486,7 +492,7 @@ async function play(commands: readonly Command[]) {
       }
       case 'allow': {
         const name = DENIABLE[command.name] ?? '';
-        // Whoever dies may have got that far.
+        // A process that dies may have got this far.
         ordered.denied.delete(name);
         await here.denials.allow([name], author);
         return;
@@ -559,9 +565,9 @@ async function play(commands: readonly Command[]) {
       }
     }
   };
-  /** A refusal is part of the game; a defect is not. */
+  /** Refusals are expected; a defect is not. */
   const attempt = async (command: Command, life?: ProcessLife): Promise<void> => {
-    // Of two runs one is newer.
+    // So that no two runs have the same time.
     world.advance(1_000);
     try {
       await perform(command, life);
@@ -594,7 +600,7 @@ test(
       { ...cases(40), examples: [[ALL_POINTS], [CORRECTED], [TOGETHER], [DEPUTIES]] },
     );
     if (process.env.PEOPLE_MODEL !== undefined) console.log(Object.fromEntries([...met].sort()));
-    // What never happens shows nothing.
+    // The test proves nothing about what never happened.
     for (const what of [
       'sent',
       'sent with approval',

@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A run whose first answers a version without bases has stored. */
+/** A run that a version without bases began: its first answers are stored. */
 async function begun(slot: string, stored: boolean) {
   const clock = manualClock(NOW);
   const trigger = { trigger: 'cli', priority: 'on_demand', slot, at: NOW, deliver: false, now: NOW } as const;
@@ -91,7 +91,7 @@ async function begun(slot: string, stored: boolean) {
 
 const idsOf = (calls: readonly { readonly call: string }[]) => calls.map(({ call }) => call).sort();
 
-test('a run that a version without bases has begun goes on with its answers, and shows the same figures', async () => {
+test('a run that a version without bases began continues with its stored answers, and shows the same figures', async () => {
   const { older, plain, goOn } = await begun('begun', true);
   const { calls, shown } = await goOn();
   expect(plain.calls.length).toBeGreaterThan(1);
@@ -102,7 +102,7 @@ test('a run that a version without bases has begun goes on with its answers, and
   expect(await hashFigures(shown)).toBe(await hashFigures(older));
 });
 
-test('a run of which nothing is stored, or that wants fresh figures, asks for bases in as many calls', async () => {
+test('a run with no stored answers, or that wants fresh figures, requests bases without more calls', async () => {
   for (const [slot, stored, fresh] of [
     ['new', false, undefined],
     ['fresh', true, true],

@@ -11,7 +11,7 @@ import { SIGN_INS, VERSIONS } from '../support/review-world/reports.ts';
 import { type AnsweringService, recordedAnswers } from '../support/review-world/service.ts';
 import { reviewWorld } from '../support/review-world/world.ts';
 
-/** Of the definition, then those that people may add. */
+/** First the addresses of the definition, then those that people may add. */
 const NAMED = ['lead@acme.example', 'board@acme.example'];
 const ADDRESSES = [...NAMED, 'ana@acme.example', 'bea@acme.example', 'eve@other.example'];
 const APPROVERS: Readonly<Record<string, number>> = { ann: 0, bob: 2, cem: 3 };
@@ -22,7 +22,7 @@ type Command =
   | { readonly do: 'retry' | 'resend' | 'cancel' | 'flush' | 'sweep' | 'allow' }
   | { readonly do: 'refuse'; readonly of: number }
   | { readonly do: 'work'; readonly at: number | null }
-  /** The process that takes a decision dies at a step. */
+  /** The process that takes the decision dies at this step. */
   | { readonly do: 'dying'; readonly at: number; readonly decision: Command };
 
 const address = fc.nat({ max: ADDRESSES.length - 1 });
@@ -77,16 +77,16 @@ const versionWith = (need: number | undefined) =>
   )!;
 const REPORTS = [versionWith(undefined), versionWith(undefined), versionWith(1), versionWith(2)];
 
-/** A run of the report as far as its first deliveries, and a judge of every message that leaves. */
+/** Runs the report up to its first deliveries, then the commands. Judges every message that is sent. */
 async function play(version: (typeof VERSIONS)[number], refusedFirst: readonly number[], commands: readonly Command[]) {
   const { policy, frozen } = version;
   const violations: string[] = [];
   const accepted = new Map<string, number>();
   const refused = new Set(refusedFirst.map((index) => ADDRESSES[index] ?? ''));
-  /** What people asked for, whatever came of it. */
+  /** Who first requested each address, whatever came of it. */
   const asked = new Map<string, string>();
   const approvedBy = new Map<string, Set<string>>();
-  /** Addresses whose replacement was confirmed to somebody. */
+  /** Addresses whose replacement was confirmed to the person who requested it. */
   const closed = new Set<string>();
   let resends = 0;
   const world = reviewWorld(
@@ -185,7 +185,7 @@ async function play(version: (typeof VERSIONS)[number], refusedFirst: readonly n
       }
     }
   };
-  /** A refusal is part of the game; a defect is not. */
+  /** Refusals are expected; a defect is not. */
   const attempt = async (command: Command, life?: ProcessLife): Promise<void> => {
     try {
       await run(command, life);
@@ -235,7 +235,7 @@ test(
       },
     );
     if (process.env.RECIPIENTS_MODEL !== undefined) console.log(Object.fromEntries([...met].sort()));
-    // What never leaves shows nothing.
+    // The test proves nothing about what was never sent.
     expect(met.get('added') ?? 0).toBeGreaterThan(0);
     expect(met.get('added and approved') ?? 0).toBeGreaterThan(0);
   },

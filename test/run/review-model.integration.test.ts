@@ -22,7 +22,7 @@ type Command =
   | { readonly do: 'edit'; readonly to: number }
   | { readonly do: 'comment'; readonly who: number; readonly run: number; readonly text: number; readonly all: boolean }
   | { readonly do: 'approve'; readonly who: number; readonly run: number; readonly stale: boolean }
-  /** As `approve`, by a process that checks nothing: only what the events mean protects the run. */
+  /** As `approve`, from a process that checks nothing: only the meaning of the events protects the run. */
   | { readonly do: 'append'; readonly who: number; readonly run: number; readonly stale: boolean }
   | { readonly do: 'reject'; readonly who: number; readonly run: number; readonly refetch: boolean }
   | { readonly do: 'release' | 'retry' | 'cancel' | 'resend'; readonly run: number }
@@ -30,7 +30,7 @@ type Command =
   | { readonly do: 'clock'; readonly hours: number }
   /** Something happens while a process works: it dies at a step, or a person decides. */
   | { readonly do: 'work' | 'sweep'; readonly at: number | null; readonly meanwhile: Command | 'dies' }
-  /** The process that takes a decision dies at a step. */
+  /** The process that takes the decision dies at this step. */
   | { readonly do: 'dying'; readonly at: number; readonly decision: Command };
 
 const run = fc.nat({ max: 2 });
@@ -79,7 +79,7 @@ const step: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
 );
-/** A review usually begins with these. */
+/** The usual beginning of a review. */
 const opening: fc.Arbitrary<readonly Command[]> = fc
   .record({ who, to: fc.nat({ max: VERSIONS.length - 1 }) })
   .map(({ who: by, to }): readonly Command[] => [
@@ -91,7 +91,9 @@ const sequence = fc
   .tuple(opening, fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }))
   .map(([first, rest]) => [...first, ...rest]);
 
-/** The report is edited to need no approval, Redis is lost, and the schedule opens the slot of a review again. */
+/**
+ * The report is edited so that it needs no approval, Redis is lost, and the schedule opens the slot of a review again.
+ */
 const REOPENED_SLOT: Command[] = [
   { do: 'edit', to: 0 },
   { do: 'trigger', who: 0, kind: 'schedule' },
@@ -109,13 +111,13 @@ const started = (version: number): Command[] => [
   WORK,
 ];
 const append = (who: number, stale = false): Command => ({ do: 'append', who, run: 0, stale });
-/** Two are needed; one person has two tokens. */
+/** Two approvals are needed, and one person has two tokens. */
 const ONE_PERSON_TWICE: Command[] = [...started(3), append(0), append(1), WORK];
 const OTHER_CONTENT: Command[] = [...started(0), append(2, true), WORK];
 
 const TEXTS = ['Fewer than in spring.', 'It was {{ onboarding.profiles.created }}.', '=1+1', null] as const;
 
-/** How often each kind of thing happened, over all sequences: a test that never sends shows nothing. */
+/** How often each kind of event happened over all sequences: a test in which nothing is sent proves nothing. */
 const met = new Map<string, number>();
 const count = (what: string): void => void met.set(what, (met.get(what) ?? 0) + 1);
 
@@ -241,7 +243,7 @@ async function play(playing: Playing, command: Command, life = processLife()): P
   }
 }
 
-/** Expected refusals are part of the game; a defect or a violation is not. */
+/** Expected refusals are ignored; a defect or a violation is not. */
 async function attempt(playing: Playing, command: Command, life?: ProcessLife): Promise<void> {
   try {
     await play(playing, command, life);
@@ -253,7 +255,7 @@ async function attempt(playing: Playing, command: Command, life?: ProcessLife): 
 }
 
 test(
-  'nothing with an approval leaves without the approval of exactly its content by enough different people',
+  'no run that needs approval is sent until enough different people have approved exactly its content',
   async () => {
     await fc.assert(
       fc.asyncProperty(sequence, async (commands) => {
@@ -297,7 +299,7 @@ test(
           if (playing.resends === 0) expect(new Set(to).size, `${id} was sent twice`).toBe(to.length);
           // It was lost with Redis before its review began, or after its end.
           if (record === undefined || events.length === 0) continue;
-          // No process waits for a worker, and no worker for a process.
+          // Neither a process nor a worker is left waiting for the other.
           expect(TERMINAL_STATES.has(record.state), `${id} is ${record.state}`).toBe(true);
           if (WAITING_STATES.has(record.state)) expect(['comments', 'incomplete', 'approval']).toContain(state.phase);
           if (record.state === 'awaiting_approval') expect(state.phase).toBe('approval');
@@ -306,14 +308,14 @@ test(
       { ...cases(150), examples: [[REOPENED_SLOT], [ONE_PERSON_TWICE], [OTHER_CONTENT]], ...PARAMETERS },
     );
     if (process.env.REVIEW_MODEL !== undefined) console.log(Object.fromEntries([...met].sort()));
-    // What never leaves shows nothing.
+    // The test proves nothing if nothing was sent.
     expect(met.get('sent approved') ?? 0).toBeGreaterThan(5);
   },
   within(60),
 );
 
 const MLRO = SIGN_INS[0]!.by;
-/** A run of a version whose approvers have two business days, as far as it gets by itself. */
+/** A run of a version that gives its approvers two business days, as far as it gets without them. */
 async function waiting() {
   const subjects: string[] = [];
   const world = reviewWorld(
@@ -343,7 +345,7 @@ async function waiting() {
   return { world, id: record.id, subjects, open, state: () => world.records.get(record.id)?.state };
 }
 
-test('what is not approved in time is cancelled, its owner is told, and its review is closed', async () => {
+test('a run that is not approved in time is cancelled, its owner is informed, and its review is closed', async () => {
   const { world, id, subjects, open, state } = await waiting();
   expect([state(), await open()]).toEqual(['awaiting_approval', [id]]);
   // Monday to Wednesday at midnight.
@@ -356,7 +358,7 @@ test('what is not approved in time is cancelled, its owner is told, and its revi
   expect(subjects.sort()).toEqual(['Approval needed', 'Approval needed', 'Cancelled'].sort());
 });
 
-test('a lost Redis gets the record and the version back; an approval that nobody told the queue of counts', async () => {
+test('after a loss of Redis the record and version of a run come back, and an approval that never reached the queue counts', async () => {
   const { world, id, state } = await waiting();
   world.flushRedis();
   await world.settle();
@@ -366,7 +368,7 @@ test('a lost Redis gets the record and the version back; an approval that nobody
   const { content } = (await loadReview(reviews, { id, org: 'acme', report: 'weekly' })).state;
   await service.approve(id, content ?? '', 'ok', MLRO);
   await world.settle();
-  // The process dies after its event is in the archive.
+  // The process dies once its event is in the archive.
   for (let at = 1; at < 40 && state() !== 'done'; at += 1) {
     await world
       .process(processLife(at))

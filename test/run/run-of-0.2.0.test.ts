@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('a run that 0.2.0 stored is read without usual ranges and small numbers', async () => {
+test('a run that 0.2.0 stored is read as a run without usual ranges and small numbers', async () => {
   const archive = directoryArchive(join(folder, 'archive'));
   const { runs } = await readRecording(RECORDED);
   const stored = await Promise.all(runs.map((run) => archive.find(run)));

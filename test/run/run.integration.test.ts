@@ -28,18 +28,18 @@ import { definitionOf } from '../support/reports.ts';
 
 const WINDOW_MS = 300;
 
-describe('a run, from definition to receipts', () => {
+describe('a run, from its definition to its receipts', () => {
   let sandbox: Sandbox;
   let mail: MailCatcher;
   let folder: string;
   let close: () => Promise<void>;
   let ports: RunPorts;
   let report: ReturnType<typeof requireReport>;
-  // One thread for all tests, as a worker has for all runs: a start of it takes longer than what it renders here.
+  // One render thread for all tests, as in a worker: starting it takes longer than rendering these reports.
   const pool = renderPool({ entry: RENDER_THREAD, threads: 1 });
 
   beforeAll(async () => {
-    // A window that does not make the tests wait; the organization's budget below is told the same.
+    // A short window, so that the tests need not wait. The organization’s budget below has the same one.
     sandbox = await startSandbox({ windowMs: WINDOW_MS });
   });
   afterAll(async () => {
@@ -111,7 +111,7 @@ describe('a run, from definition to receipts', () => {
     return { outcome, events };
   };
 
-  test('sends each recipient one message, writes the directory, and says what it did in order', async () => {
+  test('sends each recipient one message, writes the directory, and reports its stages in order', async () => {
     const { outcome, events } = await go();
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(mail.messages().map(({ to }) => to)).toEqual([['head-of-compliance@acme.example'], ['mlro@acme.example']]);
@@ -140,7 +140,7 @@ describe('a run, from definition to receipts', () => {
     expect(mail.messages()).toEqual([]);
   });
 
-  test('each picture that the mail shows is a part of the message, and the one that is archived', async () => {
+  test('attaches each picture of the mail to the message, and archives the same picture', async () => {
     const { outcome } = await go();
     if (outcome.kind !== 'done') throw new Error(outcome.kind);
     const { mail: kept } = (await ports.archive.find(order(report.definition)))!;
@@ -161,7 +161,7 @@ describe('a run, from definition to receipts', () => {
     expect(message.text).not.toContain('somebody asked');
   });
 
-  test('writes in the report’s locale, which goes before the organization’s', async () => {
+  test('writes in the report’s locale, which overrides the organization’s', async () => {
     report = { ...report, settings: { ...report.settings, locale: 'en-US' } };
     await go({ locale: 'de-CH' });
     const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
@@ -171,7 +171,7 @@ describe('a run, from definition to receipts', () => {
     expect(message.text).not.toMatch(/previous period|still running|You get this mail/);
   });
 
-  test('freezes targets, statuses and headlines into the manifest, and sends by them', async () => {
+  test('records targets, statuses and headlines in the manifest, and judges conditions by them', async () => {
     const targets = [
       { metric: 'profiles.approval_rate', better: 'higher', target: '100%', from: '2026-01-01' },
       { metric: 'profiles.decided', better: 'higher', per: 'week', target: 0 },
@@ -181,7 +181,7 @@ describe('a run, from definition to receipts', () => {
       send_if,
       email: { to: [to], attach: [], subject: '{{ headline }}', subject_figures: true },
     });
-    // The thread that renders hashes the figures; nothing else would.
+    // The render thread hashes the figures. Nothing else does.
     const hashed = 'f'.repeat(64);
     const render: RunPorts['render'] = async (request, signal) => {
       const rendered = await ports.render(request, signal);
@@ -193,7 +193,7 @@ describe('a run, from definition to receipts', () => {
       email('profiles.decided < 0', 'head-of-compliance@acme.example'),
     ];
     const { outcome } = await go({ headline: ['profiles.approval_rate'], deliveries }, { ports: { render } });
-    // The same figure in two sections counts once.
+    // A figure that appears in two sections counts once.
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 1, on_target: 1 } } });
     const { manifest } = (await ports.archive.find(order(report.definition)))!;
     expect(manifest.targets).toMatchObject([
@@ -216,7 +216,7 @@ describe('a run, from definition to receipts', () => {
     expect(message.text).toContain('■ breached');
   });
 
-  test('freezes into the manifest which reading each figure is', async () => {
+  test('records in the manifest which reading each figure comes from', async () => {
     const { sections } = definitionOf([
       { id: 'queue', metrics: ['alerts.open'], compare: 'previous_period' },
       { id: 'card', layout: 'scorecard', metrics: ['alerts.open'], trend: 2 },
@@ -266,7 +266,7 @@ describe('a run, from definition to receipts', () => {
     expect(sandbox.requests().slice(before)).not.toContainEqual(expect.objectContaining({ method: 'POST' }));
   });
 
-  test('a target and a headline of a deprecated metric are those of the successor that is followed', async () => {
+  test('applies the target and headline of a deprecated metric to the successor that it follows', async () => {
     // Northwind still has the metric that was replaced.
     const key = sandbox.keys.find(({ label }) => label === 'northwind')?.key;
     const archive = directoryArchive(join(folder, 'other'));
@@ -304,7 +304,7 @@ describe('a run, from definition to receipts', () => {
     }
   });
 
-  test('the same order again asks nothing, makes nothing and sends nothing', async () => {
+  test('requests, renders and sends nothing when the same order runs again', async () => {
     await go();
     const asked = sandbox.requests().length;
     const { outcome, events } = await go();
@@ -314,7 +314,7 @@ describe('a run, from definition to receipts', () => {
     expect(events.map(({ type }) => type)).toEqual(['begun', 'timed']);
   });
 
-  test('a password of the workbook that is missing is told before a call is spent', async () => {
+  test('fails without a call when the password of the workbook is missing', async () => {
     const asked = sandbox.requests().length;
     const outputs = [{ format: 'xlsx', password: { env: 'PACK_PASSWORD' } }] as const;
     const { outcome } = await go({ outputs: [...outputs], deliveries: [] });
@@ -322,7 +322,7 @@ describe('a run, from definition to receipts', () => {
     expect(sandbox.requests()).toHaveLength(asked);
   });
 
-  test('a workbook with a password is encrypted, and the password is in no file', async () => {
+  test('encrypts a workbook that has a password, and writes the password to no file', async () => {
     const password = 'correct-horse-9f2c';
     const outputs = [{ format: 'xlsx', password: { env: 'PACK_PASSWORD' } }] as const;
     const secrets = secretSource({ PACK_PASSWORD: password });
@@ -335,13 +335,13 @@ describe('a run, from definition to receipts', () => {
     expect(contents.filter((bytes) => bytes.includes(password))).toEqual([]);
   });
 
-  test('without delivery the files are archived and nobody hears of it', async () => {
+  test('archives the files and sends nothing when delivery is off', async () => {
     const { outcome } = await go({}, { deliver: false });
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', receipts: [] } });
     expect(mail.messages()).toEqual([]);
   });
 
-  test('a failure while fetching keeps the answers that came: the next try asks only for the rest', async () => {
+  test('keeps the answers from before a failed call, so that the next attempt requests only the rest', async () => {
     sandbox.setFaults([parseFault('status=503:2@/analytics/report/'), parseFault('status=500@/analytics/report/')]);
     const reports = () =>
       sandbox.requests().filter(({ path, status }) => path.includes('/report/') && status === 200).length;
@@ -350,14 +350,14 @@ describe('a run, from definition to receipts', () => {
     sandbox.setFaults([]);
     const { outcome } = await go();
     expect(outcome).toMatchObject({ kind: 'done' });
-    // The section whose figures are readings needs none, and the scorecard's trend one of its own.
+    // The section whose figures are readings needs no call, and the scorecard’s trend needs one.
     expect(reports() - before).toBe(report.definition.sections.length);
   });
 
-  /** Days before the service's first: it has no figures of them. */
+  /** Days before the service’s first, for which it has no figures. */
   const EARLY = { from: '2015-01-05', to: '2015-01-11' };
 
-  test('figures that are missing fail the run, hold it, or are delivered with a mark: as the definition says', async () => {
+  test('fails or delivers with a mark when figures are missing, as the definition says', async () => {
     const failed = await go({ period: EARLY, on_incomplete: 'fail' });
     expect(failed.outcome).toMatchObject({ kind: 'fail', error: { code: 'run.incomplete' } });
 
@@ -369,20 +369,20 @@ describe('a run, from definition to receipts', () => {
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('rows that the report’s own limit cuts are not missing: nothing is held', async () => {
+  test('is not held when its own limit cuts rows: they are not missing', async () => {
     const sections = report.definition.sections.map((section) => ({ ...section, limit: 1 }));
     const { outcome } = await go({ sections, on_incomplete: 'hold' });
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', incomplete: [] } });
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('a held pack is made and archived, and not sent', async () => {
+  test('renders and archives a held pack, but does not send it', async () => {
     const { outcome } = await go({ period: EARLY, on_incomplete: 'hold' });
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'held', receipts: [] } });
     expect(mail.messages()).toEqual([]);
   });
 
-  test('a dead mail server fails the try, and on the last one is the result', async () => {
+  test('fails an attempt without a mail server, and is partly delivered after the last attempt', async () => {
     const dead = { mail: undefined };
     expect((await go({}, { ports: dead, lastAttempt: false })).outcome).toMatchObject({
       kind: 'fail',
@@ -396,14 +396,14 @@ describe('a run, from definition to receipts', () => {
     const { outcome, events } = await go();
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(mail.messages()).toHaveLength(2);
-    // Only what was missing: nothing is asked or made again, and the directory is not written twice.
+    // Only what was missing is sent: nothing is requested or rendered again, and the directory is not written twice.
     expect(sandbox.requests()).toHaveLength(asked);
     expect(events.flatMap((event) => (event.type === 'delivered' ? event.target : []))).toEqual(['0-email', '0-email']);
-    // Each says how long the attempt took.
+    // Each event says how long the attempt took.
     expect(events.every((event) => event.type !== 'delivered' || (event.ms ?? -1) >= 0)).toBe(true);
   });
 
-  test('a run that is stopped between two messages sends the rest, and the rest alone, when it goes on', async () => {
+  test('sends only the rest when it was stopped between two messages and continues', async () => {
     const stop = new AbortController();
     const stopped = await go(
       {},
@@ -420,14 +420,14 @@ describe('a run, from definition to receipts', () => {
     expect(mail.messages().map(({ to }) => to)).toEqual([['head-of-compliance@acme.example'], ['mlro@acme.example']]);
   });
 
-  test('a run that is told to stop cancels, and leaves no half-made folder', async () => {
+  test('is cancelled when its worker stops, and leaves no unfinished folder', async () => {
     const stop = new AbortController();
     stop.abort(new Error('the worker stops'));
     expect((await go({}, { signal: stop.signal })).outcome).toEqual({ kind: 'cancel', why: 'the worker stops' });
     expect(await ports.archive.find(order(report.definition))).toBeUndefined();
   });
 
-  test('a group that was made after the catalog was read is requested, with a new catalog', async () => {
+  test('reads a new catalog for a group that was created after the catalog was read', async () => {
     const clock = manualClock(systemClock.now());
     const catalogs = memoryCatalogCache(clock);
     const catalogsAsked = () => sandbox.requests().filter(({ path }) => path.endsWith('/analytics/metrics/')).length;
@@ -437,7 +437,7 @@ describe('a run, from definition to receipts', () => {
     const sections = [{ ...first, metrics: ['profiles.created'], filters, chart: undefined } as typeof first & object];
     sandbox.setFaults([parseFault('old-catalog=1:1')]);
     const partners = () => go({ sections, deliveries: [] }, { ports: { catalogs } });
-    // The catalog was requested this instant: nothing newer is available.
+    // The catalog has just been requested: nothing newer is available.
     expect((await partners()).outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid' } });
     expect(catalogsAsked() - before).toBe(1);
     clock.advance(RECENT_CATALOG_MAX_AGE_MS + 1);
@@ -445,7 +445,7 @@ describe('a run, from definition to receipts', () => {
     expect(catalogsAsked() - before).toBe(2);
   });
 
-  test('a definition that the catalog does not know fails before a report is asked', async () => {
+  test('fails before a report is requested when the catalog does not know a metric', async () => {
     const asked = () => sandbox.requests().filter(({ path }) => path.includes('/report/')).length;
     const before = asked();
     const [first, ...rest] = report.definition.sections;

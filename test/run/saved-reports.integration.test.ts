@@ -14,7 +14,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 
 const jobs = await loadDefinitions('jobs');
 
-describe('everything in jobs/', () => {
+describe('the definitions in jobs/', () => {
   let sandbox: Sandbox;
   let folder: string;
   let inline: InlineContext;
@@ -37,12 +37,12 @@ describe('everything in jobs/', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('has no faults', () => {
+  test('have no faults', () => {
     expect(jobs.diagnostics).toEqual([]);
     expect(jobs.reports.size).toBeGreaterThanOrEqual(2);
   });
 
-  test.each([...jobs.reports.keys()])('%s is planned and rendered, and every figure is there', async (name) => {
+  test.each([...jobs.reports.keys()])('%s is planned and rendered with every figure', async (name) => {
     const { definition, settings } = requireReport(jobs, name);
     const now = systemClock.now();
     const order = createRunOrder({
@@ -66,7 +66,7 @@ describe('everything in jobs/', () => {
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', incomplete: [] } });
     if (outcome.kind !== 'done') return;
     const formats = new Set(outcome.value.files.map(({ format }) => format));
-    // Beside the CSV files, what their columns are.
+    // CSV files come with a schema of their columns.
     formats.delete('schema');
     expect(formats).toEqual(new Set(definition.outputs.map(({ format }) => format)));
     for (const { bytes } of outcome.value.files) expect(bytes).toBeGreaterThan(0);

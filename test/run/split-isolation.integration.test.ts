@@ -60,7 +60,7 @@ deliveries:
 `,
 });
 
-/** The text of every file: workbooks, messages, zips and PDFs opened. */
+/** The text of every file; workbooks, messages, zips and PDFs are opened. */
 async function* readable(folder: string): AsyncGenerator<{ readonly path: string; readonly text: string }> {
   const [pdftotext, pdfinfo] = [await program('pdftotext', 'poppler-utils'), await program('pdfinfo', 'poppler-utils')];
   const out = async (command: string, args: string[]) => (await promisify(execFile)(command, args)).stdout;
@@ -76,7 +76,7 @@ async function* readable(folder: string): AsyncGenerator<{ readonly path: string
   }
 }
 
-describe('a report with split, of a service that plants the desk in each of its figures and labels', () => {
+describe('a split report from a service that marks each figure and label with its desk', () => {
   let folder: string;
   let redis: LocalRedis;
   let mail: MailCatcher;
@@ -107,7 +107,7 @@ describe('a report with split, of a service that plants the desk in each of its 
       MAIL_FROM: 'reports@acme.example',
     };
     const ended = await runCommand(['run', 'acme/desks', '--json'], { env, cwd: folder });
-    // Desk 4 has rows, and nobody is named for it: its pack is held.
+    // Desk 4 has rows but no recipient: its pack is held.
     expect(ended.code, ended.stderr).toBe(3);
     run = JSON.parse(ended.stdout).run;
   });
@@ -119,7 +119,7 @@ describe('a report with split, of a service that plants the desk in each of its 
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Everything in a folder tells of the desk alone. @returns the kinds of files that tell of it */
+  /** Checks that a folder contains marks of this desk only. @returns the kinds of files that have them */
   const onlyOf = async (place: string, n: number, own: boolean = true): Promise<ReadonlySet<string>> => {
     const kinds = new Set<string>();
     for await (const { path, text } of readable(place)) {
@@ -133,7 +133,7 @@ describe('a report with split, of a service that plants the desk in each of its 
     return kinds;
   };
 
-  test('has no word and no figure of another desk in its archived files, e-mail and folders', async () => {
+  test('has no word and no figure of another desk in its archived files and folders', async () => {
     for (const n of DESKS) {
       const slug = splitSlug(deskValue(n));
       const kinds = await onlyOf(join(folder, 'archive/acme/desks', run, 'files', slug), n);
@@ -142,7 +142,7 @@ describe('a report with split, of a service that plants the desk in each of its 
     }
   });
 
-  test('has none in any message and any request to a webhook', async () => {
+  test('has marks of one desk only in each message and each webhook request', async () => {
     const seen = new Set<number>();
     for await (const { path, text } of readable(join(folder, 'mailbox'))) {
       const found = desksIn(text);
@@ -154,7 +154,7 @@ describe('a report with split, of a service that plants the desk in each of its 
     for (const { body, headers } of hook.requests) expect(desksIn(JSON.stringify([body, headers])).size).toBe(1);
   });
 
-  test('makes and sends the pack of one desk alone, and not again unless somebody insists', async () => {
+  test('makes and sends the pack of one desk alone, and not again without --again', async () => {
     const given = { env, cwd: folder };
     const of = (n: number, ...more: string[]) =>
       runCommand(['run', 'acme/desks', '--json', '--value', deskValue(n), ...more], given);
@@ -170,7 +170,7 @@ describe('a report with split, of a service that plants the desk in each of its 
     expect(sent.flatMap(({ to }) => to).sort()).toEqual([`deputy-${deskAddress(2)}`, deskAddress(2)]);
     await onlyOf(join(folder, 'two'), 2);
 
-    // Nobody was named for desk 4, whose pack was held; nobody has it yet.
+    // The pack of desk 4 was held, because it had no recipient: nobody has received it.
     expect((await of(4)).code).toBe(2);
     const file = join(folder, 'jobs/acme/desks.yaml');
     const report = await readFile(file, 'utf8');
@@ -186,7 +186,7 @@ describe('a report with split, of a service that plants the desk in each of its 
     await writeFile(file, report);
   });
 
-  test('has none in the preview of one desk, and none in the folder of each in the preview of all', async () => {
+  test('has no marks of another desk in a preview of one desk, or in a desk’s folder in a preview of all', async () => {
     const given = { env, cwd: folder };
     const one = await runCommand(['preview', 'acme/desks', '--value', deskValue(2), '--out', 'one'], given);
     expect(one.code, one.stderr).toBe(0);

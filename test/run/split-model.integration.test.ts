@@ -23,7 +23,7 @@ type Recipients = Readonly<Record<string, readonly string[]>>;
 const life = fc.oneof(
   fc.record({ left: fc.constant(10_000), settles: fc.constant(10_000) }),
   fc.record({ left: fc.integer({ min: 1, max: 60 }), settles: fc.constant(10_000) }),
-  // After a message was sent, before its result is known.
+  // It dies after a message was sent, before the result is recorded.
   fc.record({ left: fc.constant(10_000), settles: fc.nat(3) }),
 );
 const IMMORTAL = { left: 10_000, settles: 10_000 };
@@ -43,7 +43,7 @@ const step = fc.oneof(
 
 const ENDED: ReadonlySet<string> = new Set(['refused', 'unknown']);
 
-/** A step that did not happen to be possible changes nothing. */
+/** The recipients after a step. A step that is not possible changes nothing. */
 const changed = (to: Recipients, asked: { do: string; desk?: string; person?: string; from?: string; to?: string }) => {
   const next = new Map(Object.entries(to));
   const has = (name = '') => next.get(name) ?? [];
@@ -60,7 +60,7 @@ const changed = (to: Recipients, asked: { do: string; desk?: string; person?: st
 };
 
 test(
-  'whatever is begun, killed, approved, sent again, and whoever is moved meanwhile: each recipient gets exactly the packs of their desks',
+  'whatever is begun, killed, approved and sent again, and whoever moves, each recipient gets exactly the packs of their desks',
   async () => {
     const redis = await openRedis(inject('redisUrl'), 'worker', silentLog);
     const prefix = `split-model-${process.pid}:`;
@@ -77,7 +77,7 @@ test(
     const { ledger, archive, clock, mail, settings, orgs, frozen } = harness;
     orgs.set(settings.id, { ...settings, people: { eva: { name: 'Eva', tokens: ['eva'] } } } as never);
     const reference = inProcessSandbox({ now: clock.now() });
-    /** What the service says of one desk when it is asked for that alone. */
+    /** The service’s figures of one desk when it is queried for that desk alone. */
     const figures = new Map<string, string>();
     const figuresOf = async (value: string, { from, to, timezone }: RunOrder['period']): Promise<string> => {
       const key = `${value} ${from}`;
@@ -185,7 +185,7 @@ test(
               recipients = next;
             }
           }
-          // Somebody finishes what was begun: killed processes are found after ten minutes.
+          // Every run that was begun is finished: a killed process is detected after ten minutes.
           for (const run of runs) {
             clock.advance(11 * 60_000);
             if (isApproved) await approve(run);

@@ -74,7 +74,7 @@ deliveries:
     directory: { path: "out/{{ split.slug }}/{{ period.label }}" }
 `;
 
-/** The text of every file, workbooks, messages and PDFs opened. */
+/** The text of every file; workbooks, messages and PDFs are opened. */
 async function* readable(folder: string): AsyncGenerator<{ readonly path: string; readonly text: string }> {
   const pdftotext = await program('pdftotext', 'poppler-utils');
   for await (const { path, text } of filesBelow(folder)) {
@@ -204,7 +204,7 @@ describe('a report with split', () => {
       for (const other of others) expect(text.includes(other) ? `${path}: ${other}` : '').toBe('');
       expect(text).toContain(owner?.group);
     }
-    // Without the number of desks, too: the calls in the run record are those of the desk.
+    // Every desk is ready, and the manifest lists only a few calls however many desks there are.
     const { packs = [], calls } = await manifestOf(order.id);
     expect(packs.map(({ value, state }) => [value, state])).toEqual(groups.map((value) => [value, 'ready']));
     expect(calls.length).toBeLessThanOrEqual(8);
@@ -212,7 +212,7 @@ describe('a report with split', () => {
     const stored = await directoryStorage(join(folder, 'archive')).find(order.id);
     if (stored === undefined) throw new Error('the run is not archived');
     expect(await runProblems(stored)).toEqual([]);
-    // What the page and the API show of it.
+    // What the page and the API show of the run.
     const reader = createRunFileReader(directoryStorage(join(folder, 'archive')));
     const listed = (await reader.files(order)) ?? [];
     const [first = ''] = groups.map(splitSlug);
@@ -231,7 +231,7 @@ describe('a report with split', () => {
     expect(await runProblems(stored)).toHaveLength(1);
   });
 
-  test('judges the figures of a desk by its targets, and none of the whole organization', async () => {
+  test('judges the figures of a desk by its own targets, and the whole market by none', async () => {
     const [first = '', second = ''] = groups;
     const targets = `
 targets:
@@ -261,7 +261,7 @@ targets:
     }
   });
 
-  test('is verified and not loaded by 0.2.0', async () => {
+  test('is verified by 0.2.0, which refuses its definition', async () => {
     await save(listOf(groups.slice(0, 2)));
     await go();
     const env = { ...process.env, DOCKET_ARCHIVE: `file://${folder}/archive`, DOCKET_JOBS: join(folder, 'jobs') };
@@ -337,7 +337,7 @@ targets:
     const seq = (await reviews.events(order)).length + 1;
     const at = systemClock.now();
     await reviews.append(order, seq, { type: 'approve', seq, at, by: ANN, content: content ?? '', reason: 'seen' });
-    // Redis was lost, and the slot is opened again with the list of today.
+    // Redis was lost, and the slot is opened again with today’s list.
     await save(listOf([added, ...before]), withoutOthers);
     const again = await go({ ports: { reviews } });
     expect(again.outcome).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
@@ -347,7 +347,7 @@ targets:
     expect(mail.messages()).toEqual([]);
   });
 
-  test('sends nothing twice when the run is repeated, and asks for nothing again', async () => {
+  test('sends and requests nothing again when the run is repeated', async () => {
     await save(listOf(groups));
     await go();
     const sent = mail.messages().length;
@@ -357,7 +357,7 @@ targets:
     expect(again.events.filter(({ type }) => type === 'fetched')).toEqual([]);
   });
 
-  test('holds the packs of desks without recipients and of unknown ones, and sends the others', async () => {
+  test('holds the packs of desks without recipients and of unknown desks, and sends the others', async () => {
     const [first = '', ...others] = groups;
     await save(`${listOf([first])}\r\nNowhere,nobody@acme.example`);
     const { outcome, order } = await go();
@@ -372,7 +372,7 @@ targets:
     expect(await readdir(join(folder, 'out'))).toEqual([splitSlug(first)]);
   });
 
-  test('makes no pack of other desks with others: skip, and one each for its addresses', async () => {
+  test('makes no pack of other desks with others: skip, and one pack of each for the addresses of others', async () => {
     const [first = '', ...others] = groups;
     await save(listOf([first]), (report) => report.replace('to: desks.csv', 'to: desks.csv\n  others: skip'));
     const skipped = await go();
@@ -387,7 +387,7 @@ targets:
     expect(toRest).toHaveLength(others.length);
   });
 
-  test('refuses the desk whose address is not allowed, and sends the others', async () => {
+  test('refuses a desk whose address is not allowed, and sends the others', async () => {
     const [first = '', second = ''] = groups;
     await save(`${listOf([first])}\r\n"${second}",outside@other.example`, (report) =>
       report.replace('to: desks.csv', 'to: desks.csv\n  others: skip'),
@@ -397,7 +397,7 @@ targets:
     expect(mail.messages().map(({ to }) => to)).toEqual([[address(0)]]);
   });
 
-  test('continues after a crash between two desks with the one that has nothing yet', async () => {
+  test('sends each desk its pack once after a crash between two desks', async () => {
     await save(listOf(groups));
     const ledger = memoryLedger();
     let settled = 0;

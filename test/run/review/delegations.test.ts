@@ -8,7 +8,10 @@ import { cases } from '../../support/fuzz.ts';
 const actor = (person: string, principal = `token:${person}`): ReviewActor => ({ person, name: person, principal });
 const person = (name: string) => ({ name, tokens: [name], accounts: [] });
 
-/** Ann and Ben approve, Pat may delegate for both; Dan and Eve are nobody's deputies yet, Guy cannot sign in. */
+/**
+ * Ann and Ben approve, and Pat may delegate for both. Dan and Eve are not yet deputies of anybody, and Guy cannot sign
+ * in.
+ */
 const INPUTS: ReviewInputs = {
   version: 1,
   sections: [{ id: 'kpis', required: false }],
@@ -33,7 +36,7 @@ type Step =
       readonly by: string;
       readonly from: string;
       readonly to: string;
-      /** Steps that it lasts. */
+      /** For how many steps it is valid. */
       readonly lasts?: number | undefined;
     };
 
@@ -43,7 +46,7 @@ const delegate = (from: string, to: string, by = from, lasts?: number): Step => 
 };
 const FIGURES: Step = { do: 'figures' };
 
-/** The events of steps, one a second. */
+/** The events of the steps, one second apart. */
 function play(steps: readonly Step[], inputs: ReviewInputs): readonly ReviewEvent[] {
   const events: ReviewEvent[] = [];
   for (const step of steps) {
@@ -82,39 +85,67 @@ const votes = (steps: readonly Step[], inputs = INPUTS): string[] =>
 const comment = (by: string): Step => ({ do: 'comment', by });
 test.each([
   ['a deputy approves for the approver who named them', [delegate('ann', 'dan'), approve('dan')], ['dan for ann']],
-  ['whom may_delegate names names one, too', [delegate('ann', 'dan', 'pat'), approve('dan')], ['dan for ann']],
-  ['approver and deputy have one seat', [delegate('ann', 'dan'), approve('dan'), approve('ann')], ['dan for ann']],
-  ['whoever of them comes first', [delegate('ann', 'dan'), approve('ann'), approve('dan')], ['ann']],
-  ['a later deputy takes the place', [delegate('ann', 'dan'), delegate('ann', 'eve'), approve('dan')], []],
-  ['but what was approved stays', [delegate('ann', 'dan'), approve('dan'), delegate('ann', 'eve')], ['dan for ann']],
-  ['other approvers name none', [delegate('ann', 'dan', 'ben'), approve('dan')], []],
-  ['a deputy names none', [delegate('ann', 'dan'), delegate('ann', 'eve', 'dan'), approve('eve')], []],
-  ['not even if may_delegate names them', [delegate('ann', 'pat'), delegate('ann', 'eve', 'pat'), approve('eve')], []],
-  ['nor for themselves', [delegate('ann', 'dan'), delegate('dan', 'eve', 'dan'), approve('eve')], []],
-  ['nobody names themselves', [delegate('ann', 'pat', 'pat'), approve('pat')], []],
-  ['an approver is no deputy', [delegate('ann', 'ben'), approve('ben')], ['ben']],
-  ['one is no deputy of two', [delegate('ann', 'dan'), delegate('ben', 'dan'), approve('dan')], ['dan for ann']],
-  ['nobody outside of people', [delegate('ann', 'zoe'), approve('zoe')], []],
-  ['nobody who cannot sign in', [delegate('ann', 'guy'), approve('guy')], []],
-  ['not who triggered the run', [delegate('ann', 'ted'), approve('ted')], []],
-  ['not who has written', [comment('dan'), delegate('ann', 'dan'), approve('dan')], []],
-  ['nor who writes afterwards', [delegate('ann', 'dan'), comment('dan'), approve('dan')], []],
-  ['nor for an approver who has written', [delegate('ann', 'dan'), comment('ann'), approve('dan')], []],
-  ['until its end', [delegate('ann', 'dan', 'ann', 2), approve('dan')], ['dan for ann']],
-  ['and not after it', [delegate('ann', 'dan', 'ann', 2), comment('pat'), approve('dan')], []],
-  ['an end that is over', [delegate('ann', 'dan', 'ann', 0), approve('dan')], []],
-  ['new figures keep deputies', [delegate('ann', 'dan'), { do: 'refetch' }, FIGURES, approve('dan')], ['dan for ann']],
+  ['somebody in may_delegate may name a deputy, too', [delegate('ann', 'dan', 'pat'), approve('dan')], ['dan for ann']],
+  [
+    'an approver and their deputy count once',
+    [delegate('ann', 'dan'), approve('dan'), approve('ann')],
+    ['dan for ann'],
+  ],
+  ['the first of them to approve counts', [delegate('ann', 'dan'), approve('ann'), approve('dan')], ['ann']],
+  ['a later deputy replaces the earlier one', [delegate('ann', 'dan'), delegate('ann', 'eve'), approve('dan')], []],
+  [
+    'an approval of the earlier deputy stays valid',
+    [delegate('ann', 'dan'), approve('dan'), delegate('ann', 'eve')],
+    ['dan for ann'],
+  ],
+  ['an approver cannot name a deputy for another', [delegate('ann', 'dan', 'ben'), approve('dan')], []],
+  ['a deputy cannot name a deputy', [delegate('ann', 'dan'), delegate('ann', 'eve', 'dan'), approve('eve')], []],
+  [
+    'a deputy in may_delegate cannot name another for the same approver',
+    [delegate('ann', 'pat'), delegate('ann', 'eve', 'pat'), approve('eve')],
+    [],
+  ],
+  [
+    'a deputy cannot name a deputy for themselves',
+    [delegate('ann', 'dan'), delegate('dan', 'eve', 'dan'), approve('eve')],
+    [],
+  ],
+  ['nobody can name themselves', [delegate('ann', 'pat', 'pat'), approve('pat')], []],
+  ['an approver cannot be a deputy, and approves for themselves', [delegate('ann', 'ben'), approve('ben')], ['ben']],
+  [
+    'nobody is the deputy of two approvers',
+    [delegate('ann', 'dan'), delegate('ben', 'dan'), approve('dan')],
+    ['dan for ann'],
+  ],
+  ['a deputy must be in people', [delegate('ann', 'zoe'), approve('zoe')], []],
+  ['a deputy must be able to sign in', [delegate('ann', 'guy'), approve('guy')], []],
+  ['whoever triggered the run cannot be a deputy', [delegate('ann', 'ted'), approve('ted')], []],
+  ['the author of a comment cannot become a deputy', [comment('dan'), delegate('ann', 'dan'), approve('dan')], []],
+  ['a deputy who comments afterwards cannot approve', [delegate('ann', 'dan'), comment('dan'), approve('dan')], []],
+  [
+    'a deputy cannot approve for an approver who has commented',
+    [delegate('ann', 'dan'), comment('ann'), approve('dan')],
+    [],
+  ],
+  ['a delegation is valid until its end', [delegate('ann', 'dan', 'ann', 2), approve('dan')], ['dan for ann']],
+  ['a delegation is not valid after its end', [delegate('ann', 'dan', 'ann', 2), comment('pat'), approve('dan')], []],
+  ['a delegation whose end has passed is not valid', [delegate('ann', 'dan', 'ann', 0), approve('dan')], []],
+  [
+    'a delegation stays valid for new figures',
+    [delegate('ann', 'dan'), { do: 'refetch' }, FIGURES, approve('dan')],
+    ['dan for ann'],
+  ],
 ] satisfies [string, Step[], string[]][])('%s', (_, steps, expected) => {
   expect(votes(steps)).toEqual(expected);
 });
 
-test('without four_eyes a deputy is still nobody who triggered the run or wrote', () => {
+test('without four_eyes, a deputy still cannot have triggered the run or commented', () => {
   expect(votes([delegate('ann', 'ted'), approve('ted')], noEyes())).toEqual([]);
   expect(votes([delegate('ann', 'dan'), comment('dan'), approve('dan')], noEyes())).toEqual([]);
   expect(votes([comment('ann'), approve('ann')], noEyes())).toEqual(['ann']);
 });
 
-test('whatever happens, a seal holds only with as many seats as people, each used by somebody who may', () => {
+test('whatever happens, a seal holds only with enough approvers, each represented once by somebody who may approve', () => {
   const who = fc.constantFrom('ann', 'ben', 'pat', 'dan', 'eve', 'ted');
   const step: fc.Arbitrary<Step> = fc.oneof(
     { weight: 4, arbitrary: who.map(approve) },
@@ -142,7 +173,7 @@ test('whatever happens, a seal holds only with as many seats as people, each use
       expect(given.length).toBeGreaterThanOrEqual(2);
       for (const { human, seat, at } of given) {
         expect(['ann', 'ben']).toContain(seat);
-        // The test's own rules, from the stored events alone.
+        // The rules as the test states them, from the stored events alone.
         const before = events.slice(0, at);
         const comments = before.flatMap((event) => (event.type === 'comment' ? [event] : []));
         const printed = comments.slice(comments.findLastIndex(({ text }) => text === null) + 1);
@@ -165,6 +196,6 @@ test('whatever happens, a seal holds only with as many seats as people, each use
     }),
     cases(2000),
   );
-  // What never happens shows nothing.
+  // The test proves nothing if no deputy approved.
   expect(deputies).toBeGreaterThan(0);
 });

@@ -30,7 +30,7 @@ const INPUTS: ReviewInputs = {
 
 type Step = (content: string) => Record<string, unknown> & { readonly type: ReviewEvent['type'] };
 
-/** The events of steps; each is told the content before it. */
+/** The events of the steps; each gets the content before it. */
 function play(steps: readonly Step[], inputs: ReviewInputs = INPUTS): readonly ReviewEvent[] {
   const events: ReviewEvent[] = [];
   for (const step of steps) {
@@ -59,7 +59,7 @@ const seal: Step = (content) => ({ type: 'seal', content });
 const cancel: Step = () => ({ type: 'cancel', reason: 'late' });
 
 describe('the phases of a review', () => {
-  test('a run goes from figures to comments, the hold of incomplete figures, approval and seal, in this order', () => {
+  test('a run passes figures, comments, the hold of incomplete figures, approval and seal, in this order', () => {
     const inputs = { ...INPUTS, incomplete: true, sections: [{ id: 'kpis', required: true }] };
     const steps = [figures(), comment(DOCKET), release, approve(ANN), approve(BEN), seal];
     const phases = steps.map((_, index) => stateOf(steps.slice(0, index + 1), inputs).phase);
@@ -68,25 +68,25 @@ describe('the phases of a review', () => {
     expect(stateOf(steps.slice(0, 4), inputs)).toMatchObject({ since: 1002, seq: 4, need: 2 });
   });
 
-  test('who approves incomplete figures releases them', () => {
+  test('the approval of incomplete figures also releases them', () => {
     const inputs = { ...INPUTS, incomplete: true };
     expect(stateOf([figures(), approve(ANN)], inputs).phase).toBe('approval');
     expect(stateOf([figures(), release], inputs)).toMatchObject({ phase: 'approval', approvals: [] });
   });
 
-  test('without a delivery that is met, neither comments nor approval are waited for', () => {
+  test('a run with nothing to send waits for neither comments nor approval', () => {
     const inputs = { ...INPUTS, nothing_to_send: true, sections: [{ id: 'kpis', required: true }] };
     expect(stateOf([figures()], inputs).phase).toBe('ready');
   });
 
-  test('a run with comments alone needs no approval', () => {
+  test('a run that needs only comments waits for no approval', () => {
     const inputs = { ...INPUTS, approval: undefined, sections: [{ id: 'kpis', required: true }] };
     expect(stateOf([figures()], inputs)).toMatchObject({ phase: 'comments', missingComments: ['kpis'], need: 0 });
     expect(stateOf([figures(), comment(ANN)], inputs).phase).toBe('ready');
     expect(stateOf([figures(), comment(ANN), comment(BEN, 'kpis', null)], inputs).phase).toBe('comments');
   });
 
-  test('a rejection ends the run, or asks for new figures; only a reviewer may reject', () => {
+  test('a rejection ends the run or requests new figures, and only a reviewer may reject', () => {
     expect(stateOf([figures(), reject(ANN, false), approve(ANN), comment(ANN)])).toMatchObject({
       phase: 'rejected',
       comments: [],
@@ -98,7 +98,7 @@ describe('the phases of a review', () => {
     expect(stateOf([...again, figures(OTHER)]).comments).toHaveLength(1);
   });
 
-  test('nothing follows a seal but new figures, which need approval again; nothing follows a cancellation', () => {
+  test('only new figures follow a seal, and need approval again; nothing follows a cancellation', () => {
     const sealed = [figures(), approve(ANN), approve(BEN), seal];
     const before = stateOf(sealed);
     for (const step of [comment(CIA), cancel, reject(ANN, false), seal, approve(CIA)])
@@ -109,23 +109,31 @@ describe('the phases of a review', () => {
   });
 });
 
-describe('approvals', () => {
+describe('approvals that count', () => {
   test.each([
-    ['a person counts once, whatever it signed in with', [approve(ANN), approve(actor('ann', 'token:ann-b'))], 1],
-    ['a person is named by one of its tokens', [approve(CIA)], 1],
-    ['somebody else', [approve(actor('dan'))], 0],
-    ['a token that is named as a person is not that person', [approve(actor('token:ben', 'token:ben'))], 0],
-    ['a comment voids it', [approve(ANN), comment(DOCKET)], 0],
-    ['a withdrawn comment voids it', [comment(DOCKET), approve(ANN), comment(DOCKET, 'kpis', null)], 0],
-    ['the author of a printed comment', [comment(ANN), approve(ANN), approve(BEN)], 1],
-    ['the author of an earlier version', [comment(ANN), comment(DOCKET), approve(ANN)], 0],
-    ['the author of a withdrawn comment', [comment(ANN), comment(ANN, 'kpis', null), approve(ANN)], 1],
-    ['other content', [() => ({ type: 'approve' as const, by: ANN, content: OTHER, reason: '' })], 0],
+    ['a person counts once, however they signed in', [approve(ANN), approve(actor('ann', 'token:ann-b'))], 1],
+    ['an approver may be named by one of their tokens', [approve(CIA)], 1],
+    ['somebody who is no approver does not count', [approve(actor('dan'))], 0],
+    ['a token with the name of a person does not count as that person', [approve(actor('token:ben', 'token:ben'))], 0],
+    ['a comment voids an earlier approval', [approve(ANN), comment(DOCKET)], 0],
+    [
+      'the withdrawal of a comment voids an earlier approval',
+      [comment(DOCKET), approve(ANN), comment(DOCKET, 'kpis', null)],
+      0,
+    ],
+    ['the author of a printed comment does not count', [comment(ANN), approve(ANN), approve(BEN)], 1],
+    ['the author of an earlier version of a comment does not count', [comment(ANN), comment(DOCKET), approve(ANN)], 0],
+    ['the author of a withdrawn comment counts', [comment(ANN), comment(ANN, 'kpis', null), approve(ANN)], 1],
+    [
+      'an approval of other content does not count',
+      [() => ({ type: 'approve' as const, by: ANN, content: OTHER, reason: '' })],
+      0,
+    ],
   ] satisfies [string, Step[], number][])('%s', (_, steps, count) => {
     expect(stateOf([figures(), ...steps]).approvals).toHaveLength(count);
   });
 
-  test.each(['ann', 'Ann-A', 'ann@example.com'])('who triggered the run as %s does not approve it', (by) => {
+  test.each(['ann', 'Ann-A', 'ann@example.com'])('an approver who triggered the run as %s does not count', (by) => {
     const state = stateOf([figures(), approve(ANN), approve(BEN)], { ...INPUTS, triggered_by: by });
     expect(state.approvals.map(({ by: { person } }) => person)).toEqual(['ben']);
     const approval = INPUTS.approval && { ...INPUTS.approval, four_eyes: false };
@@ -133,7 +141,7 @@ describe('approvals', () => {
   });
 });
 
-test('content has the order of the sections, and every version of a comment changes it', () => {
+test('comments are in the order of the sections, and every version of a comment changes the content', () => {
   const state = stateOf([figures(), comment(ANN, 'alerts'), comment(BEN, null), comment(ANN, 'kpis')]);
   expect(state.comments.map(({ section }) => section)).toEqual([null, 'kpis', 'alerts']);
   const again = stateOf([figures(), comment(ANN, 'alerts'), comment(BEN, null), comment(ANN, 'kpis'), comment(ANN)]);
@@ -159,7 +167,7 @@ test('whatever happens, a seal holds only with enough different approvers of its
       const state = reviewState(events, inputs);
       expect(state).toEqual(reviewState(structuredClone(events), inputs));
       if (state.phase !== 'sealed') return;
-      // What follows the seal counts no more.
+      // Events after the seal do not count.
       const end = events.findLastIndex((_, index) => reviewState(events.slice(0, index), inputs).phase !== 'sealed');
       const sealed = events.slice(0, end + 1);
       const isDecided = ({ type }: ReviewEvent) => type === 'figures' || type === 'comment';

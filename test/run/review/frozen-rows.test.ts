@@ -7,12 +7,12 @@ import type { Dataset } from '../../../src/fetch/dataset.ts';
 import { iterateRows, writeRows } from '../../../src/fetch/rows.ts';
 import { loadRows, storedDatasetSchema, storeRows } from '../../../src/run/review/frozen-figures.ts';
 
-test('the rows of a list are stored in parts and come back as a file of the same bytes', async () => {
+test('the rows of a list are stored in parts and restored as a file with the same bytes', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-rows-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'list.ndjson');
   const writer = await writeRows(path);
-  // More than one part of 8 MiB; characters of several bytes lie across its end.
+  // More than one part of 8 MiB: a character of several bytes crosses the boundary.
   const records = Array.from({ length: 3_000 }, (_, id) => ({ id, name: 'é€😀'.repeat(400) }));
   await writer.append(records);
   const rows = await writer.end(['id', 'name']);

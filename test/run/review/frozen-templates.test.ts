@@ -8,7 +8,7 @@ import { jobsFolder } from '../../support/jobs-folder.ts';
 
 const OUTPUTS = { outputs: [{ format: 'xlsx', template: './board.xlsx' }, { format: 'csv' }] };
 
-test('a frozen template is found where the definition names it, as it was when it was frozen', async () => {
+test('a frozen template is found under its name in the definition, with the content from when it was frozen', async () => {
   const definitionsFolder = await jobsFolder({ 'acme/board.xlsx': 'before' });
   const paths = currentPaths({ org: 'acme' }, {}, { templates: undefined, definitionsFolder });
   const frozen = await readRenderFiles(paths, OUTPUTS, FORMATS);
@@ -21,7 +21,7 @@ test('a frozen template is found where the definition names it, as it was when i
 test.each([
   ['is gone', 'gone.xlsx'],
   ['is of another organization', '../globex/board.xlsx'],
-])('a report whose template %s is not frozen', async (_, template) => {
+])('a template that %s cannot be frozen', async (_, template) => {
   const definitionsFolder = await jobsFolder({ 'acme/board.xlsx': '', 'globex/board.xlsx': 'theirs' });
   const paths = currentPaths({ org: 'acme' }, {}, { templates: undefined, definitionsFolder });
   const reading = readRenderFiles(paths, { outputs: [{ format: 'xlsx', template }] }, FORMATS);

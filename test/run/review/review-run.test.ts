@@ -40,7 +40,7 @@ const PEOPLE = {
 };
 const APPROVAL = { by: ['ann', 'ben'], need: 1, four_eyes: true, otherwise: 'hold' } as const;
 
-/** Renders what people read of a dataset, without the cost of workbooks. */
+/** Renders the figures and comments as text, without the cost of workbooks. */
 const renderText: Renderer = async ({ dataset, outputs, files: { folder }, mail: { bodies = [] } }) => {
   const { approval, comments = [] } = dataset;
   const text = JSON.stringify({ comments, approval, rows: dataset.tables.map(({ rows }) => rows) });
@@ -148,7 +148,7 @@ describe('a run that waits for people', () => {
     return found;
   };
 
-  test('it is fetched once, waits, and sends exactly what was approved', async () => {
+  test('fetches once, waits, and sends exactly what was approved', async () => {
     const first = await attempt();
     expect(first.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
     expect(first.calls).toBeGreaterThan(0);
@@ -160,7 +160,7 @@ describe('a run that waits for people', () => {
     const stored = parseOpenReview(open?.order ?? '');
     expect(stored).toMatchObject({ order: { id: order.id, slot: order.slot }, definition: { digest: order.digest } });
 
-    // Another attempt, as of a run that was reopened for nothing, neither fetches nor renders.
+    // Another attempt while it waits neither fetches nor renders.
     const again = await attempt({ render: () => Promise.reject(new Error('rendered again')) });
     expect(again).toMatchObject({ outcome: waits('awaiting_approval', 'approval'), calls: 0 });
 
@@ -188,7 +188,7 @@ describe('a run that waits for people', () => {
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('a comment voids an approval, is printed, and excludes its author', async () => {
+  test('needs a new approval after a comment, from somebody else than its author, and prints it', async () => {
     await attempt();
     const before = await content();
     await approve(ANN);
@@ -205,7 +205,7 @@ describe('a run that waits for people', () => {
     expect(comments).toMatchObject([{ section: null, text: 'A quiet week.', author: 'Ben Writer', version: 1 }]);
   });
 
-  test('required comments hold it; without approval they are all it waits for', async () => {
+  test('waits for required comments, and for nothing else if it needs no approval', async () => {
     const [first, ...others] = definition.sections;
     if (first === undefined) throw new Error('no section');
     definition = { ...definition, sections: [{ ...first, commentary: { required: true } }, ...others] };
@@ -218,7 +218,7 @@ describe('a run that waits for people', () => {
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('a rejection ends it, or asks for new figures, which are reviewed again', async () => {
+  test('ends with a rejection, or fetches new figures, which are reviewed again', async () => {
     await attempt();
     const { state } = await review();
     await approve(ANN);
@@ -229,11 +229,11 @@ describe('a run that waits for people', () => {
     expect(again.calls).toBeGreaterThan(0);
     await say({ type: 'reject', by: ANN, content: await content(), reason: 'still wrong', refetch: false });
     expect((await attempt()).outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('still wrong') });
-    // It stays open until the sweep has told its author.
+    // The review stays open until the sweep has informed the author of the run.
     expect([(await openRuns()).length, mail.messages()]).toEqual([1, []]);
   });
 
-  test('an event that comes in between stops the seal', async () => {
+  test('is not sealed when another event is recorded first', async () => {
     await attempt();
     await approve(ANN);
     let appended = 0;
@@ -248,14 +248,14 @@ describe('a run that waits for people', () => {
     expect((await attempt({ reviews: racing })).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
     expect(appended).toBe(1);
     expect(mail.messages()).toEqual([]);
-    // Approved before a worker has rendered it: what was approved is kept all the same.
+    // Approved before a worker has rendered it: what was approved is stored nevertheless.
     await say({ type: 'comment', by: BEN, section: null, text: 'Go.' });
     await approve(ANN);
     expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(await reviews.list(order, `content/${await content()}`)).toContain('manifest.json');
   });
 
-  test('a worker that dies after the seal leaves it to the next one, which uses the frozen templates', async () => {
+  test('is finished by the next worker if one dies after the seal, with the frozen templates', async () => {
     const template = join(folder, 'templates', 'email', 'report.txt.liquid');
     await mkdir(dirname(template), { recursive: true });
     await writeFile(template, 'as it was');
@@ -276,7 +276,7 @@ describe('a run that waits for people', () => {
     expect(mail.messages()).toHaveLength(2);
   });
 
-  test('a frozen template that cannot be used gives way to the mended one, without new figures', async () => {
+  test('uses a repaired template without new figures if the frozen one cannot be rendered', async () => {
     const template = join(folder, 'templates', 'email', 'report.txt.liquid');
     await mkdir(dirname(template), { recursive: true });
     await writeFile(template, 'broken');
@@ -292,13 +292,13 @@ describe('a run that waits for people', () => {
     const mended = await attempt({ render });
     expect(mended.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
     expect(mended.calls).toBe(0);
-    // What was approved is never replaced.
+    // The template of an approved run is never replaced.
     await approve(ANN);
     await writeFile(template, 'broken');
     expect((await attempt({ render })).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
   });
 
-  test('settings that are rendered void approvals; access control does not', async () => {
+  test('needs a new approval after a change of rendered settings, but not of recipient domains', async () => {
     await attempt();
     await approve(ANN);
     const { state } = await review();
@@ -310,11 +310,11 @@ describe('a run that waits for people', () => {
       false,
       [],
     ]);
-    // Access control may change while it waits: recipients are checked when it is delivered.
+    // Recipients may change while the run waits: they are checked on delivery.
     settings = { ...settings, recipients: { ...settings.recipients, domains: ['other.example'] } };
     await attempt();
     expect((await review()).state.figures).toBe(later.figures);
-    // Another version of the report has sections of its own.
+    // Another version of the report may have other sections.
     definition = { ...definition, digest: 'f'.repeat(64) };
     expect((await attempt()).calls).toBeGreaterThan(0);
     definition = { ...definition, digest: order.digest };
@@ -324,7 +324,7 @@ describe('a run that waits for people', () => {
     expect(isRenderedAlike({ ...inputs, docket: '0.0.0' }, { definition, settings })).toBe(false);
   });
 
-  test('nothing to send needs nobody', async () => {
+  test('needs no approval when there is nothing to send', async () => {
     definition = {
       ...definition,
       deliveries: definition.deliveries.map((delivery) => ({ ...delivery, send_if: 'profiles.created > 1000000000' })),
@@ -334,7 +334,7 @@ describe('a run that waits for people', () => {
     expect(mail.messages()).toEqual([]);
   });
 
-  test('a published run without approval is never sent, and a changed file of the figures stops everything', async () => {
+  test('is not sent if it was published without approval, or if a stored file of its figures was changed', async () => {
     const { approval } = definition;
     delete definition.approval;
     order = { ...order, deliver: false };
@@ -370,7 +370,7 @@ describe('a run that waits for people', () => {
     expect(mail.messages()).toEqual([]);
   });
 
-  test('without an archive of reviews it fails before the first call', async () => {
+  test('fails before the first call without an archive of reviews', async () => {
     const { outcome, calls } = await attempt({ reviews: undefined });
     expect({ outcome, calls }).toMatchObject({ outcome: { error: { code: 'review.not_approved' } }, calls: 0 });
   });
