@@ -8,7 +8,7 @@ import type { ArchiveKind } from './deployment.ts';
 
 const run = promisify(execFile);
 
-/** A defect that a change could bring. */
+/** A defect that a change could introduce. */
 export interface Defect {
   readonly name: string;
   /** File under `src`, a text in it, and its replacement. */
@@ -17,15 +17,18 @@ export interface Defect {
   readonly breaks: ProbedLine;
 }
 
-/** A build with defects that break different lines, so that one soak shows each of them. */
+/** A build with defects that break different lines, so that one soak detects all of them. */
 export interface BrokenBuild {
   readonly defects: readonly Defect[];
-  /** The troubles that show the defects; all there are when absent. They need different things, so that they overlap. */
+  /**
+   * The faults that reveal the defects; all faults when absent. The defects of a build need different ones, so that
+   * they overlap.
+   */
   readonly only?: OnlyFaults;
   readonly archive?: ArchiveKind;
 }
 
-/** Prepared answers are stored by run and metrics, whatever days and filters were asked for. */
+/** Stores prepared answers by run and metrics, whatever days and filters the call was for. */
 const PREPARED_BY_METRICS = (
   [
     ['fetch/fetch-report.ts', 'getPrepared'],
@@ -43,7 +46,10 @@ const UNWRITABLE_IS_FINAL = [
   "'archive.unwritable': { exit: 1, retryable: false }",
 ] as const;
 
-/** The builds that `test/e2e/soak.test.ts` runs; those that take longest come first: kills at the right moment, runs that never end, a process that is given half a minute to refuse. */
+/**
+ * The builds that `test/e2e/soak.test.ts` runs, slowest first: kills at the right moment, runs that never end, and a
+ * process that has half a minute to refuse.
+ */
 export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   {
     only: 'processes',
@@ -112,7 +118,8 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     ],
   },
   {
-    // Its definitions replace those of the first: nothing else would be found beside it.
+    // The second deployment’s definitions replace those of the first, so that no other defect would be found in this
+    // build.
     only: ['second deployment'],
     defects: [
       {
@@ -213,7 +220,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     ],
   },
   {
-    // Nothing but calls that are late: a busy machine makes few of them beside all other troubles.
+    // Only late calls: on a busy machine, few would be made beside all other faults.
     only: ['latency'],
     defects: [
       {
@@ -272,7 +279,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   },
 ];
 
-/** A build of the sources with these defects; it finds its packages from its folder. */
+/** Builds the sources with these defects. The build finds its packages from its folder. */
 export async function brokenBuild({
   defects,
 }: BrokenBuild): Promise<{ readonly main: string; remove(): Promise<void> }> {

@@ -13,7 +13,7 @@ interface Soaked {
   readonly record: RecordReader;
 }
 
-/** Whether a line is broken by now; what breaks it cannot be undone. */
+/** Whether a line is broken by now. A broken line stays broken. */
 type Probe = (soaked: Soaked) => Promise<boolean>;
 
 const PROBES = {
@@ -31,7 +31,7 @@ const PROBES = {
     (await record.runs()).some((run) => failedByTransientError(run)),
   'calls before a slot that passed waiting calls of runs': async ({ deployment }) => deployment.overtaken.length > 0,
   'organizations paused': async ({ record }) => (await record.paused()).length > 0,
-  // Only the end of the soak tells whether they stay so.
+  // Counts runs that have no job left. Only the end of the soak shows whether they stay unfinished.
   'unfinished runs': async ({ record }) => {
     const open = (await record.runs()).filter(({ state }) => !TERMINAL_STATES.has(state));
     return open.length > (await record.jobs());
@@ -46,7 +46,7 @@ const PROBES = {
   },
 } as const satisfies Partial<Record<CheckName, Probe>>;
 
-/** The lines of which it can be told during the soak that they are broken. */
+/** The lines for which a breach can be detected during the soak. */
 export type ProbedLine = keyof typeof PROBES;
 
 const PAUSE_MS = 2_000;
@@ -57,7 +57,9 @@ export interface LineWatch {
   close(): Promise<void>;
 }
 
-/** Looks at the lines every two seconds, less often when a look takes long. It judges nothing: `reconcile` does, at the end. */
+/**
+ * Checks the lines every two seconds, or less often when a check takes long. `reconcile` gives the verdict at the end.
+ */
 export function watchLines(lines: readonly ProbedLine[], soaked: Soaked): LineWatch {
   const broken = new AbortController();
   const closed = new AbortController();
@@ -66,7 +68,7 @@ export function watchLines(lines: readonly ProbedLine[], soaked: Soaked): LineWa
     while (left.size > 0) {
       const began = performance.now();
       for (const line of left) {
-        // Redis, or the archive, may be away at the moment.
+        // Redis or the archive may be unavailable at the moment.
         if (await PROBES[line](soaked).catch(() => false)) left.delete(line);
       }
       await sleep(Math.max(PAUSE_MS, 2 * (performance.now() - began)), undefined, { signal: closed.signal });

@@ -29,19 +29,22 @@ export interface Chaos {
 
 const acknowledgedSchema = z.object({ id: z.string() });
 
-/** Faults outside of the processes by name, or what befalls the processes: requests, kills, freezes, other definitions. */
+/**
+ * Faults outside of the processes by name, or `processes` for what happens to them: requests, kills, freezes, other
+ * definitions.
+ */
 export type OnlyFaults = readonly FaultName[] | 'processes';
 
 export interface ChaosOptions {
   readonly ms: number;
-  /** These faults, or those of the processes alone, besides advancing clocks; all when absent. */
+  /** Only these faults, besides advancing clocks; all when absent. */
   readonly only: OnlyFaults | undefined;
-  /** Ends it before its time. */
+  /** Ends the chaos early. */
   readonly until: AbortSignal | undefined;
 }
 
 const UNFINISHED = redisKeys(DEFAULT_KEY_PREFIX).unfinished;
-/** Runs that have not ended: while there are more, no others become due. */
+/** Runs that have not ended: while there are more, the clocks do not advance and no new runs become due. */
 const MAX_BACKLOG = 60;
 
 /** Longer than a worker's lock on a run plus the check of it: another worker takes the run over. */
@@ -119,7 +122,7 @@ export async function runChaos(
     note(`request ${org}/${report}`);
     const request: Request = { org, report, ids };
     requests.push(request);
-    // One of a few days, so that some occur twice.
+    // One of a few days, so that some are requested twice.
     const day = new Date(deployment.serviceBegan - between(2, 29) * 86_400_000).toISOString().slice(0, 10);
     const body = JSON.stringify({ period: { from: day, to: day }, again: true });
     for (let tries = 0; ids.length === 0 && tries < 200; tries += 1) {
@@ -145,7 +148,7 @@ export async function runChaos(
       });
       const answer: unknown = await response.json();
       if (response.status === 202 || response.status === 200) return acknowledgedSchema.parse(answer).id;
-      // A client error is a defect of the soak or of the route.
+      // A client error is a defect of the soak or of the route, and is not repeated.
       if (response.status < 500 && response.status !== 429)
         throw new Refused(`${response.status} ${JSON.stringify(answer)}`);
       return undefined;
@@ -197,10 +200,10 @@ export async function runChaos(
       firstMs: 2_000,
       everyMs: 15_000,
       act: () => {
-        // Forty runs come due at once, with slow calls: stresses the rate limit.
+        // Forty runs come due at once, while calls are slow: this stresses the rate limit.
         fault('latency')();
         return begin(['clocks'], async () => {
-          // A slow machine would work on older and older runs, and finish few.
+          // Otherwise a slow machine would only work on old runs, and finish few.
           if ((await deployment.client.zcard(UNFINISHED)) <= MAX_BACKLOG) await jumpClocks(context);
         });
       },
@@ -208,9 +211,9 @@ export async function runChaos(
     ...(typeof only === 'object'
       ? []
       : [
-          // While those forty runs are being delivered.
+          // Timed for the delivery of those forty runs.
           { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
-          // More often the processes would seldom have the same ones, without which nothing is prepared.
+          // Not more often: calls are prepared only while all processes have the same definitions.
           { firstMs: 1_000, everyMs: 20_000, act: () => begin(['definitions'], reload) },
           { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
           {
@@ -229,11 +232,11 @@ export async function runChaos(
       const index = timetable.indexOf(each);
       if (each.act()) turns[index] = (turns[index] ?? 0) + 1;
     }
-    // A due action that has to wait gets its resources first.
+    // Actions at fixed times get their resources before random ones.
     if (due.length === 0) actions[draw.weightedIndex(actions.map(([weight]) => weight))]?.[1]();
     await sleep(between(200, 1_200));
   }
-  // On a slow machine none may have sent a mail yet: the runs that are still open do.
+  // On a slow machine no run may have sent a mail yet. The remaining runs still will.
   for (let tries = 0; typeof only !== 'object' && deployment.mailEnds.length === 0 && tries < 10; tries += 1) {
     if (until?.aborted === true) break;
     await killMidMail(1);

@@ -39,9 +39,9 @@ export interface RecordReader {
   runs(): Promise<readonly RunRecord[]>;
   /** Active, waiting and delayed jobs of BullMQ. */
   jobs(): Promise<number>;
-  /** Answers that are stored for slots to come. */
+  /** Answers that are stored for future slots. */
   prepared(): Promise<number>;
-  /** Pauses, those that are over included. */
+  /** Pauses, including those that have ended. */
   paused(): Promise<readonly string[]>;
   facts(requests: readonly Request[], from: number, to: number): Promise<Facts>;
   close(): Promise<void>;
@@ -181,12 +181,12 @@ function dueRuns(
   return due;
 }
 
-/** Canaries of other organizations than this one. */
+/** Canaries of organizations other than this one. */
 const foreign = (text: string, { canary }: SoakOrg): string[] => [
   ...new Set([...text.matchAll(/Canary\d\dx/g)].map(([found]) => found).filter((found) => found !== canary)),
 ];
 
-/** Names of values that are not this recipient's; of a pack without its own, that too. */
+/** Names of desks in a pack that are not its recipient’s, and a note if the recipient’s own desk is missing. */
 function dealtWrong(content: string, org: SoakOrg, address: string): string[] {
   const desks = desksOf(org);
   const own = desks.find((desk) => desk.address === address);
@@ -198,7 +198,10 @@ function dealtWrong(content: string, org: SoakOrg, address: string): string[] {
   ];
 }
 
-/** Number of messages by run and mailbox. Searches each message for canaries of other organizations and names of other desks. */
+/**
+ * Number of messages by run and mailbox. Adds messages with canaries of other organizations or names of other desks to
+ * the two lists.
+ */
 async function mailsByRun(
   deployment: Deployment,
   { misdelivered, misdealt }: { readonly misdelivered: string[]; readonly misdealt: string[] },

@@ -28,7 +28,7 @@ export async function figuresOf(
   archived: ReadonlyMap<string, Archived>,
   known: ReadonlyMap<string, RunRecord>,
 ): Promise<Facts['figures']> {
-  // With the same history, which begins with the first present that a sandbox reads.
+  // It starts at the same time, so that it has the same history. Only then does its clock advance.
   let ahead = deployment.serviceBegan - Date.now();
   const reference = inProcessSandbox({ clock: { ...systemClock, now: () => Date.now() + ahead } });
   ahead = deployment.serviceNow() - Date.now();
@@ -70,7 +70,7 @@ export async function figuresOf(
   return { compared, wrong };
 }
 
-/** The version of its definition, which the title ends with. */
+/** The version of the definition, which is at the end of the title. */
 const versionOf = ({ title }: Manifest): number => Number(/v(\d+)$/.exec(title)?.[1]);
 
 async function answerOf(

@@ -2,11 +2,11 @@ import { stringify } from 'yaml';
 import { splitSlug } from '../../src/definitions/split.ts';
 import { ORGANIZATIONS } from '../../src/sandbox/generator/organizations.ts';
 
-/** A fictitious organization of the soak, and whose figures it gets. */
+/** A fictitious organization of the soak, and the service’s organization whose figures it gets. */
 export interface SoakOrg {
   /** `org-07`. */
   readonly id: string;
-  /** Planted in all that is the organization's, and in nothing else. */
+  /** Appears in everything that belongs to this organization, and in nothing else. */
   readonly canary: string;
   /** Label of the sandbox's key, and the service's organization. */
   readonly key: string;
@@ -17,7 +17,7 @@ export interface SoakOrg {
   readonly prepares: boolean;
 }
 
-/** Where its scheduled report goes. */
+/** How its scheduled report is delivered. */
 export const KINDS = ['two-mails', 'folder-and-mail', 's3', 'everywhere', 'together'] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -25,12 +25,15 @@ export type Kind = (typeof KINDS)[number];
 export const EVERY_HOURS = 4;
 /** Clocks jump to half an hour after a slot: the next one is prepared from then on. */
 const PREPARE = `${EVERY_HOURS * 60 - 30}m`;
-/** Calls that a key is given for so many seconds: a shorter window than the service's minute, so that a minute of soak has many, and fewer calls than forty runs ask for at once. */
+/**
+ * Calls per key and window in seconds. The window is shorter than the service’s minute, so that a minute of soak has
+ * many of them. The number is lower than the calls of forty runs.
+ */
 export const BUDGET = { calls: 6, window: 2 };
 export const METRICS = ['profiles.created', 'profiles.decided'] as const;
 export const SCHEDULED = 'daily';
 export const ON_DEMAND = 'adhoc';
-/** On demand, too: one pack for each group of profiles. */
+/** Also on demand: one pack for each group of profiles. */
 export const SPLIT = 'desks';
 export const SPLIT_BY = 'profile.group';
 
@@ -48,7 +51,7 @@ const ZONES = [
   'Asia/Kathmandu',
 ] as const;
 
-/** More than half share one key, over three of the service's organizations. */
+/** More than half of the organizations share one key, for three of the service’s organizations. */
 const REACH = [
   ['all', 101],
   ['acme', 101],
@@ -81,7 +84,7 @@ export const soakOrgs = (count: number): SoakOrg[] =>
   });
 
 export const keyVariable = (key: string): string => `KEY_${key.toUpperCase()}`;
-/** Local parts of those who get the scheduled report by mail. */
+/** Local parts of the addresses that get the scheduled report by mail. */
 export const READERS: Readonly<Record<Kind, readonly string[]>> = {
   'two-mails': ['lead', 'board'],
   'folder-and-mail': ['lead'],
@@ -91,7 +94,7 @@ export const READERS: Readonly<Record<Kind, readonly string[]>> = {
 };
 export const OWNER = 'owner';
 export const mailbox = (org: Pick<SoakOrg, 'id'>, who: string): string => `${who}@${org.id}.example`;
-/** A value of the split report: who gets it, and its name in paths and targets. */
+/** A value of the split report, with its address and its name in paths and targets. */
 export interface SoakDesk {
   readonly value: string;
   readonly slug: string;
@@ -107,13 +110,13 @@ export const desksOf = (org: Pick<SoakOrg, 'id' | 'service'>): readonly SoakDesk
 export const usesFolder = (kind: Kind): boolean => kind === 'folder-and-mail' || kind === 'everywhere';
 export const usesS3 = (kind: Kind): boolean => kind === 's3' || kind === 'everywhere';
 
-/** What outside of the jobs folder the definitions name. */
+/** Places outside of the jobs folder to which the definitions refer. */
 export interface Outside {
   readonly out: string;
   readonly s3: { readonly endpoint: string; readonly bucket: string };
 }
 
-/** The jobs folder of all in this version, from 1 on: path → content. */
+/** The jobs folder of all organizations in this version, from 1 on: path → content. */
 export function definitionsOf(orgs: readonly SoakOrg[], version: number, outside: Outside): Record<string, string> {
   return Object.fromEntries(
     orgs.flatMap((org): [string, string][] => [
@@ -131,7 +134,7 @@ const orgFile = (org: SoakOrg) => ({
   api_key: { env: keyVariable(org.key) },
   timezone: org.timezone,
   recipients: { domains: [`${org.id}.example`] },
-  // The store is on this machine.
+  // The S3 server is on this machine.
   allow_private: true,
   budget: BUDGET,
 });
@@ -143,7 +146,10 @@ const BY_DAY = {
   granularity: 'day',
 };
 
-/** Of the scheduled report in this version. A call that was prepared for another one has other figures. */
+/**
+ * Filters of the scheduled report in this version. They alternate, so that a call prepared for another version has
+ * other figures.
+ */
 export const filtersOf = (org: Pick<SoakOrg, 'id' | 'service'>, version: number) =>
   version % 2 === 1
     ? []
@@ -161,7 +167,7 @@ const base = (org: SoakOrg, title: string, version: number, figures: object = FI
   version: 1,
   title: `${org.canary} ${title} v${version}`,
   owner: mailbox(org, OWNER),
-  // Clocks jump by hours while a run is under way.
+  // A run may take hours by the clocks, which jump while it is running.
   deadline: '7d',
   period: 'previous_day',
   sections: version % 2 === 1 ? [figures, BY_DAY] : [BY_DAY, figures],
@@ -214,12 +220,12 @@ const split = (org: SoakOrg, version: number, { out }: Outside) => ({
   ],
 });
 
-/** An organization whose key the service refuses. Its report is prepared, and its slot never comes. */
+/** An organization whose key the service refuses. Its report is prepared, but its slot never comes. */
 export const REFUSED = 'refused';
 export const REFUSED_KEY = 'key-that-was-revoked';
 const REFUSED_AHEAD_HOURS = 20;
 
-/** Files of the refused organization: the slot is hours ahead of `now`, epoch ms. */
+/** Files of the refused organization. Its slot is hours ahead of `now`, epoch ms. */
 export function refusedDefinitions(now: number): { readonly slot: number; readonly files: Record<string, string> } {
   const slot = (Math.floor(now / 3_600_000) + REFUSED_AHEAD_HOURS) * 3_600_000;
   const org: SoakOrg = {

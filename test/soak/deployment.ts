@@ -62,7 +62,7 @@ export interface Deployment {
   readonly sandbox: Sandbox;
   /** All requests to the service. */
   readonly requests: readonly SandboxRequest[];
-  /** When the service started by its clock, and the present by it, epoch ms. It is not set back. */
+  /** When the service started by its own clock, and its present time, epoch ms. Its clock is never set back. */
   readonly serviceBegan: number;
   serviceNow(): number;
   readonly sink: MailSink;
@@ -110,7 +110,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   const client = new Redis({ port: redisPort, maxRetriesPerRequest: null, retryStrategy: () => 50 });
   client.on('error', () => {});
   const sandbox = await startSandbox({
-    // Read for each call. Its limits go by the machine's clock.
+    // Read on each call. The rate limit uses the machine’s clock.
     get now() {
       return serviceNow();
     },
@@ -118,7 +118,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   });
   const sink = await mailSink(share);
   const s3 = await s3Server();
-  // As real stores do: runs are listed by the thousand here.
+  // Page size of real stores: the soak lists thousands of objects.
   s3.page = 1_000;
   // Signatures use the clocks of the processes.
   const clock = { offset };
@@ -207,13 +207,13 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, 'jobs', name);
       await mkdir(dirname(path), { recursive: true });
-      // Atomic: a starting process may read it now.
+      // Atomic, because a starting process may read the file at the same time.
       await writeFile(`${path}.new`, text);
       await rename(`${path}.new`, path);
     }
   };
   let refusedSlot = Number.NEGATIVE_INFINITY;
-  /** Moves the slot of the refused organization before the clocks come near it. */
+  /** Moves the slot of the refused organization before the clocks reach it. */
   const defineRefused = async (now: number) => {
     if (refusedSlot - now > 3 * EVERY_HOURS * HOUR_MS) return;
     const { slot, files } = refusedDefinitions(now);
@@ -270,7 +270,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     },
     close: async () => {
       clearInterval(collecting);
-      // Redis may be down: the client has to end first.
+      // Redis may be down: the client has to disconnect before anything else is closed.
       client.disconnect();
       await queues.close();
       for (const each of members) await each.close();

@@ -36,7 +36,7 @@ export interface DocketProcess {
   kill(awayMs: number): Promise<void>;
   /** Stays down until `up`. Default: SIGTERM. */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** SIGSTOP, for so long or until the signal. */
+  /** SIGSTOP for `ms`, or until the signal. */
   freeze(ms: number, until?: AbortSignal): Promise<void>;
   ready(): Promise<boolean>;
   close(): Promise<void>;

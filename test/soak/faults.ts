@@ -184,7 +184,7 @@ async function skewClock({ deployment, note, oneOf }: FaultContext): Promise<voi
   await deployment.setClock(who, deployment.clock.offset);
 }
 
-/** By less than BullMQ's lock duration, and by more. A lock of a killed worker lasts longer by each step back. */
+/** Steps of less than BullMQ’s lock duration, and of more. A step back extends the lock of a killed worker. */
 async function stepRedisClock({ deployment, note, oneOf, between }: FaultContext): Promise<void> {
   const by = oneOf([-120, -7, -1, 1, 7, 120]);
   note(`clock of Redis ${by} s off`);
@@ -193,7 +193,7 @@ async function stepRedisClock({ deployment, note, oneOf, between }: FaultContext
   await deployment.setRedisClock(0);
 }
 
-/** As chrony slews: 8 % fast, then slow until it is right again. */
+/** As chrony slews a clock: 8 % fast, then slow until it is right again. */
 async function driftRedisClock({ deployment, note, oneOf }: FaultContext): Promise<void> {
   const sign = oneOf([1, -1]);
   note(`clock of Redis drifts ${sign > 0 ? 'ahead' : 'behind'}`);
@@ -205,7 +205,7 @@ async function driftRedisClock({ deployment, note, oneOf }: FaultContext): Promi
 }
 
 async function failDisk({ deployment, note, oneOf, between }: FaultContext): Promise<void> {
-  // Where files are rendered, and where some are delivered.
+  // The folder in which files are rendered, or the one to which some are delivered.
   const made = deployment.kind === 's3' ? deployment.stagingFolder : deployment.archiveFolder;
   const place = oneOf([made, join(deployment.folder, 'out')]);
   const code = oneOf(['ENOSPC', 'EROFS']);
@@ -215,7 +215,7 @@ async function failDisk({ deployment, note, oneOf, between }: FaultContext): Pro
   await writeFile(deployment.diskFaults, '');
 }
 
-/** Files open at that moment may still be written. */
+/** Files that were open at the moment of unmounting may still be written for this long. */
 const OPEN_MS = 2_000;
 
 /** Replaces the archive by an empty folder, as if its disk were not mounted. Collects files written there. */
@@ -225,12 +225,13 @@ async function unmountArchive({ deployment, note, between }: FaultContext): Prom
   const away = `${deployment.archiveFolder}-away`;
   const moved = `${deployment.archiveFolder}-bare-${between(0, 1e9)}`;
   await rename(deployment.archiveFolder, away);
-  // A build that does not look at the marker may have made it already.
+  // A build that does not check the marker may already have created the folder.
   await mkdir(deployment.archiveFolder, { recursive: true });
   const since = Date.now() + OPEN_MS;
   await sleep(between(OPEN_MS + 1_000, 8_000));
   for (let turn = 0; ; turn += 1) {
-    // Each time another one: a process may write between the two renames, and no folder that holds files is replaced.
+    // A new name each time: a process may write between the two renames, and rename does not replace a folder that
+    // contains files.
     const bare = `${moved}-${turn}`;
     await rename(deployment.archiveFolder, bare).catch(() => {});
     const back = await rename(away, deployment.archiveFolder).then(

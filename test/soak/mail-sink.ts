@@ -12,19 +12,19 @@ export interface Arrived {
   readonly to: readonly string[];
   /** Whether it was acknowledged. */
   readonly acknowledged: boolean;
-  /** Without dot-stuffing. */
+  /** The message without dot-stuffing. */
   readonly raw: Buffer;
 }
 
 export interface MailSink {
   readonly port: number;
-  /** Faults for the next messages, with this probability each. */
+  /** Each message gets a random one of these faults with this probability. */
   faults: { readonly probability: number; readonly scripts: readonly SmtpScript[] } | undefined;
   arrived(): readonly Arrived[];
   close(): Promise<void>;
 }
 
-/** Failures of a mail server at every step of a conversation. */
+/** Failures of a mail server at every step of an SMTP session. */
 export const MAIL_FAULTS: readonly SmtpScript[] = [
   { greeting: { say: '421 4.3.2 Too many connections' } },
   { greeting: 'RST' },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** What to do with bytes from a client: forward them, or drop them and all later ones of the connection. */
 export type ProxyAction = 'forward' | 'drop';
 
-/** From clients to the server, back, or both. */
+/** From clients to the server, from the server to clients, or both. */
 export type Direction = 'requests' | 'replies' | 'both';
 
 /** A TCP proxy in front of one server, with network faults. */
@@ -12,7 +12,7 @@ export interface NetworkProxy {
   readonly port: number;
   /** Holds back all bytes in this direction without closing connections, as a network that drops packets. */
   cut(direction?: Direction): void;
-  /** Forwards all bytes pending back. */
+  /** Forwards all bytes that were held back, and lets later ones pass. */
   heal(): void;
   /** Destroys all connections. */
   reset(): void;
@@ -39,7 +39,7 @@ export async function startProxy(port: number, host = '127.0.0.1'): Promise<Netw
     let dropped = false;
     const later = (act: () => void) => {
       const now = Date.now();
-      // Keeps the order.
+      // Bytes keep their order when the delay gets shorter.
       arrival = Math.max(arrival, now + (slowed ? delayMs : 0));
       if (arrival <= now) pass(direction, act);
       else setTimeout(() => pass(direction, act), arrival - now);
@@ -52,7 +52,7 @@ export async function startProxy(port: number, host = '127.0.0.1'): Promise<Netw
     from.on('error', () => {});
     from.on('close', () => {
       sockets.delete(from);
-      // The other side learns of it after the delay.
+      // The other side is closed after the delay.
       later(() => to.destroy());
     });
   };

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 
-/** Tokens are held for longer: none is missed. */
+/** Shorter than any token is held, so that none is missed. */
 const PAUSE_MS = 250;
-/** Class of backfills, which preparations may pass. Names in the queue begin with the class. */
+/** Prefix of backfill calls in the queue. Preparations may pass them. */
 const BACKFILL = '2';
 
 export interface QueueWatch {
@@ -14,8 +14,8 @@ export interface QueueWatch {
 }
 
 /**
- * Reads the budgets of these keys, by fingerprint, in Redis. A waiter keeps its name in the queue until it leaves: one that is
- * seen before and after a preparation took its token was waiting at that moment.
+ * Reads the budgets of these keys, by fingerprint, in Redis. A waiting call keeps its name in the queue until it
+ * leaves: one that is seen both before and after a preparation took its token was waiting at that moment.
  */
 export function watchQueues(client: Redis, keys: readonly string[]): QueueWatch {
   const overtaken: string[] = [];

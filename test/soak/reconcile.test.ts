@@ -84,7 +84,7 @@ const broken = (change: Partial<Facts>): string[] =>
     .filter(({ ok }) => !ok)
     .map(({ what }) => what);
 
-test('a run that went as it should breaks nothing', () => {
+test('a run without problems breaks no line', () => {
   expect(broken({})).toEqual([]);
 });
 
@@ -93,32 +93,32 @@ const record = (change: Partial<RunRecord>): Partial<Facts> => run({ record: aRe
 
 test.for<[string, Partial<Facts>, string]>([
   [
-    'a slot that nobody opened',
+    'a due slot without a run',
     { due: new Set([`org-00/daily ${SLOT}`, 'org-01/daily x']) },
     'lost runs: due or requested, but not on record',
   ],
-  ['a slot before its time', { due: new Set() }, 'unexpected runs'],
+  ['a run that was not due', { due: new Set() }, 'unexpected runs'],
   ['two runs for one request', { asked: [['a', 'b']] }, 'runs opened twice by one request'],
-  ['a run that goes on', record({ state: 'waiting' }), 'unfinished runs'],
+  ['an unfinished run', record({ state: 'waiting' }), 'unfinished runs'],
   [
-    'a mail that is sent and did not come',
+    'a mail that is recorded as sent but did not arrive',
     run({ mails: new Map() }),
     'lost deliveries: sent by the ledger, but not received',
   ],
   ['a delivery without a row', run({ rows: [], mails: new Map() }), 'lost deliveries: defined, but not in the ledger'],
   [
-    'a run that is done before its mail is sent',
+    'a run that is done although its mail is pending',
     run({ rows: [aRow({ state: 'pending' })], mails: new Map() }),
     'unsent deliveries of done runs',
   ],
   [
-    'a notice of a run that is done after all, and that stands as if it were leaving',
+    'a notice of a done run that is still being sent',
     run({ rows: [aRow(), aRow({ target: 'notice', recipient: 'owner@org-00.example', state: 'sending' })] }),
     'unsent deliveries of done runs',
   ],
-  ['a mail that came twice', run({ mails: new Map([[LEAD, 2]]) }), 'sent twice'],
+  ['a mail that arrived twice', run({ mails: new Map([[LEAD, 2]]) }), 'sent twice'],
   [
-    'a mail that the ledger calls refused',
+    'a mail that arrived but is recorded as refused',
     run({
       record: aRecord({ state: 'partly_delivered' }),
       rows: [
@@ -128,20 +128,20 @@ test.for<[string, Partial<Facts>, string]>([
     }),
     'received, but unknown to the ledger',
   ],
-  ['a mail for somebody else', { misdelivered: ['x'] }, 'received by the wrong organization'],
-  ['the pack of another desk', { misdealt: ['x'] }, 'received by the wrong desk'],
-  ['a figure that is another', { figures: { compared: 1, wrong: ['x'] } }, 'figures that differ from the service'],
+  ['a mail to the wrong organization', { misdelivered: ['x'] }, 'received by the wrong organization'],
+  ['a pack with another desk', { misdealt: ['x'] }, 'received by the wrong desk'],
+  ['a figure that differs', { figures: { compared: 1, wrong: ['x'] } }, 'figures that differ from the service'],
   [
     'three calls in a window of two',
     { calls: [0, 999, 999].map((at) => ({ key: 'k', at })) },
     'rate-limit windows exceeded at the server',
   ],
-  ['a file that is torn', run({ archive: ['x'] }), 'damaged or missing files'],
-  ['a run that is done and has no files', run({ archive: null }), 'damaged or missing files'],
-  ['a failure that nobody was told of', record({ state: 'failed' }), 'failed runs without a notice'],
-  ['a failure of what passes', record({ state: 'failed' }), 'runs failed by a transient error'],
+  ['a damaged file', run({ archive: ['x'] }), 'damaged or missing files'],
+  ['a done run without an archive folder', run({ archive: null }), 'damaged or missing files'],
+  ['a failed run without a notice', record({ state: 'failed' }), 'failed runs without a notice'],
+  ['a run that failed by a transient error', record({ state: 'failed' }), 'runs failed by a transient error'],
   [
-    'more than a few that are given up',
+    'too many runs that failed by killed workers',
     {
       runs: [1, 2].map(() =>
         aRun({ record: aRecord({ state: 'failed', error: { code: 'run.poison', message: 'x', next: 'x' } }) }),
@@ -149,30 +149,38 @@ test.for<[string, Partial<Facts>, string]>([
     },
     'runs failed by killed workers',
   ],
-  ['a doubt without a reason', run({ rows: [aRow({ state: 'unknown' })] }), 'unknown deliveries without a reason'],
-  ['a file beside the archive', { unmounted: ['x'] }, 'files written to the unmounted archive folder'],
-  ['a second deployment', { started: ['x'] }, 'second deployments that started'],
+  [
+    'an unknown delivery without a reason',
+    run({ rows: [aRow({ state: 'unknown' })] }),
+    'unknown deliveries without a reason',
+  ],
+  ['a file in the unmounted archive folder', { unmounted: ['x'] }, 'files written to the unmounted archive folder'],
+  ['a second deployment that started', { started: ['x'] }, 'second deployments that started'],
   ['a secret in a log', { leaks: ['x'] }, 'secrets in logs, Redis, the archive or deliveries'],
   ['a stack trace', { strays: ['x'] }, 'stack traces and leak warnings on stderr'],
-  ['a job that is left', { jobs: 1 }, 'jobs left in the queue'],
-  ['keys without end', { memory: { peakBytes: 1, redisKeys: 10_000, redisBytes: 1 } }, 'keys in Redis'],
+  ['a job left in the queue', { jobs: 1 }, 'jobs left in the queue'],
+  ['too many keys in Redis', { memory: { peakBytes: 1, redisKeys: 10_000, redisBytes: 1 } }, 'keys in Redis'],
   [
-    'memory without end',
+    'too much memory',
     { memory: { peakBytes: 2 ** 32, redisKeys: 1, redisBytes: 1 } },
     'peak memory of a process, bytes',
   ],
-  ['no figure looked at', { figures: { compared: 0, wrong: [] } }, 'figures compared with the service'],
-  ['no message caught at its end', { mailEnds: 0 }, 'workers caught at the end of a message'],
-  ['a preparation that jumps the queue', { overtaken: ['x'] }, 'calls before a slot that passed waiting calls of runs'],
+  ['no compared figure', { figures: { compared: 0, wrong: [] } }, 'figures compared with the service'],
+  ['no worker caught at the end of a message', { mailEnds: 0 }, 'workers caught at the end of a message'],
+  [
+    'a preparation that passes waiting calls',
+    { overtaken: ['x'] },
+    'calls before a slot that passed waiting calls of runs',
+  ],
   ['an organization that is paused', { paused: ['x'] }, 'organizations paused'],
-  ['nothing prepared', { prepared: 0 }, 'calls made before their slot'],
-  ['no key refused before a slot', { refused: 0 }, 'calls before a slot that the service refused'],
-  ['nothing done', { runs: [aRun({ record: aRecord({ state: 'cancelled' }) })] }, 'runs done'],
-])('%s is found', ([, change, what]) => {
+  ['no prepared call', { prepared: 0 }, 'calls made before their slot'],
+  ['no refused call before a slot', { refused: 0 }, 'calls before a slot that the service refused'],
+  ['too few done runs', { runs: [aRun({ record: aRecord({ state: 'cancelled' }) })] }, 'runs done'],
+])('%s is reported', ([, change, what]) => {
   expect(broken(change)).toContain(what);
 });
 
-test('calls a window apart, or of different keys, are within the budget', () => {
+test('calls a full window apart, or with different keys, are within the budget', () => {
   const budget = { calls: 1, windowMs: 1_000 };
   const calls = [
     { key: 'a', at: 0 },

@@ -6,7 +6,7 @@ import { type RunRecord, TERMINAL_STATES } from '../../src/run/run-record.ts';
 export interface RunFacts {
   readonly record: RunRecord;
   readonly rows: readonly DeliveryRow[];
-  /** Problems of its archive folder; null without one. */
+  /** Problems of its archive folder; null if it has none. */
   readonly archive: readonly string[] | null;
   /** Deliveries of its definition, without notices: `mail lead@org-07.example`, `directory`, `s3`, `directory <slug>` of a pack. */
   readonly expected: readonly string[];
@@ -20,30 +20,30 @@ export interface Facts {
   readonly runs: readonly RunFacts[];
   /** `org/report slot` of every due slot and every acknowledged request. */
   readonly due: ReadonlySet<string>;
-  /** Run ids by request; one request, even if repeated, must open one run. */
+  /** Run ids by request. A request must open one run, even if it is repeated. */
   readonly asked: readonly (readonly string[])[];
   /** Deliveries to unknown recipients or with data of another organization. */
   readonly misdelivered: readonly string[];
-  /** Packs of a split report with something of another value, or sent to its people. */
+  /** Packs of a split report that contain a name of another desk, or not their own. */
   readonly misdealt: readonly string[];
   /** Metrics calls received by the service: key and epoch ms, ascending. */
   readonly calls: readonly { readonly key: string; readonly at: number }[];
   readonly budget: { readonly calls: number; readonly windowMs: number };
-  /** Values of delivered files that were compared with the service's, and those that differ. */
+  /** Number of values of delivered files that were compared with the service’s, and those that differ. */
   readonly figures: { readonly compared: number; readonly wrong: readonly string[] };
   /** Files written to the archive folder while it was not mounted. */
   readonly unmounted: readonly string[];
   /** Second deployments that did not refuse to start, with what they did. */
   readonly started: readonly string[];
-  /** Messages at whose end a worker was caught: none if the faults no longer recognise that moment. */
+  /** Number of messages at whose end a worker was caught. 0 means that the faults no longer recognise that moment. */
   readonly mailEnds: number;
-  /** Calls that were made before their slot, and used by its run. */
+  /** Calls that were made before their slot, and whose answers its run used. */
   readonly prepared: number;
   /** Calls with the key that the service refuses. */
   readonly refused: number;
   /** Tokens that a preparation took while a call of a run was waiting for one. */
   readonly overtaken: readonly string[];
-  /** Organizations that were paused: no key of a run is refused. */
+  /** Organizations that were paused. There should be none: the service refuses no key that a run uses. */
   readonly paused: readonly string[];
   /** Secrets in logs, Redis, the archive or deliveries. */
   readonly leaks: readonly string[];
@@ -96,11 +96,14 @@ export interface CheckResult {
   /** Upper or lower limit of the figure. */
   readonly limit: { readonly most: number } | { readonly least: number };
   readonly ok: boolean;
-  /** The first findings. */
+  /** The first findings, as text. */
   readonly shown: readonly string[];
 }
 
-/** Redis keys that belong to no run: schedules, budgets, catalogs of 40 organizations, and indexes of their recipients and days. */
+/**
+ * Redis keys that belong to no run: schedules, budgets, catalogs of 40 organizations, and indexes of their recipients
+ * and days.
+ */
 const MAX_SHARED_KEYS = 1_200;
 const MAX_KEYS_PER_RUN = 7;
 /** Four concurrent runs and the render pool. */
@@ -126,7 +129,7 @@ const formatRow = ({ org, report, run, target, recipient, state, detail }: Deliv
 function arrivalsOf(row: DeliveryRow, { mails, places }: RunFacts): number | undefined {
   if (row.recipient.includes('@')) return mails.get(row.recipient) ?? 0;
   const place = row.target.endsWith('s3') ? places.s3 : places.directory;
-  // Files are overwritten, so they count once at most.
+  // Files are overwritten, so each counts at most once.
   return place === undefined ? undefined : place.length === 0 ? 1 : 0;
 }
 
@@ -147,7 +150,7 @@ export function overBudget({ calls, budget }: Pick<Facts, 'calls' | 'budget'>): 
   return { most, over };
 }
 
-/** All errors but the expected ones are transient, and end before a run fails. */
+/** All other errors are transient, and should pass before a run fails. */
 export const failedByTransientError = ({ state, error }: RunRecord): boolean =>
   state === 'failed' && !FINAL.has(error?.code ?? '');
 
@@ -184,7 +187,7 @@ export function reconcile(facts: Facts): CheckResult[] {
       const have = new Set(run.rows.map((row) => deliveryName(row)));
       return run.expected.filter((one) => !have.has(one)).map((one) => `${nameOf(run)}: no row for ${one}`);
     });
-  // A notice need not be sent for a run that is done after all, but it must not stay `sending`.
+  // The notice of a run that is done in the end need not be sent, but it must not stay `sending`.
   const settled = ({ target, state }: DeliveryRow): boolean =>
     state === 'sent' || (target === NOTICE_TARGET && state !== 'sending');
   const undone = rows.filter(({ row, run }) => run.record.state === 'done' && !settled(row));

@@ -7,12 +7,12 @@ import { stringify } from 'yaml';
 import { freePort } from '../support/free-port.ts';
 import type { Deployment } from './deployment.ts';
 
-/** Limit for the refusal, ms: the process has to start first, on a busy machine. */
+/** Limit for the refusal, ms: on a busy machine the process takes long to start. */
 const REFUSAL_TIMEOUT_MS = 30_000;
 
 /**
- * Starts a deployment with an archive and a jobs folder of its own on the world's Redis, which must refuse it.
- * Resolves to what it did instead; undefined if it refused, or if Redis was unreachable.
+ * Starts a second deployment with its own archive and jobs folder on the same Redis, which must be refused. Resolves to
+ * what it did instead; undefined if it refused, or if Redis was unreachable.
  */
 export async function secondDeployment({
   main,
@@ -49,7 +49,7 @@ export async function secondDeployment({
   const [code] = await exited;
   clearTimeout(timeout);
   if (code === null) return `it went on for ${REFUSAL_TIMEOUT_MS / 1_000} s`;
-  // Other start failures prove nothing.
+  // Any other end does not show that it was refused.
   return /deployment\.(conflict|mass_removal)|redis\./.test(output)
     ? undefined
     : `it ended with ${code}: ${output.slice(-500)}`;

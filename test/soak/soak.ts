@@ -36,9 +36,12 @@ export interface SoakReport {
   }[];
 }
 
-/** How long no run may end: a busy machine needs longer for all of them, and nothing is lost by that. */
+/**
+ * The soak stops waiting when no run has ended for this long. A busy machine needs longer for all of them, which is
+ * harmless.
+ */
 const DRAIN_MS = 6 * 60_000;
-/** A start takes its time on a busy machine. */
+/** Processes start slowly on a busy machine. */
 const READY = { timeoutMs: 5 * 60_000, intervalMs: 250 };
 
 export interface SoakOptions {
@@ -47,11 +50,11 @@ export interface SoakOptions {
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly archive?: ArchiveKind;
-  /** These faults only, besides advancing clocks; absent: all. */
+  /** Only these faults, besides advancing clocks; absent: all. */
   readonly only?: OnlyFaults;
-  /** How long no remaining run may end after all faults are repaired, ms. */
+  /** After all faults are repaired, the soak stops waiting when no run has ended for this long, ms. */
   readonly drainMs?: number;
-  /** Lines that the build is expected to break: the soak ends before its time once they are broken. */
+  /** Lines that the build is expected to break: the soak ends early once all of them are broken. */
   readonly breaks?: readonly ProbedLine[];
 }
 
@@ -80,7 +83,7 @@ export async function soak(
     });
     const calm = performance.now();
     onProgress('All faults are repaired; finishing the remaining runs');
-    // Which runs end is seen only when they are given their time.
+    // Runs need their full time to end before they count as unfinished.
     const until = breaks?.includes('unfinished runs') ? undefined : watch?.broken;
     if (until?.aborted !== true) for (const each of deployment.members) each.up();
     await drain(deployment, record, { drainMs, until }, onProgress);
@@ -128,7 +131,10 @@ async function allReady({ members }: Deployment): Promise<void> {
   for (const each of members) await waitFor(`${each.name} to be ready`, () => each.ready(), READY);
 }
 
-/** Waits until every run has ended and every slot is open. Advances the clocks by quarters of an hour to wake snoozed runs. */
+/**
+ * Waits until every run has ended and every slot is open. Advances the clocks by quarters of an hour to wake snoozed
+ * runs.
+ */
 async function drain(
   deployment: Deployment,
   record: RecordReader,
@@ -150,7 +156,7 @@ async function drain(
     }
     if (turn % 5 === 0) onProgress(`  ${runs.length} runs, ${open.length} unfinished`);
     if (open.length === 0 && jobs === 0 && newest === Math.floor(deployment.now() / grid) * grid) {
-      // On a slow machine no run may have found a prepared answer yet: those of the next slot do.
+      // On a slow machine no run may have used a prepared answer yet: those of the next slot will.
       if (until === undefined && !runs.some(({ prepared }) => prepared !== undefined) && !isLastSlot) {
         isLastSlot = true;
         await waitFor('answers for the next slot', async () => (await record.prepared()) > 0, READY);

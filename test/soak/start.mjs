@@ -1,8 +1,8 @@
-// Runs the soak: see soak.ts. It is TypeScript as the tests are, and Node 20 does not run that by itself.
+// Runs the soak: see soak.ts. It is written in TypeScript like the tests, which Node 20 cannot run directly.
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
 
-// Open until the end: what is imported only when it is needed, such as the client of S3, comes through it as well.
+// Open until the end: modules that are imported later, such as the S3 client, are loaded through it, too.
 const vite = await createServer({
   configFile: false,
   logLevel: 'error',
