@@ -145,7 +145,7 @@ describe('the owner of a run that ended badly', () => {
     expect(await noticeOutbox.list()).toEqual([]);
   });
 
-  test('is told that nobody got the report because all recipients are denied', async () => {
+  test('gets a notice that nobody got the report, because all recipients are denied', async () => {
     const skipped = { target: '0-email', recipient: 'lead@acme.example', state: 'skipped', detail: denialText(DENIAL) };
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
     await runs.update(order.id, { state: 'done', error: null, deliveries: [{ ...skipped, state: 'skipped' }] });

@@ -177,7 +177,7 @@ test('after the deadline approvers are reminded on each of five business days', 
   expect(reminded).toEqual(['2026-11-23', '2026-11-24', '2026-11-25', '2026-11-26', '2026-11-27']);
 });
 
-test('the owner is told about missing comments; the owner and the person who triggered the run, about valid rejections', async () => {
+test('missing comments are reported to the owner, and valid rejections also to the person who triggered the run', async () => {
   const review = await reviewOf({ by: ['mlro', 'head'] }, [{ id: 'onboarding', required: true }]);
   review.append(figures(0));
   const [missing] = (await review.told()).mails;

@@ -178,7 +178,7 @@ describe('a trigger', () => {
     const opened: string[] = [];
     const told = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
     await expect(triggerRun(told, { ...ports, queue: dying })).rejects.toThrow('killed');
-    // The run will be executed, so the audit log is told at once.
+    // The run will be executed, so the audit log gets its entry at once.
     expect(opened).toHaveLength(1);
     const log = recordingLog();
     expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
