@@ -34,7 +34,7 @@ async function start(sections = SECTIONS) {
   return { clock, plan, calls, fetch };
 }
 
-test('current counts are shown as of now until the end of their window, and undefined with the reason from then on', async () => {
+test('current counts are shown until their window ends; a later run shows them as undefined and says why', async () => {
   const { fetch } = await start();
   const shown = await fetch({ until: NOW, why: 'late', due: DUE });
   expect(shown.tables.map(({ current, asOf }) => [current, asOf !== null])).toEqual([
@@ -57,7 +57,7 @@ test('current counts are shown as of now until the end of their window, and unde
   expect(open?.columns).toEqual(shown.tables[1]?.columns);
   expect(rowsOf(open)).toEqual([{ values: nothing, partial: false }]);
   expect(open?.totals).toEqual({ values: nothing });
-  // Which groups there were is not known either.
+  // The groups are not known either.
   expect(rowsOf(types)).toEqual([]);
   for (const table of [open, types]) {
     expect(table?.notes).toEqual([
@@ -71,7 +71,7 @@ test('current counts are shown as of now until the end of their window, and unde
   expect(incompleteNotes(late)).toEqual([]);
 });
 
-test('an answer that an earlier try got in time is shown, however late the next one is', async () => {
+test('a late attempt shows the current counts that an earlier attempt fetched in time', async () => {
   const { clock, calls, fetch } = await start();
   const counts: CurrentCountsWindow = { until: NOW + 1000, why: 'late', due: DUE };
   const first = await fetch(counts);
@@ -81,7 +81,7 @@ test('an answer that an earlier try got in time is shown, however late the next 
   expect(calls()).toBe(made);
 });
 
-test('a backfill spends no call on them', async () => {
+test('a backfill makes no calls for current counts', async () => {
   const { plan, calls, fetch } = await start();
   const counts: CurrentCountsWindow = { until: Number.NEGATIVE_INFINITY, why: 'backfill', due: DUE };
   const { tables, calls: asked } = await fetch(counts, withoutCurrentCounts(plan));

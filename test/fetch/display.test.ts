@@ -27,7 +27,7 @@ async function fetch(sections: SectionInput[], more: Partial<Definition>) {
   return { tables, catalog };
 }
 
-test('a duration has one unit in all tables, and its figures stay seconds', async () => {
+test('a duration is shown in the same unit in all tables, and its figures stay in seconds', async () => {
   const sections: SectionInput[] = [
     { id: 'whole', metrics: [P50] },
     { id: 'days', metrics: [P50, P90], granularity: 'day' },
@@ -44,7 +44,7 @@ test('a duration has one unit in all tables, and its figures stay seconds', asyn
   expect(rowsOf(asked[0])[0]?.values).toEqual(rowsOf(tables[0])[0]?.values);
 });
 
-test('labels rename metrics, dimensions, their values and filters, whatever the service calls them', async () => {
+test('labels of a report replace those of the service for metrics, dimensions, values and filters', async () => {
   const labels = { [P50]: 'Waiting', 'profile.risk': 'Rating', high: 'Severe-ish', 'profile.type': 'Kind' };
   const sections: SectionInput[] = [
     {
@@ -72,6 +72,6 @@ test('labels rename metrics, dimensions, their values and filters, whatever the 
   expect([...stages.values]).not.toContain('AP');
   expect([...stages.values].every((text) => String(text).length > 2)).toBe(true);
   expect([...shown('creation_source').values]).not.toContain('intake_form');
-  // Rows keep the codes of the service.
+  // The rows themselves keep the service's codes.
   expect(rowsOf(roster).every(({ values }) => String(values.review_status).length === 2)).toBe(true);
 });

@@ -46,14 +46,14 @@ async function start(options: FetchingOptions & { sections?: SectionInput[] } = 
   const catalog = await catalogOf(context);
   const definition = definitionOf(options.sections ?? SECTIONS, { compare: 'previous_period' });
   const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
-  /** What has come since, apart from the catalog. */
+  /** The requests since the start, the one for the catalog included. */
   const requests = () => sandbox.requests().slice(before);
   const reports = () => requests().filter(({ path }) => path.includes(REPORTS));
   const fetch = () => fetchDataset({ ...context, plan, organization: 'Acme Payments', catalog });
   return { context, catalog, plan, requests, reports, fetch };
 }
 
-/** Moves the clock whenever somebody sleeps, until the work is done; says how often it did. */
+/** Advances the clock whenever somebody waits on it, until the work is done. */
 async function throughTime<Value>(clock: ReturnType<typeof manualClock>, work: Promise<Value>): Promise<Value> {
   let over = false;
   const ended = work.finally(() => {
@@ -67,7 +67,7 @@ async function throughTime<Value>(clock: ReturnType<typeof manualClock>, work: P
 }
 
 describe('a dataset', () => {
-  test('has a table for each section, in order, with the service’s own figures', async () => {
+  test('has a table for each section, in order, with the figures of the service', async () => {
     const { context, plan, fetch } = await start();
     const dataset = doneOf(await fetch());
     expect(dataset.tables.map(({ id, rows }) => [id, rows.length > 0])).toEqual(SECTIONS.map(({ id }) => [id, true]));
@@ -95,7 +95,7 @@ describe('a dataset', () => {
     expect(days?.totals).toEqual({ values: totals, compare: { previous_period: { values: compare } } });
   });
 
-  test('says of every call what was asked and answered', async () => {
+  test('lists every call with its sections, method, time of computation and correlation ID', async () => {
     const { context, fetch } = await start();
     const { calls } = doneOf(await fetch());
     expect(calls.map(({ sections, saved, method }) => [sections, saved, method])).toEqual(
@@ -108,7 +108,7 @@ describe('a dataset', () => {
     );
   });
 
-  test('costs one token a call, and each token is out until a window after its reply', async () => {
+  test('costs one token for each call, which comes back one window after the response', async () => {
     const { context, fetch } = await start();
     doneOf(await fetch());
     expect(await context.budget.inspect(context.key)).toMatchObject({
@@ -118,7 +118,7 @@ describe('a dataset', () => {
     });
   });
 
-  test('is read from the kept answers when the run goes on, without a call', async () => {
+  test('of a resumed run is read from its stored responses, without a call', async () => {
     const responses = memoryResponseStore();
     const { fetch, reports } = await start({ responses });
     const first = doneOf(await fetch());
@@ -131,7 +131,7 @@ describe('a dataset', () => {
     expect((await again.context.budget.inspect(again.context.key)).tokens).toBe(30);
   });
 
-  test('of another run is requested again', async () => {
+  test('of another run is fetched by its own calls', async () => {
     const responses = memoryResponseStore();
     const { fetch, reports } = await start({ responses });
     doneOf(await fetch());
@@ -141,7 +141,7 @@ describe('a dataset', () => {
 });
 
 describe('failures', () => {
-  test('that may pass are tried again, each try for a token', async () => {
+  test('that may pass are retried, for a token each time', async () => {
     const clock = manualClock(START);
     const { context, fetch, reports } = await start({ clock, sections: SECTIONS.slice(0, 1) });
     sandbox.setFaults([{ kind: 'status', value: 502, count: 2, path: REPORTS }]);
@@ -150,7 +150,7 @@ describe('failures', () => {
     expect((await context.budget.inspect(context.key)).tokens).toBe(27);
   });
 
-  test('that do not pass end the run after three tries', async () => {
+  test('that do not pass end the run after three requests', async () => {
     const clock = manualClock(START);
     const { fetch, reports } = await start({ clock, sections: SECTIONS.slice(0, 1) });
     sandbox.setFaults([{ kind: 'content-type', path: REPORTS }]);
@@ -159,7 +159,7 @@ describe('failures', () => {
     expect(reports().length).toBe(3);
   });
 
-  test('of an answer with a figure of the wrong type are not kept: the next try asks again', async () => {
+  test('because of a figure of the wrong type are retried; the invalid response is not stored', async () => {
     const clock = manualClock(START);
     const responses = memoryResponseStore();
     const { context, plan, catalog } = await start({ clock, responses, sections: SECTIONS.slice(1, 2) });
@@ -179,7 +179,7 @@ describe('failures', () => {
     expect(new Set(rates)).toEqual(new Set(['number']));
   });
 
-  test('of a question that the catalog allows forget the catalog: it must have changed', async () => {
+  test('of a request that the cached catalog allows drop the catalog from the cache, because it is outdated', async () => {
     const { context, catalog } = await start();
     await context.catalogs.get({ ...context, org: 'current', tenant: 'acme' }, context.signal, context.observe);
     const [metric] = catalog.metrics;
@@ -196,7 +196,7 @@ describe('failures', () => {
     expect((await context.budget.inspect(context.key)).tokens).toBe(before - 1);
   });
 
-  test('that no try can mend end it at once, and nothing new is asked', async () => {
+  test('that no retry can fix end the run at once, without further calls', async () => {
     const { context, plan, catalog, reports } = await start();
     const key = keyOf(sandbox, 'expired');
     const expired = fetchingFrom(sandbox.url, key, {
@@ -208,7 +208,7 @@ describe('failures', () => {
     expect((await expired.budget.inspect(expired.key)).waiting).toBe(0);
   });
 
-  test('keep what has been answered', async () => {
+  test('keep the responses that have already arrived', async () => {
     const clock = manualClock(START);
     const responses = memoryResponseStore();
     const { plan, fetch, reports } = await start({ clock, responses });
@@ -222,7 +222,7 @@ describe('failures', () => {
     expect(reports().length - before).toBeLessThanOrEqual(SECTIONS.length);
   });
 
-  test('of a connection that never was do not cost a token', async () => {
+  test('to connect do not cost a token', async () => {
     const clock = manualClock(START);
     const { plan, catalog } = await start({ sections: SECTIONS.slice(0, 1) });
     const nowhere = fetchingFrom(`http://127.0.0.1:${await freePort()}`, 'a.b', { clock });
@@ -231,7 +231,7 @@ describe('failures', () => {
     expect((await nowhere.budget.inspect(nowhere.key)).tokens).toBe(30);
   });
 
-  test('of a connection that broke leave the token out: the service may count the call', async () => {
+  test('of an open connection cost a token, because the service may count the call', async () => {
     const clock = manualClock(START);
     const { context, fetch } = await start({ clock, sections: SECTIONS.slice(0, 1) });
     sandbox.setFaults([{ kind: 'reset', count: 1, path: REPORTS }]);
@@ -239,7 +239,7 @@ describe('failures', () => {
     expect(await context.budget.inspect(context.key)).toMatchObject({ tokens: 28, inFlight: 1 });
   });
 
-  test('of the budget’s store: nothing is called', async () => {
+  test('to reach the store of the budget prevent all calls', async () => {
     const { context, plan, catalog, reports } = await start();
     const away: Budget = {
       ...context.budget,
@@ -251,8 +251,8 @@ describe('failures', () => {
   });
 });
 
-describe('the line', () => {
-  test('a short wait is waited for in place, and told', async () => {
+describe('waiting for a token', () => {
+  test('a run waits in place for a short time, and reports that it waits', async () => {
     const clock = manualClock(START);
     const budget = memoryBudget({ calls: 2, windowMs: 10_000, clock });
     const { context, fetch, reports } = await start({ clock, budget });
@@ -263,7 +263,7 @@ describe('the line', () => {
     expect(waiting.every(({ until }) => until > START)).toBe(true);
   });
 
-  test('a long wait snoozes the run, which keeps its place and then asks only for what it lacks', async () => {
+  test('a run that would wait long is snoozed, keeps its place, and later makes only the missing calls', async () => {
     const clock = manualClock(START);
     const budget = memoryBudget({ calls: 2, windowMs: 60_000, clock });
     const { context, fetch, reports } = await start({ clock, budget, maxWaitMs: 1_000 });
@@ -290,7 +290,7 @@ describe('the line', () => {
     expect(third.calls.map(({ saved }) => saved)).toEqual([true, true, true, true, false]);
   });
 
-  test('a 429 blocks the key for everybody as long as it says, and is no attempt', async () => {
+  test('a 429 blocks the key for all runs for as long as it says, and does not count as a retry', async () => {
     const clock = manualClock(START);
     const { context, fetch, reports } = await start({ clock, sections: SECTIONS.slice(0, 1) });
     sandbox.setFaults([{ kind: 'throttle', value: 17, count: 4, path: REPORTS }]);
@@ -300,14 +300,14 @@ describe('the line', () => {
     expect((await context.budget.inspect(context.key)).throttled).toBe(4);
   });
 
-  test('a 429 longer than the patience snoozes until it is over', async () => {
+  test('a 429 that lasts longer than maxWaitMs snoozes the run until it ends', async () => {
     const clock = manualClock(START);
     const { fetch } = await start({ clock, sections: SECTIONS.slice(0, 1), maxWaitMs: 1_000 });
     sandbox.setFaults([{ kind: 'throttle', value: 17, path: REPORTS }]);
     expect(await fetch()).toMatchObject({ kind: 'snooze', until: START + 17_000 });
   });
 
-  test('aborting rejects with the reason, while waiting and while asking', async () => {
+  test('a run that is aborted while it waits or requests rejects with the reason', async () => {
     const reason = new Error('the worker stops');
     const clock = manualClock(START);
     const controller = new AbortController();
@@ -330,7 +330,7 @@ describe('the line', () => {
 describe('lists', () => {
   const ROSTER: SectionInput[] = [{ id: 'roster', list: 'profiles', ordering: 'id', search: 'Freight' }];
 
-  test('are walked to the last page, outside the metrics budget', async () => {
+  test('are read to the last page, from the budget of reads instead of that of reports', async () => {
     const { context, fetch, requests } = await start({ sections: ROSTER });
     const { tables, calls } = doneOf(await fetch());
     const [roster] = tables;
@@ -347,7 +347,7 @@ describe('lists', () => {
     expect((await context.reads.inspect(context.key)).tokens).toBe(600 - pages.length - 1);
   });
 
-  test('go on at the page where they stopped', async () => {
+  test('continue after a snooze at the next page, without requesting a page twice', async () => {
     const clock = manualClock(START);
     const reads = memoryBudget({ calls: 2, windowMs: 60_000, clock });
     const { fetch, requests } = await start({ sections: ROSTER, clock, reads, maxWaitMs: 1_000 });
@@ -364,7 +364,7 @@ describe('lists', () => {
     expect(new Set(asked()).size).toBe(asked().length);
   });
 
-  test('that are too long to be kept are whole all the same, and ask for no page twice', async () => {
+  test('that are too long to be stored are still complete, and request no page twice', async () => {
     const redis = new Redis(inject('redisUrl'));
     onTestFinished(() => redis.disconnect());
     const pathsOf = (requests: () => readonly { readonly path: string }[]) =>
@@ -399,7 +399,7 @@ describe('lists', () => {
     expect(kept.length).toBeGreaterThan(0);
     expect(kept.reduce((sum, [call, packed]) => sum + call.length + packed.length, 0)).toBeLessThanOrEqual(maxRunBytes);
 
-    // Its worker died before the files were there: the pages that were kept are not asked again.
+    // The worker died before the files were written: stored pages are not requested again.
     const resumed = await start({ sections: ROSTER, responses });
     expect(idsOf(doneOf(await resumed.fetch()).tables[0])).toEqual(idsOf(expected.tables[0]));
     expect(pathsOf(resumed.requests)).toHaveLength(pages - kept.length);
@@ -407,7 +407,7 @@ describe('lists', () => {
     expect(await redis.keys(`${prefix}answers*`)).toEqual([]);
   });
 
-  test('of `current` need a key that reaches one organization', async () => {
+  test('of `current` fail if the key reaches more than one organization', async () => {
     const { fetch } = await start({ sections: ROSTER, key: 'all' });
     const outcome = await fetch();
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'config.invalid' } });

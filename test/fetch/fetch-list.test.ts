@@ -27,7 +27,7 @@ const walk = (section = SECTION, maxPages?: number) => {
     { onWait: () => {}, signal },
   );
 };
-/** Serves these pages by number; a page may name the number of its next. */
+/** Serves these pages by number. `next` is the number of the page that a page links to. */
 const serve = (pages: { count: number; ids: (number | object)[]; next?: number }[]) =>
   server.behave((request, response, body) => {
     const number = Number(new URL(request.url ?? '', server.url).searchParams.get('page') ?? 1);
@@ -38,7 +38,7 @@ const serve = (pages: { count: number; ids: (number | object)[]; next?: number }
   });
 const ids = (answer: FetchedList) => rowsOf(answer).map(({ values }) => values.id);
 
-test('a record that moved to the next page because the list grew is taken once, and the change is told', async () => {
+test('a record that moved to the next page because the list grew is shown once, and a note names the change', async () => {
   serve([
     { count: 3, ids: [1, 2], next: 2 },
     { count: 4, ids: [2, 3] },
@@ -54,19 +54,19 @@ test('a record that moved to the next page because the list grew is taken once, 
   ]);
 });
 
-test('fewer records than the list speaks of make the table incomplete', async () => {
+test('a table with fewer records than the list counts is incomplete', async () => {
   serve([{ count: 5, ids: [1, 2] }]);
   expect(listTable(SECTION, doneOf(await walk())).notes).toMatchObject([{ code: 'missing', incomplete: true }]);
 });
 
-test('an empty list is a table without rows and without notes', async () => {
+test('an empty list gives a table without rows or notes', async () => {
   serve([{ count: 0, ids: [] }]);
   const table = listTable(SECTION, doneOf(await walk()));
   expect(rowsOf(table)).toEqual([]);
   expect(table.notes).toEqual([]);
 });
 
-describe('a list that was requested in an order', () => {
+describe('a list that was requested in the order', () => {
   const page = (...scores: unknown[]) => scores.map((score, id) => ({ id: id + 1, name: 'n', score }));
   const notesOf = async (ordering: string, records: object[]) => {
     const section = sectionOf({ id: 'roster', list: 'profiles', ordering });
@@ -80,7 +80,7 @@ describe('a list that was requested in an order', () => {
     ['-score', page(3, null, 4)],
     ['score', page('2026-11-09T10:00:00Z', '2026-11-09T09:59:00Z')],
     ['-score', page('2026-11-09', '2026-11-10')],
-  ])('%s and came in another is incomplete', async (ordering, records) => {
+  ])('%s and arrives in another order is incomplete', async (ordering, records) => {
     expect(await notesOf(ordering, records)).toEqual([
       { code: 'order_mismatch', message: { id: 'list_order', of: { by: ordering } }, incomplete: true },
     ]);
@@ -89,15 +89,15 @@ describe('a list that was requested in an order', () => {
   test.each([
     ['score', page(1, 1, null, 2)],
     ['-score', page(3, 2, 2)],
-    // How texts are sorted is the service's own.
+    // The service decides how texts are sorted.
     ['score', page('b', 'a', 'Ä')],
     ['elsewhere', page(2, 1)],
     ['-score', page('2026-11-10T00:30:00+02:00', '2026-11-09T22:00:00Z')],
-  ])('%s and came in it is whole', async (ordering, records) => {
+  ])('%s and arrives in that order is complete', async (ordering, records) => {
     expect(await notesOf(ordering, records)).toEqual([]);
   });
 
-  test('and changed while it was read may have a record that came late', async () => {
+  test('of IDs and grew while it was read has only the note that it changed', async () => {
     const section = sectionOf({ id: 'roster', list: 'profiles', ordering: 'id' });
     serve([
       { count: 3, ids: [1, 5], next: 2 },
@@ -108,32 +108,32 @@ describe('a list that was requested in an order', () => {
 });
 
 test.each([
-  ['name themselves', [{ count: 4, ids: [1, 2], next: 1 }]],
+  ['link to themselves', [{ count: 4, ids: [1, 2], next: 1 }]],
   [
-    'go in a circle',
+    'link to each other in a circle',
     [
       { count: 4, ids: [1, 2], next: 2 },
       { count: 4, ids: [3, 4], next: 1 },
     ],
   ],
   [
-    'bring nothing and go on',
+    'are empty and link to a next page',
     [
       { count: 4, ids: [1], next: 2 },
       { count: 4, ids: [], next: 3 },
       { count: 4, ids: [], next: 4 },
     ],
   ],
-])('pages that %s are refused, not followed for ever', async (_name, pages) => {
+])('pages that %s are refused instead of followed forever', async (_name, pages) => {
   serve(pages);
   expect(await walk()).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe', retryable: false } });
   expect(server.requests.length).toBeLessThanOrEqual(3);
 });
 
 test.each([
-  ['says so on its second page', 9, 3],
-  ['only shows', 1, 2],
-])('a list of too many pages that %s is refused', async (_name, count, maxPages) => {
+  ['counts too many records on its second page', 9, 3],
+  ['has more pages than its count suggests', 1, 2],
+])('a list that %s is refused because of too many pages', async (_name, count, maxPages) => {
   serve([
     { count, ids: [1], next: 2 },
     { count, ids: [2], next: 3 },
@@ -147,7 +147,7 @@ test.each([
   expect(server.requests).toHaveLength(2);
 });
 
-test('a short first page does not make a list look too long', async () => {
+test('a list with a short first page is not refused as too long', async () => {
   serve([
     { count: 5, ids: [1], next: 2 },
     { count: 5, ids: [2, 3, 4, 5] },
@@ -155,7 +155,7 @@ test('a short first page does not make a list look too long', async () => {
   expect(await walk(SECTION, 2)).toMatchObject({ kind: 'done' });
 });
 
-test('a page that is named a second time is refused, whatever it would bring', async () => {
+test('a page that is linked a second time is refused, even if it would have new records', async () => {
   let id = 0;
   server.behave((request, response, body) => {
     id += 1;
@@ -166,7 +166,7 @@ test('a page that is named a second time is refused, whatever it would bring', a
   expect(server.requests.length).toBe(2);
 });
 
-test('a page that is named again at another address is the same page', async () => {
+test('a page that is linked a second time under another host is refused', async () => {
   let id = 0;
   server.behave((request, response, body) => {
     id += 1;
@@ -177,7 +177,7 @@ test('a page that is named again at another address is the same page', async () 
   expect(server.requests.length).toBe(2);
 });
 
-test('columns are id, name and every other single value seen, of the one type they all have', async () => {
+test('a list has columns for ID, name and each other field with single values, typed if all values agree', async () => {
   serve([
     {
       count: 3,

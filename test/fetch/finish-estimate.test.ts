@@ -11,19 +11,19 @@ const start = (calls: number) => {
   };
 };
 
-test('calls that have a token take as long as those before them, four at once', () => {
+test('calls with a token are estimated from the average duration so far, four at a time', () => {
   const { progress } = start(10);
   expect(progress.recordAnswer(29, 100)).toEqual({ done: 1, finish: START + 3 * 100 });
   expect(progress.recordAnswer(28, 300)).toEqual({ done: 2, finish: START + 2 * 200 });
 });
 
-test('calls without a token wait for windows', () => {
+test('calls without a token are estimated to wait for further windows', () => {
   const { progress } = start(50);
-  // 49 are left for 9 tokens: 40 wait, which is two windows.
+  // 49 calls are left and 9 tokens: 40 calls wait, for two windows.
   expect(progress.recordAnswer(9, 100).finish).toBe(START + 2 * 60_000 + 100);
 });
 
-test('what the line has promised counts, and holds the first window', () => {
+test('a known wait is part of the estimate and covers its first window', () => {
   const { clock, progress } = start(10);
   progress.recordWait(START + 45_000);
   expect(progress.recordAnswer(0, 100).finish).toBe(START + 45_000 + 100);
@@ -31,7 +31,7 @@ test('what the line has promised counts, and holds the first window', () => {
   expect(progress.recordAnswer(0, 100).finish).toBe(START + 46_000 + 60_000 + 100);
 });
 
-test('kept answers cost no time, and the last answer is the finish', () => {
+test('stored responses take no time, and the last response is the finish', () => {
   const { progress } = start(2);
   expect(progress.recordAnswer(null, null)).toEqual({ done: 1, finish: START });
   expect(progress.recordAnswer(null, null)).toEqual({ done: 2, finish: START });

@@ -1,6 +1,6 @@
 import type { ListNames } from '../../src/fetch/internal/tables/columns/list-columns.ts';
 
-/** Codes of a list's field, and the same code of a dimension that is not the list's. */
+/** Codes for a field of a list, and the same code in a dimension that does not belong to the list. */
 export const LIST_CATALOG: ListNames['catalog'] = {
   dimensions: [
     {

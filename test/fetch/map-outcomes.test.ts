@@ -5,7 +5,7 @@ import { mapOutcomes } from '../../src/fetch/fetch-dataset.ts';
 
 const ITEMS = ['a', 'b', 'c', 'd', 'e'];
 
-/** Each item's work ends when the test says so. */
+/** The work of each item ends when the test calls `end`. */
 function workshop() {
   const started: string[] = [];
   const stopped: string[] = [];
@@ -22,7 +22,7 @@ function workshop() {
   return { started, stopped, work, end };
 }
 
-test('no more than the width are under way, and the results keep their order', async () => {
+test('at most `width` items are processed at once, and the results keep their order', async () => {
   const { started, work, end } = workshop();
   const outcome = mapOutcomes(ITEMS, 2, work);
   expect(started).toEqual(['a', 'b']);
@@ -32,7 +32,7 @@ test('no more than the width are under way, and the results keep their order', a
   expect(await outcome).toEqual(done(['A', 'B', 'C', 'D', 'E']));
 });
 
-test('a failure stops the others, starts nothing new, and waits for what is under way', async () => {
+test('a failure aborts the other items, starts no new ones, and waits for those in progress', async () => {
   const { started, stopped, work, end } = workshop();
   const error = new DocketError('api.unavailable', 'Down.');
   let over = false;
@@ -47,7 +47,7 @@ test('a failure stops the others, starts nothing new, and waits for what is unde
   expect(started).toEqual(['a', 'b']);
 });
 
-test('a snooze starts nothing new but lets the others finish; the earliest counts', async () => {
+test('a snooze starts no new items but lets those in progress finish; the earliest snooze wins', async () => {
   const { started, stopped, work, end } = workshop();
   const outcome = mapOutcomes(ITEMS, 3, work);
   await end('a', snooze(2_000, 'later'));
@@ -58,7 +58,7 @@ test('a snooze starts nothing new but lets the others finish; the earliest count
   expect(stopped).toEqual([]);
 });
 
-test('what is thrown is thrown on, after the others have ended', async () => {
+test('an exception is rethrown after the other items have ended', async () => {
   const { started, work, end } = workshop();
   const outcome = mapOutcomes(ITEMS, 2, (item, stop) =>
     item === 'a' ? Promise.reject(new TypeError('a defect')) : work(item, stop),
@@ -69,6 +69,6 @@ test('what is thrown is thrown on, after the others have ended', async () => {
   expect(started).toEqual(['b']);
 });
 
-test('nothing to do is done', async () => {
+test('an empty list of items is done at once', async () => {
   expect(await mapOutcomes([], 4, async () => done('never'))).toEqual(done([]));
 });

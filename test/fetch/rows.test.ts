@@ -28,7 +28,7 @@ const keep = async (pages: readonly Record<string, Value>[][], path = join(folde
   return file.end(COLUMNS);
 };
 
-test('rows come back from their file as they went in, as often as they are read', async () => {
+test('rows are read from their file as they were written, any number of times', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(record, { maxLength: 5 }), { maxLength: 5 }), async (pages) => {
       const rows = await keep(pages);
@@ -45,19 +45,19 @@ test('rows come back from their file as they went in, as often as they are read'
   );
 });
 
-test('a character that begins in one piece of the file and ends in the next stays whole', async () => {
-  // Three bytes a character: whatever a piece's length, some character lies across its end.
+test('a character that spans two chunks of the file is read correctly', async () => {
+  // With three bytes per character, some character spans the end of any chunk.
   const records = Array.from({ length: 400 }, (_, id) => ({ id, a: '€'.repeat(1000 + (id % 3)) }));
   const rows = await keep([records]);
   expect([...iterateRows(rows)].map(({ values }) => values.a)).toEqual(records.map(({ a }) => a));
 });
 
-test('a reader that stops early closes the file', async () => {
+test('the file is closed when a reader stops early', async () => {
   const rows = await keep([[{ id: 1 }, { id: 2 }]]);
   for (let times = 0; times < 5_000; times += 1) expect(someRow(rows, ({ values }) => values.id === 1)).toBe(true);
 });
 
-test('rows in batches are the same rows, with a turn after each, and a reader that stops early closes the file', async () => {
+test('batches contain the same rows, yield after each batch, and close the file when a reader stops early', async () => {
   const records = Array.from({ length: 600 }, (_, id) => ({ id }));
   const rows = await keep([records]);
   let turns = 0;
@@ -76,7 +76,7 @@ test('rows in batches are the same rows, with a turn after each, and a reader th
   for (let times = 0; times < 2_000; times += 1) expect(await first()).toBe(0);
 });
 
-test('a try that replaces an earlier one writes its file again', async () => {
+test('a second attempt replaces the file of the first', async () => {
   await keep([[{ id: 1 }, { id: 2 }]]);
   const rows = await keep([[{ id: 3 }]]);
   expect([...iterateRows(rows)].map(({ values }) => values.id)).toEqual([3]);

@@ -41,7 +41,7 @@ const P50 = 'profiles.time_to_decision_p50';
 const P90 = 'profiles.time_to_decision_p90';
 const METRICS = [CREATED, RATE, P50, P90];
 
-/** Every figure of these metrics meets its target, unless it cannot be right. */
+/** Targets that every possible figure of these metrics meets. */
 const TARGETS: readonly SourcedTarget[] = METRICS.map((metric) => ({
   metric,
   better: metric === RATE || metric === CREATED ? 'higher' : 'lower',
@@ -57,7 +57,7 @@ const TABLES = {
 } as const satisfies Record<string, SectionInput>;
 type Shape = keyof typeof TABLES;
 
-/** How many calls the table is put together from. */
+/** Whether the table comes from one call, or how the responses of several are joined. */
 const WAYS = {
   'one call': {},
   'joined by metrics': { max_metrics: 2 },
@@ -104,7 +104,7 @@ const column =
   ({ columns }) => {
     for (const each of columns) if (each.name === name) Object.assign(each, change);
   };
-/** Tells it of one metric, in the answers to these requests. */
+/** Falsifies one metric, in the responses to these requests. */
 const told =
   (metric: string, lie: (body: ReportBody) => void, of: (request: ReportRequest) => boolean = () => true) =>
   (body: ReportBody, request: ReportRequest): void => {
@@ -116,7 +116,7 @@ const inRows = (metric: string, value: unknown): Tampering['report'] =>
   told(metric, ({ rows }) => {
     for (const row of rows) row[metric] = value;
   });
-/** In the rows of a folded answer, which are its totals, too. */
+/** In rows and totals: without buckets and groups the only row is the total. */
 const everywhere = (metric: string, value: unknown): Tampering['report'] =>
   told(metric, ({ rows, totals }) => {
     for (const row of rows) row[metric] = value;
@@ -164,19 +164,19 @@ const LIES: readonly Lie[] = [
     report: column(CREATED, { label: 'Profiles\u0007' }),
   },
   {
-    name: 'a metric that is said to be a dimension',
+    name: 'a metric declared as a dimension',
     metric: P50,
     code: 'unit_mismatch',
     report: column(P50, { kind: 'dimension' }),
   },
   {
-    name: 'a metric that is said to be a date',
+    name: 'a metric declared as a date',
     metric: P50,
     code: 'unit_mismatch',
     report: column(P50, { type: 'date' }),
   },
   {
-    name: 'a metric that is said to be an enum',
+    name: 'a metric declared as an enum',
     metric: CREATED,
     code: 'unit_mismatch',
     report: column(CREATED, { type: 'enum' }),
@@ -193,7 +193,7 @@ const LIES: readonly Lie[] = [
   },
 
   {
-    name: 'a rate above that of every row',
+    name: 'a total rate above that of every row',
     metric: RATE,
     code: 'total_mismatch',
     report: inTotals(RATE, 0.999),
@@ -201,35 +201,35 @@ const LIES: readonly Lie[] = [
     ways: ['one call', 'joined by metrics', 'joined by groups'],
   },
   {
-    name: 'a rate below that of every row',
+    name: 'a total rate below that of every row',
     metric: RATE,
     code: 'total_mismatch',
     report: inTotals(RATE, 0.001),
     ways: ['one call', 'joined by metrics'],
   },
   {
-    name: 'a median below that of every row',
+    name: 'a total median below that of every row',
     metric: P50,
     code: 'total_mismatch',
     report: inTotals(P50, 1),
     ways: ['one call', 'joined by metrics'],
   },
   {
-    name: 'an undefined rate of defined rows',
+    name: 'an undefined total of defined rates',
     metric: RATE,
     code: 'total_mismatch',
     report: inTotals(RATE, null),
     ways: ['one call', 'joined by metrics'],
   },
   {
-    name: 'a rate of undefined rows',
+    name: 'a total of undefined rates',
     metric: RATE,
     code: 'total_mismatch',
     report: inRows(RATE, null),
     ways: ['one call', 'joined by metrics'],
   },
   {
-    name: 'a 90th percentile that is not that of the only row',
+    name: 'a total of the 90th percentile that differs from the only row',
     metric: P90,
     code: 'total_mismatch',
     report: inTotals(P90, 1e8),
@@ -284,11 +284,11 @@ const LIES: readonly Lie[] = [
   },
 ];
 
-describe('a figure that cannot be right is marked, and has no status', () => {
+describe('an impossible or contradictory figure is marked as wrong and gets no status', () => {
   const cases = LIES.flatMap((lie) =>
     (lie.shapes ?? (Object.keys(TABLES) as Shape[])).flatMap((shape) =>
       (lie.ways ?? (['one call', 'joined by metrics'] as const)).flatMap((way) =>
-        // Only groups can be split, and only between weeks can a range be that has rates.
+        // Only a table with groups can be split by groups, and rates can only be split by range between weeks.
         (way === 'joined by groups' && shape !== 'groups') || (way === 'joined by range' && shape !== 'weeks')
           ? []
           : [{ ...lie, shape, way }],
@@ -306,7 +306,7 @@ describe('a figure that cannot be right is marked, and has no status', () => {
   });
 });
 
-test("a label of the service's own is no finding: the catalog's is shown, and the run record keeps it", async () => {
+test('a label that differs from the catalog is no finding: the table shows that of the catalog, the run records the other', async () => {
   service.tell({ report: column(CREATED, { label: 'Profiles made' }) });
   const dataset = await fetched(TABLES.weeks);
   expect(incomplete(dataset)).toEqual([]);
@@ -315,14 +315,14 @@ test("a label of the service's own is no finding: the catalog's is shown, and th
   expect(judgedAs(dataset, CREATED)).toMatchObject([{ status: 'on_target' }]);
 });
 
-test('a bucket is not shown by the label of a metric', async () => {
+test('a bucket that has the label of a metric is marked and not shown under it', async () => {
   service.tell({ report: column('bucket', { label: 'Approval rate' }) });
   const dataset = await fetched(TABLES.weeks);
   expect(incomplete(dataset).map(({ code }) => code)).toEqual(['unit_mismatch']);
   expect(tableOf(dataset).columns.filter(({ label }) => label === 'Approval rate')).toHaveLength(1);
 });
 
-test('a swapped label is never shown, also where the report has its own', async () => {
+test('the label of another metric is never shown, whether or not the report sets its own', async () => {
   service.tell({ report: column(CREATED, { label: 'Screening hits' }) });
   const labelled = await fetched(TABLES.single, { labels: { [CREATED]: 'Screening hits' } });
   expect(incomplete(labelled).map(({ code }) => code)).toEqual(['unit_mismatch']);
@@ -331,7 +331,7 @@ test('a swapped label is never shown, also where the report has its own', async 
   expect(tableOf(plain).columns[0]?.label).toBe('Profiles created');
 });
 
-describe('answers that were computed at different times', () => {
+describe('responses that were computed at different times', () => {
   const earlier =
     (of: (request: ReportRequest) => boolean, minutes: number, lie: Tampering['report']) =>
     (body: ReportBody, request: ReportRequest): void => {
@@ -345,7 +345,7 @@ describe('answers that were computed at different times', () => {
   test.each<[string, Asked, Tampering['report']]>([
     ['a point of the trend', {}, earlier(isTrend, 52, point(7))],
     ['a year to date', { to_date: 'year' }, earlier(isToDate, 52, everywhere(CREATED, 1))],
-  ])('%s that differs is noted with both, and the figure keeps its status', async (_, asked, report) => {
+  ])('%s that differs gets a note with both times, and the figure keeps its status', async (_, asked, report) => {
     service.tell({ report });
     const dataset = await fetched(TABLES.scorecard, asked);
     expect(incomplete(dataset)).toEqual([]);
@@ -356,13 +356,13 @@ describe('answers that were computed at different times', () => {
     expect(judgedAs(dataset, CREATED)).toMatchObject([{ status: 'on_target' }]);
   });
 
-  test('and agree are no note', async () => {
+  test('get no note if they agree', async () => {
     service.tell({ report: earlier(isTrend, 52, undefined) });
     expect(tableOf(await fetched(TABLES.scorecard)).notes.filter(({ code }) => code === 'total_mismatch')).toEqual([]);
   });
 });
 
-describe('figures that are the same as those they are compared with', () => {
+describe('figures equal to those of the previous year', () => {
   const months: SectionInput = { id: 'a', metrics: [CREATED], granularity: 'month', totals: true };
   const QUARTERS: Period = { ...OCTOBER, from: '2026-04-01', to: '2026-09-30', label: 'x' };
   const isBefore = ({ time }: ReportRequest): boolean => time?.from === '2025-04-01';
@@ -377,7 +377,7 @@ describe('figures that are the same as those they are compared with', () => {
     ['in every row above 100', THIS_YEAR, true],
     ['in all rows but one', [...THIS_YEAR.slice(0, 5), 451], false],
     ['in two rows above 100', [400, 410, 1, 2, 3, 4], false],
-  ])('%s: marked %s', async (_, before, marked) => {
+  ])('%s are marked as wrong: %s', async (_, before, marked) => {
     const large = marked || before.length !== 6 || before[2] !== 1 ? THIS_YEAR : before;
     service.tell({
       report: (body, request) => withRows(isBefore(request) ? before : large)(body, request),
@@ -391,7 +391,7 @@ describe('figures that are the same as those they are compared with', () => {
   });
 });
 
-describe('a total that is no sum of its rows', () => {
+describe('a total of a metric that does not add up', () => {
   const DISTINCT = 'screening.profiles_hit';
   const OPEN = 'alerts.open';
   const hits: SectionInput = { id: 'a', metrics: [DISTINCT], granularity: 'week', totals: true };
@@ -399,8 +399,8 @@ describe('a total that is no sum of its rows', () => {
 
   test.each<[string, SectionInput, string, number | null]>([
     ['a distinct count below that of a week', hits, DISTINCT, 1],
-    ['a distinct count above that of all weeks together', hits, DISTINCT, 1e6],
-    ['a current count that is not its only row', open, OPEN, 1e6],
+    ['a distinct count above the sum of all weeks', hits, DISTINCT, 1e6],
+    ['a current count that differs from its only row', open, OPEN, 1e6],
   ])('%s is marked', async (_, section, metric, value) => {
     expect(incomplete(await fetched(section))).toEqual([]);
     service.tell({ report: inTotals(metric, value) });

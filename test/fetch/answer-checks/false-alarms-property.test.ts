@@ -28,11 +28,11 @@ const PERIODS: Period[] = [
   { from: '2026-06-17', to: '2026-08-03', timezone: 'Europe/Zurich', label: 'days off the calendar' },
 ];
 
-/** What a truthful service gives cause for: a limit, days before its first data. */
+/** Notes that even a correct service causes: limits, and days before its first data. */
 const EXPECTED: ReadonlySet<string> = new Set(['cut', 'cut_piece', 'limited', 'no_data_before']);
 
 test(
-  'a service that tells the truth is never contradicted',
+  'a correct response is never marked as wrong',
   async () => {
     const clock = manualClock(NOW);
     const worlds = await Promise.all(
@@ -67,7 +67,7 @@ test(
           try {
             return compilePlan({ definition: asked, settings: settingsOf(), period, catalog, limits });
           } catch {
-            // More calls than a table may take.
+            // The table would need too many calls.
             return undefined;
           }
         })();

@@ -31,23 +31,23 @@ const tableOf = async (differences: Variations): Promise<Table> => {
   return table;
 };
 
-describe('a service of other make is read where it', () => {
+describe('a service with another implementation is read if it', () => {
   test.each<[string, Variations]>([
-    ['is as we know it', {}],
-    ['says null for a bucket that was not asked for', { row: { bucket: null } }],
-    ['says null for a row that does not run', { row: { partial: null } }],
-    ['links from a row', { row: { links: { self: '/x' } } }],
-    ['compares with a bucket', { compare: { bucket: '2026-11-02' } }],
-    ['compares with a mark and a group', { compare: { partial: false, 'profile.type': 'entity' } }],
-    ['names its totals', { totals: { label: 'Total', bucket: null } }],
-    ['has a metric without words', { metric: { description: null, aggregation: null } }],
+    ['follows the specification exactly', {}],
+    ['sends a null bucket that was not requested', { row: { bucket: null } }],
+    ['sends null for `partial`', { row: { partial: null } }],
+    ['sends links in a row', { row: { links: { self: '/x' } } }],
+    ['sends a bucket in a comparison', { compare: { bucket: '2026-11-02' } }],
+    ['sends `partial` and a group in a comparison', { compare: { partial: false, 'profile.type': 'entity' } }],
+    ['sends a label and a bucket in the totals', { totals: { label: 'Total', bucket: null } }],
+    ['has a metric without description and aggregation', { metric: { description: null, aggregation: null } }],
     ['has a metric without a first day', { metric: { data_available: { from: null } } }],
-    ['has a metric of another shape', { metric: { granularities: null } }],
+    ['has a metric without granularities', { metric: { granularities: null } }],
     ['has a dimension without values', { dimension: { values: null } }],
-    ['has a dimension of truths', { dimension: { values: [{ value: true, label: 'Yes' }] } }],
+    ['has a dimension of booleans', { dimension: { values: [{ value: true, label: 'Yes' }] } }],
     ['has a dimension of numbers', { dimension: { values: [{ value: 1, label: 'One' }] } }],
-    ['says the instant of computation without a zone', { meta: { as_of: new Date().toISOString().slice(0, -1) } }],
-    ['spells a field of meta twice', { meta: { rows_count: 1, is_truncated: false } }],
+    ['sends `as_of` without a time zone', { meta: { as_of: new Date().toISOString().slice(0, -1) } }],
+    ['sends a field of `meta` in both spellings', { meta: { rows_count: 1, is_truncated: false } }],
   ])('%s', async (_name, differences) => {
     const table = await tableOf(differences);
     expect(table.rows).toEqual([
@@ -65,7 +65,7 @@ describe('a service of other make is read where it', () => {
   });
 });
 
-describe('a requested comparison that did not come', () => {
+describe('a requested comparison that is missing', () => {
   const lacking = async (differences: Variations) => {
     const table = await tableOf(differences);
     expect(table.comparisons).toHaveLength(1);
@@ -74,26 +74,26 @@ describe('a requested comparison that did not come', () => {
   };
   const RANGE = 'The service does not say which days the previous period has.';
 
-  test('in the range is told, and its figures stay', async () => {
+  test('in the metadata gets a note, and its figures are shown', async () => {
     expect(await lacking({ meta: { compare_range: null } })).toEqual([RANGE]);
     expect(rowsOf(await tableOf({ meta: { compare_range: undefined } }))[0]?.compare).toEqual({
       previous_period: { values: { 'profiles.created': 2 } },
     });
   });
 
-  test('in the rows is told, also where it is there without the figure', async () => {
+  test('in the rows, or there without the figure, gets a note', async () => {
     const text = 'The service did not answer the previous period: not known here.';
     expect(await lacking({ row: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ row: { compare: {} } })).toEqual([text]);
   });
 
-  test('in the totals is told', async () => {
+  test('in the totals gets a note', async () => {
     const text = 'The service did not answer the previous period of the totals: not known here.';
     expect(await lacking({ totals: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ totals: { compare: { bucket: null } } })).toEqual([text]);
   });
 
-  test('at all is told of each place', async () => {
+  test('everywhere gets a note that names each place', async () => {
     const none = { meta: { compare_range: null }, row: { compare: null }, totals: { compare: null } };
     expect(await lacking(none)).toEqual([
       'The service did not answer the previous period, the previous period of the totals: not known here.',
@@ -102,8 +102,8 @@ describe('a requested comparison that did not come', () => {
   });
 });
 
-describe('what the service says of its answer', () => {
-  test('is a cut where either spelling says so', async () => {
+describe('the metadata of a response', () => {
+  test('marks the table as truncated in either spelling', async () => {
     for (const meta of [
       { truncated: false, is_truncated: true },
       { truncated: true, is_truncated: false },
@@ -112,13 +112,13 @@ describe('what the service says of its answer', () => {
     }
   });
 
-  test('is doubted where its two counts of rows disagree', async () => {
+  test('makes the table incomplete if its two counts of rows disagree', async () => {
     expect(notesIn(await tableOf({ meta: { row_count: 1, rows_count: 9 } }))).toEqual([
       { code: 'missing', text: 'The service speaks of 9 rows and sent 1.', incomplete: true },
     ]);
   });
 
-  test('is missing where it names no range for a period', async () => {
+  test('makes the table incomplete if it has no range', async () => {
     const table = await tableOf({ meta: { range: null } });
     expect(table.range).toBe(null);
     expect(notesIn(table)).toEqual([
@@ -130,13 +130,16 @@ describe('what the service says of its answer', () => {
     ]);
   });
 
-  test.each([null, 1_700_000_000_000, 'yesterday', '2026-11-16'])('is noted where %j is no instant', async (as_of) => {
-    const fresh = await tableOf({ meta: { as_of } });
-    expect(fresh.asOf).toBe(null);
-    expect(fresh.notes).toMatchObject([{ code: 'stale', incomplete: false }]);
-    // Of figures that were just computed the instant is known; of kept ones it is not.
-    expect((await tableOf({ meta: { as_of, cached: true } })).notes).toMatchObject([
-      { code: 'stale', incomplete: true },
-    ]);
-  });
+  test.each([null, 1_700_000_000_000, 'yesterday', '2026-11-16'])(
+    'causes a note if `as_of` is %j, which is no instant',
+    async (as_of) => {
+      const fresh = await tableOf({ meta: { as_of } });
+      expect(fresh.asOf).toBe(null);
+      expect(fresh.notes).toMatchObject([{ code: 'stale', incomplete: false }]);
+      // The age of fresh figures is known anyway; that of cached ones is not.
+      expect((await tableOf({ meta: { as_of, cached: true } })).notes).toMatchObject([
+        { code: 'stale', incomplete: true },
+      ]);
+    },
+  );
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** The sandbox stands still on Friday, 20 November. */
+/** The clock of the sandbox stands at Friday, 20 November. */
 const NOVEMBER: Period = { from: '2026-11-01', to: '2026-11-30', timezone: 'Europe/Zurich', label: 'x' };
 const ENDED: Period = { ...NOVEMBER, to: '2026-11-18' };
 const METRICS = ['profiles.created', 'profiles.approval_rate'];
@@ -74,7 +74,7 @@ const says =
   };
 const SILENT = [undefined, null, false] as const;
 
-describe('a bucket is running by date, whatever the service says', () => {
+describe('a bucket is partial according to its dates, whatever the service sends', () => {
   test.each(SILENT.flatMap((said) => EACH.map((way) => [said, way] as const)))('partial: %s, %s', async (said, way) => {
     service.tell({ report: says(said) });
     const table = await tableOf(WEEKS, way);
@@ -82,14 +82,14 @@ describe('a bucket is running by date, whatever the service says', () => {
     expect(incomplete(table)).toEqual(['partial_mismatch']);
   });
 
-  test.each(SILENT)('by group, partial: %s', async (said) => {
+  test.each(SILENT)('in a table by group, partial: %s', async (said) => {
     service.tell({ report: says(said) });
     const table = await tableOf(GROUPS, 'single');
     expect(new Set(partialBuckets(table))).toEqual(new Set(['2026-11-16', '2026-11-23', '2026-11-30']));
     expect(incomplete(table)).toEqual(['partial_mismatch']);
   });
 
-  test.each(SILENT)('of the whole range, partial: %s', async (said) => {
+  test.each(SILENT)('in a table without buckets, partial: %s', async (said) => {
     service.tell({ report: says(said) });
     for (const section of [FOLDED, SCORECARD]) {
       const table = await tableOf(section, 'single');
@@ -99,7 +99,7 @@ describe('a bucket is running by date, whatever the service says', () => {
     }
   });
 
-  test.each(EACH)('and one that has ended is not, %s', async (way) => {
+  test.each(EACH)('a bucket that has ended is not partial, %s', async (way) => {
     service.tell({ report: says(true) });
     const period = { ...NOVEMBER, to: '2026-11-15' };
     const table = await tableOf(WEEKS, way, period);
@@ -108,7 +108,7 @@ describe('a bucket is running by date, whatever the service says', () => {
     expect(incomplete(table)).toEqual(['partial_mismatch']);
   });
 
-  test('at the end of the day in the zone of the report', async () => {
+  test('a day ends at midnight in the time zone of the report', async () => {
     // Midnight in Zurich is 23:00 UTC.
     for (const [at, running] of [
       ['2026-11-15T22:59:59Z', true],
@@ -126,7 +126,7 @@ describe('a bucket is running by date, whatever the service says', () => {
   });
 });
 
-test.each([true, false])('of a range that ended inside its week, partial: %s is right', async (said) => {
+test.each([true, false])('the last week of a range that ended within that week may have partial: %s', async (said) => {
   service.tell({
     report: ({ rows }) => {
       for (const row of rows) row.partial = row.bucket === '2026-11-16' && said;
@@ -137,7 +137,7 @@ test.each([true, false])('of a range that ended inside its week, partial: %s is 
   expect(partialBuckets(table)).toEqual([]);
 });
 
-test('buckets that have not begun are named apart from the running one', async () => {
+test('the notes name future buckets separately from the running one', async () => {
   for (const way of EACH) {
     const { notes } = await tableOf(WEEKS, way);
     expect(notes.filter(({ code }) => code === 'partial').map(({ message }) => message)).toEqual([
@@ -147,7 +147,7 @@ test('buckets that have not begun are named apart from the running one', async (
   }
 });
 
-test('the truth leaves no mark', async () => {
+test('a correct response gets no mark', async () => {
   for (const [sections, way] of [
     [[WEEKS, GROUPS, FOLDED, SCORECARD], 'single'],
     [[WEEKS, GROUPS], 'joined by range'],

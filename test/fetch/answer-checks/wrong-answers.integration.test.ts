@@ -32,7 +32,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Two whole months; the weeks at both ends reach over them. */
+/** Two whole months. The first and the last week extend beyond them. */
 const PERIOD: Period = { from: '2026-08-01', to: '2026-09-30', timezone: 'Europe/Zurich', label: 'x' };
 const CREATED = 'profiles.created';
 const RATE = 'profiles.approval_rate';
@@ -46,7 +46,7 @@ const GROUPS: SectionInput = {
   filters: [{ dimension: 'profile.risk', op: 'in', values: ['low', 'medium', 'high'] }],
 };
 
-/** How the table comes to be: by one call, or from several whose answers are joined. */
+/** Whether the table comes from one call, or how the responses of several are joined. */
 const WAYS = {
   single: {},
   'joined by metrics': { max_metrics: 1 },
@@ -73,13 +73,13 @@ async function tableOf(section: SectionInput, way: Way): Promise<Table> {
 const incompleteOf = async (section: SectionInput, way: Way) =>
   notesIn(await tableOf(section, way)).filter(({ incomplete }) => incomplete);
 
-/** Does it to every answer that has the metric. */
+/** Falsifies every response that has the metric. */
 const where =
   (metric: string, lie: (body: ReportBody, request: ReportRequest) => void): Tampering['report'] =>
   (body, request) => {
     if (request.metrics.includes(metric) && body.rows.length > 0) lie(body, request);
   };
-/** Writes another figure into the first row, or the first total. */
+/** Writes another figure into the first row. */
 const figure = (metric: string, value: number | null): Tampering['report'] =>
   where(metric, ({ rows }) => {
     const [row] = rows;
@@ -114,13 +114,13 @@ const lie = (name: string, code: NoteCode, report: Tampering['report'], more: Pa
 const LIES: readonly Lie[] = [
   lie('a count in seconds', 'unit_mismatch', unit(CREATED, 'seconds')),
   lie('a rate as a count', 'unit_mismatch', unit(RATE, 'count')),
-  lie('a median in a unit of its own', 'unit_mismatch', unit(MEDIAN, 'minutes')),
+  lie('a median in minutes', 'unit_mismatch', unit(MEDIAN, 'minutes')),
 
   lie('a rate over 1', 'invalid_value', figure(RATE, 1.01)),
   lie('a rate under 0', 'invalid_value', figure(RATE, -0.01)),
   lie('a negative count', 'invalid_value', figure(CREATED, -1)),
   lie('a fractional count', 'invalid_value', figure(CREATED, 1.5)),
-  lie('a count that no number holds exactly', 'invalid_value', figure(CREATED, 2 ** 60)),
+  lie('a count above the largest safe integer', 'invalid_value', figure(CREATED, 2 ** 60)),
   lie('a negative duration', 'invalid_value', figure(MEDIAN, -1)),
   lie('a negative count by group', 'invalid_value', figure(CREATED, -1), { section: GROUPS }),
   lie('a negative count of the whole range', 'invalid_value', figure(CREATED, -1), { section: FOLDED, ways: COMPARED }),
@@ -183,12 +183,12 @@ const LIES: readonly Lie[] = [
     },
     { section: FOLDED, ways: COMPARED },
   ),
-  lie('a doubled bucket', 'duplicate_rows', (body) => {
+  lie('a duplicate bucket', 'duplicate_rows', (body) => {
     body.rows.splice(1, 0, { ...body.rows[0] });
     counted(body);
   }),
   lie(
-    'a doubled bucket of a group',
+    'a duplicate bucket of a group',
     'duplicate_rows',
     (body) => {
       body.rows.splice(1, 0, { ...body.rows[0] });
@@ -205,7 +205,7 @@ const LIES: readonly Lie[] = [
     },
     { section: FOLDED, ways: COMPARED },
   ),
-  lie('a bucket of another time', 'unexpected_buckets', (body) => {
+  lie('a bucket outside the range', 'unexpected_buckets', (body) => {
     body.rows.push({ ...body.rows[0], bucket: '2026-11-02' });
     counted(body);
   }),
@@ -219,8 +219,8 @@ const LIES: readonly Lie[] = [
   ),
 
   lie('another granularity', 'granularity_mismatch', meta({ granularity: 'month' })),
-  lie('no granularity where one was asked for', 'granularity_mismatch', meta({ granularity: null })),
-  lie('a granularity where none was asked for', 'granularity_mismatch', meta({ granularity: 'day' }), {
+  lie('a missing granularity', 'granularity_mismatch', meta({ granularity: null })),
+  lie('a granularity that was not requested', 'granularity_mismatch', meta({ granularity: 'day' }), {
     section: FOLDED,
     ways: COMPARED,
   }),
@@ -234,7 +234,7 @@ const LIES: readonly Lie[] = [
   lie('another zone', 'missing', meta({ timezone: 'UTC' })),
 
   lie(
-    'a group that the filter excludes',
+    'a group that an `in` filter excludes',
     'filter_mismatch',
     ({ rows }) => {
       for (const row of rows) if (row['profile.risk'] === 'high') row['profile.risk'] = 'severe';
@@ -242,7 +242,7 @@ const LIES: readonly Lie[] = [
     { section: GROUPS },
   ),
   lie(
-    'a group that the filter names as excluded',
+    'a group that a `not_in` filter excludes',
     'filter_mismatch',
     ({ rows }) => {
       for (const row of rows) if (row['profile.risk'] === 'high') row['profile.risk'] = 'severe';
@@ -266,7 +266,7 @@ const LIES: readonly Lie[] = [
 
   lie('buckets in another order', 'order_mismatch', ({ rows }) => void rows.reverse()),
   lie(
-    'groups in turns where each bucket is whole',
+    'interleaved groups with complete buckets',
     'order_mismatch',
     ({ rows }) => {
       const [row] = rows.splice(0, 1);
@@ -274,11 +274,11 @@ const LIES: readonly Lie[] = [
     },
     { section: GROUPS },
   ),
-  lie('the smallest first where the largest was asked for', 'order_mismatch', ({ rows }) => void rows.reverse(), {
+  lie('the smallest first where the largest was requested', 'order_mismatch', ({ rows }) => void rows.reverse(), {
     section: { ...WEEKS, order: [{ by: CREATED, dir: 'desc' }] },
     ways: ['single'],
   }),
-  lie('the latest first where the earliest was asked for', 'order_mismatch', ({ rows }) => void rows.reverse(), {
+  lie('the latest first where the earliest was requested', 'order_mismatch', ({ rows }) => void rows.reverse(), {
     section: {
       ...GROUPS,
       order: [
@@ -307,7 +307,7 @@ const LIES: readonly Lie[] = [
     { section: FOLDED, ways: COMPARED },
   ),
   lie(
-    'groups that are not there',
+    'missing groups',
     'total_mismatch',
     where(CREATED, (body) => {
       body.rows = [];
@@ -316,7 +316,7 @@ const LIES: readonly Lie[] = [
     { section: GROUPS },
   ),
   lie(
-    'a part whose totals lack a group as its rows do',
+    'a part that lacks a group in its rows and in its totals',
     'total_mismatch',
     where(CREATED, (body, { filters = [] }) => {
       if (!filters.some(({ op, values }) => op !== 'not_in' && values.includes('high'))) return;
@@ -327,25 +327,17 @@ const LIES: readonly Lie[] = [
     { section: { ...WEEKS, dimensions: ['profile.risk'] }, ways: ['joined by groups'] },
   ),
 
-  lie('a number of rows that are not there', 'missing', (body) => {
+  lie('a row count above the number of rows', 'missing', (body) => {
     body.meta.row_count = body.rows.length + 1;
   }),
 
   lie('figures of tomorrow', 'computed_in_future', meta({ as_of: instant(24 * 60 * MINUTE) })),
-  lie(
-    'figures of last week that are said to be new',
-    'stale',
-    meta({ as_of: instant(-7 * 24 * 60 * MINUTE), cached: false }),
-  ),
-  lie(
-    'figures of ten minutes ago that are said to be new',
-    'stale',
-    meta({ as_of: instant(-10 * MINUTE), cached: false }),
-  ),
-  lie('kept figures of yesterday', 'stale', meta({ as_of: instant(-24 * 60 * MINUTE), cached: true })),
+  lie('week-old figures declared as fresh', 'stale', meta({ as_of: instant(-7 * 24 * 60 * MINUTE), cached: false })),
+  lie('ten-minute-old figures declared as fresh', 'stale', meta({ as_of: instant(-10 * MINUTE), cached: false })),
+  lie('cached figures of yesterday', 'stale', meta({ as_of: instant(-24 * 60 * MINUTE), cached: true })),
 
   {
-    name: 'a rate that may be added up',
+    name: 'a rate declared as additive',
     code: 'not_additive',
     ways: COMPARED,
     lies: {
@@ -356,7 +348,7 @@ const LIES: readonly Lie[] = [
   },
 ];
 
-describe('a lie makes the table incomplete, and the note names it', () => {
+describe('a wrong response makes the table incomplete, and a note says why', () => {
   const cases = LIES.flatMap((told) => (told.ways ?? EACH).map((way) => ({ ...told, way })));
   test.each(cases)('$name, $way', async ({ code, section = WEEKS, lies, way }) => {
     service.tell(lies);
@@ -364,7 +356,7 @@ describe('a lie makes the table incomplete, and the note names it', () => {
   });
 });
 
-test('a group that two calls answer is not added up: it is the one of the call that requested it', async () => {
+test('a group in the responses to two calls is not added up: the figures of the call that requested it are shown', async () => {
   const created = async () => {
     const table = await tableOf(GROUPS, 'joined by groups');
     const low = rowsOf(table).filter(({ values }) => values['profile.risk'] === 'low');
@@ -372,7 +364,7 @@ test('a group that two calls answer is not added up: it is the one of the call t
   };
   const truth = await created();
   expect(truth.low).toHaveLength(10);
-  // Ten days begin on another weekday than the ten before.
+  // The period and the previous one begin on different weekdays.
   expect(truth.codes).toEqual(['unlike']);
   service.tell({
     report: ({ rows }, { filters }) => {
@@ -385,7 +377,7 @@ test('a group that two calls answer is not added up: it is the one of the call t
   expect(told.codes).toContain('filter_mismatch');
 });
 
-describe('the truth leaves no mark', () => {
+describe('a correct response gets no mark', () => {
   const sections: [string, SectionInput][] = [
     ['weeks', WEEKS],
     ['groups', GROUPS],
@@ -408,7 +400,7 @@ describe('the truth leaves no mark', () => {
     },
   );
 
-  test.each(COMPARED)('a folded range, %s', async (way) => {
+  test.each(COMPARED)('a range without buckets, %s', async (way) => {
     expect(await incompleteOf(FOLDED, way)).toEqual([]);
   });
 
@@ -432,7 +424,7 @@ describe('a list', () => {
     return { rows: rowsOf(table), notes: table.notes };
   };
 
-  test('whose next pages drop the query is read by our own, and is the same list', async () => {
+  test('whose links to next pages drop the query is read with our query', async () => {
     const truth = await read();
     expect(truth.rows.length).toBeGreaterThan(50);
     expect(truth.notes).toEqual([]);
@@ -447,12 +439,12 @@ describe('a list', () => {
     expect(await read()).toEqual(truth);
   });
 
-  test('that comes in another order is incomplete', async () => {
+  test('in another order is incomplete', async () => {
     service.tell({ list: ({ results }) => void results.reverse() });
     expect((await read()).notes).toMatchObject([{ code: 'order_mismatch', incomplete: true }]);
   });
 
-  test('that lacks a record, or has one twice, is incomplete', async () => {
+  test('with a missing or duplicate record is incomplete', async () => {
     service.tell({ list: ({ results }) => void results.splice(3, 1) });
     expect((await read()).notes).toMatchObject([{ code: 'missing', incomplete: true }]);
     service.tell({ list: ({ results }) => void results.splice(3, 1, { ...results[2] }) });

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 type Clock = ReturnType<typeof manualClock>;
-/** Lets the catalogs that are held become older by so much. */
+/** Makes the cached catalogs older by this time. */
 type Age = (ms: number, clock: Clock, prefix: string) => Promise<unknown>;
 
 describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
@@ -37,7 +37,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
       for (const key of await redis.keys(`${prefix}*`)) await redis.pexpire(key, (await redis.pttl(key)) - ms);
     },
   ],
-])('catalogs held %s', (_where, open, age) => {
+])('catalogs cached %s', (_where, open, age) => {
   const start = () => {
     const clock = manualClock(START);
     const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
@@ -58,10 +58,10 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect((await context.budget.inspect(context.key)).tokens).toBe(29);
   });
 
-  test('are fetched once for all runs that start at once', async () => {
+  test('are fetched once for all runs that start at the same time', async () => {
     const { clock, asked, get } = start();
     const runs = Array.from({ length: 10 }, () => get('current'));
-    // The caller waits for the service and not for the clock, at which the claim would end before a slow answer.
+    // Waits for the service before advancing the clock: otherwise the claim would expire before a slow response.
     await Promise.race(runs);
     const all = await advanceUntil(clock, Promise.all(runs), 10);
     expect(new Set(all.map((outcome) => doneOf(outcome).registry_version)).size).toBe(1);
@@ -119,7 +119,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(2);
   });
 
-  test('stay if no newer one can be fetched', async () => {
+  test('stay in the cache if no newer one can be fetched', async () => {
     const { clock, asked, get, prefix } = start();
     const catalog = doneOf(await get());
     await age(61_000, clock, prefix);
@@ -129,7 +129,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(2);
   });
 
-  test('wait for a token like calls, and snooze', async () => {
+  test('need a token to be fetched, and snooze a run that would wait too long', async () => {
     const { clock, context, get } = start();
     const budget = memoryBudget({ calls: 1, windowMs: 60_000, clock });
     await budget.acquire({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
@@ -171,7 +171,7 @@ test('a catalog in Redis expires after an hour, and a damaged one is ignored', a
   expect(doneOf(await get())).toEqual(catalog);
 });
 
-test('a catalog in Redis is reused for a second, but not where its age counts', async () => {
+test('a process reuses a catalog from Redis for a second, unless maxAgeMs is set', async () => {
   const prefix = `catalogs-test:${randomUUID()}:`;
   const clock = manualClock(START);
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });

@@ -61,14 +61,14 @@ async function startRun(run: string, options: RunOptions = {}) {
   return { context, events: made.events, plan, fetch };
 }
 
-/** Counts the reports that reached the service from now on. */
+/** Counts the report requests that reach the service from now on. */
 function counting(): () => number {
   const count = () => sandbox.requests().filter(({ path }) => path.includes(REPORTS)).length;
   const before = count();
   return () => count() - before;
 }
 
-/** A client whose reports wait until they are let go, and say when one came. */
+/** A client whose requests wait for `open`. `asked` resolves with the first request. */
 function gated() {
   let open = () => {};
   let came = () => {};
@@ -94,8 +94,8 @@ const callsOf = (outcome: Awaited<ReturnType<typeof fetchDataset>>) => doneOf(ou
 describe.each<[string, () => ResponseCache]>([
   ['in memory', () => memoryResponseCache(systemClock)],
   ['in Redis', () => redisResponseCache(redis, { prefix: `sharing-test:${randomUUID()}:` })],
-])('runs that want the same at once, by answers shared %s,', (_where, open) => {
-  test('are answered by one call each, for one token each, with the same tables', async () => {
+])('runs that make the same request at the same time, with a response cache %s,', (_where, open) => {
+  test('make each call once, for one token, and show the same tables', async () => {
     const shared = open();
     const budget = memoryBudget({ calls: 30, windowMs: MINUTE, clock: systemClock });
     const runs = await Promise.all(
@@ -151,7 +151,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(Math.abs(Date.parse(call?.shared?.at ?? '') - systemClock.now())).toBeLessThan(MINUTE);
   });
 
-  test('take over, one at a time, after the requesting run has failed', async () => {
+  test('repeat the request in one of the waiting runs after the requesting run has failed', async () => {
     const shared = open();
     const { client, open: answer, asked } = gated();
     const failing = (real: ComplianceClient): ComplianceClient => {
@@ -177,7 +177,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(records.map(({ saved }) => saved).sort()).toEqual([false, true, true]);
   });
 
-  test('take over after the requesting run was stopped', async () => {
+  test('repeat the request after the requesting run was stopped', async () => {
     const shared = open();
     const { client, asked } = gated();
     const stop = new AbortController();
@@ -199,7 +199,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(callsOf(await waiting)).toMatchObject([{ saved: false }]);
   });
 
-  test('take over after the requesting run has died', async () => {
+  test('repeat the request after the worker of the requesting run has died', async () => {
     const shared = open();
     const { plan, context, fetch } = await startRun('run-2', { shared });
     const [call] = plan.calls;
@@ -238,7 +238,7 @@ describe.each<[string, () => ResponseCache]>([
 describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   ['in memory', memorySharedAnswers],
   ['in Redis', () => redisSharedAnswers(inject('redisUrl'))],
-])('an answer shared %s', (_where, openBench) => {
+])('a response cached %s', (_where, openBench) => {
   let bench: SharedAnswersHarness;
   beforeAll(async () => {
     bench = await openBench();
@@ -266,7 +266,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(calls()).toBe(2);
   });
 
-  test('is checked by the reading run', async () => {
+  test('is used only if its age is allowed by the reading run', async () => {
     const { clock, fetch } = start();
     doneOf(await fetch('run-1', { maxAge: 3_600 }));
     clock.advance(MINUTE + 1);
@@ -326,8 +326,8 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(callsOf(await fetch('run-2', { key: 'all', org: 101 }))).toMatchObject([{ shared: { run: 'run-1' } }]);
   });
 
-  test('of yesterday is requested again: days and periods close at midnight', async () => {
-    // A minute before midnight in the zone of the report's days.
+  test('of yesterday is requested again, because days and periods end at midnight', async () => {
+    // Half a minute before midnight in the time zone of the report.
     const { clock, fetch } = start(Date.parse('2026-11-20T22:59:30Z'));
     doneOf(await fetch('run-1'));
     clock.advance(20_000);
@@ -351,7 +351,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(again).toMatchObject([{ saved: true, shared: { run: 'run-1' } }]);
   });
 
-  test('requested by the same run before a crash is requested again', async () => {
+  test('of a call that the run itself made before a crash is reused and does not count as shared', async () => {
     const { run } = start();
     doneOf(await (await run('run-1')).fetch());
     const [call] = callsOf(await (await run('run-1')).fetch());
@@ -359,7 +359,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(call?.shared).toBe(undefined);
   });
 
-  test('removes its waiters from the queue, whichever run had the first token', async () => {
+  test('removes the runs that waited for it from the queue', async () => {
     const { clock, run } = start();
     const budget = memoryBudget({ calls: 1, windowMs: MINUTE, clock });
     const scheduled = await run('run-1', { budget, maxWaitMs: 1_000 });
@@ -397,7 +397,7 @@ describe('a response from the service’s cache', () => {
     const asked = () => caching.requests().filter(({ path }) => path.includes(REPORTS)).length;
     doneOf(await run('run-1', 900));
     clock.advance(16 * MINUTE);
-    // From the service's cache, 16 minutes old when it came.
+    // It comes from the cache of the service and is already 16 minutes old.
     doneOf(await run('run-2', 900));
     clock.advance(1);
     expect(asked()).toBe(2);

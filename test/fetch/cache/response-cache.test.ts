@@ -40,7 +40,7 @@ const wishOf = (holder: string, maxAgeMs = 15 * MINUTE, waitingMs = 0) => ({ hol
 describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   ['in memory', memorySharedAnswers],
   ['in Redis', () => redisSharedAnswers(inject('redisUrl'))],
-])('shared answers %s', (_where, open) => {
+])('responses cached %s', (_where, open) => {
   let bench: SharedAnswersHarness;
   beforeAll(async () => {
     bench = await open();
@@ -65,7 +65,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(await shared.lookup('other', wishOf('b'))).toEqual({ kind: 'miss' });
   });
 
-  test('are hits for the reader’s maxAgeMs, counted from the claim', async () => {
+  test('are hits while younger than maxAgeMs of the reader, counted from the claim', async () => {
     const { clock, shared, claim } = start();
     const own = await claim('a');
     clock.advance(30_000);
@@ -108,7 +108,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect((await shared.lookup('q', wishOf('b', MINUTE, 49))).kind).toBe('miss');
   });
 
-  test('have one request in flight; the others learn for how long at most', async () => {
+  test('have one request in flight, and other runs learn how long it may take', async () => {
     const { clock, shared, claim } = start();
     const own = await claim('a');
     expect((await shared.claim('q', wishOf('b'), MINUTE)).kind).toBe('in_flight');
@@ -178,7 +178,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
             const found = await (one.do === 'lookup' ? shared.lookup('q', wish) : shared.claim('q', wish, 3_600_000));
             if (found.kind === 'hit') {
               const about = landed.get(found.response.askedBy);
-              // As fresh as allowed, or no older than one that was requested since it is wanted.
+              // Either young enough, or not older than a response requested since the reader began to wait.
               const since = [...landed.values()].filter(({ claimedAt }) => claimedAt >= now - one.wanted);
               const least = Math.min(now - one.maxAge, ...since.map(({ computed }) => computed));
               expect(about?.computed).toBeGreaterThanOrEqual(least);
@@ -202,7 +202,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   });
 });
 
-describe('the response cache in Redis', () => {
+describe('responses in Redis', () => {
   const prefix = `shared-answers-test:${randomUUID()}:`;
   let redis: Redis;
   beforeAll(() => {
@@ -246,7 +246,7 @@ describe('the response cache in Redis', () => {
     expect(sizes).toHaveLength(kept.length);
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(10_000);
     expect(await ask('k2:0')).toBe(true);
-    // What has expired makes room again.
+    // Expired responses make room again.
     const account = `${prefix}room:shared-of:{k1}`;
     await redis.zadd(`${account}:expiry`, 1, kept[0] ?? '');
     await redis.del(`${prefix}room:shared:{${kept[0]}}:answer`);
@@ -254,7 +254,7 @@ describe('the response cache in Redis', () => {
     expect(await ask('k1:too-much')).toBe(false);
   });
 
-  test('that exceed the limit do not refresh the stored one', async () => {
+  test('that exceed the limit do not change the age of the stored one', async () => {
     const shared = redisResponseCache(redis, { prefix: `${prefix}younger:`, maxKeyBytes: 5_000 });
     const old = { holder: 'a', claimedAt: systemClock.now() - 10 * MINUTE };
     await shared.put('k1:q', old, answerOf('a'), 0, KEEP_MS);
@@ -271,7 +271,7 @@ describe('the response cache in Redis', () => {
   test('can be claimed by another run after the holder has died', async () => {
     const shared = open('dead');
     await claimed(shared, 'dead', 50);
-    // Resolves only once the dead one's time is over; the clock of Redis cannot be moved.
+    // Resolves only after the claim has expired: the clock of Redis cannot be moved.
     expect((await claimed(shared, 'b')).holder).toBe('b');
   });
 
@@ -307,7 +307,7 @@ test('a cache key depends on service, API key, both organizations, body and regi
   expect(new Set([cacheKeyOf(call, by), ...others]).size).toBe(others.length + 1);
 });
 
-test('a claim in Redis that a step back of its clock made longer ends within a minute', async () => {
+test('a claim in Redis lasts at most a minute, even if a step back of the clock made it longer', async () => {
   const bench = await redisSharedAnswers(inject('redisUrl'));
   onTestFinished(() => bench.close());
   const shared = bench.open(manualClock(START));

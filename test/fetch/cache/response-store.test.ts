@@ -16,7 +16,7 @@ const ANSWER = { body: { rows: [{ a: 1, b: null, c: 0.1, d: 'Zoë' }] }, correla
 describe.each<[string, () => ResponseStore]>([
   ['in memory', memoryResponseStore],
   ['in Redis', () => redisResponseStore(redis, { prefix: `${prefix}${randomUUID()}:`, org: 'acme' })],
-])('answers kept %s', (_where, open) => {
+])('responses stored %s', (_where, open) => {
   test('are returned unchanged, for their run and call only', async () => {
     const store = open();
     expect(await store.put('run', 'call', ANSWER)).toBe(true);
@@ -57,7 +57,7 @@ test('a damaged entry in Redis counts as missing', async () => {
 describe('the limit of responses in Redis', () => {
   const MAX_RUN = 10_000;
   const MAX_ORG = 15_000;
-  /** About 3 kB, however it is packed. */
+  /** About 3 kB, even when compressed. */
   const page = () => ({ ...ANSWER, body: { noise: randomBytes(2_000).toString('base64') } });
   const opened = () => {
     const own = `${prefix}room-${randomUUID()}:`;
@@ -67,7 +67,7 @@ describe('the limit of responses in Redis', () => {
       const kept = await redis.hgetallBuffer(`${own}answers:${run}`);
       return Object.entries(kept).reduce((sum, [call, packed]) => sum + call.length + packed.length, 0);
     };
-    /** Puts pages until one is not kept; how many were. */
+    /** Puts pages until one is refused. Returns how many were stored. */
     const fill = async (org: string, run: string): Promise<number> => {
       for (let number = 0; ; number += 1) if (!(await of(org).put(run, `list:${number}`, page()))) return number;
     };
@@ -81,7 +81,7 @@ describe('the limit of responses in Redis', () => {
     expect(await bytes('run')).toBeLessThanOrEqual(MAX_RUN);
     expect(await of('acme').get('run', `list:${kept - 1}`)).toBeDefined();
     expect(await of('acme').get('run', `list:${kept}`)).toBeUndefined();
-    // The same answer once more takes no more room, and a small one still has some.
+    // Replacing a response takes no more room, and a small one still fits.
     expect(await of('acme').put('run', 'list:0', page())).toBe(true);
     expect(await of('acme').put('run', 'small', ANSWER)).toBe(true);
     expect(await bytes('run')).toBeLessThanOrEqual(MAX_RUN);
@@ -95,7 +95,7 @@ describe('the limit of responses in Redis', () => {
     expect(both).toBeLessThanOrEqual(MAX_ORG);
     expect(await of('acme').put('three', 'list:0', page())).toBe(false);
     expect(await fill('other', 'four')).toBeGreaterThan(1);
-    // A dropped run makes room.
+    // Deleting a run makes room for others.
     await deleteResponses(redis, { prefix: opened().own })('one');
     expect(await of('acme').put('three', 'list:0', page())).toBe(false);
     await of('acme').delete('one');
@@ -126,7 +126,7 @@ describe('the limit of responses in Redis', () => {
     expect(await fill('acme', 'one')).toBe(one);
   });
 
-  test('counts responses stored by a version without an account', async () => {
+  test('counts responses stored by a version that did not count them', async () => {
     const { own, of, bytes } = opened();
     for (let number = 0; number < 3; number += 1) {
       await redis.hset(`${own}answers:run`, `old:${number}`, randomBytes(3_000));

@@ -45,7 +45,7 @@ const failure = async (work: Promise<unknown>): Promise<DocketError> => {
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof DocketError)) throw error;
-  // The key must be nowhere in what a log, a record or a debugger would show of it.
+  // The key must not appear in anything that a log, a record or a debugger shows.
   expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('q9Zs3cret');
   return error;
 };
@@ -54,13 +54,13 @@ beforeEach(async () => {
   server = await hostileServer();
 });
 afterEach(async () => {
-  // A hanging request would be waited for: the server goes first.
+  // Closing a client waits for hanging requests, so the server is closed first.
   await server.close();
   await Promise.all(clients.splice(0).map((made) => made.close()));
 });
 
 describe('a report', () => {
-  test('is requested as the specification says and comes back checked', async () => {
+  test('is requested as the specification says and returned with its correlation ID', async () => {
     server.behave(json(ANSWER, 200, { 'x-correlation-id': 'c-1' }));
     const answered = await client().report('current', REQUEST, signal());
     expect(answered).toEqual({ body: ANSWER, correlationId: 'c-1' });
@@ -81,7 +81,7 @@ describe('a report', () => {
     expect(server.requests[0]?.url).toBe('/compliance/api/orgs/7/analytics/report/');
   });
 
-  test('may be packed', async () => {
+  test('may be compressed', async () => {
     server.behave((_request, response) =>
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
@@ -98,12 +98,12 @@ describe('a report', () => {
     });
     const one = client();
     for (let call = 0; call < 10; call += 1) await one.report('current', REQUEST, signal());
-    // A second one may open before the first is free again; a new one for each call may not.
+    // A second connection may open before the first is free, but not one for each call.
     expect(ports.size).toBeLessThanOrEqual(2);
   });
 });
 
-describe('the data', () => {
+describe('received data', () => {
   const LONG = `compliance_live_${'k3Y'.repeat(8)}.q9Zs3cret${'x7'.repeat(10)}`;
   const list = (name: string) => json([{ id: 1, name, [name]: [name] }]);
   const names = async (name: string) => {
@@ -112,49 +112,49 @@ describe('the data', () => {
     return records;
   };
 
-  test.each([8, 10, 16, 40])('keep a text that is how the key begins: %i characters', async (length) => {
+  test.each([8, 10, 16, 40])('keeps a text that equals the first %i characters of the key', async (length) => {
     const name = LONG.slice(0, length);
     expect(await names(name)).toEqual([{ id: 1, name, [name]: [name] }]);
   });
 
   const FAR = '-'.repeat(65_520);
   test.each([
-    ['as it is', LONG, '[secret]'],
-    ['the half that is secret', LONG.slice(LONG.indexOf('.') + 1), '[secret]'],
+    ['in plain text', LONG, '[secret]'],
+    ['its secret half', LONG.slice(LONG.indexOf('.') + 1), '[secret]'],
     ['in base64', Buffer.from(LONG).toString('base64'), '[secret]'],
-    ['beyond what is looked at together', `${FAR}${LONG}`, `${FAR}[secret]`],
-  ])('have no key, wherever it stands: %s', async (_what, name, said) => {
+    ['across two chunks', `${FAR}${LONG}`, `${FAR}[secret]`],
+  ])('never contains the key, %s', async (_what, name, said) => {
     expect(await names(name)).toEqual([{ id: 1, name: said, [said]: [said] }]);
   });
 });
 
-describe('what cannot be read', () => {
+describe('unreadable responses:', () => {
   const unreadable: [string, Parameters<HostileServer['behave']>[0]][] = [
     [
-      'JSON that breaks off',
+      'truncated JSON',
       (_request, response) =>
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ANSWER).slice(0, -20)),
     ],
     [
-      'a page of a proxy',
+      'the HTML of a proxy',
       (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
     ],
     ['JSON of another shape', json({ hello: 'world' })],
-    ['a figure that is a text', json({ ...ANSWER, meta: { ...ANSWER.meta, row_count: 'one' } })],
+    ['text instead of a number', json({ ...ANSWER, meta: { ...ANSWER.meta, row_count: 'one' } })],
     [
-      'gzip that breaks off',
+      'truncated gzip',
       (_request, response) =>
         response
           .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
           .end(gzipSync(JSON.stringify(ANSWER)).subarray(0, 60)),
     ],
     [
-      'a packing that was not asked for',
+      'a compression that was not requested',
       (_request, response) =>
         response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'br' }).end('xx'),
     ],
   ];
-  test.each(unreadable)('%s', async (_name, behaviour) => {
+  test.each(unreadable)('%s is a retryable error', async (_name, behaviour) => {
     server.behave(behaviour);
     expect(await failure(client().report('current', REQUEST, signal()))).toMatchObject({
       code: 'api.unreadable',
@@ -163,7 +163,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  test('a body larger than the cap is given up, not collected', async () => {
+  test('a body above the size limit is aborted instead of collected', async () => {
     let sent = 0;
     server.behave((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -180,7 +180,7 @@ describe('what cannot be read', () => {
     expect(sent).toBeLessThan(100_000_000);
   });
 
-  test('a small body that unpacks to a large one is given up', async () => {
+  test('a body that decompresses to more than the size limit is aborted', async () => {
     server.behave((_request, response) =>
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
@@ -191,7 +191,7 @@ describe('what cannot be read', () => {
   });
 });
 
-describe('the network', () => {
+describe('a failure of the network is an error:', () => {
   test('a connection that is reset', async () => {
     server.behave((request) => request.socket.resetAndDestroy());
     expect(await failure(client().report('current', REQUEST, signal()))).toMatchObject({
@@ -208,19 +208,19 @@ describe('the network', () => {
     expect((await failure(client().report('current', REQUEST, signal()))).retryable).toBe(true);
   });
 
-  test('nobody listening', async () => {
+  test('a port without a listener', async () => {
     const port = await freePort();
     const error = await failure(client({ baseUrl: `http://127.0.0.1:${port}` }).report('current', REQUEST, signal()));
     expect(error).toMatchObject({ code: 'api.unreachable', got: 'ECONNREFUSED' });
   });
 
-  test('headers that never come', async () => {
+  test('headers that never arrive', async () => {
     server.behave(() => {});
     const error = await failure(client({ timeouts: { total: 80 } }).report('current', REQUEST, signal()));
     expect(error).toMatchObject({ code: 'api.timeout', retryable: true });
   });
 
-  test('a body that drips for ever ends at the deadline', async () => {
+  test('a body that never ends, at the deadline', async () => {
     server.behave((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const drip = setInterval(() => response.write(' '), 5);
@@ -230,7 +230,7 @@ describe('the network', () => {
     expect(error).toMatchObject({ code: 'api.timeout' });
   });
 
-  test('aborting rejects with the reason it was aborted for', async () => {
+  test('an aborted request, with the reason of the abort', async () => {
     const controller = new AbortController();
     const reason = new Error('the worker stops');
     server.behave(() => controller.abort(reason));
@@ -238,7 +238,7 @@ describe('the network', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('errors and untrusted data:', () => {
   const problem = (code: string, more: object = {}) => ({ detail: 'No.', code, correlation_id: 'c-42', ...more });
   test.each([
     [401, 'auth.invalid_credentials', 'api.unauthorized', false, /api_key/],
@@ -250,7 +250,7 @@ describe('a refusal', () => {
     [408, 'timeout', 'api.unavailable', true, /./],
     [500, 'boom', 'api.unavailable', true, /./],
     [503, 'down', 'api.unavailable', true, /./],
-  ])('%i %s', async (status, code, ours, retryable, next) => {
+  ])('status %i with code %s becomes an error that says what to do', async (status, code, ours, retryable, next) => {
     server.behave(json(problem(code), status));
     const error = await failure(client().report('current', REQUEST, signal()));
     expect(error).toMatchObject({ code: ours, retryable, correlationId: 'c-42', got: `HTTP ${status} ${code}` });
@@ -258,7 +258,7 @@ describe('a refusal', () => {
     expect(error.next).toMatch(next);
   });
 
-  test('of a request names pointer and metadata of every entry', async () => {
+  test('the error of an invalid request names pointer and metadata of every entry', async () => {
     const metadata = { dimension: 'review.age', metrics: ['profiles.created'], allowed: ['profile.type'] };
     server.behave(
       json(
@@ -273,7 +273,7 @@ describe('a refusal', () => {
     expect(message).toContain('"allowed":["profile.type"]');
   });
 
-  test('by something that is not the service still has its class', async () => {
+  test('the error response of a proxy is classified by its status', async () => {
     server.behave((_request, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>'));
     expect(await failure(client().report('current', REQUEST, signal()))).toMatchObject({
       code: 'api.unavailable',
@@ -282,7 +282,7 @@ describe('a refusal', () => {
   });
 
   test.each([301, 400, 401, 403, 404, 408, 422, 429, 500, 503])(
-    'of status %i that repeats the key is told without it, in every place and encoding',
+    'a response of status %i that repeats the key becomes an error without it, in any place and encoding',
     async (status) => {
       const { headers, body } = echoingProblem(`Api-Key ${KEY}`, status);
       server.behave((_request, response) => void response.writeHead(status, headers).end(body));
@@ -293,7 +293,7 @@ describe('a refusal', () => {
     },
   );
 
-  test('that is no JSON, or of another type, is told without the key', async () => {
+  test('a response with invalid JSON or of another type becomes an error without the key', async () => {
     for (const [type, text] of [
       ['application/json', `{"x": ${KEY}`],
       [`text/${KEY}`, KEY],
@@ -306,7 +306,7 @@ describe('a refusal', () => {
     }
   });
 
-  test('a good answer that repeats the key is taken without it; what only looks like a credential is data', async () => {
+  test('a valid response that repeats the key is read without it, and texts that only look like credentials are kept', async () => {
     const page = {
       count: 1,
       next: null,
@@ -334,7 +334,7 @@ describe('a refusal', () => {
     ['-0.1234567890123456', -0.123_456_789_012_345_6],
     ['1e22', 1e22],
     ['"\\"9007199254740993, 1"', '"9007199254740993, 1'],
-  ])('a field of a list that is written %s keeps its digits', async (written, value) => {
+  ])('a number %s in a field of a list keeps all its digits', async (written, value) => {
     server.behave((_request, response) =>
       response
         .writeHead(200, { 'content-type': 'application/json' })
@@ -344,7 +344,7 @@ describe('a refusal', () => {
     expect(records[0]?.external).toEqual(value);
   });
 
-  test('digits cannot turn a page that is invalid into a valid one', async () => {
+  test('keeping digits does not make invalid JSON valid', async () => {
     for (const broken of [
       '01234567890123456789',
       '12345678901234567890.',
@@ -362,33 +362,33 @@ describe('a refusal', () => {
     }
   });
 
-  test('cannot smuggle control characters into a terminal', async () => {
+  test('an error response cannot smuggle control characters into a terminal', async () => {
     server.behave(json({ detail: 'a\u001b[2Jb\nc', code: 'x\u001b[31m\n', correlation_id: 'c\u009b2J' }, 422));
     const error = await failure(client().report('current', REQUEST, signal()));
     expect(error.message).toMatch(/a +\[2Jb c$/);
     expect(error).toMatchObject({ got: 'HTTP 422', correlationId: 'c 2J' });
   });
 
-  test('cannot fill a log with its code or its correlation id', async () => {
+  test('an error response cannot fill a log with its code or correlation ID', async () => {
     server.behave(json({ code: 'x'.repeat(300), correlation_id: 'y'.repeat(300) }, 422));
     const { got, correlationId } = await failure(client().report('current', REQUEST, signal()));
     expect(got).toBe('HTTP 422');
     expect(correlationId).toBe(`${'y'.repeat(100)}…`);
   });
 
-  test('of which one part is odd still says the others', async () => {
+  test('the error of a response with one invalid field still shows the others', async () => {
     server.behave(json(problem('validation.failed', { errors: { metrics: ['unknown'] } }), 422));
     const error = await failure(client().report('current', REQUEST, signal()));
     expect(error).toMatchObject({ got: 'HTTP 422 validation.failed', correlationId: 'c-42' });
     expect(error.message).toContain('No.');
   });
 
-  test('has the correlation id of the header where the body has none', async () => {
+  test('an error has the correlation ID of the header if the body has none', async () => {
     server.behave(json({ detail: 'No.', correlation_id: 7 }, 500, { 'x-correlation-id': 'h-1' }));
     expect((await failure(client().report('current', REQUEST, signal()))).correlationId).toBe('h-1');
   });
 
-  test('a 429 says how long to wait', async () => {
+  test('the error of status 429 says how long to wait, if the service does', async () => {
     server.behave(json(problem('rate.throttled'), 429, { 'retry-after': '17' }));
     expect(await failure(client().report('current', REQUEST, signal()))).toMatchObject({
       code: 'api.throttled',
@@ -399,13 +399,13 @@ describe('a refusal', () => {
   });
 });
 
-test.each(['two\nlines', 'a b', 'ключ', ''])('a key that cannot be one is refused before a call: %j', (key) => {
+test.each(['two\nlines', 'a b', 'ключ', ''])('an impossible API key is refused before any call: %j', (key) => {
   expect(() => createClient({ baseUrl: server.url, key: new Secret(key) })).toThrow(
     expect.objectContaining({ code: 'config.invalid' }),
   );
 });
 
-describe('the key goes nowhere else', () => {
+describe('the API key is sent only to the configured service:', () => {
   test('a redirect is not followed', async () => {
     const other = await hostileServer();
     other.behave(json(ANSWER));
@@ -429,11 +429,11 @@ describe('the key goes nowhere else', () => {
   });
 
   test.each([
-    ['drops our query', '?page=2'],
-    ['has another', '?page=2&search=other&ordering=name'],
-    ['repeats it', '?page=2&ordering=-id&search=x'],
-    ['adds to it', '?search=x&page_size=9&page=2'],
-  ])('a next page whose address %s is requested by our own', async (_name, search) => {
+    ['lacks our query', '?page=2'],
+    ['has another query', '?page=2&search=other&ordering=name'],
+    ['repeats our query', '?page=2&ordering=-id&search=x'],
+    ['adds to our query', '?search=x&page_size=9&page=2'],
+  ])('a next page whose address %s is requested with our query', async (_name, search) => {
     server.behave(json(page(`${server.url}/api/orgs/7/profiles/${search}`)));
     const own = { ...query, search: 'x', ordering: '-id' } as const;
     const first = await client().listPage(own, null, signal());
@@ -447,13 +447,13 @@ describe('the key goes nowhere else', () => {
   test.each([
     ['another organization', 'SELF/api/orgs/8/profiles/?page=2'],
     ['another list', 'SELF/api/orgs/7/members/?page=2'],
-    ['a way around', 'SELF/api/orgs/7/profiles/../members/?page=2'],
+    ['another list by path traversal', 'SELF/api/orgs/7/profiles/../members/?page=2'],
     ['another host and list', 'http://evil.example/api/orgs/7/members/?page=2'],
     ['another protocol', 'ftp://evil.example/api/orgs/7/profiles/?page=2'],
-    ['a host that only begins like ours', 'SELF.evil.example/api/orgs/7/profiles/'],
-    ['no URL', 'http://[broken'],
-    ['no page', 'SELF/api/orgs/7/profiles/?search=x'],
-    ['no number', 'SELF/api/orgs/7/profiles/?page=last'],
+    ['a host that only starts like ours', 'SELF.evil.example/api/orgs/7/profiles/'],
+    ['an invalid URL', 'http://[broken'],
+    ['an address without a page', 'SELF/api/orgs/7/profiles/?search=x'],
+    ['a page that is no number', 'SELF/api/orgs/7/profiles/?page=last'],
     ['a negative page', 'SELF/api/orgs/7/profiles/?page=-1'],
   ])('a next page at %s is refused', async (_name, next) => {
     const own = next.replace('SELF', server.url);
@@ -468,8 +468,8 @@ describe('the key goes nowhere else', () => {
     ['another port', () => 'http://127.0.0.1:1'],
     ['another name', (port: string) => `http://localhost:${port}`],
     ['another host', () => 'http://evil.example'],
-    ['a user', (port: string) => `http://user:word@127.0.0.1:${port}`],
-  ])('a next page of the same list at %s is requested at our own address', async (_name, origin) => {
+    ['an address with user and password', (port: string) => `http://user:word@127.0.0.1:${port}`],
+  ])('a next page of the same list at %s is requested at the configured address', async (_name, origin) => {
     const next = `${origin(new URL(server.url).port)}/api/orgs/7/profiles/?page=2`;
     server.behave(json(page(next)));
     const first = await client().listPage(query, null, signal());
@@ -483,7 +483,7 @@ describe('the key goes nowhere else', () => {
     ]);
   });
 
-  test('the server that a next page names never sees the key', async () => {
+  test('another server that a next page names gets no request', async () => {
     const other = await hostileServer();
     other.behave(json(page(null)));
     server.behave(json(page(`${other.url}/api/orgs/7/profiles/?page=2`)));
@@ -494,7 +494,7 @@ describe('the key goes nowhere else', () => {
     await other.close();
   });
 
-  test('a next page is requested below our prefix, with or without which the service names it', async () => {
+  test('a next page is requested below our path prefix, whether or not its address has the prefix', async () => {
     for (const prefix of ['/compliance', '']) {
       server.behave(json(page(`${server.url}${prefix}/api/orgs/7/profiles/?page=2`)));
       const prefixed = client({ baseUrl: `${server.url}/compliance` });
@@ -504,7 +504,7 @@ describe('the key goes nowhere else', () => {
     }
   });
 
-  test('a search text is sent, and is in no error', async () => {
+  test('a search text is sent but never appears in an error', async () => {
     server.behave(json({ detail: 'No.' }, 500));
     const error = await failure(client().listPage({ ...query, search: 'Jane & Søn', ordering: '-id' }, null, signal()));
     expect(server.requests[0]?.url).toBe('/api/orgs/7/profiles/?ordering=-id&search=Jane+%26+S%C3%B8n');
@@ -521,7 +521,7 @@ describe('the key goes nowhere else', () => {
   });
 });
 
-describe('what is told of requests', () => {
+describe('the observer of requests', () => {
   const told: { endpoint: string; status: string; slow: boolean }[] = [];
   const listening = (more: Partial<ClientOptions> = {}) => {
     told.length = 0;
@@ -538,7 +538,7 @@ describe('what is told of requests', () => {
     [404, {}, '4xx'],
     [429, {}, '429'],
     [503, {}, '5xx'],
-  ])('is their end: %i is %s', async (status, body, expected) => {
+  ])('gets status %i as %s', async (status, body, expected) => {
     server.behave(json(body, status));
     await listening()
       .report('current', REQUEST, signal())
@@ -546,7 +546,7 @@ describe('what is told of requests', () => {
     expect(told).toEqual([{ endpoint: 'report', status: expected, slow: false }]);
   });
 
-  test('is also why there was no answer', async () => {
+  test('gets the reason if there was no response', async () => {
     server.behave(() => {});
     const waiting = listening({ timeouts: { total: 50 } });
     await failure(waiting.organizations(signal()));
@@ -556,7 +556,7 @@ describe('what is told of requests', () => {
     expect(told).toEqual([{ endpoint: 'list', status: 'unreachable', slow: false }]);
   });
 
-  test('is nothing where the run itself has ended them', async () => {
+  test('gets nothing for requests that the run itself aborted', async () => {
     server.behave(() => {});
     const stopped = AbortSignal.timeout(30);
     await expect(listening().report('current', REQUEST, stopped)).rejects.toThrow();

@@ -67,7 +67,7 @@ const PROBLEM = {
   errors: [{ pointer: '/metrics/0', code: 'invalid', detail: 'No such metric.', metadata: { allowed: ['a'] } }],
 };
 
-/** A header value as a server may send it: Node itself refuses to send the others. */
+/** A header value that Node can send. It refuses others. */
 const headerText = (most: number) => hostileText(most).map((text) => text.replace(/[^\x20-\x7e\x80-\xff]/g, ''));
 const headers = fc.record(
   {
@@ -97,7 +97,7 @@ const status = fc.oneof(
   fc.integer({ min: 200, max: 599 }),
 );
 
-describe('whatever the service answers, it is an answer of the contract or an error for a person', () => {
+describe('any response of the service is either valid or a readable error:', () => {
   const never = new AbortController().signal;
   let server: HostileServer;
   let client: ComplianceClient;
@@ -140,7 +140,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
             const bytes = zip && sent['content-encoding'] === 'gzip' ? gzipSync(text) : text;
             const length = cut === 0 ? { 'content-length': String(bytes.length + 10) } : {};
             response.writeHead(code, { 'content-type': 'application/json', ...sent, ...length });
-            // Of some answers the end never comes.
+            // Some responses break off.
             if (cut === 0) response.write(bytes, () => response.destroy());
             else response.end(bytes);
           });
@@ -151,7 +151,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
               assertDocketError(thrown, { code, sent, body, problem });
               expect(thrown.code).toMatch(/^api\./);
               expect(JSON.stringify(thrown)).not.toContain('notInAnyError');
-              // Nobody's terminal obeys an answer, and no log is filled by it.
+              // A response can neither control a terminal nor fill a log.
               expect(`${thrown.message}${thrown.got}${thrown.correlationId}`.replaceAll('\n  ', '')).not.toMatch(
                 /[\p{Cc}\u202e\u2066]/u,
               );
@@ -164,7 +164,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
           expectCleanPrototypes();
           if (got === undefined) return;
           read += 1;
-          // What is kept between two tries has to come back as it was.
+          // A stored response must be read unchanged by the next attempt.
           const again = await decompressJson(await compressJson(got), z.unknown());
           expect(again).toEqual(JSON.parse(JSON.stringify(got)));
         }),
@@ -177,7 +177,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
 });
 
 test(
-  'an answer that was kept is read back by its schema, or is none',
+  'a stored response that is not valid by its schema is not read',
   () => {
     fc.assert(
       fc.property(mutatedJson(ANSWER), mutatedJson(CATALOG), (answer, catalog) => {
@@ -198,7 +198,7 @@ test(
 );
 
 test(
-  'what Redis keeps is what was packed, or nothing',
+  'a damaged response in Redis is read as missing or as valid JSON, never with an exception',
   async () => {
     await fc.assert(
       fc.asyncProperty(mutatedJson(ANSWER), fc.nat(), fc.integer({ min: 0, max: 255 }), async (text, at, byte) => {
@@ -216,9 +216,9 @@ test(
   within(3),
 );
 
-describe('JSON of somebody else', () => {
+describe('untrusted JSON', () => {
   test(
-    'is read as JSON.parse reads it, where it is not too deep',
+    'is read like JSON.parse does, unless it is nested too deep',
     () => {
       const deep = (text: string): number => {
         let most = 0;
@@ -241,7 +241,7 @@ describe('JSON of somebody else', () => {
             expect(() => parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
             return;
           }
-          // Of a name that stands twice only the last value is read, however deep the others are.
+          // Of duplicate names only the last value is read, whatever the depth of the others.
           const readWhole = deep(text) > 64 || brackets(text) === brackets(JSON.stringify(expected));
           if (!readWhole) return;
           if (deep(text) < 64)
@@ -257,12 +257,12 @@ describe('JSON of somebody else', () => {
     within(3),
   );
 
-  test('counts no bracket within a text', () => {
+  test('may have any number of brackets inside strings', () => {
     const text = JSON.stringify({ 'a\\"[[': `${'['.repeat(500)}\\"${'{'.repeat(500)}\\` });
     expect(parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toEqual(JSON.parse(text));
   });
 
-  test('that is too deep for a message refuses the call all the same, as the service said', () => {
+  test('that is nested too deep in an error response does not change the kind of the error', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const body = Buffer.from(`{"detail":"No.","errors":[{"metadata":{"a":${deep}}}]}`);
     const error = httpError(
@@ -272,7 +272,7 @@ describe('JSON of somebody else', () => {
     expect(error).toMatchObject({ code: 'api.refused', retryable: false });
   });
 
-  test('that could not be kept is no answer', () => {
+  test('that is nested too deep in a response makes it unreadable', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const text = JSON.stringify(CATALOG).replace('{', `{"more":${deep},`);
     const read = () => parseResponse(Buffer.from(text), undefined, catalogSchema, AS_IT_IS);

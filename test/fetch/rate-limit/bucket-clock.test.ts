@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../src/base/time.ts';
 import { bucketClock } from '../../../src/fetch/rate-limit/bucket-clock.ts';
 
 const KEY = 'k';
-/** A reply of which each way took `ms`, whose script ran at `at` of the bucket's time. */
+/** A response whose script ran at `at` in the time of the bucket, after `ms` in each direction. */
 const reply = (at: number, sentAt: number, ms: number, generation = 'one') => ({
   generation,
   at,
@@ -12,7 +12,7 @@ const reply = (at: number, sentAt: number, ms: number, generation = 'one') => ({
 });
 
 describe('the time of a bucket', () => {
-  test('is unknown before the first reply, and after Redis may have dropped the bucket', () => {
+  test('is unknown before the first response, and once Redis may have dropped the bucket', () => {
     const clock = bucketClock();
     expect(clock.get(KEY, 0)).toBe(undefined);
     clock.record(KEY, reply(10_000, 50, 0));
@@ -24,22 +24,22 @@ describe('the time of a bucket', () => {
     expect(clock.get('another', 50)).toBe(undefined);
   });
 
-  test('is bounded by the quickest of several replies', () => {
+  test('is bounded by the quickest of several responses', () => {
     const clock = bucketClock();
     clock.record(KEY, reply(10_000, 0, 100));
     expect(clock.get(KEY, 200)).toMatchObject({ offset: 9_800 });
-    // A quicker one shows that the bucket is further ahead.
+    // A quicker response shows that the bucket is further ahead.
     clock.record(KEY, reply(10_300, 300, 1));
     expect(clock.get(KEY, 302)).toMatchObject({ offset: 9_998 });
-    // A slower one shows nothing new, but the latest time that was seen.
+    // A slower one only updates the latest time seen.
     clock.record(KEY, reply(10_500, 400, 100));
     expect(clock.get(KEY, 600)).toMatchObject({ offset: 9_998, seen: 10_500 });
-    // Nor does one that came late.
+    // One that arrives late changes nothing.
     clock.record(KEY, reply(10_401, 401, 1));
     expect(clock.get(KEY, 600)).toMatchObject({ offset: 9_998, seen: 10_500 });
   });
 
-  test('follows a bucket that lost more time than clocks differ by', () => {
+  test('follows a bucket that falls behind by more than the tolerance of clocks', () => {
     const clock = bucketClock();
     clock.record(KEY, reply(10_000, 0, 0));
     clock.record(KEY, reply(10_096, 100, 0));
@@ -48,14 +48,14 @@ describe('the time of a bucket', () => {
     expect(clock.get(KEY, 200)).toMatchObject({ generation: 'one', offset: 9_950, seen: 10_150 });
   });
 
-  test('begins again with another bucket of the key', () => {
+  test('starts again when the key gets a new bucket', () => {
     const clock = bucketClock();
     clock.record(KEY, reply(10_000, 0, 0));
     clock.record(KEY, reply(100, 50, 0, 'two'));
     expect(clock.get(KEY, 50)).toMatchObject({ generation: 'two', offset: 50, seen: 100 });
   });
 
-  test('knows the longest call of each key', () => {
+  test('is kept together with the longest hold of each key', () => {
     const clock = bucketClock();
     expect(clock.maxHoldMs(KEY)).toBe(0);
     clock.recordHold(KEY, 300);

@@ -45,7 +45,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** Both give the same answers, and say the same, all along. */
+/** Both must return the same results and emit the same events at each step. */
 async function goTogether(calls: number, story: readonly Step[]): Promise<void> {
   const clock = manualClock(1_800_000_000_000);
   const twins = [memory, redis].map((bench) => {
@@ -84,7 +84,7 @@ test('the budgets in memory and in Redis return the same results for the same op
   });
 });
 
-/** So many on-demand calls get the one token in a row, while a scheduled one and a backfill come each time and wait. */
+/** This many on-demand calls get the only token in a row, while a scheduled call and a backfill wait. */
 const passed = (times: number): Step[] => {
   const ask = (who: number, priority: Priority): Step => ({ kind: 'ask', who, priority, holdMs: 0 });
   return [
@@ -103,7 +103,7 @@ const passed = (times: number): Step[] => {
   ];
 };
 
-test('and around the starvation limit of a lower priority', async () => {
+test('the budgets in memory and in Redis agree around the starvation limit of a lower priority', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: STARVATION_LIMIT - 1, max: STARVATION_LIMIT }),
@@ -114,7 +114,7 @@ test('and around the starvation limit of a lower priority', async () => {
   );
 });
 
-test('and for operations that come together, which are one call of the script', async () => {
+test('the budgets in memory and in Redis agree for simultaneous operations, which share one call of the script', async () => {
   const groups = fc.array(
     fc.tuple(fc.array(step, { minLength: 1, maxLength: 12 }), fc.integer({ min: 0, max: 1_500 })),
     {

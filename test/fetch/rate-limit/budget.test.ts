@@ -43,13 +43,13 @@ describe.each([
     if (answer.granted) throw new Error('expected a place in the line');
     return answer;
   };
-  /** Takes all tokens and has them replied at once: they are back one window from now. */
+  /** Takes all tokens and completes them at once, so that they return one window from now. */
   const drain = async (budget: Budget, ask: (id: string) => Promise<AcquireResult>) => {
     for (let index = 0; index < budget.limits.calls; index += 1) {
       await budget.complete(KEY, tokenOf(await ask(`drain-${index}`)));
     }
   };
-  /** All ask in the order given, then again whenever the one token is back; names them in the order they were served. */
+  /** All waiters acquire in the given order, and again each time the only token is back. Returns the order of their grants. */
   const served = async (
     { clock, budget, ask }: ReturnType<typeof start>,
     waiters: [string, Partial<AcquireRequest>][],
@@ -141,7 +141,7 @@ describe.each([
       }
       const { at, ahead } = refusal(await spare('late'));
       expect({ at, ahead }).toEqual({ at: START + 60_001, ahead: 0 });
-      // It does not queue: another call gets a token where there is one.
+      // A spare call does not queue: another call gets a token if one is left.
       expect((await budget.inspect(KEY)).waiting).toBe(0);
       expect((await ask('other')).granted).toBe(calls > most);
       clock.set(at);
@@ -166,16 +166,19 @@ describe.each([
     [30, 20],
     [3, 2],
     [1, 0],
-  ])('of %i calls preparations hold %i at once, and leave the rest to calls of runs', async (calls, most) => {
-    const { clock, budget, ask } = start({ calls, windowMs: 60_000 });
-    const prepare = (id: string) => ask(id, { priority: 'preparation' });
-    for (let index = 0; index < most; index += 1) await budget.complete(KEY, tokenOf(await prepare(`p${index}`)));
-    expect((await prepare('late')).granted).toBe(false);
-    expect((await budget.inspect(KEY)).waiting).toBe(0);
-    expect((await ask('now', { priority: 'on_demand' })).granted).toBe(true);
-    clock.advance(60_001);
-    expect((await prepare('late')).granted).toBe(most > 0);
-  });
+  ])(
+    'with a limit of %i calls, preparations hold at most %i tokens and leave the rest to runs',
+    async (calls, most) => {
+      const { clock, budget, ask } = start({ calls, windowMs: 60_000 });
+      const prepare = (id: string) => ask(id, { priority: 'preparation' });
+      for (let index = 0; index < most; index += 1) await budget.complete(KEY, tokenOf(await prepare(`p${index}`)));
+      expect((await prepare('late')).granted).toBe(false);
+      expect((await budget.inspect(KEY)).waiting).toBe(0);
+      expect((await ask('now', { priority: 'on_demand' })).granted).toBe(true);
+      clock.advance(60_001);
+      expect((await prepare('late')).granted).toBe(most > 0);
+    },
+  );
 
   test.each(['on_demand', 'scheduled'] as const)(
     'a preparation gets nothing while an %s call waits',
@@ -191,7 +194,7 @@ describe.each([
     },
   );
 
-  test('preparations pass a waiting backfill nine times in a row', async () => {
+  test('preparations overtake a waiting backfill only up to the starvation limit', async () => {
     const { budget, ask } = start();
     const prepare = () => ask('early', { priority: 'preparation' });
     const backfill = () => ask('backfill', { priority: 'backfill' });
@@ -207,7 +210,7 @@ describe.each([
     expect((await prepare()).granted).toBe(true);
   });
 
-  test('preparations that pass backfills leave the turn of a waiting backfill behind on-demand calls as it is', async () => {
+  test('preparations that overtake a backfill do not bring it nearer to overtaking on-demand calls', async () => {
     const { budget, ask } = start();
     const held = [tokenOf(await ask('a')), tokenOf(await ask('b')), tokenOf(await ask('c'))];
     await ask('backfill', { priority: 'backfill' });
@@ -289,14 +292,14 @@ describe.each([
     }
   });
 
-  test('estimates a token in flight to be answered now at the earliest', async () => {
+  test('expects the response to a call in flight now at the earliest', async () => {
     const { clock, ask } = start({ calls: 1, windowMs: 60_000 });
     await ask('a', { holdMs: 300_000 });
     clock.advance(10_000);
     expect(refusal(await ask('b')).at).toBe(START + 70_001);
   });
 
-  test('serves on-demand before scheduled before backfill, whatever the arrival', async () => {
+  test('serves on-demand calls before scheduled ones and backfills last, in any order of arrival', async () => {
     const order = await served(start({ calls: 1, windowMs: 60_000 }), [
       ['backfill', { priority: 'backfill' }],
       ['scheduled-1', { priority: 'scheduled' }],
@@ -376,7 +379,7 @@ describe.each([
       await budget.complete(KEY, tokenOf(await ask('first', { priority: 'on_demand' })));
     }
     const aheadOf = async (id: string, more: Partial<AcquireRequest> = {}) => refusal(await ask(id, more)).ahead;
-    // Two on demand, the one whose turn it is, one more of its class, and one of the lowest.
+    // Two on-demand calls, the scheduled one whose turn it is, another scheduled one, and a backfill.
     expect(await aheadOf('one', { priority: 'on_demand' })).toBe(1);
     expect(await aheadOf('two', { priority: 'on_demand' })).toBe(2);
     expect(await aheadOf('scheduled')).toBe(0);
@@ -454,7 +457,7 @@ describe.each([
     for (const id of ['a', 'b', 'c', 'd', 'e']) expect(await next(id)).toBe(false);
     clock.advance(60_001);
     expect(await next('a')).toEqual(['b', 'c', 'd']);
-    // The others were due a sixtieth of a window ago, but the last.
+    // All but the last are overdue by more than a sixtieth of a window.
     clock.advance(1_001);
     expect(await next('c')).toEqual(['e']);
   });
@@ -515,7 +518,7 @@ describe.each([
     await budget.penalize(KEY, START + 140_000, 'acme');
     await ask('during');
     expect(news).toHaveLength(1);
-    // 18 tokens were back: 9 of them are left, and 7 windows bring the others.
+    // The limit had recovered to 18 and is halved to 9. It recovers within 7 windows.
     const later = START + 140_000 + 7 * 60_000;
     expect(await slowedUntil()).toBe(later);
 
@@ -556,7 +559,7 @@ describe.each([
       clock.advance(1_000);
     }
     await budget.penalize(KEY, clock.now() + 1, 'acme');
-    // Two tokens are left of four: the first two that return fill nobody's hand.
+    // The limit is two instead of four, so the first two tokens that return are not granted.
     expect(refusal(await ask('w')).at).toBe(START + 62_001);
     clock.set(START + 62_000);
     expect((await ask('w')).granted).toBe(false);

@@ -7,7 +7,7 @@ const START = 1_800_000_000_000;
 const KEY = 'k';
 const WINDOW_MS = 60_000;
 
-/** Waiters of one process: when each was told to acquire again, and when its sleeps ended, ms after the start. */
+/** Waiters of one process. `woken` lists who woke when, in ms after the start. */
 function start() {
   const clock = manualClock(START);
   const waiters = localWaiters();
@@ -17,7 +17,7 @@ function start() {
     await waiters.sleep(KEY, id, START + at, context);
     woken.push([id, clock.now() - START]);
   };
-  /** It keeps its place: it acquires when it wakes, and sleeps on. */
+  /** A waiter that keeps its place: it acquires whenever it wakes, and sleeps again. */
   const keepPlace = async (id: string, at: number) => {
     while (clock.now() < START + at) await sleep(id, at);
   };
@@ -30,7 +30,7 @@ function start() {
   return { clock, waiters, woken, sleep, keepPlace, advanceTo };
 }
 
-test('the first waiter alone wakes half-way, until it is near to its token', async () => {
+test('only the first waiter wakes half-way to its token, until the token is near', async () => {
   const { woken, keepPlace, advanceTo } = start();
   void keepPlace('first', 50_000);
   void keepPlace('second', 59_000);
@@ -42,7 +42,7 @@ test('the first waiter alone wakes half-way, until it is near to its token', asy
   ]);
 });
 
-test('waiters that know a lower bound alone acquire early, together with one whose time has come', async () => {
+test('a waiter whose time is only an estimate wakes early, together with one that is due', async () => {
   const { woken, sleep, keepPlace, advanceTo } = start();
   void keepPlace('first', 14_000);
   void keepPlace('next', 50_000);
@@ -55,7 +55,7 @@ test('waiters that know a lower bound alone acquire early, together with one who
   expect(woken.map(([id]) => id)).not.toContain('later');
 });
 
-test('a grant wakes the waiters that it names, unless they wake by themselves', async () => {
+test('a grant wakes the waiters that it names, unless they will soon wake by themselves', async () => {
   const { clock, waiters, woken, sleep } = start();
   for (const [index, id] of ['soon', 'a', 'b', 'c'].entries()) void sleep(id, 900 + index * 200);
   waiters.wake(KEY, ['soon', 'b', 'of another process', 'c'], 4, clock.now() + 1_000);
@@ -63,7 +63,7 @@ test('a grant wakes the waiters that it names, unless they wake by themselves', 
   expect(woken.map(([id]) => id)).toEqual(['b', 'c']);
 });
 
-test('a grant with more tokens than names wakes the first waiter here if those that it names sleep elsewhere', async () => {
+test('a grant that names waiters of other processes wakes the first local one if a token is left over', async () => {
   const { clock, waiters, woken, sleep } = start();
   for (const [index, id] of ['a', 'b'].entries()) void sleep(id, 2_000 + index);
   waiters.wake(KEY, ['x', 'y'], 2, clock.now() + 1_000);

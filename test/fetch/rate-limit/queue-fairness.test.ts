@@ -10,13 +10,13 @@ const LATENCY = 100;
 
 interface Caller extends Partial<AcquireRequest> {
   readonly id: string;
-  /** ms after the start at which it first asks. */
+  /** When it first acquires, in ms after the start. */
   readonly from?: number;
-  /** It asks once and is never heard of again. */
+  /** It acquires once and never comes back. */
   readonly dies?: boolean;
 }
 
-/** Every caller asks when it was told to come, and not before; each call takes the same time. Says when each was dispatched. */
+/** Each caller acquires again exactly when it was told, and each call takes the same time. Returns when each was dispatched. */
 async function simulate(callers: readonly Caller[]): Promise<Map<string, number>> {
   const clock = manualClock(START);
   const budget = memoryBudget({ ...LIMITS, clock });
@@ -54,7 +54,7 @@ const last = (dispatched: Map<string, number>, name: string) =>
 test('150 waiting calls lose only the latency of one call per window', async () => {
   const dispatched = await simulate(many(150, 'call'));
   expect(dispatched.size).toBe(150);
-  // (150 / 30 − 1) windows, each with a reply and the millisecond that clocks cut off.
+  // (150 / 30 − 1) windows, each with the latency of one response and a millisecond of rounding.
   expect(last(dispatched, 'call')).toBe(4 * (LIMITS.windowMs + LATENCY + 1));
 });
 
@@ -66,7 +66,7 @@ test('with 2,000 scheduled calls waiting, an on-demand call gets the next token'
   expect(dispatched.get('on-demand')).toBe(LIMITS.windowMs + LATENCY + 1);
 });
 
-test('twenty small organizations that share a key with a large one are done within two windows', async () => {
+test('twenty small organizations that share a key with a large one finish within two windows', async () => {
   const dispatched = await simulate([
     ...many(1_000, 'large', { org: 'large' }),
     ...Array.from({ length: 20 }, (_, index) =>
@@ -83,6 +83,6 @@ test('dead waiters delay the queue only briefly, and hold no tokens', async () =
     ...many(60, 'call', { from: 1_000 }),
   ]);
   expect(dispatched.size).toBe(90);
-  // Without the dead: two windows. With them the living are passed on a window/60 late, and the line as told at worst a window more.
+  // Two windows without dead waiters. With them, tokens are passed on up to window/60 late, and waiters may be told a time one window too late.
   expect(last(dispatched, 'call')).toBeLessThan(3 * (LIMITS.windowMs + LATENCY + 1) + LIMITS.windowMs / 30);
 });

@@ -36,7 +36,7 @@ function start(change: (budget: Budget, clock: ReturnType<typeof manualClock>) =
   return { clock, budget: real, line, call };
 }
 
-/** Fails with each of these in turn, then answers. */
+/** Throws these errors one after the other, then succeeds. */
 function failing(...errors: DocketError[]) {
   let tries = 0;
   return {
@@ -62,7 +62,7 @@ test.each<[string, (clock: ManualClock) => void]>([
       clock.step(-3_600_000);
     },
   ],
-])('a process that was %s between token and dispatch gives the token back and asks again', async (_, freeze) => {
+])('a process that was %s between token and dispatch returns the token and acquires another', async (_, freeze) => {
   let asks = 0;
   const { budget, call } = start((real, clock) => ({
     acquire: async (ask) => {
@@ -84,7 +84,7 @@ test('a response is not lost if the token cannot be completed', async () => {
   expect(doneOf(await call(async () => 'answer')).value).toBe('answer');
 });
 
-test('a defect is thrown, and its token stays held', async () => {
+test('an unexpected exception is rethrown, and its token stays held', async () => {
   const { budget, call } = start();
   await expect(
     call(async () => {
@@ -94,8 +94,8 @@ test('a defect is thrown, and its token stays held', async () => {
   expect((await budget.inspect(KEY)).inFlight).toBe(1);
 });
 
-describe('between attempts', () => {
-  test('pauses are random, and longer each time', async () => {
+describe('pauses between attempts', () => {
+  test('are random and become longer each time', async () => {
     const { clock, call } = start();
     const pauses: number[] = [];
     const sleep = clock.sleep;
@@ -115,9 +115,9 @@ describe('between attempts', () => {
 
 describe('a 429', () => {
   test.each([
-    ['that says how long', throttled(17_000), 17_000],
+    ['that says how long blocks for that time', throttled(17_000), 17_000],
     ['that does not say how long blocks for one window', throttled(), 60_000],
-    ['that says 0 blocks for a moment', throttled(0), 1_000],
+    ['that says 0 blocks for a second', throttled(0), 1_000],
   ])('%s', async (_name, error, blockedMs) => {
     const { clock, budget, call } = start();
     const work = failing(error);
@@ -125,7 +125,7 @@ describe('a 429', () => {
     await clock.slept();
     expect((await budget.inspect(KEY)).blockedUntil).toBe(START + blockedMs);
     clock.advance(blockedMs);
-    // A waiting caller looks again on the way there.
+    // A waiting caller also acquires before its time.
     while (work.tries() < 2) {
       clock.advance(1);
       await Promise.resolve();
@@ -167,8 +167,8 @@ test('a waiter that is stopped leaves the queue', async () => {
   expect((await budget.inspect(KEY)).waiting).toBe(0);
 });
 
-describe('a token that is left free goes to the next waiter of the process at once', () => {
-  /** Two tokens are held for long, the third by a call that `fail` ends unsent; `a` and `b` wait. */
+describe('an unused token goes to the next waiter of the process at once', () => {
+  /** Two tokens are held for long, the third by a call that `fail` ends before it is sent. `a` and `b` wait. */
   const contended = async () => {
     const { clock, budget, call } = start();
     for (const id of ['x', 'y']) {
@@ -187,14 +187,14 @@ describe('a token that is left free goes to the next waiter of the process at on
     return { unsent, fail, stop, a, b };
   };
 
-  test('when its request was not made', async () => {
+  test('after a request that was not sent', async () => {
     const { unsent, fail, a } = await contended();
     fail();
     await expect(unsent).rejects.toThrow(RequestNotMade);
     expect(doneOf(await a).value).toBe('a');
   });
 
-  test('and when the waiter in front was stopped at the same moment', async () => {
+  test('even if the first waiter is stopped at the same moment', async () => {
     const { unsent, fail, stop, a, b } = await contended();
     fail();
     stop.abort();

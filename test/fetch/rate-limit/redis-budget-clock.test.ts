@@ -11,7 +11,7 @@ import { cases } from '../../support/fuzz.ts';
 
 const [WINDOW_MS, HOLD_MS, KEY] = [1_000, 300, 'k'];
 const HOUR_MS = 3_600_000;
-/** By which a bucket's time may run ahead after a step of the wall clock: `CLOCK_TOLERANCE_MS` of `bucketClock`, and rounding. */
+/** How far the time of a bucket may run ahead after a step of the wall clock: `CLOCK_TOLERANCE_MS` of `bucketClock`, and rounding. */
 const TOLERANCE_MS = 6;
 
 let redis: Redis;
@@ -20,13 +20,13 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-/** A few processes of a few machines around one Redis. Time passes as the test says, clocks show what it makes them show. */
+/** Several processes on several machines with one Redis. The test controls the time and what each clock shows. */
 function aWorld(calls: number) {
   const prefix = `line-time:${randomUUID()}:`;
   const script = luaScript(
     budgetScript().lua.replace("redis.call('TIME')", `redis.call('HMGET', '${prefix}wall', 's', 'us')`),
   );
-  /** Of 0.2.0, which knows nothing of preparations. */
+  /** The script of 0.2.0, which does not know preparations. */
   const released = luaScript(
     readFileSync(new URL('../../recorded/budget-0.2.0.lua', import.meta.url), 'utf8').replace(
       "redis.call('TIME')",
@@ -37,9 +37,9 @@ function aWorld(calls: number) {
   let wall = 1_800_000_000_000;
   let lostAt = Number.NEGATIVE_INFINITY;
   let delays = { out: 0, back: 0 };
-  /** When the script ran last. */
+  /** When the script last ran. */
   let ran = 0;
-  // Each machine began to count at another instant.
+  // The monotonic clock of each machine started at another instant.
   const machines = [0, 1, 2].map((index) => ({ id: `machine-${index}`, ahead: index * 977_131 }));
   const news: BudgetEvent[] = [];
 
@@ -56,7 +56,7 @@ function aWorld(calls: number) {
   const slow = new Proxy(redis, {
     get: (target, name) => (name === 'evalsha' ? evaluate : Reflect.get(target, name)),
   });
-  /** As it is after a start: it remembers nothing. */
+  /** A process that has just started and remembers nothing. */
   const processWith = (machine: number, program: LuaScript) => {
     const { id } = machines[machine]!;
     return redisBudget(slow, {
@@ -98,7 +98,7 @@ function aWorld(calls: number) {
     step: (ms: number) => {
       wall += ms;
     },
-    /** The machine stands still, as a virtual one that is moved does. */
+    /** Suspends the machine, as happens to a virtual one during a migration. */
     suspend: (machine: number, ms: number) => {
       real += ms;
       machines[machine]!.ahead -= ms;
@@ -108,7 +108,7 @@ function aWorld(calls: number) {
       const keys = await redis.keys(`${prefix}budget:*`);
       if (keys.length > 0) await redis.del(...keys);
     },
-    /** As another server has it that did not hear of what comes next; returns how to fail over to it. */
+    /** Takes a replica that misses everything from now on. Returns how to fail over to it. */
     replica: async () => {
       const keys = await redis.keys(`${prefix}budget:*`);
       const dumps = await Promise.all(keys.map(async (key) => [key, await redis.dumpBuffer(key)] as const));
@@ -128,7 +128,7 @@ const ask = (budget: ReturnType<typeof redisBudget>, id: string) =>
   budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD_MS });
 
 describe('the time of a bucket', () => {
-  test('no window holds too many calls and the queue never stops, whatever clocks, delays, starts and losses', async () => {
+  test('no window has too many calls and the queue never stops, despite clock steps, delays, restarts and data loss', async () => {
     const worker = fc.nat(4);
     const step = fc.oneof(
       { weight: 12, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(3) }) },
@@ -156,7 +156,7 @@ describe('the time of a bucket', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 2 }),
-        // Steps of both ways between two calls each, beside a machine that stands still, may cost a part of a window.
+        // Steps in both directions between two calls, on a suspended machine, may cost a part of a window.
         fc.constantFrom(-1, 1),
         fc.array(step, { minLength: 40, maxLength: 120 }),
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
@@ -176,7 +176,7 @@ describe('the time of a bucket', () => {
             if (action.kind === 'ask') {
               const answer = await ask(workers[action.worker]!, `w${action.who}`);
               const until = world.ran + HOLD_MS;
-              // Who learns of its token too late does not call.
+              // A worker that gets its token too late does not call.
               if (answer.granted && world.real <= until) {
                 flying.push({ token: answer.token, dispatched: world.real, until });
               }
@@ -201,7 +201,7 @@ describe('the time of a bucket', () => {
           for (let index = 0; index + calls < arrivals.length; index += 1) {
             expect(arrivals[index + calls]! - arrivals[index]!).toBeGreaterThan(WINDOW_MS);
           }
-          // One that knows nothing finds its token, behind those who do not come and a loss of everything.
+          // A new process gets a token in spite of absent waiters and lost data.
           const last = world.processOf(0);
           const from = world.real;
           let answer = await ask(last, 'last');
@@ -226,7 +226,7 @@ describe('the time of a bucket', () => {
     expect((await ask(budget, 'b')).granted).toBe(true);
   });
 
-  test('an idle process does not grant tokens that others hold', async () => {
+  test('an idle process gets no token that another process holds', async () => {
     const world = aWorld(1);
     const [idle, other] = [world.processOf(0), world.processOf(1)];
     await idle.complete(KEY, tokenOf(await ask(idle, 'a')));
@@ -245,7 +245,7 @@ describe('the time of a bucket', () => {
     expect((await ask(world.processOf(0), 'b')).granted).toBe(true);
   });
 
-  test('and not a wall clock that was stepped meanwhile', async () => {
+  test('a new process gets no token early because the wall clock was stepped meanwhile', async () => {
     const world = aWorld(1);
     const before = world.processOf(0);
     await before.complete(KEY, tokenOf(await ask(before, 'a')));
@@ -300,7 +300,7 @@ describe('the time of a bucket', () => {
     world.wait(10);
     const token = tokenOf(await ask(budget, 'b'));
     await failOver();
-    // Not by a question: the one who asks is told all the same.
+    // The loss is found by `complete`, which reports nothing. The next acquire still reports it.
     await budget.complete(KEY, token);
     expect((await ask(budget, 'c')).granted).toBe(false);
     expect(world.news).toMatchObject([{ kind: 'lost' }]);
@@ -361,7 +361,7 @@ describe('the time of a bucket', () => {
     }
   });
 
-  test('no window holds too many calls of 0.2.0 and of this version with preparations together', async () => {
+  test('no window has too many calls when 0.2.0 and this version, with preparations, share a key', async () => {
     const worker = fc.nat(2);
     const classes = fc.constantFrom('on_demand' as const, 'scheduled' as const, 'backfill' as const);
     const step = fc.oneof(
@@ -381,7 +381,7 @@ describe('the time of a bucket', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 90 }), async (steps) => {
         const world = aWorld(6);
-        // The last one is of 0.2.0.
+        // The last worker runs 0.2.0.
         const open = (index: number) => (index === 2 ? world.releasedOf(1) : world.processOf(index));
         const workers = [0, 1, 2].map(open);
         const calls: { readonly token: string; readonly dispatched: number; arrived?: number }[] = [];
@@ -416,7 +416,7 @@ describe('the time of a bucket', () => {
     expect(prepared).toBeGreaterThan(0);
   });
 
-  test('0.2.0 counts preparations as calls of runs, and this version sees those of 0.2.0', async () => {
+  test('0.2.0 counts preparations as calls, and this version sees the waiters of 0.2.0', async () => {
     const world = aWorld(3);
     const [budget, released] = [world.processOf(0), world.releasedOf(1)];
     const prepare = (id: string) =>
@@ -426,7 +426,7 @@ describe('the time of a bucket', () => {
     expect(await ask(released, 'c')).toMatchObject({ granted: true, tokens: 0 });
     expect((await ask(released, 'd')).granted).toBe(false);
     world.wait(HOLD_MS + WINDOW_MS + 1);
-    // `d` waits, of which both know.
+    // Both versions know that `d` waits.
     expect(await prepare('e')).toMatchObject({ granted: false, ahead: 1 });
     expect((await ask(released, 'd')).granted).toBe(true);
     expect((await prepare('e')).granted).toBe(true);

@@ -16,7 +16,7 @@ describe('the budget on a real clock', () => {
     await Promise.all(clients.map((client) => client.quit()));
   });
 
-  test('several clients together never exceed the limit in any window, by the server’s own clock', async () => {
+  test('several clients together never exceed the limit in any window of the called server', async () => {
     const [calls, windowMs, work] = [5, 200, 30];
     const arrivals: number[] = [];
     const worker = async (client: Redis, name: number) => {
@@ -31,7 +31,7 @@ describe('the budget on a real clock', () => {
             holdMs: 5_000,
           });
           if (answer.granted) {
-            // The request travels, is counted, and the reply travels back: any of it may take its time.
+            // Request and response both take a random time; the server counts in between.
             await pause(Math.random() * 20);
             arrivals.push(performance.now());
             await pause(Math.random() * 20);
@@ -68,7 +68,7 @@ describe('the budget on a real clock', () => {
     await budget.acquire({ key: 'abc', id: 'a', org: 'o', priority: 'scheduled', holdMs: 5_000 });
     await budget.acquire({ key: 'abc', id: 'b', org: 'o', priority: 'scheduled', holdMs: 5_000 });
     const keys = await client!.keys(`${own}*`);
-    // The names are stored: another version of Docket uses the same bucket.
+    // Other versions of Docket use the same bucket, so the names must not change.
     const names = ['clocks', 'flight', 'held', 'line', 'place', 'rounds', 'state', 'told'];
     expect(keys.sort()).toEqual(names.map((name) => `${own}budget:{abc}:${name}`));
     for (const key of keys) {

@@ -16,12 +16,12 @@ const KEY = 'k';
 const WINDOW_MS = 1_000;
 const CALLS = 12;
 
-/** A caller that asks again at the time it was told until it has its token; a spare one gives up. */
+/** A caller that acquires again at the time it was told, until it has a token. A spare call gives up at some point. */
 interface Caller {
   readonly id: string;
   readonly priority: CallClass;
   at: number;
-  /** From grant to dispatch, and from there to the reply, ms. */
+  /** From grant to dispatch, and from dispatch to response, in ms. */
   readonly delays: readonly [number, number];
 }
 
@@ -34,7 +34,7 @@ const callers = fc.array(
   { minLength: 20, maxLength: 90 },
 );
 
-/** Plays the callers against a server that counts by one of the three algorithms. */
+/** Simulates the callers against a server that counts by one of the three algorithms. */
 async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly Omit<Caller, 'id'>[]) {
   const start = 1_800_000_000_000;
   const clock = manualClock(start);
@@ -45,7 +45,7 @@ async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly O
   const waiting = new Map<string, CallClass>();
   const refused: string[] = [];
   const spare: number[] = [];
-  /** Of preparations: from grant to the return of the token at the earliest. */
+  /** When preparations got their tokens. */
   const prepared: number[] = [];
   const ask = async (caller: Caller): Promise<void> => {
     const { id, priority, delays } = caller;
@@ -58,7 +58,7 @@ async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly O
       return;
     }
     waiting.delete(id);
-    // Nobody waited when the token was given.
+    // A correction gets a token only if nobody waits.
     if (priority === 'correction') expect([...waiting]).toEqual([]);
     if (priority === 'preparation') {
       expect([...waiting.values()].filter((other) => other !== 'backfill')).toEqual([]);
@@ -86,7 +86,7 @@ async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly O
 }
 
 test.each(LIMITER_ALGORITHMS)(
-  'a server that counts by a %s window refuses nothing, spare calls get no token while another waits, and every other call ends',
+  'with a %s window at the server, no call is refused, spare calls overtake nobody, and all other calls end',
   async (kind) => {
     let made = 0;
     let early = 0;
@@ -108,14 +108,14 @@ test.each(LIMITER_ALGORITHMS)(
       }),
       cases(60),
     );
-    // The watch does get on, and preparations too.
+    // Corrections and preparations do get tokens.
     expect(early).toBeGreaterThan(least(60));
     expect(made).toBeGreaterThan(least(60));
   },
 );
 
 test.each(LIMITER_ALGORITHMS)(
-  'while preparations take what they get, an on-demand call has a token at once, counted by a %s window',
+  'with a %s window at the server, an on-demand call gets a token at once while preparations take all they can',
   async (kind) => {
     const calls = 30;
     await fc.assert(
@@ -134,7 +134,7 @@ test.each(LIMITER_ALGORITHMS)(
             replies.push({ at: clock.now() + answerMs, token: result.token });
             return true;
           };
-          // At most eight in a window, so that ten tokens suffice.
+          // At most eight calls in a window, so that ten tokens suffice.
           const times = [...new Set(asked)].sort((a, b) => a - b);
           for (let ms = 0; ms <= 20_000; ms += 50) {
             for (const { token } of replies.filter(({ at }) => at <= clock.now())) await budget.complete(KEY, token);

@@ -16,7 +16,7 @@ const row = (bucket: string, group: string, created: number) => ({
   partial: false,
 });
 
-test('a bucket that the service leaves out for a value has counts of 0, and nothing to compare them with', () => {
+test('a bucket that the service omits for a value has counts of 0 and no comparison', () => {
   const rows: ReportResponse = {
     meta: {
       as_of: '2026-11-01T10:00:00Z',

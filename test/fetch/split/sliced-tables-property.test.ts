@@ -33,7 +33,7 @@ const PERIODS: Period[] = [
 
 const DIMENSIONS = ['profile.group', 'profile.risk', 'profile.type', 'profile.country'];
 
-/** Undefined for sections that cannot be asked for, such as a median over more days than a call takes. */
+/** Undefined for sections that cannot be requested, such as a median over more days than a call allows. */
 function planOrUndefined(plan: () => Plan): Plan | undefined {
   try {
     return plan();
@@ -43,7 +43,7 @@ function planOrUndefined(plan: () => Plan): Plan | undefined {
   }
 }
 
-test('every figure of every value equals a call that asks for that value alone', async () => {
+test('each part of a split report shows the same tables as a report that requests its value alone', async () => {
   let compared = 0;
   let empty = 0;
   for (const label of ['acme', 'lakeside', 'blank']) {

@@ -35,16 +35,16 @@ const contextOf = (label: string) =>
     clock: manualClock(NOW),
   });
 
-/** Without the numbers of cases. */
+/** The tables without the numbers of cases. */
 const withoutCases = (tables: readonly Table[]): unknown =>
   JSON.parse(JSON.stringify(tables), (key, value: unknown) =>
     key === 'cases' || key === 'toDateCases' ? undefined : value,
   );
-/** Of the service's answers, which have ids of their own. */
+/** The calls without what differs between two requests. */
 const recordsOf = ({ calls }: Dataset) =>
   calls.map(({ id: _, asOf: _asOf, correlationId: _correlation, cached: _cached, ...call }) => call);
 
-test('asks for the number of cases in as many calls, and shows the same tables', async () => {
+test('requests the numbers of cases without additional calls, and shows the same tables', async () => {
   let based = 0;
   let known = 0;
   for (const label of ['acme', 'lakeside']) {
@@ -57,7 +57,7 @@ test('asks for the number of cases in as many calls, and shows the same tables',
         fc.constantFrom(OCTOBER, WEEK, FEW_DAYS),
         fc.constantFrom<ComparisonKind[][]>([], ['previous_period'], ['previous_year', 'previous_period']),
         fc.constantFrom(undefined, 'year' as const),
-        // Smaller calls give tables that are joined.
+        // With smaller calls, tables are joined from several responses.
         fc.constantFrom({}, { max_metrics: 2 }, { max_range_days: 5 }, { max_rows: 40 }),
         async (sections, period, compare, toDate, limits) => {
           fc.pre(sections.length > 0);
@@ -97,7 +97,7 @@ test('asks for the number of cases in as many calls, and shows the same tables',
   expect(known).toBeGreaterThan(least(100));
 });
 
-test('the numbers of cases are the counts that a section of its own shows', async () => {
+test('the numbers of cases equal the counts in a section that shows them', async () => {
   const context = contextOf('acme');
   const catalog = await context.client.catalog('current', context.signal);
   const shape: Partial<SectionInput> = { dimensions: ['profile.risk'], granularity: 'week', totals: true };
@@ -141,7 +141,7 @@ const catalogOf = (...metrics: Catalog['metrics']): Catalog => ({
 const added = (request: ReportRequest, catalog: Catalog, settings = {}, max_metrics = 20) =>
   addBases(new Map([['a', request]]), catalog, { max_metrics }, settings).get('a')?.bases;
 
-test('adds a base only where the catalog and the request leave room', () => {
+test('adds a base only if the catalog and the request allow it', () => {
   const rate = metric('r', ratio);
   const settings = { r: 'n' };
   const asked: ReportRequest = { metrics: ['r'], dimensions: ['profile.risk'], time: { granularity: 'day' } };
@@ -166,7 +166,7 @@ test('adds a base only where the catalog and the request leave room', () => {
   expect(added(filtered, catalogOf(rate, metric('n')), settings)).toBeUndefined();
 });
 
-test('leaves a call as it is where another one has its metrics already', () => {
+test('adds no base to a call if another call already has the metric with its base', () => {
   const catalog = catalogOf(metric('r', ratio), metric('n'));
   const [small, large]: ReportRequest[] = [{ metrics: ['r'] }, { metrics: ['r', 'n'] }];
   const bodies = addBases(
@@ -181,7 +181,7 @@ test('leaves a call as it is where another one has its metrics already', () => {
   expect([...bodies.values()]).toEqual([{ request: small }, { request: large }]);
 });
 
-test('an organization corrects a base, or removes it', () => {
+test('an organization can replace or remove a base', () => {
   const catalog = catalogOf(metric('profiles.approval_rate', ratio), metric('profiles.decided'), metric('other'));
   const basesWith = (settings?: Record<string, string>) =>
     metricBases(['profiles.approval_rate'], catalog, settings).map(({ base }) => base);
@@ -191,7 +191,7 @@ test('an organization corrects a base, or removes it', () => {
   expect(basesWith({ 'profiles.approval_rate': 'unknown' })).toEqual([]);
 });
 
-test('the cases of a turnaround are those decided of those received, where both are asked', () => {
+test('the cases of a turnaround are the created profiles times the completion rate, if both are requested', () => {
   const duration = { unit: 'seconds', type: 'duration', aggregation: 'p50', additive_over_time: false };
   const catalog = catalogOf(
     metric('cohort.turnaround_p50', duration),
@@ -206,7 +206,7 @@ test('the cases of a turnaround are those decided of those received, where both 
   });
 });
 
-test('an upper bound is not added to groups, where it may have rows of its own', () => {
+test('a base that is only an upper bound is not added to a request by group, where it could add rows', () => {
   const duration = { unit: 'seconds', type: 'duration', aggregation: 'p50', additive_over_time: false };
   const catalog = catalogOf(metric('intake.time_to_submit_p50', duration), metric('intake.submissions'));
   const request: ReportRequest = { metrics: ['intake.time_to_submit_p50'] };
@@ -215,7 +215,7 @@ test('an upper bound is not added to groups, where it may have rows of its own',
   expect(metricBases(request.metrics, catalog)).toMatchObject([{ atMost: true }]);
 });
 
-test('drops groups that have data of a base alone, and keeps a rate of zero', () => {
+test('drops groups that have data only for the base, and keeps a rate of zero', () => {
   const column = (name: string, unit: string | null) => ({ name, label: name, kind: 'metric', type: 'integer', unit });
   const response: ReportResponse = {
     meta: {
@@ -238,7 +238,7 @@ test('drops groups that have data of a base alone, and keeps a rate of zero', ()
   expect(left.columns.map(({ name }) => name)).toEqual(['r']);
 });
 
-test('says which sections have no room for the number of cases', async () => {
+test('explain names the sections whose calls have no room for the number of cases', async () => {
   const context = contextOf('acme');
   const catalog = await context.client.catalog('current', context.signal);
   const metrics = ['profiles.approval_rate'];

@@ -34,11 +34,11 @@ interface Change {
   readonly section?: Partial<SectionInput>;
   readonly more?: DefinitionInput;
   readonly catalog?: typeof CATALOG;
-  /** Of the pieces in the order of their calls; what a piece does not say is that nothing happened in it. */
+  /** The responses in the order of the calls. Omitted ones have no rows. */
   readonly answers?: readonly Answer[];
 }
 
-/** The table of two months, a call each, from these answers. */
+/** The table of two months, with one call for each, from these responses. */
 function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }: Change): Table {
   const plan = compilePlan({
     definition: definitionOf([{ ...SECTION, ...change }], more),
@@ -90,7 +90,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
   });
 }
 
-/** How the tables of these sections are put together. */
+/** How the responses for these sections are joined. */
 const planOf = (sections: readonly SectionInput[], limits: object = { max_range_days: 31 }) =>
   compilePlan({
     definition: definitionOf([...sections]),
@@ -115,7 +115,7 @@ const noted = (change: Change, code: NoteCode) => notesIn(tableOf(change)).filte
 const cells = (table: Table) => rowsOf(table).map(({ values }) => Object.values(values));
 
 describe('a joined table', () => {
-  test('has every group in every bucket: where a piece does not know one, nothing of it happened', () => {
+  test('has every group in every bucket, with counts of 0 where a response lacks the group', () => {
     expect(cells(tableOf({ answers: BOTH }))).toEqual([
       ['2026-08-01', 'individual', 4, 0.5],
       ['2026-08-01', 'entity', 0, null],
@@ -124,7 +124,7 @@ describe('a joined table', () => {
     ]);
   });
 
-  test('is ordered and cut as a whole, the undefined last in either direction', () => {
+  test('is sorted and limited after joining, with undefined figures last in both directions', () => {
     const section = { order: [{ by: 'profiles.approval_rate', dir: 'desc' as const }], limit: 3 };
     const table = tableOf({ section, answers: BOTH });
     expect(cells(table)).toEqual([
@@ -137,7 +137,7 @@ describe('a joined table', () => {
     ]);
   });
 
-  test('adds up the service’s totals of its pieces where that is allowed, and says where it is not', () => {
+  test('adds up the totals of the responses if the metric allows it; otherwise a note says why the total is undefined', () => {
     const table = tableOf({ answers: BOTH });
     expect(table.totals).toEqual({ values: { 'profiles.created': 6, 'profiles.approval_rate': null } });
     expect(notesIn(table).filter(({ text }) => text.startsWith('The total of'))).toEqual([
@@ -152,7 +152,7 @@ describe('a joined table', () => {
     expect(incompleteNotes({ tables: [table] })).toEqual([]);
   });
 
-  test('says which of its figures are sums of several calls', () => {
+  test('lists which figures are sums over several calls', () => {
     const created = 'profiles.created';
     const monthly = planOf([
       { ...SECTION, dimensions: [] },
@@ -163,7 +163,7 @@ describe('a joined table', () => {
     const { granularity: _, dimensions: __, ...folded } = { ...SECTION, metrics: ['profiles.created'] };
     const whole = planOf([{ ...folded, totals: false }]);
     expect(whole.map((join) => join && summedFigures(join))).toEqual([{ cells: [created], totals: [] }]);
-    // A filter whose values are parted, and one whose parts are rows of their own.
+    // A filter that is split by value: its parts are added up, or are separate rows.
     const filters = [{ dimension: 'profile.risk', op: 'in' as const, values: ['high', 'low'] }];
     const risk = { ...folded, filters, totals: false };
     const parted = planOf([risk, { ...risk, id: 'b', dimensions: ['profile.risk'] }], {
@@ -173,7 +173,7 @@ describe('a joined table', () => {
     expect(parted.map((join) => join && summedFigures(join))).toEqual([{ cells: [created], totals: [] }, undefined]);
   });
 
-  test('has its previous period matched by the place of the bucket, and nothing where that is shorter', () => {
+  test('matches the buckets of the previous period by position', () => {
     const before = [
       { rows: [row('2026-06-01', 'entity', 7, 0.1)], totals: { 'profiles.created': 7 } },
       { rows: [row('2026-07-01', 'entity', 8, 0.2)], totals: { 'profiles.created': 8 } },
@@ -192,14 +192,14 @@ describe('a joined table', () => {
     });
   });
 
-  test('is over when the call that brought its last day says so, however old the others are', () => {
+  test('is running or not according to the call with the last day, whatever the age of the other responses', () => {
     const old = { ...AUGUST, meta: { as_of: '2026-09-30T21:00:00Z', cached: true } };
     expect(tableOf({ answers: [old, SEPTEMBER] }).running).toBe(false);
     const early = { meta: { as_of: '2026-09-30T21:00:00Z' }, at: Date.parse('2026-09-30T21:00:00Z') };
     expect(tableOf({ answers: [AUGUST, { ...SEPTEMBER, ...early }] }).running).toBe(true);
   });
 
-  test('has "no value" as a group of its own, also before, and values that the catalog does not list by name', () => {
+  test('has a group for records without a value, and groups that the catalog does not list, in both periods', () => {
     const typed = (bucket: string, type: string | null, created: number) => ({
       ...row(bucket, '', created, 1),
       'profile.type': type,
@@ -230,7 +230,7 @@ describe('a joined table', () => {
     expect(incompleteNotes({ tables: [table] })).toEqual([]);
   });
 
-  test('says which metric replaces a deprecated one', () => {
+  test('has a note that names the metric that replaces a deprecated one', () => {
     const section = { metrics: ['profiles.opened'], totals: false };
     const found = noted({ section, more: { follow_replacements: true }, answers: BOTH }, 'deprecated');
     expect(found.map(({ text }) => text)).toEqual([
@@ -239,8 +239,8 @@ describe('a joined table', () => {
   });
 });
 
-describe('what a piece lacks is not made up', () => {
-  test('a bucket of a group that it knows', () => {
+describe('a joined table invents no figure for', () => {
+  test('a bucket that a response lacks for one of its groups', () => {
     const answers = [AUGUST, { ...SEPTEMBER, rows: [row('2026-08-01', 'entity', 1, 1)] }];
     expect(cells(tableOf({ answers }))).toEqual([
       ['2026-08-01', 'individual', 4, 0.5],
@@ -251,20 +251,20 @@ describe('what a piece lacks is not made up', () => {
     expect(noted({ answers }, 'missing')).toMatchObject([{ text: expect.stringContaining('2 cells') }]);
   });
 
-  test('a figure', () => {
+  test('a missing figure', () => {
     const { 'profiles.created': _created, ...lacking } = row('2026-09-01', 'entity', 2, 1);
     expect(noted({ answers: [AUGUST, { ...SEPTEMBER, rows: [lacking] }] }, 'missing')).toMatchObject([
       { text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
     ]);
   });
 
-  test('the group of a row that says none: null would say that it has none', () => {
+  test('a row without a group, which must not count as the group of records without a value', () => {
     const { 'profile.type': _type, ...lacking } = row('2026-09-01', '', 2, 1);
     const answers = [AUGUST, { ...SEPTEMBER, rows: [lacking] }];
     expect(noted({ answers }, 'missing')).toMatchObject([{ incomplete: true }]);
   });
 
-  test('the groups that the service cut off', () => {
+  test('groups that the service truncated', () => {
     const answers = [AUGUST, { ...SEPTEMBER, meta: { truncated: true } }];
     expect(cells(tableOf({ answers })).map(([bucket, type]) => [bucket, type])).toEqual([
       ['2026-08-01', 'individual'],
@@ -274,7 +274,7 @@ describe('what a piece lacks is not made up', () => {
     expect(noted({ answers }, 'truncated')).toMatchObject([{ incomplete: true }]);
   });
 
-  test('a part of a sum', () => {
+  test('a summand that the service truncated', () => {
     const section: Partial<SectionInput> = { metrics: ['profiles.created'], granularity: undefined, totals: false };
     const folded = ({ bucket: _bucket, ...rest }: ReturnType<typeof row>) => rest;
     const august = { rows: [folded(row('', 'individual', 4, 0)), folded(row('', 'entity', 5, 0))] };
@@ -287,13 +287,13 @@ describe('what a piece lacks is not made up', () => {
     expect(cells(tableOf({ section, answers }))).toEqual([['entity', 7]]);
   });
 
-  test('a total', () => {
+  test('a missing total', () => {
     const answers = [AUGUST, { ...SEPTEMBER, totals: {} }];
     expect(tableOf({ answers }).totals).toBe(undefined);
     expect(noted({ answers }, 'missing')).toMatchObject([{ incomplete: true }]);
   });
 
-  test('a zero in a unit whose zero is unknown', () => {
+  test('a missing group if the unit has no known zero', () => {
     const metrics = CATALOG.metrics.map((metric) => ({ ...metric, unit: 'parsecs' }));
     const change = { catalog: { ...CATALOG, metrics }, answers: BOTH };
     expect(cells(tableOf(change))).toContainEqual(['2026-08-01', 'entity', null, null]);
@@ -301,18 +301,18 @@ describe('what a piece lacks is not made up', () => {
   });
 });
 
-describe('what one piece says is said of the table', () => {
+describe('a flaw of one response makes the joined table incomplete:', () => {
   test.each<[string, NoteCode, Answer]>([
     ['another range', 'missing', { meta: { range: { from: '2026-09-01', to: '2026-09-29' } } }],
     ['another zone', 'missing', { meta: { timezone: 'UTC' } }],
-    ['fewer rows than it speaks of', 'missing', { meta: { row_count: 9 } }],
+    ['fewer rows than its row count', 'missing', { meta: { row_count: 9 } }],
     ['figures older than the end of the period', 'stale', { meta: { as_of: '2026-09-30T21:00:00Z' } }],
-    ['an answer from the cache that is too old', 'stale', { meta: { cached: true, as_of: '2026-10-01T04:00:00Z' } }],
+    ['a cached response that is too old', 'stale', { meta: { cached: true, as_of: '2026-10-01T04:00:00Z' } }],
   ])('%s', (_name, code, change) => {
     expect(noted({ answers: [AUGUST, { ...SEPTEMBER, ...change }] }, code)).toMatchObject([{ incomplete: true }]);
   });
 
-  test('but a piece that was over long before may be older than the end of the period', () => {
+  test('a response for days that had already ended may be older than the end of the period', () => {
     const then = '2026-09-30T21:00:00Z';
     const answers = [{ ...AUGUST, meta: { as_of: then }, at: Date.parse(then) }, SEPTEMBER];
     expect(noted({ answers }, 'stale')).toEqual([]);
@@ -327,7 +327,7 @@ describe('against the service', () => {
   });
   afterAll(() => sandbox.close());
 
-  test('18 months are each as the service has it alone, and the 18 before them are beside them', async () => {
+  test('18 months and the 18 months before them show the same figures as one call per month', async () => {
     const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'));
     const catalog = await context.client.catalog('current', context.signal);
     const metrics = ['profiles.created', 'profiles.approval_rate', 'screening.profiles_hit'];
@@ -336,7 +336,7 @@ describe('against the service', () => {
     const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
     const dataset = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' }));
     expect(dataset.calls.map(({ sections }) => sections)).toEqual([['a'], ['a'], ['a'], ['a']]);
-    // Each month is in one call, and there are no totals.
+    // Nothing is summed: each month is in one call, and there are no totals.
     expect(dataset.sums).toBeUndefined();
     const [table] = dataset.tables;
     expect(table?.rows.length).toBe(18);
@@ -363,7 +363,7 @@ describe('against the service', () => {
       const before = new Date(Date.UTC(2023, 6 + index, 1)).toISOString().slice(0, 10);
       expect(values.bucket).toBe(bucket);
       expect(metrics.map((id) => values[id])).toEqual(await alone(bucket));
-      // The service has no data of the months before its first, and answers 0.
+      // The service has no data for the first months, and sends 0.
       const expected = before < first ? metrics.map(() => null) : await alone(before);
       expect(metrics.map((id) => compare?.previous_period?.values[id])).toEqual(expected);
     }

@@ -11,7 +11,7 @@ import { LIST_CATALOG } from '../list-catalog.ts';
 const { render } = useRenderFolder();
 
 const LABELS = { AP: 'Cleared', intake_form: 'Form', creation_source: 'Origin' };
-/** `XX` is in no catalog, `api` has no label, and a name that equals a code is no code. */
+/** `XX` is in no catalog, and `api` has no label. A name that equals a code is no code. */
 const RECORDS: readonly { readonly id: number; readonly [field: string]: Value }[] = [
   { id: 7, name: 'AP', review_status: 'AP', creation_source: 'intake_form' },
   { id: 8, name: 'Ada', review_status: 'PR', creation_source: 'api' },
@@ -50,7 +50,7 @@ const schemaFile = z.object({
   missingValues: z.array(z.string()),
 });
 
-/** The fields of a file that its schema refuses, as a program would check them. */
+/** The fields of a file that violate its schema. */
 function refusedFields(schema: z.infer<typeof schemaFile>, [header = [], ...records]: string[][]): string[] {
   expect(schema.fields.map(({ name }) => name)).toEqual(header);
   return records.flatMap((record) =>
@@ -65,14 +65,14 @@ function refusedFields(schema: z.infer<typeof schemaFile>, [header = [], ...reco
 
 describe('the codes of a list', () => {
   it.each([
-    ['raw', 'as the service sent them', RAW],
-    ['formatted', 'by their labels', SHOWN],
-  ] as const)('are in %s CSV files %s', async (values, _, expected) => {
+    ['raw', 'unchanged', RAW],
+    ['formatted', 'as their labels', SHOWN],
+  ] as const)('are written to %s CSV files %s', async (values, _, expected) => {
     const files = await render(profiles(), [{ format: 'csv', csv: { values } }]);
     expect(readCsv(artifactNamed(files, ' profiles.csv').path)).toEqual(expected);
   });
 
-  it('are shown in the workbook by their labels', async () => {
+  it('are shown in the workbook as their labels', async () => {
     const files = await render(profiles(), [{ format: 'xlsx' }]);
     const lines = cellsOf(readWorkbook(artifactNamed(files, '.xlsx').path), 'Profiles').map((line) =>
       line.map((cell) => String(cell?.v ?? '')),
@@ -81,8 +81,8 @@ describe('the codes of a list', () => {
     expect(lines.slice(start, start + SHOWN.length).map((line) => line.slice(0, 4))).toEqual(SHOWN);
   });
 
-  it.each(['raw', 'formatted'] as const)('are accepted by the schema of their %s file', async (values) => {
-    // No code of any catalog, and one that has a label only in the report.
+  it.each(['raw', 'formatted'] as const)('conform to the schema of their %s file', async (values) => {
+    // Includes a code that no catalog lists, and one that only the report labels.
     const cases = [
       profiles(),
       profiles(RECORDS.filter(({ review_status: status }) => status === 'XX')),

@@ -29,14 +29,14 @@ const { render } = useRenderFolder();
 const SECONDS: Readonly<Record<string, number>> = { minutes: 60, hours: 3_600, days: 86_400 };
 
 const metric = (name: string, label: string): Column => ({ ...durationColumn, name, label });
-/** Two statistics of one thing, and another thing. */
+/** Two statistics of the same duration, and another duration. */
 const MEDIAN = metric('profiles.wait_p50', 'Alpha');
 const SLOWEST = metric('profiles.wait_p90', 'Beta');
 const OTHER = metric('intake.submit_p50', 'Gamma');
 const METRICS = [MEDIAN, SLOWEST, OTHER];
 const UNITS = fc.constantFrom('minutes' as const, 'hours' as const, 'days' as const);
 
-/** From seconds to a year; also nothing. */
+/** From seconds to a year, or undefined. */
 const duration = fc.option(fc.oneof(fc.nat({ max: 600 }), fc.nat({ max: 100_000 }), fc.nat({ max: 30_000_000 })), {
   nil: null,
   freq: 8,
@@ -90,7 +90,7 @@ const sizesOf = ({ values, compare }: Pick<Row, 'values' | 'compare'>, names: re
     names.flatMap((name) => (typeof of?.[name] === 'number' ? [Number(of[name])] : [])),
   );
 
-/** The unit that a reader must find, worked out from the tables alone. */
+/** The unit that must be shown, computed independently from the tables. */
 function expectedUnit(tables: readonly Table[], units: Readonly<Record<string, string | undefined>>, column: Column) {
   const family = column === OTHER ? [OTHER.name] : [MEDIAN.name, SLOWEST.name];
   const asked = family.map((name) => units[name]).find((unit) => unit !== undefined);
@@ -114,16 +114,16 @@ const TARGETS: SourcedTarget[] = METRICS.map(({ name }) => ({
   source: 'report',
 }));
 
-/** All durations of a text, as `[number, unit]`. */
+/** All durations in a text, as `[number, unit]`. */
 const durationsIn = (text: string): (readonly [number, string])[] =>
   [...text.matchAll(/([-−]?[\d,]+(?:\.\d+)?) ?(minutes|hours|days|seconds|min|h|d|s)\b/g)].map(
     ([, digits = '', unit = '']) => [Number(digits.replaceAll(',', '').replace('−', '-')), unit] as const,
   );
 
-/** A number as it is rounded for readers is this far from the figure, at most. */
+/** The largest difference between a figure and its rounded text. */
 const ROUNDED = 0.050_001;
 
-/** How many durations of mails and headlines were checked. */
+/** How many durations in mails and headlines were checked. */
 let checked = 0;
 function checkTexts(texts: readonly string[], unit: string): void {
   for (const text of texts) {
@@ -144,7 +144,7 @@ function checkText(text: string | undefined, value: unknown, unit: string): void
   expect(Math.abs(shown - value / (SECONDS[unit] ?? 0)), text).toBeLessThanOrEqual(ROUNDED);
 }
 
-/** Every number of a metric's column, or of its line where the section is transposed, times the unit of its header. */
+/** Checks every number in a metric's column, or in its line if the section is transposed, with the unit in the header. */
 function checkSheet(path: string, of: Table, column: Column, unit: string): void {
   const { headers, rows, below } = tableOn(path, of.title);
   const header = `${column.label} (${unit})`;
@@ -160,7 +160,7 @@ function checkSheet(path: string, of: Table, column: Column, unit: string): void
   if (of.granularity === null && of.columns.every(({ kind }) => kind === 'metric')) {
     expect(transposed, header).toBeDefined();
     expect(raw(transposed?.[1]?.v)).toEqual(close(figuresOf('own')[0]));
-    // Target and status stand between a judged figure and the one before it.
+    // Target and status are between a judged figure and that of the previous period.
     const at = headers.indexOf('Previous period');
     if (of.comparisons.length > 0) expect(raw(transposed?.[at]?.v)).toEqual(close(figuresOf('before')[0]));
     return;
@@ -218,7 +218,7 @@ function checkCsv(formatted: string, of: Table, column: Column, unit: string): v
   }
 }
 
-it('every figure of a duration has one unit in every format of a pack', async () => {
+it('a duration is shown in the same unit in all sections and formats of a report', async () => {
   await fc.assert(
     fc.asyncProperty(packs, async ({ sections: drawn, units }) => {
       const tables = withDisplayUnits(
@@ -268,7 +268,7 @@ it('every figure of a duration has one unit in every format of a pack', async ()
   expect(checked).toBeGreaterThan(least(200));
 });
 
-it('the unit is that of the largest total, whatever the rows say', () => {
+it('the unit follows the largest total, and the largest row only if there are no totals', () => {
   const shownIn = (tables: readonly Table[], units?: Parameters<typeof withDisplayUnits>[1]) =>
     withDisplayUnits(tables, units).map(({ columns }) => columns.map((column) => column.shownIn));
   const of = (id: string, rows: readonly number[], total?: number) =>
@@ -286,6 +286,6 @@ it('the unit is that of the largest total, whatever the rows say', () => {
   expect(shownIn([of('a', [1], 172_800)])).toEqual([[undefined, 'days']]);
   expect(shownIn([of('a', [172_800])])).toEqual([[undefined, 'days']]);
   expect(shownIn([of('a', [])])).toEqual([[undefined, 'hours']]);
-  // The report sets the unit of another statistic of the same duration.
+  // A unit in the report also applies to the other statistics of the same duration.
   expect(shownIn([of('a', [1], 1)], new Map([[SLOWEST.name, 'days']]))).toEqual([[undefined, 'days']]);
 });

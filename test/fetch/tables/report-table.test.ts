@@ -10,7 +10,7 @@ import { notesIn } from '../../support/notes.ts';
 import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../../support/reports.ts';
 import { rowsOf } from '../../support/rows.ts';
 
-/** Monday after the week, in its zone. */
+/** The Monday after the week, in the time zone of the report. */
 const AFTER = Date.parse('2026-11-16T07:00:00Z');
 const SECTION: SectionInput = {
   id: 'types',
@@ -90,11 +90,11 @@ function tableOf(change: Change = {}): Table {
 const notes = (change?: Change) => notesIn(tableOf(change));
 const noted = (change: Change, code: NoteCode) => notes(change).filter((note) => note.code === code);
 
-test('a table without a flaw has no notes', () => {
+test('a table from a correct response has no notes', () => {
   expect(tableOf().notes).toEqual([]);
 });
 
-test('columns come in the section’s order, with the catalog’s labels, whatever the answer calls them', () => {
+test('columns have the order of the section and the labels of the catalog, not those of the response', () => {
   const { columns } = tableOf();
   expect(columns.map(({ name, label, kind, type, unit }) => [name, label, kind, type, unit])).toEqual([
     ['bucket', 'Week', 'time', 'date', null],
@@ -106,7 +106,7 @@ test('columns come in the section’s order, with the catalog’s labels, whatev
   expect(columns[3]).toMatchObject({ aggregation: 'share', counts: 'created', availableFrom: '2024-01-01' });
 });
 
-test('values are never altered: zero is zero, undefined is null, a ratio is a ratio', () => {
+test('values are unchanged: 0 stays 0, and an undefined ratio stays null', () => {
   const rows = [{ ...ROWS[0], 'profiles.created': 0, 'profiles.approval_rate': null }];
   expect(tableOf({ rows }).rows).toEqual([
     {
@@ -116,7 +116,7 @@ test('values are never altered: zero is zero, undefined is null, a ratio is a ra
   ]);
 });
 
-test('the previous period is beside each row and the totals', () => {
+test('each row and the totals have the figures of the previous period', () => {
   const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
   const table = tableOf({
     compare: true,
@@ -129,7 +129,7 @@ test('the previous period is beside each row and the totals', () => {
   expect(table.comparisons).toEqual([{ kind: 'previous_period', range: { from: '2026-11-02', to: '2026-11-08' } }]);
 });
 
-test('a current count is the state at an instant, without a range', () => {
+test('a current count has an instant instead of a range', () => {
   const table = tableOf({
     section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
     columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
@@ -139,7 +139,7 @@ test('a current count is the state at an instant, without a range', () => {
   expect(table).toMatchObject({ current: true, range: null, asOf: META.as_of, notes: [] });
 });
 
-describe('filters in words', () => {
+describe('the text of a filter', () => {
   const words = (filter: NonNullable<SectionInput['filters']>[number]) =>
     describeFilters(tableOf({ section: { filters: [filter] } })).map((text) => text.replace(/[\u2066-\u2069]/g, ''));
   test.each([
@@ -153,26 +153,26 @@ describe('filters in words', () => {
   });
 });
 
-describe('what is missing', () => {
-  test('a cut by the service makes the table incomplete', () => {
+describe('missing data', () => {
+  test('makes the table incomplete if the service truncated it', () => {
     expect(notes({ meta: { truncated: true } })).toEqual([
       { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
     ]);
   });
 
-  test('a cut that the report asked for says so, and nothing is missing', () => {
+  test('is only noted if the limit of the report caused it', () => {
     expect(notes({ section: { limit: 2 }, meta: { truncated: true } })).toEqual([
       { code: 'truncated', text: 'Only the first 2 rows, as the report asks; there are more.', incomplete: false },
     ]);
   });
 
-  test('a cut by the service before the limit of the report makes the table incomplete', () => {
+  test('makes the table incomplete if the service truncated it before the limit of the report', () => {
     expect(notes({ section: { limit: 3 }, meta: { truncated: true } })).toEqual([
       { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
     ]);
   });
 
-  test('a metric that was not answered is an empty column, and noted', () => {
+  test('makes an empty column and a note if a metric is missing', () => {
     const rows = ROWS.map(({ 'profiles.approval_rate': _rate, ...row }) => row);
     const table = tableOf({ columns: COLUMNS.slice(0, 3), rows });
     expect(table.columns.map(({ name }) => name)).toContain('profiles.approval_rate');
@@ -180,19 +180,19 @@ describe('what is missing', () => {
     expect(table.notes).toMatchObject([{ code: 'missing', incomplete: true }]);
   });
 
-  test('a key that a row lacks is noted', () => {
+  test('makes the table incomplete if a row lacks a figure', () => {
     const { 'profiles.created': _created, ...lacking } = ROWS[1]!;
     expect(noted({ rows: [ROWS[0]!, lacking] }, 'missing')).toEqual([
       { code: 'missing', text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
     ]);
   });
 
-  test('requested totals that did not come are noted', () => {
+  test('makes the table incomplete if the requested totals are missing', () => {
     expect(noted({ totals: null }, 'missing')).toMatchObject([{ incomplete: true }]);
     expect(tableOf({ totals: null }).totals).toBe(undefined);
   });
 
-  test('a total that did not come is noted', () => {
+  test('makes the table incomplete if one total is missing', () => {
     expect(noted({ totals: { 'profiles.created': 4 } }, 'missing')).toEqual([
       {
         code: 'missing',
@@ -202,7 +202,7 @@ describe('what is missing', () => {
     ]);
   });
 
-  test('a requested previous period that did not come is noted', () => {
+  test('makes the table incomplete if the requested previous period is missing in a row', () => {
     const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
     const asked = {
       compare: true,
@@ -219,11 +219,11 @@ describe('what is missing', () => {
     ]);
   });
 
-  test('fewer rows than the service speaks of are noted', () => {
+  test('makes the table incomplete if there are fewer rows than the service counts', () => {
     expect(noted({ meta: { row_count: 3 } }, 'missing')).toMatchObject([{ incomplete: true }]);
   });
 
-  test('another range or zone than the requested one is noted', () => {
+  test('makes the table incomplete if range or time zone differ from the request', () => {
     expect(noted({ meta: { range: { from: '2026-11-09', to: '2026-11-14' } } }, 'missing')).toMatchObject([
       { incomplete: true },
     ]);
@@ -231,8 +231,8 @@ describe('what is missing', () => {
   });
 });
 
-describe('what is old or running', () => {
-  test('figures computed before the period had ended, asked for after, are stale', () => {
+describe('the age of figures', () => {
+  test('makes them stale if they were computed before the end of the period and fetched long after', () => {
     // The week ends on Sunday at midnight in Zurich, 23:00 UTC.
     expect(noted({ meta: { as_of: '2026-11-15T22:59:59Z', cached: true } }, 'stale')).toMatchObject([
       { incomplete: true },
@@ -242,7 +242,7 @@ describe('what is old or running', () => {
     ).toEqual([]);
   });
 
-  test('figures of a period that still runs are not stale but partial', () => {
+  test('makes them partial instead of stale while the period is running', () => {
     const rows = ROWS.map((row) => ({ ...row, partial: true }));
     const change = { rows, meta: { as_of: '2026-11-12T08:00:00Z' }, at: Date.parse('2026-11-12T08:00:01Z') };
     expect(notes(change)).toEqual([
@@ -251,7 +251,7 @@ describe('what is old or running', () => {
     expect(rowsOf(tableOf(change)).map(({ partial }) => partial)).toEqual([true, true]);
   });
 
-  test('a cached answer older than the service’s own hour is stale', () => {
+  test('makes them stale if they come from the cache and are more than an hour old', () => {
     expect(noted({ meta: { cached: true, as_of: '2026-11-16T05:58:00Z' } }, 'stale')).toMatchObject([
       { incomplete: true },
     ]);
@@ -259,12 +259,12 @@ describe('what is old or running', () => {
   });
 });
 
-describe('a range that is not over', () => {
+describe('whether a range is running', () => {
   const noon = '2026-11-12T11:00:00Z';
   const early = { meta: { as_of: noon }, at: Date.parse(noon) };
   const { bucket: _, 'profile.type': __, ...folded } = ROWS[0]!;
 
-  test('is running by the date, whatever the rows say', () => {
+  test('depends on the dates, whatever the rows say', () => {
     expect(tableOf().running).toBe(false);
     expect(tableOf({ rows: [{ ...ROWS[0], partial: true }] }).running).toBe(false);
     expect(tableOf({ ...early, rows: [] }).running).toBe(true);
@@ -272,30 +272,30 @@ describe('a range that is not over', () => {
     expect(rowsOf(tableOf(early)).map(({ partial }) => partial)).toEqual([true, true]);
   });
 
-  test('ends with its last day in its zone', () => {
+  test('changes at the end of its last day in its time zone', () => {
     // Sunday ends at 23:00 UTC in Zurich.
     const at = (as_of: string) => tableOf({ meta: { as_of }, at: Date.parse(as_of) }).running;
     expect(at('2026-11-15T22:59:59Z')).toBe(true);
     expect(at('2026-11-15T23:00:00Z')).toBe(false);
   });
 
-  test('is judged by when the answer came where the service does not say when it computed', () => {
+  test('is decided by the time of the response if the service does not send `as_of`', () => {
     expect(tableOf({ meta: { as_of: null }, at: Date.parse(noon) }).running).toBe(true);
     expect(tableOf({ meta: { as_of: null } }).running).toBe(false);
   });
 
-  test('is not over because the service’s clock is ahead', () => {
+  test('does not change because the clock of the service is ahead', () => {
     expect(tableOf({ meta: { as_of: '2026-11-20T00:00:00Z' }, at: Date.parse(noon) }).running).toBe(true);
   });
 
-  test('marks the rows without a bucket', () => {
+  test('also marks rows without a bucket', () => {
     const rows = (change: Change) =>
       rowsOf(tableOf({ section: { granularity: undefined, dimensions: [] }, rows: [folded], ...change }));
     expect(rows(early).map(({ partial }) => partial)).toEqual([true]);
     expect(rows({}).map(({ partial }) => partial)).toEqual([false]);
   });
 
-  test('is nothing to a current count', () => {
+  test('does not affect a current count', () => {
     const table = tableOf({
       section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
       columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
@@ -307,7 +307,7 @@ describe('a range that is not over', () => {
 });
 
 test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
-  ['no order', [], undefined],
+  ['none', [], undefined],
   ['by time', [{ by: 'bucket', dir: 'asc' }], undefined],
   [
     'by time, then by a metric',
@@ -318,8 +318,8 @@ test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
     undefined,
   ],
   ['by a metric', [{ by: 'profiles.created', dir: 'desc' }], true],
-  ['by a metric upwards', [{ by: 'profiles.created', dir: 'asc' }], true],
-  ['backwards in time', [{ by: 'bucket', dir: 'desc' }], true],
+  ['by a metric, ascending', [{ by: 'profiles.created', dir: 'asc' }], true],
+  ['by time, descending', [{ by: 'bucket', dir: 'desc' }], true],
   [
     'by a group, then by time',
     [
@@ -328,18 +328,18 @@ test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
     ],
     true,
   ],
-])('rows in order %s: ranked %j', (_name, order, ranked) => {
+])('a table with the order "%s" is ranked: %j', (_name, order, ranked) => {
   expect(tableOf({ section: { order } }).ranked).toBe(ranked);
 });
 
-test('undefined figures are explained', () => {
+test('a note explains undefined figures', () => {
   const rows = [{ ...ROWS[0], 'profiles.approval_rate': null }];
   expect(notes({ rows, totals: { ...TOTALS, 'profiles.approval_rate': null } })).toEqual([
     { code: 'undefined', text: expect.stringMatching(/not 0: profiles\.approval_rate\.$/), incomplete: false },
   ]);
 });
 
-test('a deprecated metric, a late start of its data and an unknown unit are each noted', () => {
+test('a deprecated metric, a late start of its data and an unknown unit each get a note', () => {
   const catalog = {
     ...CATALOG,
     metrics: CATALOG.metrics.map((metric) =>
@@ -364,7 +364,7 @@ test('a deprecated metric, a late start of its data and an unknown unit are each
   expect(table.columns[1]).toMatchObject({ unit: 'parsecs', replacedBy: 'profiles.created' });
 });
 
-test('a column in another unit than the catalog’s is shown without one: its figures may be in either', () => {
+test('a column whose unit differs from the catalog is shown without a unit', () => {
   const columns = COLUMNS.map((column) =>
     column.name === 'profiles.approval_rate' ? { ...column, unit: 'seconds' } : column,
   );
@@ -387,7 +387,7 @@ test('a metric without any data in the period makes the table incomplete', () =>
   expect(noted({ catalog }, 'data_available_from').map(({ incomplete }) => incomplete)).toEqual([true, true]);
 });
 
-describe('figures of days before there is data', () => {
+describe('figures of days before the first data', () => {
   const catalogFrom = (first: string) => ({
     ...CATALOG,
     metrics: CATALOG.metrics.map((metric) =>
@@ -414,7 +414,7 @@ describe('figures of days before there is data', () => {
   };
   const byDay: Change = { section: { granularity: 'day' } };
 
-  test('are undefined in each bucket that ends before, and not in the total of days after as well', () => {
+  test('are undefined in each bucket without data; a total that also includes days with data is shown', () => {
     expect(shown('2026-11-11', byDay)).toEqual({
       rows: [null, null, 2],
       others: [0.5, 0.5, 0.5],
@@ -424,7 +424,7 @@ describe('figures of days before there is data', () => {
     expect(shown('2026-11-09', byDay)).toMatchObject({ rows: [0, 1, 2], said: [] });
   });
 
-  test('are undefined in the total too where no day of the range has data', () => {
+  test('are undefined in the total as well if no day of the range has data', () => {
     expect(shown('2026-11-16', { ...byDay, totals: zero })).toEqual({
       rows: [null, null, null],
       others: [0.5, 0.5, 0.5],
@@ -433,7 +433,7 @@ describe('figures of days before there is data', () => {
     });
   });
 
-  test('stay in a week that has a day with data: the bucket is cut off by the range', () => {
+  test('are shown in a week with data on any day inside the range', () => {
     const weeks = (first: string) =>
       shown(first, {
         section: { granularity: 'week' },
@@ -444,7 +444,7 @@ describe('figures of days before there is data', () => {
     expect(weeks('2026-11-13')).toEqual([null]);
   });
 
-  test('are undefined in a row without a bucket as in the total', () => {
+  test('are undefined in a row without a bucket in the same cases as in the total', () => {
     const { bucket: _, ...row } = ROWS[0]!;
     const change: Change = {
       section: { granularity: undefined },
@@ -456,7 +456,7 @@ describe('figures of days before there is data', () => {
   });
 });
 
-describe('a comparison with days before there is data', () => {
+describe('a comparison with days before the first data', () => {
   const from = (first: string) => ({
     ...CATALOG,
     metrics: CATALOG.metrics.map((metric) =>
@@ -483,7 +483,7 @@ describe('a comparison with days before there is data', () => {
     };
   };
 
-  test('is undefined in the rows whose own partner is such a day, and in the totals, with a note', () => {
+  test('is undefined in the rows compared with such a day and in the totals, with a note', () => {
     expect(figures(compared(from('2026-11-04')))).toEqual({
       rows: [null, null, 0],
       totals: null,
@@ -492,7 +492,7 @@ describe('a comparison with days before there is data', () => {
     });
   });
 
-  test('is left as it is where all compared days have data', () => {
+  test('is shown if all compared days have data', () => {
     expect(figures(compared(from('2026-11-02')))).toEqual({
       rows: [0, 0, 0],
       totals: 0,
@@ -501,12 +501,12 @@ describe('a comparison with days before there is data', () => {
     });
   });
 
-  test('is undefined in a week that begins before, also where only its first days lie within the compared range', () => {
+  test('is undefined in a week whose compared days begin before the first data', () => {
     const weeks = (first: string) =>
       figures(
         compared(from(first), {
           section: { granularity: 'week' },
-          // Wednesday to Sunday, and the Wednesday to Sunday before them.
+          // Wednesday to Sunday, and the five days before them.
           meta: {
             range: { from: '2026-11-11', to: '2026-11-15' },
             compare_range: { from: '2026-11-06', to: '2026-11-10' },
@@ -518,7 +518,7 @@ describe('a comparison with days before there is data', () => {
     expect(weeks('2026-11-06')).toEqual([0]);
   });
 
-  test('is undefined in a row without a bucket as in the totals', () => {
+  test('is undefined in a row without a bucket in the same cases as in the totals', () => {
     const folded = { granularity: undefined, dimensions: [] };
     const { bucket: _, 'profile.type': __, ...row } = ROWS[0]!;
     const change = (first: string) => compared(from(first), { section: folded, rows: [{ ...row, compare }] });
@@ -526,7 +526,7 @@ describe('a comparison with days before there is data', () => {
     expect(figures(change('2026-11-02'))).toMatchObject({ rows: [0], totals: 0, said: [] });
   });
 
-  test('is undefined as well where the service does not say which days it compared', () => {
+  test('is undefined even if the service does not say which days it compared', () => {
     expect(figures(compared(from('2026-11-03'), { meta: { compare_range: null } }))).toMatchObject({
       rows: [null, 0, 0],
       totals: null,
@@ -534,7 +534,7 @@ describe('a comparison with days before there is data', () => {
     });
   });
 
-  test('is told beside a start within the period, and not where the period has no data at all', () => {
+  test('has a separate note if data starts within the period, and none if the period has no data at all', () => {
     expect(figures(compared(from('2026-11-10'))).said).toEqual(['data_from', 'not_compared_before']);
     expect(figures(compared(from('2026-11-16'))).said).toEqual(['no_data_before']);
   });
@@ -542,11 +542,11 @@ describe('a comparison with days before there is data', () => {
 
 test.each<[string, Change]>([
   ['a figure that is a text', { rows: [{ ...ROWS[0], 'profiles.created': '4' }] }],
-  ['a figure that no number can hold', { rows: [{ ...ROWS[0], 'profiles.created': Number.POSITIVE_INFINITY }] }],
+  ['an infinite figure', { rows: [{ ...ROWS[0], 'profiles.created': Number.POSITIVE_INFINITY }] }],
   ['a group that is a number', { rows: [{ ...ROWS[0], 'profile.type': 4 }] }],
   ['a figure of the previous period that is a text', { rows: [{ ...ROWS[0], compare: { 'profiles.created': '4' } }] }],
   ['a total that is a list', { totals: { ...TOTALS, 'profiles.created': [4] } }],
-  ['a total of the previous period that is a truth', { totals: { compare: { 'profiles.approval_rate': true } } }],
-])('%s is not read', (_name, change) => {
+  ['a total of the previous period that is a boolean', { totals: { compare: { 'profiles.approval_rate': true } } }],
+])('%s makes the response unreadable', (_name, change) => {
   expect(() => tableOf(change)).toThrow(expect.objectContaining({ code: 'api.unreadable' }));
 });

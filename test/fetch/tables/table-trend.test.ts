@@ -49,7 +49,7 @@ const valuesOf = ({ rows }: Table, metric: string) => rowsOf({ rows } as Table).
 describe('the trend of a scorecard', () => {
   const months: SectionInput = { id: 'months', metrics: METRICS, granularity: 'month', period: 'last_13_months' };
 
-  test('has the figures of the months, the last of which is the period', async () => {
+  test('shows the figures of the last 13 months, ending with the period', async () => {
     const own = tableOf(await fetched([card]));
     const other = tableOf(
       await fetched([months], { period: THIRTEEN, sectionPeriods: { months: THIRTEEN } }),
@@ -67,20 +67,20 @@ describe('the trend of a scorecard', () => {
 
   test.each<[string, Partial<SectionInput>, Given]>([
     ['a section over the same months', {}, {}],
-    ['a section that is compared', {}, { compare: 'previous_period' }],
-    ['a small chart for each metric', { layout: 'trend' }, {}],
-  ])('is the same if its calls are those of %s', async (_, more, report) => {
+    ['a section with a comparison', {}, { compare: 'previous_period' }],
+    ['a section with the layout `trend`', { layout: 'trend' }, {}],
+  ])('is the same when it shares its calls with %s', async (_, more, report) => {
     const alone = await fetched([{ ...card, trend: 6 }]);
     const input = { ...report, sectionPeriods: { months: THIRTEEN } };
     const together = await fetched([{ ...card, trend: 6 }, { ...months, ...more } as SectionInput], input);
     expect(tableOf(together).trend).toEqual(tableOf(alone).trend);
-    // One of its own, and those of the months.
+    // One call of its own; the others are shared with the months.
     const readers = together.calls.filter(({ sections }) => sections.includes('card'));
     expect(readers.length).toBeGreaterThan(1);
     expect(readers.filter(({ sections }) => !sections.includes('months'))).toHaveLength(1);
   });
 
-  test('has no figure where there are no data: not zero', async () => {
+  test('is undefined instead of zero in months without data', async () => {
     const from = '2026-03-15';
     const catalogOf = (catalog: Catalog): Catalog => ({
       ...catalog,
@@ -94,7 +94,7 @@ describe('the trend of a scorecard', () => {
     expect(trend?.values[METRICS[1] ?? '']?.every((value) => value !== null)).toBe(true);
   });
 
-  test('marks the bucket that still runs', async () => {
+  test('marks the running bucket as partial', async () => {
     const period = { ...OCTOBER, from: '2026-11-16', to: '2026-11-22' };
     const { trend } = tableOf(await fetched([{ ...card, trend: 3 }], { period }));
     expect(trend).toMatchObject({
@@ -107,7 +107,7 @@ describe('the trend of a scorecard', () => {
     });
   });
 
-  test('is null for a metric without such buckets', async () => {
+  test('is null for a metric that lacks the granularity', async () => {
     const period = { ...OCTOBER, from: '2026-11-15', to: '2026-11-15' };
     const weekly = (catalog: Catalog): Catalog => ({
       ...catalog,
@@ -121,7 +121,7 @@ describe('the trend of a scorecard', () => {
 
 describe('the trend of current counts', () => {
   const counts: SectionInput = { ...card, metrics: ['alerts.open', 'reviews.overdue'], trend: 4 };
-  /** The count of each day is its day of the month; `missed` days have no reading. */
+  /** The count of each day is its day of the month. Missed days have no reading. */
   const finding =
     (...missed: string[]): FindReadings =>
     async (_org, dimension, days) =>
@@ -148,7 +148,7 @@ describe('the trend of current counts', () => {
           ]),
       );
 
-  test('is the reading of the last day of each bucket; a day that was missed is a gap', async () => {
+  test('shows the reading of the last day of each bucket, and a gap for a missed day', async () => {
     const dataset = await fetched([counts], { find: finding('2026-08-31') });
     expect(dataset.calls).toEqual([]);
     expect(tableOf(dataset).trend).toEqual({
@@ -165,7 +165,7 @@ describe('the trend of current counts', () => {
     });
   });
 
-  test('has a gap for a reading that is still to come, beside the counts of now', async () => {
+  test('has a gap for a future reading, while the table shows the current counts', async () => {
     const period = { ...OCTOBER, from: '2026-11-20', to: '2026-11-20' };
     const table = tableOf(await fetched([counts], { period, find: finding('2026-11-20') }));
     expect(table.current).toBe(true);
@@ -173,7 +173,7 @@ describe('the trend of current counts', () => {
     expect(table.trend?.buckets.map(({ partial }) => partial)).toEqual([false, false, false, true]);
   });
 
-  test('does not exist without readings of all of them', async () => {
+  test('does not exist if a metric has no readings', async () => {
     expect(tableOf(await fetched([counts])).trend).toBeUndefined();
     const more = { ...counts, metrics: ['alerts.open', 'rfis.open'] };
     expect(tableOf(await fetched([more], { find: finding() })).trend).toBeUndefined();
@@ -181,7 +181,7 @@ describe('the trend of current counts', () => {
 });
 
 describe('layouts of tables', () => {
-  test('come from the sections, with whether they are printed', async () => {
+  test('come from the sections, as does whether they are printed', async () => {
     const groups = [{ title: 'New', metrics: ['profiles.created'] }];
     const { tables, headlineMetrics } = await fetched(
       [
@@ -206,12 +206,12 @@ describe('layouts of tables', () => {
       'profiles.decided',
       'profiles.created',
     ]);
-    // All rows stay in the table.
+    // `top` limits only what is shown. The table keeps all rows.
     expect(tableOf({ tables } as Dataset, 'fewer').rows).toHaveLength(31);
     expect(headlineMetrics).toEqual(['profiles.decided']);
   });
 
-  test('a text has a title, a description and nothing else, and no call', async () => {
+  test('give a text section a title and a description, but no rows and no call', async () => {
     const text: SectionInput = { id: 'words', layout: 'text', title: 'Remarks', description: 'In words.' };
     const { tables, calls, headlineMetrics } = await fetched([text, { ...card, trend: undefined } as SectionInput]);
     expect(tables.map(isTextTable)).toEqual([true, false]);
@@ -220,7 +220,7 @@ describe('layouts of tables', () => {
     expect(headlineMetrics).toBeUndefined();
   });
 
-  test('those of lists and of counts that are undefined as well', async () => {
+  test('also apply to lists', async () => {
     const roster: SectionInput = { id: 'roster', list: 'profiles', search: 'Freight', print: false };
     const { tables } = await fetched([roster, { ...roster, id: 'few', layout: 'exceptions', top: 2 }]);
     expect(tables.map(({ layout, print }) => [layout, print])).toEqual([

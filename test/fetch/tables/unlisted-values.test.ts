@@ -15,7 +15,7 @@ import type { Plan } from '../../../src/plan/plan.ts';
 import { cases, least } from '../../support/fuzz.ts';
 import { definitionOf, metricOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 
-/** What happened once: on a day, to something in a branch and of a risk, each of which it may lack. */
+/** One event on a day, with an optional branch and an optional risk. */
 interface Happening {
   readonly day: string;
   readonly branch: string | null;
@@ -23,7 +23,7 @@ interface Happening {
   readonly good: boolean;
 }
 
-/** A world of happenings, and the values that the catalog lists of it. */
+/** All events, and the values that the catalog lists. */
 interface World {
   readonly happenings: readonly Happening[];
   readonly listed: Readonly<Record<'branch' | 'risk', readonly string[]>>;
@@ -31,9 +31,9 @@ interface World {
 
 const DAYS = Array.from({ length: 20 }, (_, index) => `2026-10-${String(index + 1).padStart(2, '0')}`);
 const PERIOD: Period = { from: '2026-10-11', to: '2026-10-20', timezone: 'UTC', label: 'x' };
-/** Sorted as a catalog is not: its order is its own. */
+/** Not sorted: a catalog has its own order. */
 const BRANCHES = ['zug', 'bern', 'genf', 'chur', 'thun', 'basel', 'wil'];
-/** Made since the catalog was read; the service has them behind the others. */
+/** Branches added after the catalog was read. The service sorts them last. */
 const NEW_BRANCHES = ['aarau', 'biel'];
 const RISKS = ['low', 'high', 'severe'];
 
@@ -59,7 +59,7 @@ const catalogOf = ({ listed }: World): Catalog => {
 const keyed = (happening: Happening, dimension: string): string | null =>
   dimension === 'branch' ? happening.branch : happening.risk;
 
-/** "None of the values" is true of what has no value; "any of the values" is not (specification §2.7). */
+/** A record without a value passes "not_in" and fails "in" (specification §2.7). */
 const passes = (happening: Happening, { dimension, op, values }: Filter): boolean => {
   const value = keyed(happening, dimension);
   return op === 'not_in' ? value === null || !values.includes(value) : value !== null && values.includes(value);
@@ -77,7 +77,7 @@ const figuresOf = (happenings: readonly Happening[], metrics: readonly string[])
     ]),
   );
 
-/** The service's answer: every bucket of every group that occurs in either period, no more rows than `maxRows`. */
+/** The response of the service: every bucket of every group that occurs in either period, at most `maxRows` rows. */
 function answer(world: World, request: ReportRequest, maxRows: number): ReportResponse {
   const { metrics, dimensions = [], filters = [], time = {}, order: [first] = [], include } = request;
   const range: DateRange = { from: time.from ?? '', to: time.to ?? '' };
@@ -142,7 +142,7 @@ function answer(world: World, request: ReportRequest, maxRows: number): ReportRe
   });
 }
 
-/** The one section's table as its plan makes it, from a service that gives no more rows a call than the plan knows. */
+/** The table of the only section, joined according to its plan, from a service that sends at most `maxRows` rows per call. */
 function answered(world: World, plan: Plan, catalog: Catalog, maxRows: number) {
   const responses = new Map(
     plan.calls.map((call) => {
@@ -206,7 +206,7 @@ const limits = fc.record({
   max_metrics: fc.constantFrom(1, 20),
 });
 
-test('a table is what one call without limits gives, whatever the catalog does not list, or it says that it is cut', () => {
+test('a joined table equals the response to one unlimited call, even with unlisted values, or is marked as truncated', () => {
   const seen = { joined: 0, open: 0, groupsParted: 0, manyFilters: 0, lacking: 0, unlisted: 0, cut: 0, refused: 0 };
   fc.assert(
     fc.property(world, section, limits, fc.boolean(), (there, drawn, stricter, compare) => {
@@ -250,7 +250,7 @@ test('a table is what one call without limits gives, whatever the catalog does n
       if (whole.rows.some((row) => row.branch === 'aarau')) seen.unlisted += 1;
       if (got.meta.truncated) {
         seen.cut += 1;
-        // Room is left for what has no value: only values that nobody could know of are too many.
+        // The plan leaves room for records without a value. Only unlisted values can exceed the limit.
         expect(there.unlisted).toBe(true);
         return;
       }
@@ -265,11 +265,11 @@ test('a table is what one call without limits gives, whatever the catalog does n
     }),
     cases(600),
   );
-  // Otherwise nothing has been shown.
+  // Each case must have occurred, or the test shows nothing.
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThanOrEqual(least(1));
 });
 
-describe('a table of more than 5,000 rows, of 69 listed branches and another', () => {
+describe('a table of more than 5,000 rows, with 69 listed branches and an unlisted one,', () => {
   const listed = Array.from({ length: 69 }, (_, index) => `branch ${index}`);
   const period: Period = { from: '2026-01-01', to: '2026-04-30', timezone: 'UTC', label: 'x' };
   const rowsWith = (branch: string | null, more: Partial<SectionInput>, compare: boolean) => {
@@ -288,12 +288,15 @@ describe('a table of more than 5,000 rows, of 69 listed branches and another', (
     filters: [{ dimension: 'branch', op, values: listed.slice(0, 60) }],
   });
 
-  test.each([[null], ['aarau']])('%j has them all, however it is asked', (branch) => {
-    const whole = { rows: 8400, sum: 70, total: 70, truncated: false };
-    expect(rowsWith(branch, byDay, false)).toEqual({ ...whole, calls: 2 });
-    // Compared, its groups are parted, and its totals are the service's own.
-    expect(rowsWith(branch, byDay, true)).toEqual({ ...whole, calls: 3 });
-    expect(rowsWith(branch, filtered('not_in'), false)).toMatchObject({ sum: 10, total: 10, calls: 1 });
-    expect(rowsWith(branch, filtered('in'), false)).toMatchObject({ sum: 60, total: 60, calls: 2 });
-  });
+  test.each([[null], ['aarau']])(
+    'has the rows of all branches with and without comparison and filters, if the unlisted branch is %j',
+    (branch) => {
+      const whole = { rows: 8400, sum: 70, total: 70, truncated: false };
+      expect(rowsWith(branch, byDay, false)).toEqual({ ...whole, calls: 2 });
+      // With a comparison the call is split by groups, and the totals need another call.
+      expect(rowsWith(branch, byDay, true)).toEqual({ ...whole, calls: 3 });
+      expect(rowsWith(branch, filtered('not_in'), false)).toMatchObject({ sum: 10, total: 10, calls: 1 });
+      expect(rowsWith(branch, filtered('in'), false)).toMatchObject({ sum: 60, total: 60, calls: 2 });
+    },
+  );
 });

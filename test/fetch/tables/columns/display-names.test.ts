@@ -6,7 +6,7 @@ import {
 } from '../../../../src/fetch/internal/tables/columns/display-names.ts';
 import { CATALOG } from '../../../support/reports.ts';
 
-test('what is said of a deprecated metric holds for the one in its place, unless that has its own', () => {
+test('a setting for a deprecated metric also applies to its replacement, unless that has its own', () => {
   const sections = [{}, { replaced: [{ from: 'profiles.opened', to: 'profiles.created' }] }];
   expect([...byMetric({ 'profiles.opened': 'New' }, sections)]).toEqual([
     ['profiles.opened', 'New'],
@@ -33,7 +33,7 @@ test('labels rename metrics, dimensions and codes, and nothing else', () => {
   expect(renamedCatalog(CATALOG, new Map())).toBe(CATALOG);
 });
 
-test('a response keeps the names of its columns, but for the bucket', () => {
+test('a label renames the bucket column of a response, but no other column', () => {
   const column = (name: string) => ({ name, label: 'As sent', kind: 'metric', type: 'integer', unit: 'count' });
   const response = { columns: [column('bucket'), column('profiles.created')], rows: [] };
   const renamed = renamedResponse(

@@ -12,7 +12,7 @@ const RECORDS = [
   { name: 'Other', review_status: 'PR', creation_source: 'api', stage: null },
 ];
 
-test('codes have the labels of the dimension of the same name', () => {
+test('codes in a field have the labels of the dimension with the same name', () => {
   const columns = columnsOf({ catalog: LIST_CATALOG }, RECORDS);
   expect(columns.review_status).toEqual({
     label: 'Review status',
@@ -25,7 +25,7 @@ test('codes have the labels of the dimension of the same name', () => {
   expect(columns.stage?.values).toBeUndefined();
 });
 
-test('labels of the report come first, also for codes that the catalog does not list', () => {
+test('labels of the report replace those of the catalog, and also label unlisted codes', () => {
   const labels = {
     review_status: 'Stage',
     'profile.creation_source': 'Origin',
@@ -42,6 +42,6 @@ test('labels of the report come first, also for codes that the catalog does not 
   expect(columns.name?.values).toBeUndefined();
 });
 
-test('without catalog and labels the fields are as the service writes them', () => {
+test('without catalog and labels, codes have no labels', () => {
   expect(columnsOf(undefined, RECORDS).review_status).toEqual({ label: 'Review status', values: undefined });
 });

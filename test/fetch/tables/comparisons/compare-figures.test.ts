@@ -36,9 +36,9 @@ describe('against the service', () => {
     const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
     const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
     if (table === undefined) throw new Error('no table');
-    // The sandbox's clock stands still.
+    // Figures look stale because the clock of the sandbox does not advance.
     const notes = table.notes.filter(({ code }) => code !== 'stale');
-    /** What the service says of these days alone. */
+    /** The figures of the service for these days alone. */
     const alone = async (from: string, to: string, group: Readonly<Record<string, unknown>> = {}) => {
       const filters = Object.entries(group).map(([dimension, value]) => ({
         dimension,
@@ -53,7 +53,7 @@ describe('against the service', () => {
     return { table: { ...table, notes }, alone };
   };
 
-  test('weeks and totals have both comparisons, each with its own days and its own reason', async () => {
+  test('weeks and totals have both comparisons, each with its own days and its own reason for no change', async () => {
     const section: SectionInput = { id: 'w', metrics: [CREATED, RATE], granularity: 'week', totals: true };
     const { table, alone } = await fetched(section, { compare: ['previous_period', 'previous_year'] });
     expect(table.comparisons).toEqual([
@@ -105,7 +105,7 @@ describe('against the service', () => {
     ]);
   });
 
-  test('days of two months are not compared, and the note says why', async () => {
+  test('the days of two months show no change, and a note says why', async () => {
     const section: SectionInput = { id: 'd', metrics: [CREATED], granularity: 'day' };
     const { table } = await fetched(section, { compare: 'previous_period' });
     const reasons = rowsOf(table).map(({ compare }) => compare?.previous_period?.unlike);
@@ -116,7 +116,7 @@ describe('against the service', () => {
     expect(rowsOf(table).map((row) => change?.read(row))).toEqual(rowsOf(table).map(() => null));
   });
 
-  test('groups and a year to date are those of the service, for their own days', async () => {
+  test('comparison and year to date of each group equal the figures of the service for those days', async () => {
     const section = { id: 'g', metrics: [CREATED, RATE], dimensions: ['profile.type'], totals: true };
     const { table, alone } = await fetched(section, { compare: 'previous_year', to_date: 'year' });
     expect(table.toDate).toEqual({ unit: 'year', range: { from: '2026-01-01', to: '2026-10-31' } });
@@ -141,7 +141,7 @@ describe('against the service', () => {
     expect(table.notes).toEqual([]);
   });
 
-  test('a single row is a total: its partner and its year to date are its own', async () => {
+  test('a single row is compared and shown to date like a total', async () => {
     const { table, alone } = await fetched(
       { id: 's', metrics: [CREATED] },
       { compare: 'previous_year', to_date: 'quarter' },
@@ -152,7 +152,7 @@ describe('against the service', () => {
     expect(row?.toDate).toEqual({ [CREATED]: row?.values[CREATED] });
   });
 
-  test('cohorts show the other figure and no change', async () => {
+  test('cohort metrics show the compared figure but no change', async () => {
     const { table } = await fetched({ id: 'c', metrics: ['cohort.completion_rate'] }, { compare: 'previous_period' });
     const columns = viewColumns(table);
     const [row] = rowsOf(table);
@@ -165,7 +165,7 @@ describe('against the service', () => {
     expect(table.notes.map(({ code }) => code)).toEqual(['not_comparable']);
   });
 
-  test('a period that has not ended is not compared', async () => {
+  test('a period that has not ended shows no change', async () => {
     const period: Period = { from: '2026-11-01', to: '2026-11-30', timezone: 'Europe/Zurich', label: '2026-11' };
     const section: SectionInput = { id: 'm', metrics: [CREATED], granularity: 'week', totals: true };
     const { table } = await fetched(section, { compare: 'previous_year' }, period);
@@ -182,7 +182,7 @@ describe('against the service', () => {
   });
 });
 
-/* Responses by hand. */
+/* The following tests use handwritten responses. */
 
 const SECTION = definitionOf([{ id: 'types', metrics: [CREATED, RATE], dimensions: ['profile.type'], totals: true }])
   .sections[0];
@@ -253,8 +253,8 @@ function tableWith(partner: Partner, catalog = CATALOG, kind: PartnerAnswer['kin
 const comparedIn = (table: ReturnType<typeof tableWith>) =>
   rowsOf(table).map(({ compare }) => compare?.previous_year?.values);
 
-describe('a group that the other days lack', () => {
-  test('had no events: its counts are 0, its rates undefined', () => {
+describe('a group missing on the compared days', () => {
+  test('has compared counts of 0 and undefined rates', () => {
     const table = tableWith({ rows: [group('entity', 3, 0.5)] });
     expect(comparedIn(table)).toEqual([
       { [CREATED]: 0, [RATE]: null },
@@ -263,14 +263,14 @@ describe('a group that the other days lack', () => {
     expect(table.notes).toEqual([]);
   });
 
-  test('is unknown where the service cut the answer', () => {
+  test('has unknown compared figures if the service truncated the response', () => {
     const table = tableWith({ rows: [group('entity', 3, 0.5)], meta: { truncated: true } });
     expect(comparedIn(table)).toEqual([{}, { [CREATED]: 3, [RATE]: 0.5 }]);
     expect(table.notes).toMatchObject([{ code: 'truncated', incomplete: true }]);
   });
 });
 
-test('figures of days without data are undefined, never 0', () => {
+test('compared figures of days without data are undefined, never 0', () => {
   const catalog = {
     ...CATALOG,
     metrics: CATALOG.metrics.map((metric) =>
@@ -286,7 +286,7 @@ test('figures of days without data are undefined, never 0', () => {
   expect(table.notes.map(({ message }) => message.id)).toEqual(['not_compared_before']);
 });
 
-test('figures that are missing in the other days are named', () => {
+test('a note names figures that are missing on the compared days', () => {
   const { [RATE]: _, ...withoutRate } = group('entity', 3, 0.5);
   const table = tableWith({ rows: [group('individual', 0, 0.25), withoutRate], totals: { [CREATED]: 3 } });
   expect(notesIn(table)).toEqual([
@@ -298,14 +298,14 @@ test('figures that are missing in the other days are named', () => {
   ]);
 });
 
-describe('a service that answers with other days than those asked for', () => {
+describe('a table whose service sends other days than requested', () => {
   const rows = [group('individual', 1, 0.25), group('entity', 2, 0.5)];
 
   test.each([
     ['the days of the section', { from: '2026-10-01', to: '2026-10-31' }],
     ['other whole months', { from: '2025-12-01', to: '2025-12-31' }],
-    ['as many days from the same weekday on', { from: '2025-09-04', to: '2025-10-04' }],
-  ])('has no year before: %s', (_, range) => {
+    ['as many days, starting on the same weekday', { from: '2025-09-04', to: '2025-10-04' }],
+  ])('has no comparison with the year before: %s', (_, range) => {
     const table = tableWith({ rows, meta: { range } });
     const nothing = { values: {}, unlike: 'no_partner' };
     expect(rowsOf(table).map(({ compare }) => compare?.previous_year)).toEqual([nothing, nothing]);
@@ -325,7 +325,7 @@ describe('a service that answers with other days than those asked for', () => {
     expect(table.notes.map(({ code, incomplete }) => [code, incomplete])).toEqual([['missing', true]]);
   });
 
-  test('has no year before in the comparison of a whole year', () => {
+  test('has no comparison of a whole year with the year before', () => {
     const [section] = definitionOf([{ id: 'y', metrics: [CREATED, RATE], totals: true }]).sections;
     if (section === undefined) throw new Error('no section');
     const time = { from: '2025-01-01', to: '2025-12-31', timezone: 'Europe/Zurich' };

@@ -17,7 +17,7 @@ const METRIC = 'alerts.open';
 const ZONE = WEEK.timezone;
 const BOTH = ['previous_period', 'previous_year'] as const;
 
-/** 20261031 for 31 October 2026: each value names the day that it was read on. */
+/** 20261031 for 31 October 2026, so that each value shows the day of its reading. */
 const countOn = (day: string): number => Number(day.replaceAll('-', ''));
 
 const storedBut =
@@ -91,7 +91,7 @@ const messages = ({ notes }: Table) => notes.map(({ message }) => message);
 const expectedChange = (now: string, before: string) => (countOn(now) - countOn(before)) / countOn(before);
 
 describe('a comparison of readings', () => {
-  test('takes the last days of months, also of a leap February, and of the same months a year before', async () => {
+  test('compares the last days of months, a leap February included, for both kinds', async () => {
     const table = await tableOf('2025-01-01', '2025-03-31', { granularity: 'month', comparisons: BOTH });
     const ends = ['2025-01-31', '2025-02-28', '2025-03-31'];
     const partners = {
@@ -109,7 +109,7 @@ describe('a comparison of readings', () => {
     expect(table.notes.map(({ code }) => code)).toEqual(['read_at']);
   });
 
-  test('of the whole period is of its last day, and totals too', async () => {
+  test('of a whole period compares its last day, also in the totals', async () => {
     for (const [from, to, kind, before] of [
       ['2026-10-01', '2026-10-31', 'previous_period', '2026-09-30'],
       ['2026-10-01', '2026-10-31', 'previous_year', '2025-10-31'],
@@ -126,7 +126,7 @@ describe('a comparison of readings', () => {
     }
   });
 
-  test('has none for a week 53, and says why', async () => {
+  test('of week 53 with the year before does not exist, and a note says why', async () => {
     const table = await tableOf('2026-12-21', '2027-01-03', { granularity: 'week', comparisons: ['previous_year'] });
     expect(compared(table, 'previous_year')).toEqual([
       [20261227, 20251228, undefined, expectedChange('2026-12-27', '2025-12-28')],
@@ -144,7 +144,7 @@ describe('a comparison of readings', () => {
     expect(alone.comparisons).toEqual([{ kind: 'previous_year', range: null }]);
   });
 
-  test('names the days of rows where they are not those of the totals', async () => {
+  test('lists the days of the rows separately if they differ from those of the totals', async () => {
     const table = await tableOf('2026-10-01', '2026-10-31', { granularity: 'week', comparisons: ['previous_year'] });
     expect(table.comparisons).toEqual([
       {
@@ -170,7 +170,7 @@ describe('a comparison of readings', () => {
     expect(messages(days).filter(({ id }) => id === 'unlike_rows')).toHaveLength(1);
   });
 
-  test('says of totals that they are compared although unlike', async () => {
+  test('has a note if totals are compared in spite of different weekdays', async () => {
     const table = await tableOf('2026-10-01', '2026-10-30', { comparisons: ['previous_period'] });
     expect(compared(table, 'previous_period')[0]?.[3]).toBeCloseTo(expectedChange('2026-10-30', '2026-09-30'));
     expect(messages(table)).toContainEqual({
@@ -183,21 +183,24 @@ describe('a comparison of readings', () => {
   });
 
   test.each([
-    ['of the period', ['2026-10-31'], [null, 20260930, undefined, null], ['2026-10-31']],
-    ['of the period before', ['2026-09-30'], [20261031, null, undefined, null], ['2026-09-30']],
-    ['of both', ['2026-09-30', '2026-10-31'], [null, null, undefined, null], ['2026-09-30', '2026-10-31']],
-    ['of a day that is no last day', ['2026-10-30'], undefined, undefined],
-  ])('a gap %s is no figure and no percentage', async (_of, missed, row, days) => {
-    const table = await tableOf('2026-10-01', '2026-10-31', { comparisons: ['previous_period'], missed });
-    expect(compared(table, 'previous_period')[0]).toEqual(
-      row ?? [20261031, 20260930, undefined, expectedChange('2026-10-31', '2026-09-30')],
-    );
-    const missing = messages(table).filter(({ id }) => id === 'readings_missing');
-    expect(missing).toEqual(days === undefined ? [] : [{ id: 'readings_missing', of: { days } }]);
-    expect(table.asOf).toBe(missed.includes('2026-10-31') ? null : '2026-10-31T20:30:05Z');
-  });
+    ['in the period', ['2026-10-31'], [null, 20260930, undefined, null], ['2026-10-31']],
+    ['in the previous period', ['2026-09-30'], [20261031, null, undefined, null], ['2026-09-30']],
+    ['in both', ['2026-09-30', '2026-10-31'], [null, null, undefined, null], ['2026-09-30', '2026-10-31']],
+    ['on another day than the last', ['2026-10-30'], undefined, undefined],
+  ])(
+    'with a gap %s shows only existing figures, and a change only if there are both',
+    async (_of, missed, row, days) => {
+      const table = await tableOf('2026-10-01', '2026-10-31', { comparisons: ['previous_period'], missed });
+      expect(compared(table, 'previous_period')[0]).toEqual(
+        row ?? [20261031, 20260930, undefined, expectedChange('2026-10-31', '2026-09-30')],
+      );
+      const missing = messages(table).filter(({ id }) => id === 'readings_missing');
+      expect(missing).toEqual(days === undefined ? [] : [{ id: 'readings_missing', of: { days } }]);
+      expect(table.asOf).toBe(missed.includes('2026-10-31') ? null : '2026-10-31T20:30:05Z');
+    },
+  );
 
-  test('names gaps of the totals, and of readings without a metric of the section', async () => {
+  test('notes gaps in the totals and readings that lack a metric of the section', async () => {
     const stored = storedBut([]);
     const find: FindReadings = async (org, dimension, days) =>
       dimension === null ? new Map() : stored(org, dimension, days);
@@ -211,7 +214,7 @@ describe('a comparison of readings', () => {
     expect(messages(other)).toEqual([{ id: 'readings_missing', of: { days: ['2026-10-31'] } }]);
   });
 
-  test('never takes a reading of another local day of the report', async () => {
+  test('never uses a reading from another local day in the time zone of the report', async () => {
     const find = storedBut([]);
     // 22:30 in Zurich is the next morning in Tokyo.
     const table = await tableOf('2026-10-01', '2026-10-31', { find, timezone: 'Asia/Tokyo' });
@@ -219,7 +222,7 @@ describe('a comparison of readings', () => {
     expect(messages(table)).toEqual([{ id: 'readings_missing', of: { days: ['2026-10-31'] } }]);
   });
 
-  test('a day that is still to come is unfinished; a stored reading counts before its hour is over', async () => {
+  test('treats a day without a reading yet as unfinished, and uses a reading as soon as it is stored', async () => {
     const asked = { granularity: 'day', comparisons: ['previous_year'], now: '2026-11-14T21:40:00Z' } as const;
     const table = await tableOf('2026-11-13', '2026-11-15', { ...asked, missed: ['2026-11-15'] });
     expect((table.rows as readonly Row[]).map(({ partial }) => partial)).toEqual([false, false, true]);
@@ -233,7 +236,7 @@ describe('a comparison of readings', () => {
     expect(messages(table).some(({ id }) => id === 'readings_missing')).toBe(false);
   });
 
-  test('says of each figure which reading it is, gaps included', async () => {
+  test('lists the reading behind each figure, gaps included', async () => {
     const table = await tableOf('2026-10-01', '2026-10-31', {
       comparisons: BOTH,
       section: { totals: true, dimensions: ['profile.type'] },
@@ -257,7 +260,7 @@ describe('a comparison of readings', () => {
     );
   });
 
-  test('whatever was missed, each figure is that of its own last day, or none', async () => {
+  test('shows for each bucket the reading of its last day or nothing, whichever readings are missing', async () => {
     const all = daysBetween('2023-06-01', '2027-03-31');
     await fc.assert(
       fc.asyncProperty(

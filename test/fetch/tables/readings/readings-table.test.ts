@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** The count of the whole names its day. */
+/** The count without groups is the day of the month. */
 const reading = (day: string, dimension: string | null): Reading => ({
   version: 1,
   org: 'acme',
@@ -93,14 +93,17 @@ describe('a section of current counts with readings', () => {
     ['day', 'Day'],
     ['week', 'Week'],
     ['month', 'Month'],
-  ] as const)('by %s names its first column as the service does', async (granularity, label) => {
-    const { table } = await tableOf({ metrics: ['alerts.open'], granularity });
-    expect(table.columns[0]).toMatchObject({ name: 'bucket', label });
-    const own = await tableOf({ metrics: ['alerts.open'], granularity }, { labels: { bucket: 'Stand' } });
-    expect(own.table.columns[0]).toMatchObject({ name: 'bucket', label: 'Stand' });
-  });
+  ] as const)(
+    'by %s labels its first column like the service, or with the label of the report',
+    async (granularity, label) => {
+      const { table } = await tableOf({ metrics: ['alerts.open'], granularity });
+      expect(table.columns[0]).toMatchObject({ name: 'bucket', label });
+      const own = await tableOf({ metrics: ['alerts.open'], granularity }, { labels: { bucket: 'Stand' } });
+      expect(own.table.columns[0]).toMatchObject({ name: 'bucket', label: 'Stand' });
+    },
+  );
 
-  test('shows the reading of the last day of its period, labelled, and asks nothing', async () => {
+  test('shows the reading of the last day of its period, without a call', async () => {
     const { table, calls } = await tableOf({ metrics: ['alerts.open', 'reviews.overdue'], totals: true });
     const last = WEEK.to;
     expect([counts(table), counts(table, 'reviews.overdue'), calls]).toEqual([[Number(last.slice(-2))], [null], 0]);
@@ -113,7 +116,7 @@ describe('a section of current counts with readings', () => {
     expect(notes(table)).toEqual([]);
   });
 
-  test('shows days, and a missed one as a gap', async () => {
+  test('by day shows a missed day as a gap', async () => {
     const { table, calls } = await tableOf(
       { metrics: ['alerts.open'], granularity: 'day' },
       { missed: ['2026-11-11'] },
@@ -136,7 +139,7 @@ describe('a section of current counts with readings', () => {
     });
   });
 
-  test('has a count of 0 for a group that a reading lacks, and none for a gap', async () => {
+  test('shows 0 for a group that a reading lacks, and nothing for a missed reading', async () => {
     const section = { metrics: ['alerts.open'], dimensions: ['alert.type'], granularity: 'day' as const };
     const { table } = await tableOf(section, { missed: ['2026-11-15'] });
     const of = (group: string) =>
@@ -145,14 +148,14 @@ describe('a section of current counts with readings', () => {
     expect(of('other')).toEqual([7, 7, 7, 0, 0, 0, null]);
   });
 
-  test('shows past days in a backfill, and a gap as undefined', async () => {
+  test('shows readings of past days in a backfill, and a gap as undefined', async () => {
     const { table } = await tableOf({ metrics: ['alerts.open'] }, { backfill: true });
     expect(counts(table)).toEqual([15]);
     const { table: gap } = await tableOf({ metrics: ['alerts.open'] }, { backfill: true, missed: [WEEK.to] });
     expect([counts(gap), gap.asOf]).toEqual([[null], null]);
   });
 
-  test('shows what is not due yet as partial, never as of another day', async () => {
+  test('shows days whose reading is not due yet as partial and without a count', async () => {
     const now = Date.parse('2026-11-14T12:00:00Z');
     const { table } = await tableOf(
       { metrics: ['alerts.open'], granularity: 'day' },
@@ -163,7 +166,7 @@ describe('a section of current counts with readings', () => {
     expect(notes(table).some(({ id }) => id === 'readings_missing')).toBe(false);
   });
 
-  test('shows the counts of now where the reading of its last day is not due, or does not answer it', async () => {
+  test('shows current counts if the reading of its last day is not due or cannot answer the section', async () => {
     const now = Date.parse('2026-11-14T12:00:00Z');
     for (const [section, asked] of [
       [{ metrics: ['alerts.open'] }, { now }],
@@ -179,13 +182,13 @@ describe('a section of current counts with readings', () => {
     }
   });
 
-  test('is undefined in a backfill where no reading answers it', async () => {
+  test('is undefined in a backfill if no reading can answer it', async () => {
     const { table, calls } = await tableOf({ metrics: ['rfis.open'] }, { backfill: true });
     expect([counts(table, 'rfis.open'), table.readings, calls]).toEqual([[null], undefined, 0]);
     expect(table.notes.map(({ code }) => code)).toEqual(['undefined']);
   });
 
-  test('never shows a metric that was not read on that day', async () => {
+  test('shows no figures if a reading lacks one of its metrics', async () => {
     const { table } = await tableOf(
       { metrics: ['alerts.open', 'rfis.open'] },
       { readings: { ...SETTINGS, metrics: [...SETTINGS.metrics, 'rfis.open'] } },
@@ -203,7 +206,7 @@ describe('docket check', () => {
       settings: { readings },
     });
 
-  test('allows a granularity of current counts that are read, and names the reading to add', () => {
+  test('allows a granularity for current counts with readings, and otherwise names the reading to add', () => {
     const section = { metrics: ['alerts.open'], granularity: 'day' as const };
     expect(check(section, SETTINGS)).toEqual([]);
     const [missing] = check(section);
@@ -214,7 +217,7 @@ describe('docket check', () => {
     expect(check({ ...section, metrics: ['alerts.open', 'alerts.created'] }, SETTINGS)).toHaveLength(1);
   });
 
-  test('refuses figures to date of current counts, read or not, and names the reading of a comparison', () => {
+  test('refuses figures to date of current counts, and names the reading that a comparison needs', () => {
     const section = { metrics: ['alerts.open'], to_date: 'year' as const };
     for (const readings of [undefined, SETTINGS]) {
       const [toDate] = check(section, readings);
@@ -228,7 +231,7 @@ describe('docket check', () => {
     expect(compare?.next).toContain('Add "rfis.open" to "readings: metrics"');
   });
 
-  test('names what readings cannot ask', () => {
+  test('names metrics and dimensions that readings cannot use', () => {
     expect(checkReadings(SETTINGS, catalog)).toEqual([]);
     const found = checkReadings(
       { at: '22:30', metrics: ['alerts.opne', 'alerts.created', 'rfis.open'], by: ['risk', 'hit.kind'] },
