@@ -20,13 +20,13 @@ const plan = () => compilePlan({ definition, settings, period: WEEK, catalog: CA
 const schedule = { settings: READINGS, timezone: WEEK.timezone };
 const answered = (now: string) => answeredSections(plan(), schedule, CATALOG, Date.parse(now));
 
-test('readings answer a section with granularity always, and one without once its last day was read', () => {
-  // The hour of the last reading ends at 23:30 in Zurich.
+test('readings always answer a section with granularity, and one without it after the reading of its last day', () => {
+  // The last reading may be taken until 23:30 in Zurich.
   expect([...answered('2026-11-15T22:29:59Z')]).toEqual(['trend']);
   expect([...answered('2026-11-15T22:30:00Z')]).toEqual(['trend', 'end']);
 });
 
-test('docket explain leaves them out of all counts of calls, and says so', () => {
+test('docket explain does not count calls for sections that readings answer, and lists these sections', () => {
   const sections = answered('2026-11-20T10:00:00Z');
   const document = explain(withoutAnswered(plan(), sections), { catalog: CATALOG, answered: sections });
   const without = definitionOf(
@@ -63,7 +63,7 @@ test('docket explain leaves them out of all counts of calls, and says so', () =>
   expect(formatExplain(rest)).not.toMatch(/^Readings/m);
 });
 
-test('a section shows current counts if each of its metrics is one', () => {
+test('a section shows current counts if all its metrics are current counts', () => {
   const isCurrent = (...metrics: string[]) => isCurrentSection(sectionOf({ id: 'a', metrics }), CATALOG);
   expect(isCurrent('alerts.open', 'rfis.open')).toBe(true);
   expect(isCurrent('alerts.open', 'profiles.created')).toBe(false);
@@ -71,7 +71,7 @@ test('a section shows current counts if each of its metrics is one', () => {
   expect(isCurrentSection(sectionOf({ id: 'a', list: 'profiles' }), CATALOG)).toBe(false);
 });
 
-test('a reading whose time the zone skips is due when its day is over', () => {
+test('a reading at a time that the zone skips is due at the end of its day', () => {
   // Samoa had no 30 December 2011.
   const samoa = { settings: READINGS, timezone: 'Pacific/Apia' };
   const isDue = (day: string, now: string) => isReadingDue(day, samoa, Date.parse(now));
@@ -81,15 +81,15 @@ test('a reading whose time the zone skips is due when its day is over', () => {
   expect(isDue('2011-12-30', '2011-12-31T10:00:00Z')).toBe(true);
 });
 
-test('a plan without answered sections is the plan itself, and calls that others need stay', () => {
+test('a plan drops only calls that no remaining section needs, and stays the same without answered sections', () => {
   const whole = plan();
   expect(withoutAnswered(whole, new Set())).toBe(whole);
   const ids = (...answered: string[]) => withoutAnswered(whole, new Set(answered)).calls.map(({ id }) => id);
   const [created, ...counts] = whole.sections;
-  // One call for all current counts: it stays until none of their sections needs it.
+  // One call fetches all current counts. It stays until no section needs it.
   expect(new Set(counts.map(({ call }) => call)).size).toBe(1);
   expect(ids('trend', 'end', 'other')).toEqual(whole.calls.map(({ id }) => id));
-  // The year before of `created` is a call of its own.
+  // The year before of `created` has its own call.
   const before = (created?.partners ?? []).map(({ call }) => call);
   expect(before).toHaveLength(1);
   expect(ids('trend', 'end', 'other', 'same')).toEqual([created?.call, ...before]);

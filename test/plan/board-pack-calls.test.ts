@@ -46,19 +46,19 @@ const KPIS = [
 const BOTH = ['previous_period', 'previous_year'] as const;
 const scorecard: SectionInput = { id: 'scorecard', metrics: KPIS, totals: true, compare: [...BOTH], to_date: 'year' };
 
-/** One question: metrics over some days, by bucket and group or not. */
+/** A needed figure: metrics over some days, optionally by bucket and group. */
 interface Question {
   readonly metrics: readonly string[];
   readonly groups: readonly string[];
   readonly filters: string;
   readonly days: Days | 'now';
   readonly granularity: Bucketing | undefined;
-  /** Whose answer holds that of the period before as well. */
+  /** Whether its response also contains the previous period. */
   readonly compares: boolean;
   readonly rows: boolean;
 }
 
-/** Everything that a section has to know, from its definition alone. */
+/** Everything that a section needs, from its definition alone. */
 function questionsOf(section: Definition['sections'][number], report: Definition, own: Days): Question[] {
   const { metrics, dimensions = [], granularity, filters = [], totals } = section;
   if (metrics === undefined) return [];
@@ -74,7 +74,7 @@ function questionsOf(section: Definition['sections'][number], report: Definition
     compares,
   });
   if (current) return [ask('now', 'rows')];
-  // Of a trend only what it asks for itself.
+  // A trend has only the comparisons that it sets itself.
   const { compare, to_date } = section.layout === 'trend' ? {} : report;
   const kinds = section.compare ?? compare ?? [];
   const toDate = section.to_date ?? to_date;
@@ -97,7 +97,7 @@ function questionsOf(section: Definition['sections'][number], report: Definition
     if (totals || !hasRows) found.push(ask(days, 'totals'));
   }
   if (section.trend !== undefined) {
-    // The report is of October.
+    // Only the trend of the October report is supported.
     if (own.to !== OCTOBER.to || section.trend !== 13) throw new Error('another trend');
     found.push({ ...ask(daysOf(THIRTEEN), 'rows'), granularity: 'month', rows: true });
   }
@@ -112,8 +112,8 @@ const takesGroups = (id: string, groups: readonly string[]): boolean => {
 };
 
 /**
- * Calls below which no plan can be. A call has one set of dimensions, filters and days, 20 metrics and 366 days; totals
- * come with the rows of the same days, and the days before with a call that compares.
+ * A lower bound for the number of calls. A call has one set of dimensions, filters and days, at most 20 metrics and 366
+ * days. Totals come with the rows of the same days, and the previous period with a call that compares.
  */
 function leastCalls(questions: readonly Question[]): number {
   const answered = new Set<string>();
@@ -133,7 +133,7 @@ function leastCalls(questions: readonly Question[]): number {
             metrics.every((metric) => takesGroups(metric, row.groups)),
         );
     if (carrier !== undefined) continue;
-    // Whatever a comparison answers is free, whether or not the buckets fit.
+    // Figures in the response of a comparison need no call.
     const fits = granularity === undefined || granularity === 'month';
     if (!question.compares && fits && answered.has(JSON.stringify([days, filters]))) continue;
     const key = JSON.stringify([[...groups].sort(), filters, days, granularity]);
@@ -156,14 +156,14 @@ function callsOf(definition: Definition, period: Period, sectionPeriods: Readonl
 }
 
 describe('calls of a board pack', () => {
-  test('with a scorecard, 13 months, the year before and the year to date are near the least possible', () => {
+  test('with a scorecard, 13 months, year before and year to date are at most 10% above the lower bound', () => {
     const calls = callsOf(board, OCTOBER, OWN_PERIODS);
     expect(calls.naive).toBeGreaterThan(2 * calls.planned);
     expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
     expect(calls).toEqual({ planned: 15, bound: 14, naive: 74, further: { previous_year: 2, to_date: 1, trend: 0 } });
   });
 
-  test('in which every section is compared with both and to date as well', () => {
+  test('in which all sections have both comparisons and a year to date are at most 10% above the lower bound', () => {
     const sections = board.sections.map((section) =>
       section.list === undefined && section.granularity === undefined
         ? { ...section, to_date: 'year' as const }
@@ -175,8 +175,8 @@ describe('calls of a board pack', () => {
     expect(calls).toEqual({ planned: 24, bound: 23, naive: 108, further: { previous_year: 9, to_date: 3, trend: 0 } });
   });
 
-  // The scorecard has a call of its own, although the totals beside the months hold the same figures.
-  test('of a whole year, whose year before is the previous period', () => {
+  // The scorecard makes its own call, although the totals of the months are the same figures.
+  test('of a whole year do not include further calls for the year before, which is the previous period', () => {
     const months: SectionInput = { id: 'months', metrics: KPIS, granularity: 'month', totals: true };
     const risk: SectionInput = { id: 'risk', metrics: KPIS, dimensions: ['profile.risk'], totals: true };
     const definition = definitionOf([scorecard, months, risk], { compare: [...BOTH] });

@@ -19,7 +19,7 @@ import {
 const YEARS: Period = { from: '2024-01-01', to: '2026-06-30', timezone: 'Europe/Zurich', label: 'long' };
 const BRANCHES = Array.from({ length: 120 }, (_, index) => `b${String(index).padStart(3, '0')}`);
 
-/** The small catalog with a dimension that takes 120 values. */
+/** The small catalog with a dimension of 120 values. */
 const WIDE: Catalog = {
   ...CATALOG,
   metrics: CATALOG.metrics.map((metric) => ({ ...metric, dimensions: [...metric.dimensions, 'branch'] })),
@@ -50,7 +50,7 @@ const faults = (section: Partial<SectionInput>, { period = WEEK, more = {}, cata
   checkPlan({ definition: definitionOf([{ id: 'a', ...section }], more), period, catalog });
 
 describe('buckets', () => {
-  test('of weeks begin on Monday, and the first and last are cut to the range', () => {
+  test('by week begin on Monday, and the first and last are cut to the range', () => {
     expect(bucketsOf({ from: '2026-11-12', to: '2026-11-24' }, 'week')).toEqual([
       { label: '2026-11-09', from: '2026-11-12', to: '2026-11-15' },
       { label: '2026-11-16', from: '2026-11-16', to: '2026-11-22' },
@@ -60,24 +60,24 @@ describe('buckets', () => {
 
   test.each([
     ['one day', '2026-11-19', '2026-11-19', 1],
-    ['over the end of summer time', '2026-10-20', '2026-10-30', 11],
+    ['a range over the end of summer time', '2026-10-20', '2026-10-30', 11],
     ['a leap year', '2028-01-01', '2028-12-31', 366],
-  ])('%s counts both ends', (_name, from, to, days) => {
+  ])('by day include both ends of %s', (_name, from, to, days) => {
     expect(dayCount({ from, to })).toBe(days);
     expect(bucketsOf({ from, to }, 'day').length).toBe(days);
   });
 
   test.each([
-    ['whole months go back by as many months', '2026-03-01', '2026-04-30', '2026-01-01', '2026-02-28'],
-    ['over a year of them too', '2024-01-01', '2026-06-30', '2021-07-01', '2023-12-31'],
-    ['other ranges go back by as many days', '2026-03-02', '2026-03-31', '2026-01-31', '2026-03-01'],
-  ])('before: %s', (_name, from, to, first, last) => {
+    ['as many months, for whole months', '2026-03-01', '2026-04-30', '2026-01-01', '2026-02-28'],
+    ['as many months, for whole months of more than a year', '2024-01-01', '2026-06-30', '2021-07-01', '2023-12-31'],
+    ['as many days, for other ranges', '2026-03-02', '2026-03-31', '2026-01-31', '2026-03-01'],
+  ])('of the previous period start earlier by %s', (_name, from, to, first, last) => {
     expect(previousPeriod({ from, to })).toEqual({ from: first, to: last });
   });
 });
 
-describe('a range longer than a call', () => {
-  test('is cut between months into the fewest calls', () => {
+describe('a range longer than a call allows', () => {
+  test('is split between months into the fewest calls', () => {
     const section: SectionInput = { id: 'a', metrics: ['profiles.created'], granularity: 'month' };
     expect(ranges([section], { period: YEARS })).toEqual([
       '2024-01-01 2024-12-31',
@@ -86,7 +86,7 @@ describe('a range longer than a call', () => {
     ]);
   });
 
-  test('is cut between weeks: no week is in two calls', () => {
+  test('is split between weeks, so that no week is in two calls', () => {
     const cut = requests([{ id: 'a', metrics: ['profiles.created'], granularity: 'week' }], { period: YEARS });
     for (const { time } of cut.slice(1)) expect(new Date(`${time?.from}T00:00:00Z`).getUTCDay()).toBe(1);
     for (const { time } of cut) {
@@ -94,7 +94,7 @@ describe('a range longer than a call', () => {
     }
   });
 
-  test('is compared with the period before all of it, asked without a comparison of its own', () => {
+  test('is compared with its previous period by further calls, which do not compare themselves', () => {
     const section: SectionInput = { id: 'a', metrics: ['profiles.created'], granularity: 'month', totals: true };
     const cut = requests([section], { period: YEARS, more: { compare: 'previous_period' } });
     expect(cut.map(({ time }) => [time?.from, time?.to, time?.compare])).toEqual([
@@ -107,7 +107,7 @@ describe('a range longer than a call', () => {
     ]);
   });
 
-  test('shares its pieces among the sections that would share a call', () => {
+  test('is requested once for sections that would share a call', () => {
     const plan = compile(
       [
         { id: 'a', metrics: ['profiles.created'], granularity: 'month' },
@@ -125,7 +125,7 @@ describe('a range longer than a call', () => {
     expect(formatExplain(document)).toContain('each month; 2024-01-01 to 2024-12-31\n     for a, b, at most 12 rows');
   });
 
-  test('folds into one row only for what may be added up', () => {
+  test('is refused without buckets for metrics that do not add up', () => {
     expect(faults({ metrics: ['profiles.created'] }, { period: YEARS })).toEqual([]);
     expect(faults({ metrics: ['profiles.created', 'profiles.approval_rate'] }, { period: YEARS })).toMatchObject([
       {
@@ -136,7 +136,7 @@ describe('a range longer than a call', () => {
     ]);
   });
 
-  test('has buckets that are longer than a call, and is refused', () => {
+  test('is refused if a bucket is longer than a call allows', () => {
     const catalog = { ...WIDE, limits: { ...WIDE.limits, max_range_days: 30 } };
     const monthly: SectionInput = { id: 'a', metrics: ['profiles.created'], granularity: 'month' };
     const halfYear: Period = { ...YEARS, from: '2026-01-01' };
@@ -148,17 +148,17 @@ describe('a range longer than a call', () => {
     };
     expect(faults(monthly, { period: halfYear, catalog })).toEqual([refused]);
     expect(faults({ ...monthly, granularity: 'week' }, { period: halfYear, catalog })).toEqual([]);
-    // The period keeps the limit; a January before it does not.
+    // The period is within the limit, but January before it is not.
     const short: Period = { ...YEARS, from: '2026-02-01', to: '2026-03-30' };
     expect(faults(monthly, { period: short, catalog })).toEqual([]);
     expect(faults(monthly, { period: short, catalog, more: { compare: 'previous_period' } })).toEqual([refused]);
   });
 
-  test('is of no interest to a current count', () => {
+  test('does not affect a current count', () => {
     expect(compile([{ id: 'a', metrics: ['alerts.open'] }], { period: YEARS }).sections[0]?.join).toBe(undefined);
   });
 
-  test('leaves undefined the totals that no sum of parts gives', () => {
+  test('leaves totals undefined if they cannot be added up', () => {
     const [section] = compile(
       [{ id: 'a', metrics: ['profiles.created', 'profiles.approval_rate'], granularity: 'month', totals: true }],
       { period: YEARS },
@@ -167,7 +167,7 @@ describe('a range longer than a call', () => {
     expect(section?.join?.parts.map(({ totals }) => totals)).toEqual(Array(3).fill(['profiles.created']));
   });
 
-  test('are undefined only for the sections that show them, also where calls are shared', () => {
+  test('leaves totals undefined only for sections that show them, even if they share calls', () => {
     const months = { granularity: 'month' as const, totals: true };
     const plan = compile(
       [
@@ -182,7 +182,7 @@ describe('a range longer than a call', () => {
     expect(rate?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
   });
 
-  test('and of every call of more metrics than one takes, each has its own', () => {
+  test('leaves all totals undefined that cannot be added up, even if the metrics need several calls', () => {
     const like = (id: string, names: readonly string[]) =>
       CATALOG.metrics
         .filter((metric) => metric.id === id)
@@ -199,7 +199,7 @@ describe('a range longer than a call', () => {
   });
 });
 
-describe('a filter of more values than a call takes', () => {
+describe('a filter with more values than a call allows', () => {
   const filtered = (op: 'in' | 'not_in', count: number, more: Partial<SectionInput> = {}): SectionInput => ({
     id: 'a',
     metrics: ['profiles.created', 'profiles.approval_rate'],
@@ -207,16 +207,16 @@ describe('a filter of more values than a call takes', () => {
     ...more,
   });
 
-  test('leaves values out by several filters of one call, and never asks for the others instead', () => {
+  test('excludes values by several filters in one call, and never includes the others instead', () => {
     const leftOut = (values: readonly string[]) => ({ dimension: 'branch', op: 'not_in', values });
     expect(requests([filtered('not_in', 90)]).map(({ filters }) => filters)).toEqual([
       [leftOut(BRANCHES.slice(0, 50)), leftOut(BRANCHES.slice(50, 90))],
     ]);
-    // What has no branch, or one that the catalog does not list yet, passes this one.
+    // Records without a branch, or with an unlisted one, pass this filter.
     expect(requests([filtered('not_in', 120)])[0]?.filters?.map(({ values }) => values.length)).toEqual([50, 50, 20]);
   });
 
-  test('that names every listed value does not let everything through', () => {
+  test('that includes every listed value still excludes unlisted ones', () => {
     expect(requests([filtered('in', 120, { metrics: ['profiles.created'] })]).map(({ filters }) => filters)).toEqual(
       [BRANCHES.slice(0, 50), BRANCHES.slice(50, 100), BRANCHES.slice(100)].map((values) => [
         { dimension: 'branch', op: 'in', values },
@@ -224,18 +224,18 @@ describe('a filter of more values than a call takes', () => {
     );
   });
 
-  test('is parted where its dimension is grouped by, for then each group is in one call', () => {
+  test('is split by value if its dimension is a column, so that each group is in one call', () => {
     const cut = requests([filtered('in', 60, { dimensions: ['branch'] })]);
     expect(cut.map(({ filters }) => filters?.[0]?.values)).toEqual([BRANCHES.slice(0, 50), BRANCHES.slice(50, 60)]);
   });
 
-  test('leaves undefined the totals that its parts do not give, though each row is in one of them', () => {
+  test('leaves totals undefined if they cannot be added up', () => {
     const [section] = compile([filtered('in', 60, { dimensions: ['branch'], totals: true })]).sections;
     expect(section?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'filter' });
     expect(section?.join?.parts.map(({ totals }) => totals)).toEqual(Array(2).fill(['profiles.created']));
   });
 
-  test('adds nothing up that the catalog calls additive and that is no count', () => {
+  test('never adds up rates, even if the catalog calls them additive', () => {
     const metrics = WIDE.metrics.map((metric) => ({ ...metric, additive_over_time: true }));
     const catalog = { ...WIDE, metrics };
     const rate = { metrics: ['profiles.approval_rate'] };
@@ -249,7 +249,7 @@ describe('a filter of more values than a call takes', () => {
     expect(section?.join?.undefinedTotals).toEqual({ ...rate, why: 'range' });
   });
 
-  test('is parted without groups for counts alone', () => {
+  test('is split for counts if its dimension is no column, and refused for other metrics', () => {
     const [section] = compile([filtered('in', 60, { metrics: ['profiles.created'] })]).sections;
     expect(section?.join).toMatchObject({ sums: true, parts: [{}, {}] });
     const leftOut = { dimension: 'branch', op: 'not_in' as const, values: BRANCHES.slice(0, 90) };
@@ -264,7 +264,7 @@ describe('a filter of more values than a call takes', () => {
   });
 });
 
-describe('more rows than a call gives', () => {
+describe('more rows than a call returns', () => {
   const wide: SectionInput = {
     id: 'a',
     metrics: ['profiles.approval_rate'],
@@ -273,11 +273,11 @@ describe('more rows than a call gives', () => {
   };
   const month: Period = { ...WEEK, from: '2026-10-01', to: '2026-10-31' };
 
-  test('are asked in calls that cannot exceed them, and the totals in one of their own', () => {
+  test('are split into calls within the limit, and another call for the totals', () => {
     const plan = compile([{ ...wide, totals: true }], { period: month });
     const { calls } = explain(plan, { catalog: WIDE });
     expect(calls.map(({ rows_at_most }) => rows_at_most ?? 0).every((rows) => rows <= 5000)).toBe(true);
-    // 121 branches and 5 risks, "none" being one of either.
+    // 121 branches and 5 risks, both including "no value".
     expect(calls.length).toBe(5);
     expect(calls.at(-1)?.request).toEqual({
       metrics: ['profiles.approval_rate'],
@@ -286,17 +286,17 @@ describe('more rows than a call gives', () => {
     });
   });
 
-  test('are parted by groups where cutting the range would ask for the previous period as well', () => {
+  test('are split by groups if a split range would need further calls for the previous period', () => {
     const cut = requests([wide], { period: month, more: { compare: 'previous_period' } });
     expect(cut.length).toBe(4);
     expect(new Set(cut.map(({ time }) => time?.compare))).toEqual(new Set(['previous_period']));
   });
 
-  test('are one call when the report wants only the first of them', () => {
+  test('need only one call if the report limits its rows', () => {
     expect(requests([{ ...wide, limit: 10 }], { period: month }).length).toBe(1);
   });
 
-  test('whose totals one section shows are fetched once, and another that shares the calls reads the rows alone', () => {
+  test('are fetched once for two sections, of which only one reads the totals', () => {
     const plan = compile(
       [
         { ...wide, totals: true },
@@ -308,7 +308,7 @@ describe('more rows than a call gives', () => {
     expect([plan.calls.length, shown, bare]).toEqual([5, 5, 4]);
   });
 
-  test('are refused when one value of the widest dimension has more than a call gives', () => {
+  test('are refused if a single value of the widest dimension has more rows than a call returns', () => {
     const catalog = { ...WIDE, limits: { ...WIDE.limits, max_rows: 3 } };
     expect(faults({ ...wide, granularity: 'week' }, { catalog })).toEqual([
       {
@@ -320,7 +320,7 @@ describe('more rows than a call gives', () => {
     ]);
   });
 
-  test('are refused when the calls would be too many', () => {
+  test('are refused if they need too many calls', () => {
     const day = { ...wide, granularity: 'day' as const };
     expect(faults(day, { period: { ...YEARS, from: '2016-07-01' } })).toMatchObject([
       { path: ['sections', 0], expected: 'a table of at most 100 calls' },
@@ -328,11 +328,11 @@ describe('more rows than a call gives', () => {
   });
 });
 
-describe('more metrics than a call takes', () => {
+describe('more metrics than a call allows', () => {
   const many = Array.from({ length: 25 }, (_, index) => `m${index}`);
   const catalog = { ...CATALOG, metrics: many.map((id) => ({ ...CATALOG.metrics[0]!, id })) };
 
-  test('are spread over calls that know nothing of the order and the limit of the whole', () => {
+  test('are spread over several calls, without order and limit', () => {
     const section: SectionInput = { id: 'a', metrics: many, dimensions: ['profile.risk'], limit: 3 };
     const cut = requests([{ ...section, order: [{ by: 'm24', dir: 'desc' }] }], { catalog });
     expect(cut.map(({ metrics, order, limit }) => [metrics.length, order, limit])).toEqual([
@@ -341,7 +341,7 @@ describe('more metrics than a call takes', () => {
     ]);
   });
 
-  test('leave room for other sections in their last call', () => {
+  test('share their last call with other sections', () => {
     const plan = compile(
       [
         { id: 'a', metrics: many },
@@ -370,7 +370,7 @@ describe('a deprecated metric', () => {
       { kind: 'line', series: ['profiles.opened', 'profiles.decided'], secondary: ['profiles.opened'] },
       { kind: 'line', series: ['profiles.created', 'profiles.decided'], secondary: ['profiles.created'] },
     ],
-  ])('is followed in the chart %j as well', (chart, drawn) => {
+  ])('is also replaced in the chart %j', (chart, drawn) => {
     const charted: SectionInput = {
       id: 'a',
       metrics: ['profiles.opened', 'profiles.decided'],
@@ -380,11 +380,11 @@ describe('a deprecated metric', () => {
     expect(compile([charted], { more: { follow_replacements: true } }).sections[0]?.section.chart).toEqual(drawn);
   });
 
-  test('is asked as it is', () => {
+  test('is requested unless the report follows replacements', () => {
     expect(requests([section])[0]?.metrics).toEqual(['profiles.opened', 'profiles.decided']);
   });
 
-  test('is asked as its successor when the report follows replacements', () => {
+  test('is replaced by its successor if the report follows replacements', () => {
     const plan = compile([section], { more: { follow_replacements: true } });
     expect(plan.calls[0]).toMatchObject({
       request: {
@@ -396,10 +396,10 @@ describe('a deprecated metric', () => {
   });
 
   test.each([
-    ['which the organization does not have', { 'profiles.opened': 'profiles.gone' }, 'profiles.opened'],
-    ['which is replaced as well', { 'profiles.opened': 'profiles.decided' }, 'alerts.open'],
+    ['that the organization lacks is requested itself', { 'profiles.opened': 'profiles.gone' }, 'profiles.opened'],
+    ['that is replaced again is followed to the last one', { 'profiles.opened': 'profiles.decided' }, 'alerts.open'],
     [
-      'in a circle',
+      'that leads back to itself is requested itself',
       { 'profiles.opened': 'profiles.created', 'profiles.created': 'profiles.opened' },
       'profiles.opened',
     ],

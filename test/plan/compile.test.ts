@@ -12,7 +12,7 @@ const served = (plan: Plan) =>
   plan.calls.map(({ id }) => plan.sections.filter(({ call }) => call === id).map(({ section }) => section.id));
 
 describe('a call', () => {
-  test('asks for what the section says, over the period, in its zone', () => {
+  test('requests what the section defines, over the period and in its time zone', () => {
     const [request] = requests(
       compile(
         [
@@ -53,7 +53,7 @@ describe('a call', () => {
     expect(request).toEqual({ metrics: ['alerts.open'], time: { timezone: 'Europe/Zurich' } });
   });
 
-  test('has an id that is the same for the same question, however it is written, and no other', () => {
+  test('has the same ID as another call exactly if both request the same', () => {
     const ids = (sections: SectionInput[]) => compile(sections).calls.map(({ id }) => id);
     const base: SectionInput = { id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type'] };
     const filtered = (...values: string[]): SectionInput => ({
@@ -82,7 +82,7 @@ describe('a call', () => {
 });
 
 describe('sections share a call', () => {
-  test('when there is one row a bucket, whatever is asked', () => {
+  test('if they have one row per bucket, with any metrics and totals', () => {
     const plan = compile([
       { id: 'a', metrics: ['profiles.created'], granularity: 'day' },
       { id: 'b', metrics: ['profiles.decided', 'profiles.created'], granularity: 'day', totals: true },
@@ -92,7 +92,7 @@ describe('sections share a call', () => {
     expect(requests(plan)[0]).toMatchObject({ metrics: ['profiles.created', 'profiles.decided'], include: ['totals'] });
   });
 
-  test('of current counts among themselves', () => {
+  test('if both show current counts', () => {
     const plan = compile([
       { id: 'a', metrics: ['alerts.open'] },
       { id: 'b', metrics: ['profiles.created'] },
@@ -101,7 +101,7 @@ describe('sections share a call', () => {
     expect(served(plan)).toEqual([['a', 'c'], ['b']]);
   });
 
-  test('with groups only for the very same metrics, in whatever order', () => {
+  test('with groups only if their metrics are the same, in any order', () => {
     const by: Partial<SectionInput> = { dimensions: ['profile.type'] };
     const plan = compile([
       { id: 'a', metrics: ['profiles.created', 'profiles.decided'], ...by },
@@ -115,8 +115,8 @@ describe('sections share a call', () => {
     ['a filter', { filters: [{ dimension: 'profile.type', values: 'entity' }] }],
     ['a limit', { limit: 3 }],
     ['an order by a metric', { order: [{ by: 'profiles.decided', dir: 'desc' }] }],
-    ['the buckets the other way round', { order: [{ by: 'bucket', dir: 'desc' }] }],
-  ])('but not across %s', (_name, more) => {
+    ['a descending order of buckets', { order: [{ by: 'bucket', dir: 'desc' }] }],
+  ])('but not if one has %s', (_name, more) => {
     const plan = compile([
       { id: 'a', metrics: ['profiles.created'], granularity: 'day' },
       { id: 'b', metrics: ['profiles.decided'], granularity: 'day', ...more },
@@ -124,7 +124,7 @@ describe('sections share a call', () => {
     expect(plan.calls.length).toBe(2);
   });
 
-  test('but not when sorted by a metric, unless they ask the very same: how ties fall is not specified', () => {
+  test('sorted by a metric only if their metrics are the same, because the order of ties is unspecified', () => {
     const order = [{ by: 'profiles.created', dir: 'desc' as const }];
     const plan = compile([
       { id: 'a', metrics: ['profiles.created'], granularity: 'day', order },
@@ -134,7 +134,7 @@ describe('sections share a call', () => {
     expect(served(plan)).toEqual([['a'], ['b', 'c']]);
   });
 
-  test('of at most twenty metrics', () => {
+  test('with at most twenty metrics', () => {
     const many = Array.from({ length: 25 }, (_, index) => `m${index}`);
     const catalog = { ...CATALOG, metrics: many.map((id) => ({ ...CATALOG.metrics[0]!, id })) };
     const sections = many.map((id) => ({ id, metrics: [id], granularity: 'day' as const }));
@@ -142,7 +142,7 @@ describe('sections share a call', () => {
     expect(served(plan).map((ids) => ids.length)).toEqual([20, 5]);
   });
 
-  test('for lists that are the same', () => {
+  test('if they show the same list', () => {
     const plan = compile([
       { id: 'a', list: 'profiles', search: 'x' },
       { id: 'b', list: 'profiles', search: 'x' },
@@ -152,7 +152,7 @@ describe('sections share a call', () => {
   });
 });
 
-test('a plan is frozen through and through, and leaves the definition as it was', () => {
+test('a plan is deeply frozen, and the definition is not', () => {
   const definition = definitionOf([{ id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type'] }]);
   const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
   const walk = (value: unknown): void => {
@@ -183,7 +183,7 @@ test('the same input gives the same plan', () => {
   expect(compile(sections)).toEqual(compile(sections));
 });
 
-describe('what the catalog does not have is refused', () => {
+describe('a definition that does not fit the catalog is refused', () => {
   const refusal = (sections: SectionInput[]): DocketError => {
     try {
       compile(sections);
@@ -195,7 +195,7 @@ describe('what the catalog does not have is refused', () => {
   };
   const unknown: SectionInput = { id: 'a', metrics: ['profile.created'] };
 
-  test('with every fault, its place and the next step', () => {
+  test('with the place of each error and the next step', () => {
     const { code, message, where, next } = refusal([
       unknown,
       { id: 'b', metrics: ['profiles.created'], dimensions: ['hit.kind'] },
@@ -211,7 +211,7 @@ describe('what the catalog does not have is refused', () => {
     expect(next).toContain('docket check');
   });
 
-  test('with a single fault as well', () => {
+  test('with "1 error" in the singular', () => {
     expect(refusal([unknown]).message.split('\n')[0]).toMatch(/\b1 error\b/);
   });
 });

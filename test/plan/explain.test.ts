@@ -19,7 +19,7 @@ const definition = definitionOf(
 );
 const plan = () => compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
 
-test('says what a run would ask, for which sections, and what it costs', () => {
+test('docket explain lists the calls of a run with their sections, and the tokens they cost', () => {
   const recipients = ['lead@acme.example', 'directory out'];
   const document = explain(plan(), { catalog: CATALOG, recipients });
   expect(document).toMatchObject({
@@ -41,7 +41,7 @@ test('says what a run would ask, for which sections, and what it costs', () => {
   ]);
 });
 
-test('never promises more rows than limit and service let through in one call', () => {
+test('docket explain expects at most as many rows as the limits of section and service allow', () => {
   const rows = (limit: number | undefined, catalog = CATALOG) => {
     const { calls } = explain(
       compilePlan({
@@ -67,11 +67,11 @@ test('never promises more rows than limit and service let through in one call', 
   expect(rows(undefined, { ...CATALOG, limits: { ...CATALOG.limits, max_rows: 500 } })).toEqual([500, 230]);
 });
 
-test('without the catalog the groups are unknown: the service’s own limit is the bound', () => {
+test('docket explain expects rows up to the limit of the service if groups are unknown without a catalog', () => {
   expect(explain(plan()).calls.map(({ rows_at_most }) => rows_at_most)).toEqual([7, 5000, 1, null]);
 });
 
-test('says in what zone each schedule is read', () => {
+test('docket explain shows the time zone of each schedule', () => {
   const scheduled = definitionOf([{ id: 'a', metrics: ['alerts.open'] }], {
     schedule: reportFileSchema.shape.schedule.parse([
       { cron: '0 8 * * MON' },
@@ -87,7 +87,7 @@ Schedule 0 8 * * MON (Europe/Zurich)
   expect(explain(own).schedules[0]).toBe("0 8 * * MON (the organization's zone)");
 });
 
-test('a slot without jitter begins when it is due', () => {
+test('docket explain shows no separate start for a slot without jitter', () => {
   const at = '2026-11-23T07:00:00.000Z';
   const slot = { at, local: 'Mon', timezone: 'Europe/Zurich', begins: at, schedule: '0 8 * * MON' };
   expect(
@@ -97,7 +97,7 @@ test('a slot without jitter begins when it is due', () => {
   ).toBe(`Next     ${at}  Mon (Europe/Zurich)`);
 });
 
-test('says of a list how it is sorted, and of a report what it is compared with', () => {
+test('docket explain shows the ordering of a list and the comparison of a report', () => {
   const own = compilePlan({
     definition: definitionOf(
       [
@@ -118,12 +118,12 @@ test('says of a list how it is sorted, and of a report what it is compared with'
   ]);
 });
 
-test('is plain data', () => {
+test('docket explain returns plain JSON data', () => {
   const document = explain(plan(), { catalog: CATALOG });
   expect(JSON.parse(JSON.stringify(document))).toEqual(document);
 });
 
-test('reads well on a terminal', () => {
+test('docket explain prints aligned text', () => {
   const text = formatExplain(
     explain(plan(), {
       catalog: CATALOG,
@@ -161,7 +161,7 @@ Next     2026-11-23T07:00:00.000Z  Mon 2026-11-23 08:00 UTC+01:00 (Europe/Zurich
 const explained = (sections: Parameters<typeof definitionOf>[0], more: Parameters<typeof definitionOf>[1] = {}) =>
   compilePlan({ definition: definitionOf(sections, more), settings: settingsOf(), period: WEEK, catalog: CATALOG });
 
-test('says in words all that a call asks', () => {
+test('docket explain describes everything that a call requests', () => {
   const asks = (...asked: Parameters<typeof explained>) => explain(explained(...asked)).calls.map((call) => call.asks);
   expect(
     asks(
@@ -194,7 +194,7 @@ test('says in words all that a call asks', () => {
   ).toEqual(['all pages of profiles', 'all pages of profiles by -id', 'all pages of profiles by id matching "x"']);
 });
 
-test('shows the query of a list as it is sent, and the body of a metrics call', () => {
+test('docket explain shows the query of a list and the body of a metrics call', () => {
   const { calls } = explain(
     explained([
       { id: 'a', list: 'profiles' },
@@ -210,7 +210,7 @@ test('shows the query of a list as it is sent, and the body of a metrics call', 
   expect(Object.keys(calls[0]?.request ?? {})).toEqual(['list']);
 });
 
-test('a range of its own is told by either end', () => {
+test('docket explain shows the range of a call that differs from the period in either end', () => {
   const part = explained([{ id: 'a', metrics: ['profiles.created'] }]);
   const asks = (period: Partial<typeof WEEK>) => explain({ ...part, period: { ...WEEK, ...period } }).calls[0]?.asks;
   expect(asks({})).toBe('profiles.created');
@@ -218,7 +218,7 @@ test('a range of its own is told by either end', () => {
   expect(asks({ to: '2026-11-30' })).toBe('profiles.created; 2026-11-09 to 2026-11-15');
 });
 
-test('knows the rows of all calls together, unless one is a list, and without a catalog the most a call gives', () => {
+test('docket explain adds up the rows of all calls; with a list they are unknown', () => {
   const sections = [
     { id: 'a', metrics: ['profiles.created'], granularity: 'day' as const },
     { id: 'b', metrics: ['profiles.created'], dimensions: ['profile.type'] },
@@ -229,7 +229,7 @@ test('knows the rows of all calls together, unless one is a list, and without a 
   expect(explain(explained(withList), { catalog: CATALOG }).rows_at_most).toBe(null);
 });
 
-test('counts the calls that metric by metric, and section by section, would take', () => {
+test('docket explain counts the calls needed metric by metric and section by section', () => {
   const sections = [
     { id: 'a', metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' as const },
     { id: 'b', metrics: ['profiles.created'], granularity: 'day' as const },
@@ -250,11 +250,11 @@ test('counts the calls that metric by metric, and section by section, would take
     catalog: CATALOG,
     limits: { max_rows: 20 },
   });
-  // Two parts of two metrics each, and one metric more of which the totals alone are asked.
+  // Two parts with two metrics each, and a call for the totals of one metric.
   expect(explain(plan)).toMatchObject({ naive_calls: 5, section_calls: 3, tokens: 3 });
 });
 
-test('tells schedules in their own zone, or the organization’s, and slots', () => {
+test('docket explain shows schedules in their own time zone or that of the organization, and the next slots', () => {
   const plan = explained([{ id: 'a', metrics: ['profiles.created'] }], {
     schedule: reportFileSchema.parse({
       version: 1,
@@ -298,13 +298,13 @@ Next     2026-11-23T07:00:00.000Z  Mon 08:00 (Europe/Zurich)
          2026-11-30T07:00:00.000Z  Mon 08:00 (Europe/Zurich), begins 07:01:00.000Z`);
 });
 
-test('says nothing of what it was not told', () => {
+test('docket explain omits budget, schedules and slots that it does not get', () => {
   const document = explain(explained([{ id: 'a', metrics: ['profiles.created'] }]));
   expect(document).toMatchObject({ budget: null, schedules: [], slots: [], recipients: [], title: 'Weekly' });
   expect(formatExplain(document)).not.toMatch(/Budget|Schedule|Next/);
 });
 
-test('figures to date that the section’s own call answers cost nothing, and are named behind the section', () => {
+test('docket explain lists figures to date with the call of their section if they need no other call', () => {
   const january = { ...WEEK, from: '2026-01-01', to: '2026-01-31', label: '2026-01' };
   const risk = { id: 'risk', metrics: ['profiles.created'], dimensions: ['profile.risk'], totals: true };
   const plan = compilePlan({
@@ -318,7 +318,7 @@ test('figures to date that the section’s own call answers cost nothing, and ar
   expect(formatExplain(document)).toContain('for risk; the figures to date of risk (rows and totals), at most 5 rows');
 });
 
-test('a period of a section that differs in one day is shown', () => {
+test('docket explain shows the period of a section if it differs by a day', () => {
   for (const own of [{ from: '2026-11-10' }, { to: '2026-11-14' }]) {
     const period = { ...WEEK, ...own, label: 'own' };
     const plan = compilePlan({

@@ -11,7 +11,7 @@ const dimension = (id: string, values: readonly string[]): Catalog['dimensions']
   type: 'enum',
   values: values.map((value) => ({ value, label: value })),
 });
-/** As the catalog has them, not by the alphabet. */
+/** In the order of the catalog, which is not alphabetical. */
 const CITIES = ['zug', 'bern', 'genf', 'chur', 'thun', 'basel'];
 const CATALOGUE = { dimensions: [...CATALOG.dimensions, dimension('city', CITIES)] };
 const only = (id: string, ...values: string[]): Filter => ({
@@ -21,10 +21,10 @@ const only = (id: string, ...values: string[]): Filter => ({
 });
 const without = (id: string, ...values: string[]): Filter => ({ dimension: id, op: 'not_in', values });
 
-describe('all possible groups', () => {
+describe('the possible groups', () => {
   const groups = (ids: string[], ...filters: Filter[]) => maxGroupsOf(ids, filters, CATALOGUE);
 
-  test('are every combination of the values, with "no value" where the specification does not name them all', () => {
+  test('are all combinations of values, with "no value" unless the specification lists all values', () => {
     expect(groups([])).toBe(1);
     expect(groups(['profile.type'])).toBe(2);
     expect(groups(['city'])).toBe(7);
@@ -33,7 +33,7 @@ describe('all possible groups', () => {
     expect(groups(['no such'])).toBe(1);
   });
 
-  test('are those that pass every filter of their dimension, and no other filter', () => {
+  test('are reduced by the filters of their dimension only', () => {
     expect(groups(['city'], only('city', 'zug', 'bern', 'genf'))).toBe(3);
     expect(groups(['city'], only('city', 'zug'))).toBe(1);
     expect(groups(['city'], without('city', 'zug'))).toBe(6);
@@ -47,13 +47,13 @@ describe('all possible groups', () => {
 describe('filters within the limits of a call', () => {
   const fitted = (most: number, ...filters: Filter[]) => splitFilters(filters, most);
 
-  test('stay as they are while they name no more values than a call takes', () => {
+  test('are unchanged if they name no more values than a call allows', () => {
     const filters = [only('city', 'zug', 'bern', 'genf'), without('profile.risk', 'low')];
     expect(fitted(3, ...filters)).toEqual({ filterSets: [filters], splitDimensions: [] });
     expect(fitted(3)).toEqual({ filterSets: [[]], splitDimensions: [] });
   });
 
-  test('leave values out by several filters of one call', () => {
+  test('exclude values by several filters in one call', () => {
     const risk = only('profile.risk', 'high');
     expect(fitted(3, without('city', ...CITIES.slice(1)), risk)).toEqual({
       filterSets: [[without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun'), risk]],
@@ -61,7 +61,7 @@ describe('filters within the limits of a call', () => {
     });
   });
 
-  test('are never replaced by their complement, whatever the catalog lists', () => {
+  test('are never replaced by their complement, even if they name all listed values', () => {
     expect(fitted(3, only('city', ...CITIES))).toEqual({
       filterSets: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
         { ...filter, values: filter?.values.toSorted() },
@@ -80,7 +80,7 @@ describe('filters within the limits of a call', () => {
     });
   });
 
-  test('are combined each with each if several are spread; every call has the other filters', () => {
+  test('are combined with each other if several are spread, and every call has the remaining filters', () => {
     const { filterSets, splitDimensions } = fitted(
       1,
       only('city', 'zug', 'bern'),
@@ -107,8 +107,8 @@ describe('groups split over calls', () => {
     expect(part([], 0, 50)).toBe(undefined);
   });
 
-  test('are split by the dimension with the most values; the last part is everything that the others are not', () => {
-    // Three cities of five risks a part, "no risk" being one of them: the last one has no city too.
+  test('are split by the dimension with the most values; the last part excludes the values of all others', () => {
+    // Three cities with five risks per part, "no risk" included. The last part also has the records without a city.
     const parts = [
       [only('city', 'bern', 'genf', 'zug')],
       [only('city', 'basel', 'chur', 'thun')],
@@ -133,7 +133,7 @@ describe('groups split over calls', () => {
     ]);
   });
 
-  test('of a dimension whose values the specification lists need no call for "no value"', () => {
+  test('need no call for "no value" if the specification lists all values of the dimension', () => {
     expect(part(['profile.type'], 1, 50)).toEqual([
       [only('profile.type', 'individual')],
       [without('profile.type', 'individual')],
@@ -148,7 +148,7 @@ describe('groups split over calls', () => {
     ]);
   });
 
-  test('are those that a filter names and no others, where it names them', () => {
+  test('are only those that a filter includes', () => {
     expect(part(['city'], 2, 50, only('city', 'zug', 'bern', 'genf'))).toEqual([
       [only('city', 'bern', 'zug')],
       [only('city', 'genf')],
@@ -161,7 +161,7 @@ describe('groups split over calls', () => {
       [only('city', 'chur', 'genf')],
       [without('city', 'bern', 'chur'), without('city', 'genf', 'zug')],
     ]);
-    // The last part names what it does not ask for: it may have more values than a filter takes.
+    // The last part names the values to exclude, and may name more than a filter allows.
     expect(part(['city'], 5, 2)).toEqual([[only('city', 'bern', 'zug')], [without('city', 'bern', 'zug')]]);
   });
 

@@ -21,7 +21,7 @@ import { cases, least } from '../support/fuzz.ts';
 
 const ZURICH = 'Europe/Zurich';
 const LATER = Date.parse('2030-01-01T00:00:00Z');
-/** A fiscal year from 6 April on. */
+/** A fiscal year that starts on 6 April. */
 const APRIL: FiscalCalendar = { fiscal_year_start: { month: 4, day: 6, named_by: 'end' } };
 
 const rangeOf = (text: string): DateRange => {
@@ -30,7 +30,7 @@ const rangeOf = (text: string): DateRange => {
 };
 const textOf = ({ from, to }: DateRange): string => (from === to ? from : `${from}..${to}`);
 
-/** The partner of the row with this bucket, as the service or `yearBefore` pairs it. */
+/** The row that the row of this bucket is compared with, by the service or by `yearBefore`. */
 function partnerBucket(range: DateRange, granularity: Granularity, kind: ComparisonKind, label: string) {
   const buckets = bucketsOf(range, granularity);
   const index = buckets.findIndex((bucket) => bucket.label === label);
@@ -45,16 +45,16 @@ function partnerBucket(range: DateRange, granularity: Granularity, kind: Compari
 const period = 'previous_period';
 const year = 'previous_year';
 
-/** Worked out by hand with a wall calendar: granularity, range, comparison, bucket, its partner, why it is not compared. */
+/** Found by hand with a wall calendar: granularity, range, comparison, bucket, its partner, why it is not compared. */
 const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, string | null, UnlikeReason | null])[] = [
-  // A week with the one before: Monday with Monday, Sunday with Sunday.
+  // A week is compared with the week before: Monday with Monday, Sunday with Sunday.
   ['day', '2026-11-09..2026-11-15', period, '2026-11-09', '2026-11-02', null],
   ['day', '2026-11-09..2026-11-15', period, '2026-11-15', '2026-11-08', null],
-  // October with September: a Thursday with a Tuesday; a Tuesday with a Sunday; the 31st with nothing.
+  // October and September: a Thursday and a Tuesday, a Tuesday and a Sunday. The 31st has no partner.
   ['day', '2026-10-01..2026-10-31', period, '2026-10-01', '2026-09-01', 'weekdays'],
   ['day', '2026-10-01..2026-10-31', period, '2026-10-20', '2026-09-20', 'weekdays'],
   ['day', '2026-10-01..2026-10-31', period, '2026-10-31', null, 'no_partner'],
-  // March after a February of 28 days: the same weekdays, and three days left over, one of them of 23 hours.
+  // March after a February of 28 days: the weekdays agree. Three days are left over, one of them with 23 hours.
   ['day', '2026-03-01..2026-03-31', period, '2026-03-01', '2026-02-01', null],
   ['day', '2026-03-01..2026-03-31', period, '2026-03-28', '2026-02-28', null],
   ['day', '2026-03-01..2026-03-31', period, '2026-03-29', null, 'no_partner'],
@@ -62,7 +62,7 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   ['day', '2024-03-01..2024-03-31', period, '2024-03-29', '2024-02-29', 'weekdays'],
   ['day', '2026-02-01..2026-02-28', period, '2026-02-01', '2026-01-01', 'weekdays'],
   ['day', '2026-11-16', period, '2026-11-16', '2026-11-15', 'weekdays'],
-  // Days a year before have the same weekday, also where clocks change, and around the leap day.
+  // Days a year before have the same weekday, even when clocks change and around the leap day.
   ['day', '2026-10-01..2026-10-31', year, '2026-10-20', '2025-10-21', null],
   ['day', '2026-03-01..2026-03-31', year, '2026-03-29', '2025-03-30', null],
   ['day', '2026-10-01..2026-10-31', year, '2026-10-25', '2025-10-26', null],
@@ -79,7 +79,7 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   ['week', '2026-08-01..2026-08-31', period, '2026-08-31', null, 'no_partner'],
   ['week', '2026-10-19..2026-11-15', period, '2026-10-19', '2026-09-21..2026-09-27', null],
   ['week', '2026-12-28..2027-01-03', period, '2026-12-28', '2026-12-21..2026-12-27', null],
-  // The same ISO week a year before; one that the range cuts off is cut off alike.
+  // The same ISO week a year before. A week cut by the range is compared with the same weekdays.
   ['week', '2026-11-09..2026-11-15', year, '2026-11-09', '2025-11-10..2025-11-16', null],
   ['week', '2026-10-01..2026-10-31', year, '2026-09-28', '2025-10-02..2025-10-05', null],
   ['week', '2026-10-01..2026-10-31', year, '2026-10-26', '2025-10-27..2025-11-01', null],
@@ -92,7 +92,7 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   ['week', '2027-12-27..2028-01-02', year, '2027-12-27', '2026-12-21..2026-12-27', null],
   ['week', '2028-01-03..2028-01-09', year, '2028-01-03', '2027-01-04..2027-01-10', null],
   ['week', '2026-12-21..2026-12-27', year, '2026-12-21', '2025-12-22..2025-12-28', null],
-  // Months are like whatever their length.
+  // Months are comparable whatever their length.
   ['month', '2026-10-01..2026-10-31', period, '2026-10-01', '2026-09-01..2026-09-30', null],
   ['month', '2026-07-01..2026-09-30', period, '2026-08-01', '2026-05-01..2026-05-31', null],
   ['month', '2026-03-01..2026-03-31', period, '2026-03-01', '2026-02-01..2026-02-28', null],
@@ -101,27 +101,30 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   ['month', '2024-02-01..2024-02-29', year, '2024-02-01', '2023-02-01..2023-02-28', null],
   ['month', '2025-02-01..2025-02-28', year, '2025-02-01', '2024-02-01..2024-02-29', null],
   ['month', '2025-10-01..2026-10-31', year, '2026-10-01', '2025-10-01..2025-10-31', null],
-  // Cut off by the range: 5 to 31 October is a Monday to a Saturday, a year before a Sunday to a Friday.
+  // Cut by the range: 5 to 31 October is a Monday to a Saturday, and a Sunday to a Friday a year before.
   ['month', '2026-10-05..2026-11-12', year, '2026-10-01', '2025-10-05..2025-10-31', 'partial'],
   ['month', '2026-10-05..2026-11-12', year, '2026-11-01', '2025-11-01..2025-11-12', 'partial'],
-  // A leap day alone has the last of February.
+  // A single leap day is compared with the last day of February.
   ['month', '2024-02-29..2024-03-10', year, '2024-02-01', '2023-02-28', 'partial'],
   ['month', '2026-08-15..2026-10-14', period, '2026-08-01', '2026-06-15..2026-06-30', 'partial'],
   ['month', '2026-08-15..2026-10-14', period, '2026-09-01', '2026-07-01..2026-07-31', null],
 ];
 
-test.each(ROWS)('%s of %s, %s: %s is compared with %s (%s)', (granularity, days, kind, label, expected, reason) => {
-  const range = rangeOf(days);
-  const { bucket, partner } = partnerBucket(range, granularity, kind, label);
-  expect(partner === undefined ? null : textOf(partner)).toBe(expected);
-  const context = { timezone: ZURICH, asOf: LATER };
-  expect(unlikeRow(bucket, partner, granularity, context) ?? null).toBe(reason);
-});
+test.each(ROWS)(
+  'by %s over %s with %s: the partner of bucket %s is %s (reason not to compare: %s)',
+  (granularity, days, kind, label, expected, reason) => {
+    const range = rangeOf(days);
+    const { bucket, partner } = partnerBucket(range, granularity, kind, label);
+    expect(partner === undefined ? null : textOf(partner)).toBe(expected);
+    const context = { timezone: ZURICH, asOf: LATER };
+    expect(unlikeRow(bucket, partner, granularity, context) ?? null).toBe(reason);
+  },
+);
 
 type Totals = ReturnType<typeof compareTotals>;
 const like: Totals = { compared: true };
 
-/** Totals, worked out by hand as well: range, comparison, compared range, and whether they are compared. */
+/** Totals, also found by hand: range, comparison, compared range, and whether they are compared. */
 const TOTALS: readonly (readonly [string, ComparisonKind, string | null, Totals, FiscalCalendar?])[] = [
   ['2026-11-09..2026-11-15', period, '2026-11-02..2026-11-08', like],
   ['2026-10-01..2026-10-31', period, '2026-09-01..2026-09-30', { compared: true, days: [31, 30] }],
@@ -130,7 +133,7 @@ const TOTALS: readonly (readonly [string, ComparisonKind, string | null, Totals,
   ['2026-08-01..2026-08-31', period, '2026-07-01..2026-07-31', like],
   ['2026-01-01..2026-03-31', period, '2025-10-01..2025-12-31', { compared: true, days: [90, 92] }],
   ['2026-10-01..2026-12-31', period, '2026-07-01..2026-09-30', like],
-  // Ten days from a Sunday on, with ten from a Thursday on.
+  // Ten days from a Sunday, and ten days from a Thursday.
   ['2026-11-01..2026-11-10', period, '2026-10-22..2026-10-31', { compared: true, unlike: 'weekdays' }],
   ['2026-11-10..2026-11-12', period, '2026-11-07..2026-11-09', { compared: false, unlike: 'weekdays' }],
   ['2026-11-16', period, '2026-11-15', { compared: false, unlike: 'weekdays' }],
@@ -145,23 +148,23 @@ const TOTALS: readonly (readonly [string, ComparisonKind, string | null, Totals,
   ['2026-12-28..2027-01-03', year, null, { compared: false, unlike: 'no_partner' }],
   ['2026-12-07..2027-01-03', year, '2025-12-08..2026-01-04', like],
   ['2026-09-01..2026-10-15', year, '2025-09-02..2025-10-16', like],
-  // Only whole weeks have those of the same number, which are 53 weeks before these.
+  // Only whole weeks are compared with the weeks of the same number, which are 53 weeks earlier here.
   ['2027-12-27..2028-01-02', year, '2026-12-21..2026-12-27', like],
   ['2027-12-27..2027-12-29', year, '2026-12-28..2026-12-30', like],
   ['2027-12-29..2028-01-02', year, '2026-12-30..2027-01-03', like],
   ['2026-12-28..2027-01-10', year, '2025-12-29..2026-01-11', like],
-  // Months of a fiscal year from 6 April on. The service takes as many days before, which are no such month.
+  // Months of a fiscal year that starts on 6 April. The previous period of the service is as many days, not a fiscal month.
   ['2026-04-06..2026-05-05', period, '2026-03-07..2026-04-05', { compared: true, unlike: 'weekdays' }, APRIL],
   ['2026-04-06..2026-05-05', year, '2025-04-06..2025-05-05', like, APRIL],
   ['2024-02-06..2024-03-05', year, '2023-02-06..2023-03-05', { compared: true, days: [29, 28] }, APRIL],
   ['2026-04-06..2026-07-05', year, '2025-04-06..2025-07-05', like, APRIL],
-  // Without the fiscal year they are days.
+  // Without a fiscal year this is a range of days.
   ['2026-04-06..2026-05-05', year, '2025-04-07..2025-05-06', like],
 ];
 
 test.each(
   TOTALS.map(([days, kind, expected, comparison, calendar = {}]) => ({ days, kind, expected, comparison, calendar })),
-)('the total of $days, $kind: with $expected', ({ days, kind, expected, comparison, calendar }) => {
+)('the total of $days has the partner $expected for $kind', ({ days, kind, expected, comparison, calendar }) => {
   const range = rangeOf(days);
   const partner = partnerOf(range, kind, calendar);
   expect(partner === undefined ? null : textOf(partner)).toBe(expected);
@@ -169,13 +172,13 @@ test.each(
 });
 
 test.each<[string, string, Totals, readonly [number, number] | null]>([
-  // Seven days are enough, of both.
+  // Totals of seven days or more are compared in spite of other weekdays.
   ['2026-11-09..2026-11-15', '2026-11-03..2026-11-09', { compared: true, unlike: 'weekdays' }, null],
   ['2026-11-09..2026-11-14', '2026-11-03..2026-11-08', { compared: false, unlike: 'weekdays' }, null],
   ['2026-11-09..2026-11-18', '2026-11-01..2026-11-08', { compared: true, unlike: 'length', days: [10, 8] }, [10, 8]],
   ['2026-11-09..2026-11-18', '2026-11-03..2026-11-08', { compared: false, unlike: 'length' }, [10, 6]],
   ['2026-11-09..2026-11-12', '2026-11-01..2026-11-08', { compared: false, unlike: 'length' }, [4, 8]],
-])('totals of %s and of %s', (range, partner, comparison, days) => {
+])('totals of %s and %s are compared only if both have seven days or more', (range, partner, comparison, days) => {
   const context = { timezone: ZURICH, asOf: LATER };
   expect(compareTotals(rangeOf(range), rangeOf(partner), context)).toStrictEqual(comparison);
   expect(differentLengths(rangeOf(range), rangeOf(partner))).toEqual(days);
@@ -183,7 +186,7 @@ test.each<[string, string, Totals, readonly [number, number] | null]>([
   expect(differentLengths(rangeOf(range), undefined)).toBeNull();
 });
 
-test('days have partners and ends where the local zone skipped one of them', () => {
+test('days have partners and ends even if the local time zone skipped one of them', () => {
   const { defaultZone } = Settings;
   // Samoa had no 30 December 2011.
   Settings.defaultZone = 'Pacific/Apia';
@@ -198,8 +201,8 @@ test('days have partners and ends where the local zone skipped one of them', () 
   }
 });
 
-describe('a range that has not ended in its zone', () => {
-  // Days of 24, 23 and 25 hours, and one of 24 after winter time has begun.
+describe('a range is unfinished until the end of its last day in its time zone:', () => {
+  // Days of 24, 23 and 25 hours, and a day of 24 hours in winter time.
   test.each([
     ['2026-07-01', '2026-07-01T22:00:00Z'],
     ['2026-03-29', '2026-03-29T22:00:00Z'],
@@ -227,19 +230,19 @@ test.each<[string, 'year' | 'fiscal_year' | 'quarter', string, FiscalCalendar]>(
   ['2026-10-01..2026-10-05', 'quarter', '2026-07-06..2026-10-05', APRIL],
   ['2026-10-01..2026-10-06', 'quarter', '2026-10-06..2026-10-06', APRIL],
   ['2026-10-01..2026-10-31', 'year', '2026-01-01..2026-10-31', APRIL],
-])('%s, %s to date: %s', (days, unit, expected, calendar) => {
+])('the figures to date of %s, by %s, cover %s', (days, unit, expected, calendar) => {
   const { from, to } = toDateRange(rangeOf(days), unit, calendar);
   expect(`${from}..${to}`).toBe(expected);
 });
 
-/* The same rules once more, on another calendar library, by counting instead of computing. */
+/* The same rules, implemented independently with another calendar library, by counting instead of computing. */
 
 const day = (text: string) => Temporal.PlainDate.from(text);
 const isSame = (a: Temporal.PlainDate, b: Temporal.PlainDate) => Temporal.PlainDate.compare(a, b) === 0;
 const isBefore = (a: Temporal.PlainDate, b: Temporal.PlainDate) => Temporal.PlainDate.compare(a, b) < 0;
 const count = (range: DateRange) => day(range.from).until(day(range.to)).days + 1;
 
-/** Months from a first day on, counted one by one. */
+/** The number of whole months that start on this day of the month, counted one by one. */
 function countMonths(range: DateRange, first: number): number {
   if (day(range.from).day !== first) return 0;
   const after = day(range.to).add({ days: 1 });
@@ -251,7 +254,7 @@ function countMonths(range: DateRange, first: number): number {
   return 0;
 }
 
-/** The Monday of the same week number, looked for among the Mondays before. */
+/** The Monday of the same week number a year before, searched among earlier Mondays. */
 function sameWeekBefore(monday: Temporal.PlainDate): Temporal.PlainDate | undefined {
   for (const weeks of [51, 52, 53, 54]) {
     const before = monday.subtract({ weeks });
@@ -290,7 +293,7 @@ const isLike = (a: DateRange, b: DateRange, first: number | undefined): boolean 
 };
 
 const START = day('2018-12-20');
-/** Ranges of any days, of whole weeks, and of whole months, over two leap years and two years of 53 weeks. */
+/** Ranges of days, whole weeks and whole months, across leap years and years with 53 weeks. */
 const ranges: fc.Arbitrary<DateRange> = fc
   .record({
     offset: fc.nat({ max: 3600 }),
@@ -311,7 +314,7 @@ const ranges: fc.Arbitrary<DateRange> = fc
 const calendars = fc.constantFrom<FiscalCalendar>({}, APRIL);
 const firstOf = ({ fiscal_year_start: fiscal }: FiscalCalendar) => fiscal?.day;
 
-test('ranges have the partners that another library counts, and are like where it says so', () => {
+test('partners of ranges, and whether they are comparable, agree with another calendar library', () => {
   let likes = 0;
   fc.assert(
     fc.property(ranges, fc.constantFrom(period, year), calendars, (range, kind, calendar) => {
@@ -329,7 +332,7 @@ test('ranges have the partners that another library counts, and are like where i
   expect(likes).toBeGreaterThan(least(100));
 });
 
-test('buckets have the partners that another library counts, within the days that are requested', () => {
+test('partners of buckets agree with another calendar library and are within the requested days', () => {
   fc.assert(
     fc.property(ranges, fc.constantFrom<Granularity>('day', 'week', 'month'), (range, granularity) => {
       const buckets = bucketsOf(range, granularity);
@@ -349,9 +352,9 @@ test('buckets have the partners that another library counts, within the days tha
           expect([granularity, label.weekOfYear]).toEqual(['week', 53]);
           continue;
         }
-        // The service answers each partner with these days, as part of the whole request.
+        // The response for the whole requested range contains each partner.
         expect(answered).toContainEqual(partner);
-        // Days and weeks a year before are like, whole or cut off.
+        // Days and weeks a year before are comparable, even when cut.
         if (granularity !== 'month') expect(isLike(bucket, partner, undefined)).toBe(true);
         const unlike = unlikeRow(bucket, partner, granularity, { timezone: 'UTC', asOf: LATER });
         expect(unlike === undefined).toBe(isLike(bucket, partner, undefined));
@@ -361,7 +364,7 @@ test('buckets have the partners that another library counts, within the days tha
   );
 });
 
-test('a year or quarter to date begins where another library counts back to', () => {
+test('the start of a year or quarter to date agrees with another calendar library', () => {
   const units = fc.constantFrom('year' as const, 'fiscal_year' as const, 'quarter' as const);
   fc.assert(
     fc.property(ranges, units, calendars, (range, unit, calendar) => {

@@ -19,8 +19,8 @@ const BY_RISK = {
   ),
 };
 
-describe('the questions of a day', () => {
-  test('are one for the whole and one for each dimension, with the metrics that accept it', () => {
+describe('the requests for the readings of a day', () => {
+  test('are one without groups and one for each dimension, with the metrics that accept it', () => {
     expect(readingQuestions(SETTINGS, BY_RISK)).toEqual([
       { id: 'whole', metrics: ['alerts.open', 'rfis.open'], dimension: null },
       { id: 'by-profile.type', metrics: ['alerts.open', 'rfis.open'], dimension: 'profile.type' },
@@ -29,7 +29,7 @@ describe('the questions of a day', () => {
     expect(readingQuestions(SETTINGS, CATALOG).map(({ id }) => id)).toEqual(['whole', 'by-profile.type']);
   });
 
-  test('leave out metrics that the catalog lacks or has a history of', () => {
+  test('omit metrics that the catalog lacks, and metrics with a history', () => {
     const metrics = ['profiles.created', 'alerts.open', 'alerts.closed'];
     expect(readingQuestions({ ...SETTINGS, metrics, by: [] }, CATALOG)).toEqual([
       { id: 'whole', metrics: ['alerts.open'], dimension: null },
@@ -37,7 +37,7 @@ describe('the questions of a day', () => {
     expect(readingQuestions({ ...SETTINGS, metrics: ['profiles.created'] }, CATALOG)).toEqual([]);
   });
 
-  test('are all that may be where there is no catalog', () => {
+  test('contain all configured metrics and dimensions if there is no catalog', () => {
     expect(readingQuestions({ ...SETTINGS, metrics: ['odd'] }, undefined)).toEqual([
       { id: 'whole', metrics: ['odd'], dimension: null },
       { id: 'by-profile.type', metrics: ['odd'], dimension: 'profile.type' },
@@ -46,7 +46,7 @@ describe('the questions of a day', () => {
     expect(questionId(null)).toBe('whole');
   });
 
-  test('are requests without days', () => {
+  test('have no range', () => {
     const metrics = ['alerts.open'];
     expect(readingRequest({ id: 'whole', metrics, dimension: null }, 'Europe/Zurich')).toEqual({
       metrics,
@@ -63,28 +63,32 @@ describe('the questions of a day', () => {
 const OPEN: SectionInput = { id: 'open', metrics: ['alerts.open', 'rfis.open'] };
 const FILTERS = [{ dimension: 'profile.type', values: ['entity'] }];
 
-describe('what readings lack for a section', () => {
+describe('readings lack for a section:', () => {
   test.each<[string, Partial<SectionInput>, ReadingGap | undefined]>([
-    ['nothing for the whole', {}, undefined],
-    ['nothing by a dimension that is read', { dimensions: ['profile.risk'] }, undefined],
+    ['nothing without groups', {}, undefined],
+    ['nothing by a configured dimension', { dimensions: ['profile.risk'] }, undefined],
     ['filters', { filters: FILTERS }, { kind: 'filters' }],
     ['a second dimension', { dimensions: ['profile.type', 'profile.risk'] }, { kind: 'dimensions' }],
     ['a dimension', { dimensions: ['hit.kind'] }, { kind: 'dimension', dimension: 'hit.kind' }],
     ['metrics', { metrics: ['alerts.open', 'a.b', 'c.d'] }, { kind: 'metrics', metrics: ['a.b', 'c.d'] }],
-    ['metrics before a dimension', { metrics: ['a.b'], dimensions: ['x'] }, { kind: 'metrics', metrics: ['a.b'] }],
+    [
+      'metrics, which are named before a dimension',
+      { metrics: ['a.b'], dimensions: ['x'] },
+      { kind: 'metrics', metrics: ['a.b'] },
+    ],
   ])('%s', (_what, more, gap) => {
     expect(readingGap(sectionOf({ ...OPEN, ...more }), SETTINGS)).toEqual(gap);
   });
 
-  test('all metrics where nothing is read', () => {
+  test('all metrics if there are no readings', () => {
     expect(readingGap(sectionOf(OPEN), undefined)).toEqual({ kind: 'metrics', metrics: OPEN.metrics });
   });
 
-  test('nothing of a list', () => {
+  test('nothing if the section is a list', () => {
     expect(readingGap(sectionOf({ id: 'people', list: 'profiles' }), undefined)).toBeUndefined();
   });
 
-  test('is advised on with the ids to add and the field they belong to', () => {
+  test('the IDs that the advice names, with the field to add them to', () => {
     const advice = readingAdvice({ kind: 'metrics', metrics: ['a.b', 'c.d'] });
     expect(advice).toContain('"a.b", "c.d"');
     expect(advice).toContain('readings: metrics');
@@ -116,7 +120,7 @@ describe('a stored reading', () => {
     ],
   };
 
-  test('is read as it was written', () => {
+  test('is read exactly as it was written', () => {
     expect(readingSchema.parse(JSON.parse(JSON.stringify(READING)))).toEqual(READING);
     const whole = { ...READING, dimension: null, correlation_id: 'c-1' };
     expect(readingSchema.parse(whole)).toEqual(whole);
@@ -130,12 +134,12 @@ describe('a stored reading', () => {
     ['a day with a short year', { day: '226-11-15' }],
     ['a day with a short month', { day: '2026-1-15' }],
     ['a day with a short day', { day: '2026-11-5' }],
-    ['no instant', { as_of: 'today' }],
+    ['an invalid instant', { as_of: 'today' }],
     ['a registry version that is no number', { registry_version: '7' }],
     ['a count in quotes', { rows: [{ group: null, values: { 'alerts.open': '3' } }] }],
     ['a row without its group', { rows: [{ values: { 'alerts.open': 3 } }] }],
     ['no rows', { rows: undefined }],
-  ])('with %s is not read', (_what, change) => {
+  ])('with %s is invalid', (_what, change) => {
     expect(readingSchema.safeParse({ ...READING, ...change }).success).toBe(false);
   });
 });

@@ -43,7 +43,7 @@ describe('the buckets of a trend', () => {
     ['a week', '2026-11-09', '2026-11-15', 13, 'week', '2026-08-17'],
     ['four weeks', '2026-10-19', '2026-11-15', 4, 'week', '2026-10-19'],
     ['a day', '2026-11-15', '2026-11-15', 13, 'day', '2026-11-03'],
-    ['a week from Sunday on', '2026-11-08', '2026-11-14', 7, 'day', '2026-11-08'],
+    ['a week that starts on Sunday', '2026-11-08', '2026-11-14', 7, 'day', '2026-11-08'],
     ['a month so far', '2026-11-01', '2026-11-19', 13, 'day', '2026-11-07'],
     ['a fiscal month', '2026-04-06', '2026-05-05', 2, 'day', '2026-05-04'],
   ])('%s', (_, from, to, points, granularity, start) => {
@@ -52,7 +52,7 @@ describe('the buckets of a trend', () => {
 });
 
 describe('the call of a trend', () => {
-  test('asks for the metrics by bucket, with the section’s filters and nothing else', () => {
+  test('requests the metrics by bucket with the filters of the section, without comparison and totals', () => {
     const filters = [{ dimension: 'profile.risk', op: 'in' as const, values: ['high'] }];
     const plan = compile([{ ...card, filters, totals: true }], { compare: 'previous_period' });
     expect(trendOf(plan)?.range).toEqual({ from: '2025-10-01', to: '2026-10-31' });
@@ -65,7 +65,7 @@ describe('the call of a trend', () => {
     expect(plan.calls).toHaveLength(3);
   });
 
-  test('leaves out metrics that are not answered by such buckets', () => {
+  test('omits metrics that lack the granularity', () => {
     const period = { ...OCTOBER, from: '2026-10-20', to: '2026-10-20' };
     const mixed = compile([{ ...card, metrics: ['profiles.created', 'cohort.completion_rate'] }], {}, { period });
     expect(trendOf(mixed)?.request.metrics).toEqual(['profiles.created']);
@@ -74,38 +74,43 @@ describe('the call of a trend', () => {
     expect(none.calls).toHaveLength(1);
   });
 
-  test('is not the section’s own call where their days are the same', () => {
+  test('is separate from the call of the section even if their days are the same', () => {
     const period = { ...OCTOBER, from: '2026-07-01', to: '2026-09-30' };
     const plan = compile([{ ...card, trend: 3 }], {}, { period });
     expect(requests(plan).map(({ time }) => time?.granularity)).toEqual([undefined, 'month']);
   });
 
-  test('does not exist for current counts, and a definition without trends has the calls of before', () => {
+  test('does not exist for current counts and for sections without a trend', () => {
     expect(compile([{ ...card, metrics: ['alerts.open'] }]).calls).toHaveLength(1);
     const { trend: _, layout: __, ...plain } = card;
     expect(compile([plain, months], {}, OWN_PERIOD).calls).toHaveLength(3);
   });
 });
 
-/** Calls of a plan whose sections stand alone. */
+/** The number of calls if each section is planned alone. */
 const alone = (sections: readonly SectionInput[], more: DefinitionInput = {}, input: Partial<PlanInput> = {}) =>
   sections.reduce((sum, section) => sum + compile([section], more, input).calls.length, 0);
 
 describe('a trend shares', () => {
   test.each<[string, SectionInput[], DefinitionInput, number]>([
     ['the calls of a trend section over the same months', [card, months], {}, 3],
-    ['them whether or not the report compares', [card, months], { compare: 'previous_period' }, 3],
-    ['those of a table with totals', [card, { ...months, layout: 'table', totals: true }], {}, 3],
-    // Two calls of 13 months, two of the 13 before.
-    ['those of a table that is compared', [card, { ...months, layout: 'table', compare: ['previous_period'] }], {}, 5],
-    ['those of a longer one', [{ ...card, trend: 6 }, months], {}, 3],
-    ['those of another scorecard', [card, { ...card, id: 'other', metrics: ['profiles.decided'] }], {}, 3],
-    ['those of a longer scorecard', [{ ...card, id: 'short', trend: 3 }, card], {}, 3],
+    ['these calls whether or not the report has a comparison', [card, months], { compare: 'previous_period' }, 3],
+    ['the calls of a table with totals', [card, { ...months, layout: 'table', totals: true }], {}, 3],
+    // Two calls for 13 months, and two for the 13 months before.
+    [
+      'the calls of a table with a comparison',
+      [card, { ...months, layout: 'table', compare: ['previous_period'] }],
+      {},
+      5,
+    ],
+    ['the calls of a longer trend section', [{ ...card, trend: 6 }, months], {}, 3],
+    ['the calls of another scorecard', [card, { ...card, id: 'other', metrics: ['profiles.decided'] }], {}, 3],
+    ['the calls of a scorecard with a longer trend', [{ ...card, id: 'short', trend: 3 }, card], {}, 3],
   ])('%s', (_, sections, more, calls) => {
     const plan = compile(sections, more, OWN_PERIOD);
     expect(plan.calls).toHaveLength(calls);
     expect(alone(sections, more, OWN_PERIOD)).toBeGreaterThan(calls);
-    // Every point can be read from the answer.
+    // The response contains every point.
     for (const { section, partners } of plan.sections) {
       if (section.trend === undefined) continue;
       const trend = partners.find(({ kind }) => kind === 'trend');
@@ -121,16 +126,16 @@ describe('a trend shares', () => {
     ['groups', { ...months, layout: 'table', dimensions: ['profile.risk'] }, TWELVE.from],
     ['other buckets', { ...months, granularity: 'week' }, TWELVE.from],
     ['a limit', { ...months, layout: 'table', limit: 3 }, TWELVE.from],
-    ['a part of the months', months, '2026-01-01'],
-    ['a month that is cut off', months, '2025-11-02'],
-  ])('nothing with %s', (_, other, from) => {
+    ['only a part of the months', months, '2026-01-01'],
+    ['a month that is cut', months, '2025-11-02'],
+  ])('no call with a section that has %s', (_, other, from) => {
     const input = { sectionPeriods: { months: { ...TWELVE, from } } };
     expect(compile([{ ...card, trend: 12 }, other], {}, input).calls).toHaveLength(3);
     const same = { sectionPeriods: { months: TWELVE } };
     expect(compile([{ ...card, trend: 12 }, months], {}, same).calls).toHaveLength(2);
   });
 
-  test('up to the number of metrics of a call', () => {
+  test('calls only up to the limit of metrics per call', () => {
     const calls = (max_metrics: number) =>
       compile([card, months], {}, { ...OWN_PERIOD, limits: { max_metrics } }).calls.length;
     expect(calls(3)).toBe(3);
@@ -163,7 +168,7 @@ describe('docket explain', () => {
     expect([shared.tokens, shared.section_calls, shared.naive_calls]).toEqual([3, 5, 8]);
   });
 
-  test('leaves texts out, which ask nothing', () => {
+  test('omits text sections, which make no calls', () => {
     const plan = compile([{ id: 'words', layout: 'text', description: 'In words.' }, card]);
     expect(plan.sections.map(({ section, call }) => [section.id, call !== undefined])).toEqual([
       ['words', false],
@@ -185,7 +190,7 @@ describe('docket check', () => {
     });
   const readings = (metrics: string[]) => ({ settings: settingsOf({ readings: { at: '22:30', metrics, by: [] } }) });
 
-  test('finds current counts without readings, and names the reading to add', () => {
+  test('reports a trend of current counts without readings, and names the reading to add', () => {
     const found = check({ metrics: ['alerts.open', 'rfis.open'] }, readings(['alerts.open']));
     expect(found).toMatchObject([{ path: ['sections', 0, 'trend'], next: expect.stringContaining('"rfis.open"') }]);
     expect(found[0]?.next).not.toContain('"alerts.open"');
@@ -193,7 +198,7 @@ describe('docket check', () => {
     expect(check({ metrics: ['alerts.open'] }, readings(['alerts.open']))).toEqual([]);
   });
 
-  test('finds metrics without such buckets, where they are named', () => {
+  test('reports metrics that lack the granularity of the trend at their place in the file', () => {
     const period = { ...OCTOBER, from: '2026-10-20', to: '2026-10-20' };
     const metrics = ['profiles.created', 'cohort.completion_rate'];
     expect(check({ metrics }, { period })).toMatchObject([{ path: ['sections', 0, 'metrics', 1] }]);
@@ -204,7 +209,7 @@ describe('docket check', () => {
     expect(check({ metrics })).toEqual([]);
   });
 
-  test('finds unknown metrics of groups where they are named', () => {
+  test('reports unknown metrics of groups at their place in the file', () => {
     const groups = [
       { title: 'New', metrics: ['profiles.created'] },
       { title: 'Odd', metrics: ['profiles.decided', 'profiles.creatd'] },
@@ -214,7 +219,7 @@ describe('docket check', () => {
     ]);
   });
 
-  test('finds a trend that has no point before its period', () => {
+  test('reports a trend that has no data before its period', () => {
     const since = (from: string): Catalog => ({
       ...CATALOG,
       metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: { from } })),
@@ -226,7 +231,7 @@ describe('docket check', () => {
   });
 });
 
-test('a report that follows replacements has the successors in its groups, each once', () => {
+test('a report that follows replacements shows each successor once in its groups', () => {
   const groups = [
     { title: 'New', metrics: ['profiles.opened'] },
     { title: 'Again', metrics: ['profiles.created', 'profiles.decided'] },

@@ -7,7 +7,7 @@ const checkAgainstCatalog = (...of: Parameters<typeof findCatalogDiagnostics>) =
 const faults = (section: Partial<SectionInput>, first: SectionInput[] = []) =>
   checkAgainstCatalog(definitionOf([...first, { id: 'a', ...section }]), CATALOG);
 
-test('a section that may be asked has no fault', () => {
+test('a section that fits the catalog has no errors', () => {
   expect(
     faults({
       metrics: ['profiles.created', 'profiles.decided'],
@@ -20,7 +20,7 @@ test('a section that may be asked has no fault', () => {
   expect(faults({ list: 'profiles' })).toEqual([]);
 });
 
-test('an unknown metric is pointed at, with the one that was meant', () => {
+test('the error of an unknown metric proposes a similar one', () => {
   const before: SectionInput = { id: 'before', metrics: ['profiles.created'] };
   expect(faults({ metrics: ['profiles.decided', 'profile.created'] }, [before])).toMatchObject([
     {
@@ -32,11 +32,11 @@ test('an unknown metric is pointed at, with the one that was meant', () => {
   ]);
 });
 
-test('a metric that is like no other gets advice, not a guess', () => {
+test('the error of a metric without a similar one points to the catalog', () => {
   expect(faults({ metrics: ['revenue'] })[0]?.next).toContain('catalog');
 });
 
-test('a metric or dimension that the catalog describes unreadably is told apart from one it does not have', () => {
+test('the error of a metric or dimension with an unreadable description says so instead of calling it unknown', () => {
   const unread = [
     { id: 'odd.metric', why: 'granularities: odd' },
     { id: 'x.flag', why: 'values: odd' },
@@ -50,7 +50,7 @@ test('a metric or dimension that the catalog describes unreadably is told apart 
   for (const { next } of found) expect(next).toContain('cannot read its description');
 });
 
-test('of several unreadable descriptions its own is told', () => {
+test('the error quotes the unreadable description of the metric itself', () => {
   const unread = [
     { id: 'first.metric', why: 'unit: odd' },
     { id: 'odd.metric', why: 'granularities: odd' },
@@ -59,7 +59,7 @@ test('of several unreadable descriptions its own is told', () => {
   expect(found?.next).toContain('granularities: odd');
 });
 
-test('an unknown metric says nothing about what the others accept', () => {
+test('an unknown metric causes no further errors about dimensions, filters and granularity', () => {
   const section = {
     metrics: ['profiles.created', 'revenue'],
     dimensions: ['profile.risk'],
@@ -70,18 +70,18 @@ test('an unknown metric says nothing about what the others accept', () => {
   expect(faults({ ...section, filters })).toHaveLength(1);
 });
 
-test('a deprecated metric may be asked', () => {
+test('a deprecated metric is no error', () => {
   expect(faults({ metrics: ['profiles.opened'] })).toEqual([]);
 });
 
 describe('current counts', () => {
-  test('take no granularity', () => {
+  test('have no granularity', () => {
     expect(faults({ metrics: ['alerts.open'], granularity: 'day' })).toMatchObject([
       { path: ['sections', 0, 'granularity'], got: '"day" with "alerts.open"' },
     ]);
   });
 
-  test('are moved away where they keep others from a granularity, although they are read every day', () => {
+  test('beside other metrics should be moved from a section with granularity, even if they have readings', () => {
     const section: SectionInput = { id: 'a', metrics: ['alerts.open', 'profiles.created'], granularity: 'day' };
     const readings = { at: '22:30', metrics: ['alerts.open', 'profiles.created'], by: [] };
     for (const settings of [undefined, readings]) {
@@ -94,14 +94,14 @@ describe('current counts', () => {
     );
   });
 
-  test('are not beside metrics of a period', () => {
+  test('must not be beside metrics of a period', () => {
     expect(faults({ metrics: ['profiles.created', 'alerts.open'] })).toMatchObject([
       { path: ['sections', 0, 'metrics', 1], got: '"alerts.open" beside metrics of a period' },
     ]);
   });
 });
 
-test('a metric that folds any range and takes no granularity at all is told so', () => {
+test('the error of a metric without any granularity says that it takes none', () => {
   const folded = { ...CATALOG.metrics[0]!, id: 'profiles.ever', granularities: [] };
   const definition = definitionOf([{ id: 'a', metrics: ['profiles.ever'], granularity: 'day' }]);
   expect(checkAgainstCatalog(definition, { ...CATALOG, metrics: [folded] })).toMatchObject([
@@ -109,20 +109,20 @@ test('a metric that folds any range and takes no granularity at all is told so',
   ]);
 });
 
-test('a granularity that a metric lacks is pointed at in the metric', () => {
+test('the error of a granularity that a metric lacks is at the metric', () => {
   expect(faults({ metrics: ['profiles.created', 'cohort.completion_rate'], granularity: 'day' })).toMatchObject([
     { path: ['sections', 0, 'metrics', 1], got: '"cohort.completion_rate", which takes "week", "month"' },
   ]);
 });
 
-describe('dimensions', () => {
-  test('an unknown one is pointed at, with the one that was meant', () => {
+describe('the error of dimensions', () => {
+  test('proposes a similar one if one is unknown', () => {
     expect(faults({ metrics: ['profiles.created'], dimensions: ['profile.typ'] })).toMatchObject([
       { path: ['sections', 0, 'dimensions', 0], next: 'Did you mean "profile.type"?' },
     ]);
   });
 
-  test('one that a metric does not accept names the metric and what is accepted', () => {
+  test('names the metric that does not accept one, and the accepted dimensions', () => {
     expect(faults({ metrics: ['profiles.created', 'alerts.open'], dimensions: ['profile.risk'] })).toContainEqual(
       expect.objectContaining({
         path: ['sections', 0, 'dimensions', 0],
@@ -132,18 +132,18 @@ describe('dimensions', () => {
     );
   });
 
-  test('metrics that share none say so', () => {
+  test('says if the metrics share no dimension', () => {
     expect(faults({ metrics: ['profiles.created', 'screening.hits'], dimensions: ['hit.kind'] })[0]?.expected).toBe(
       'no dimension: these metrics share none',
     );
   });
 
-  test('all metrics that do not accept one are named', () => {
+  test('names all metrics that do not accept one', () => {
     const got = faults({ metrics: ['alerts.open', 'rfis.open'], dimensions: ['profile.risk'] })[0]?.got;
     expect(got).toBe('"profile.risk", which "alerts.open", "rfis.open" do not accept');
   });
 
-  test('more of them than this organization’s catalog allows', () => {
+  test('says how many the catalog of the organization allows', () => {
     const definition = definitionOf([
       { id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type', 'profile.risk'] },
     ]);
@@ -154,11 +154,11 @@ describe('dimensions', () => {
   });
 });
 
-describe('filters', () => {
+describe('the error of a filter', () => {
   const filtered = (filter: NonNullable<SectionInput['filters']>[number]) =>
     faults({ metrics: ['profiles.created'], filters: [filter] });
 
-  test('a value the dimension does not take is pointed at, with those it takes', () => {
+  test('is at the unknown value, and lists the values of the dimension', () => {
     expect(filtered({ dimension: 'profile.risk', op: 'in', values: ['high', 'sever'] })).toMatchObject([
       {
         path: ['sections', 0, 'filters', 0, 'values', 1],
@@ -169,7 +169,7 @@ describe('filters', () => {
     ]);
   });
 
-  test('of a dimension of many values a dozen are named, and how many more there are', () => {
+  test('lists twelve values of a dimension, and how many more there are', () => {
     const values = Array.from({ length: 14 }, (_, index) => ({ value: `group_${index}`, label: `Group ${index}` }));
     const group = { ...CATALOG.dimensions[0]!, id: 'profile.type', values };
     const definition = definitionOf([
@@ -180,7 +180,7 @@ describe('filters', () => {
     expect(fault?.next).toBe('Use one of the values above.');
   });
 
-  test('of a dimension of a dozen values all are named', () => {
+  test('lists all values of a dimension with twelve', () => {
     const values = Array.from({ length: 12 }, (_, index) => ({ value: `group_${index}`, label: `Group ${index}` }));
     const group = { ...CATALOG.dimensions[0]!, values };
     const definition = definitionOf([
@@ -190,32 +190,32 @@ describe('filters', () => {
     expect(fault?.expected).toMatch(/"group_10", "group_11"$/);
   });
 
-  test('of an unknown dimension values are not checked', () => {
+  test('does not mention the values of an unknown dimension', () => {
     expect(filtered({ dimension: 'colour', values: ['red', 'green'] })).toMatchObject([
       { path: ['sections', 0, 'filters', 0, 'dimension'], got: '"colour"' },
     ]);
   });
 
-  test('a label in place of a value is translated', () => {
+  test('names the value for a label', () => {
     expect(filtered({ dimension: 'profile.type', op: 'eq', values: 'Individual (KYC)' })[0]?.next).toBe(
       'Write "individual": "Individual (KYC)" is its label.',
     );
   });
 
-  test('a dimension that the metrics cannot be filtered by', () => {
+  test('is at a dimension that the metrics do not accept', () => {
     expect(filtered({ dimension: 'hit.kind', op: 'eq', values: 'pep' })).toMatchObject([
       { path: ['sections', 0, 'filters', 0, 'dimension'] },
     ]);
   });
 });
 
-test('a limit above the catalog’s own', () => {
+test('a limit above that of the catalog is an error', () => {
   const catalog = { ...CATALOG, limits: { ...CATALOG.limits, max_rows: 100 } };
   const definition = definitionOf([{ id: 'a', metrics: ['profiles.created'], limit: 101 }]);
   expect(checkAgainstCatalog(definition, catalog)).toMatchObject([{ path: ['sections', 0, 'limit'], got: '101' }]);
 });
 
-test('every fault of every section is found at once, in the order of the file', () => {
+test('all errors of all sections are reported at once, in the order of the file', () => {
   const found = checkAgainstCatalog(
     definitionOf([
       { id: 'a', metrics: ['nope', 'nada'], dimensions: ['what'] },

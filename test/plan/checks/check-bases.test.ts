@@ -8,12 +8,12 @@ const catalog = {
   metrics: CATALOG.metrics.map((metric) => (metric.id === RATE ? { ...metric, time_field: 'first decision' } : metric)),
 };
 
-test('a base of the same events, or none, is allowed', () => {
+test('a base of the same events and "none" are allowed', () => {
   expect(checkBases({ [RATE]: 'profiles.decided' }, catalog)).toEqual([]);
   expect(checkBases({ [RATE]: 'none' }, catalog)).toEqual([]);
 });
 
-test('names an unknown metric, and one that needs no base', () => {
+test('an unknown metric and one that needs no base are errors', () => {
   expect(checkBases({ 'profiles.aproval_rate': 'profiles.decided' }, catalog)).toMatchObject([
     { path: ['bases', 'profiles.aproval_rate'], code: 'catalog.unknown', next: `Did you mean "${RATE}"?` },
   ]);
@@ -22,13 +22,13 @@ test('names an unknown metric, and one that needs no base', () => {
   ]);
 });
 
-test('names a base that the organization lacks', () => {
+test('a base that the organization lacks is an error', () => {
   expect(checkBases({ [RATE]: 'profiles.decidedd' }, catalog)).toMatchObject([
     { path: ['bases', RATE], code: 'catalog.unknown', got: '"profiles.decidedd"' },
   ]);
 });
 
-test('names a base of another scope', () => {
+test('a base of other events is an error', () => {
   for (const base of ['profiles.created', 'alerts.open', 'cohort.completion_rate'])
     expect(checkBases({ [RATE]: base }, catalog), base).toMatchObject([{ path: ['bases', RATE] }]);
 });

@@ -14,7 +14,7 @@ const DURATION = { ...CATALOG.metrics[0], id: 'profiles.time_to_decision_p50', u
 test.each<[Partial<Definition>]>([
   [{ labels: { 'profiles.created': 'New', 'profile.risk': 'Rating', individual: 'Person' } }],
   [{ units: {} }],
-  // The section that names it has a diagnostic.
+  // An unknown metric is reported by its section.
   [{ units: { revenue: 'hours' } }],
   [{}],
 ])('%j fits the catalog', (more) => {
@@ -56,27 +56,27 @@ test.each<[Partial<Definition>, readonly string[], RegExp, string, RegExp]>([
   ]);
 });
 
-test('a metric may have no unit at all, which is none', () => {
+test('the error of a metric without a unit says that its unit is none', () => {
   const metrics = CATALOG.metrics.map((metric) => ({ ...metric, unit: null }));
   const definition = definitionOf([SECTION], { units: { 'profiles.created': 'hours' } });
   expect(checkDisplay(definition, { ...CATALOG, metrics })[0]?.expected).toContain('its unit is none');
 });
 
-test('fields and codes of a list are not known before it is read', () => {
+test('labels for fields and codes of a list are not checked', () => {
   expect(check({ labels: { review_stage: 'Stage', ZZ: 'Gone' } }, [SECTION, LIST])).toEqual([]);
   expect(check({ labels: { 'profile.stage': 'Stage' } }, [SECTION, LIST])).toMatchObject([
     { path: ['labels', 'profile.stage'] },
   ]);
 });
 
-test('is part of the check of a report', () => {
+test('the check of a report includes units and labels', () => {
   const definition = definitionOf([SECTION], { units: { 'profiles.created': 'hours' } });
   expect(checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG })).toMatchObject([
     { path: ['units', 'profiles.created'], next: 'Remove it.' },
   ]);
 });
 
-test('units and labels of an organization are checked by themselves; codes may be those of a list', () => {
+test('units and labels of an organization are checked without a report, and may include codes of lists', () => {
   const display = {
     units: { 'profiles.created': 'hours', 'profiles.creatd': 'days' },
     labels: { AP: 'Cleared', 'profile.risk': 'Rating', 'profile.rsk': 'Rating' },

@@ -7,7 +7,7 @@ import type { CallLimits } from '../../../src/plan/requests/call.ts';
 import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, WEEK } from '../../support/reports.ts';
 
 const MANY = Array.from({ length: 14 }, (_, index) => `branch-${index}`);
-/** Beside the small catalog: a dimension of 14 values, and metrics that are odd in one way each. */
+/** The small catalog with a dimension of 14 values and a metric without granularity. */
 const WIDE: Catalog = {
   ...CATALOG,
   metrics: [
@@ -33,7 +33,7 @@ interface Asked {
   readonly limits?: Partial<CallLimits>;
   readonly more?: DefinitionInput;
 }
-/** Of the second section, so that a place in the file is told from the place in the section. */
+/** Checks the section as the second one, so that its index in the file is not 0. */
 const faults = (section: Partial<SectionInput>, { more = {}, period = WEEK, catalog = WIDE, limits }: Asked = {}) =>
   checkPlan({
     definition: definitionOf(
@@ -50,7 +50,7 @@ const faults = (section: Partial<SectionInput>, { more = {}, period = WEEK, cata
 
 const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['path'], Omit<PlanDiagnostic, 'path'>][] = [
   [
-    'a metric that is like no other',
+    'a metric without a similar one',
     { metrics: ['profiles.created', 'revenue'] },
     {},
     ['metrics', 1],
@@ -61,7 +61,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a metric that the catalog describes unreadably',
+    'a metric with an unreadable description',
     { metrics: ['odd.metric'] },
     { catalog: { ...WIDE, unread: [{ id: 'odd.metric', why: 'granularities: odd' }] } },
     ['metrics', 0],
@@ -105,7 +105,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a granularity where the metric takes none',
+    'a granularity for a metric that takes none',
     { metrics: ['sum.total'], granularity: 'week' },
     {},
     ['metrics', 0],
@@ -116,7 +116,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a dimension that is like no other',
+    'a dimension without a similar one',
     { metrics: ['profiles.created'], dimensions: ['profile.type', 'colour'] },
     {},
     ['dimensions', 1],
@@ -127,7 +127,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a dimension that the catalog describes unreadably',
+    'a dimension with an unreadable description',
     { metrics: ['profiles.created'], dimensions: ['x.flag'] },
     { catalog: { ...WIDE, unread: [{ id: 'x.flag', why: 'values: odd' }] } },
     ['dimensions', 0],
@@ -178,7 +178,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     { expected: 'at most 1 dimensions', got: '2', next: 'Remove some, or make two sections.' },
   ],
   [
-    'a value that is like no other, with the first twelve there are',
+    'a value without a similar one, where the error lists twelve values',
     {
       metrics: ['profiles.created'],
       filters: [
@@ -197,7 +197,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a label in place of its value, however it is written',
+    'a label in place of its value, in any case',
     { metrics: ['profiles.created'], filters: [{ dimension: 'profile.type', values: ['entity (kyb)'] }] },
     {},
     ['filters', 0, 'values', 0],
@@ -208,14 +208,14 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a limit above the catalog’s',
+    'a limit above that of the catalog',
     { metrics: ['profiles.created'], limit: 101 },
     { catalog: { ...WIDE, limits: { ...WIDE.limits, max_rows: 100 } } },
     ['limit'],
     { expected: 'at most 100 rows', got: '101', next: 'Lower the limit.' },
   ],
   [
-    'one figure over more days than a call spans, of metrics that do not add up',
+    'a total over more days than a call allows, of metrics that do not add up',
     { metrics: ['profiles.created', 'profiles.approval_rate', 'cohort.completion_rate'] },
     { period: LONG },
     ['metrics', 1],
@@ -231,7 +231,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
       metrics: ['profiles.created', 'profiles.approval_rate'],
       filters: [
         { dimension: 'branch', op: 'not_in', values: MANY.slice(1, 9) },
-        // All but one: "not_in" of that one would let through what the catalog does not list.
+        // All values but one. A "not_in" filter for that one would include unlisted values.
         { dimension: 'branch', values: MANY.slice(1) },
       ],
     },
@@ -244,7 +244,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'the second of two filters of a dimension, and not one whose dimension is a column',
+    'too many values in a second filter, but not in one whose dimension is a column',
     {
       metrics: ['profiles.approval_rate'],
       dimensions: ['profile.risk'],
@@ -263,14 +263,14 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'buckets longer than a call spans',
+    'buckets longer than a call allows',
     { metrics: ['profiles.created'], granularity: 'month' },
     { period: LONG, limits: { max_range_days: 30 } },
     ['granularity'],
     { expected: 'buckets of at most 30 days', got: '"month"', next: 'Use a finer granularity.' },
   ],
   [
-    'one group of more rows than a call gives',
+    'one group with more rows than a call returns',
     { metrics: ['profiles.created'], dimensions: ['profile.type', 'branch'], granularity: 'day' },
     { limits: { max_rows: 1 } },
     ['dimensions'],
@@ -281,7 +281,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
-    'a table of more calls than 100',
+    'a table that needs more than 100 calls',
     { metrics: ['profiles.created'], granularity: 'day' },
     { period: LONG, limits: { max_range_days: 9 } },
     [],
@@ -293,13 +293,13 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
   ],
 ];
 
-test.each(CASES)('%s', (_what, section, asked, place, said) => {
+test.each(CASES)('docket check reports %s', (_what, section, asked, place, said) => {
   expect(faults(section, asked)).toMatchObject([{ path: ['sections', 1, ...place], ...said }]);
 });
 
 test.each<[string, Partial<SectionInput>, Asked]>([
   [
-    'a limit of just the catalog’s',
+    'a limit equal to that of the catalog',
     { metrics: ['profiles.created'], limit: 100 },
     { catalog: { ...WIDE, limits: { ...WIDE.limits, max_rows: 100 } } },
   ],
@@ -308,46 +308,38 @@ test.each<[string, Partial<SectionInput>, Asked]>([
     { metrics: ['profiles.created'], dimensions: ['profile.type', 'branch'] },
     {},
   ],
+  ['a granularity that the metric takes', { metrics: ['profiles.created'], granularity: 'month' }, {}],
+  ['a period as long as a call allows', { metrics: ['profiles.approval_rate'] }, { limits: { max_range_days: 7 } }],
   [
-    'a metric of a finer granularity beside one of several',
-    { metrics: ['profiles.created'], granularity: 'month' },
-    {},
-  ],
-  [
-    'days of a period as long as a call spans',
-    { metrics: ['profiles.approval_rate'] },
-    { limits: { max_range_days: 7 } },
-  ],
-  [
-    'months as long as a call spans',
+    'months as long as a call allows',
     { metrics: ['profiles.created'], granularity: 'month' },
     { period: LONG, limits: { max_range_days: 31 } },
   ],
   [
-    'as many values as a filter takes',
+    'as many values as a filter allows',
     { metrics: ['profiles.approval_rate'], filters: [{ dimension: 'branch', values: MANY.slice(0, 4) }] },
     { limits: { max_filter_values: 4 } },
   ],
   [
-    'a filter that leaves out every listed value: others may come, and rows may have none',
+    'a filter that excludes every listed value, because rows may have unlisted values or none',
     { metrics: ['profiles.approval_rate'], filters: [{ dimension: 'branch', op: 'not_in', values: MANY }] },
     { limits: { max_filter_values: 4 } },
   ],
   [
-    'a table of just 100 calls',
+    'a table of exactly 100 calls',
     { metrics: ['profiles.created'], granularity: 'day' },
     { period: { ...LONG, from: '2026-01-01', to: '2026-04-10' }, limits: { max_range_days: 1 } },
   ],
   [
-    'rows that just fit into a call',
+    'as many rows as a call returns',
     { metrics: ['profiles.created'], dimensions: ['branch'] },
     { limits: { max_rows: 14 } },
   ],
-])('%s is no fault', (_what, section, asked) => {
+])('docket check allows %s', (_what, section, asked) => {
   expect(faults(section, asked)).toEqual([]);
 });
 
-test('how a section would be cut is told only where it may be asked at all, and one fault of it is enough', () => {
+test('docket check reports limits of calls only for sections that fit the catalog, and once per section', () => {
   const unknown = faults({ metrics: ['profiles.approval_rate', 'nope'] }, { period: LONG });
   expect(unknown.map(({ path }) => path)).toEqual([['sections', 1, 'metrics', 1]]);
   const spread = faults(
@@ -357,7 +349,7 @@ test('how a section would be cut is told only where it may be asked at all, and 
   expect(spread.map(({ path }) => path)).toEqual([['sections', 1, 'metrics', 0]]);
 });
 
-test('the calls of a question of many metrics are counted together', () => {
+test('docket check counts the calls of a section with many metrics together', () => {
   const asked = { period: LONG, limits: { max_range_days: 18, max_metrics: 1 } };
   expect(faults({ metrics: ['profiles.created'], granularity: 'day' }, asked)).toEqual([]);
   expect(faults({ metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' }, asked)).toMatchObject([
@@ -379,7 +371,7 @@ describe('the diagnostics of a report', () => {
   });
   const placesOf = (found: readonly PlanDiagnostic[]) => found.map(({ path }) => path.join('.'));
 
-  test('are in the order of the file, whichever check finds them; the fields of the report come first', () => {
+  test('are in the order of the file, with those of the report before those of sections', () => {
     const input = inputOf([histories, tooLong, unknown('a', 2), { ...histories, id: 'again' }, unknown('b', 1)], {
       units: { 'profiles.created': 'hours' },
       deliveries: [{ directory: { path: 'out' }, send_if: 'profiles.created > 10%' }],
@@ -394,7 +386,7 @@ describe('the diagnostics of a report', () => {
       'sections.3.to_date',
       'sections.4.metrics.0',
     ]);
-    // What stops a run.
+    // Only these stop a run.
     expect(placesOf(checkRequests(input))).toEqual([
       'sections.1.metrics.0',
       'sections.2.metrics.0',
@@ -403,7 +395,7 @@ describe('the diagnostics of a report', () => {
     ]);
   });
 
-  test('are at most a hundred, the first ones', () => {
+  test('are at most a hundred, the first ones in the file', () => {
     const input = inputOf([...['a', 'b', 'c', 'd', 'e', 'f'].map((id) => unknown(id, 20))], {
       labels: { banana: 'Banana' },
     });
@@ -417,7 +409,7 @@ describe('the diagnostics of a report', () => {
     expect(all.at(-1)).toBe('sections.4.metrics.18');
   });
 
-  test('are at most a hundred with those of splitting, which are in the order of the file as well', () => {
+  test('are at most a hundred including those about limits of calls, also in the order of the file', () => {
     const sections = [tooLong, ...['a', 'b', 'c', 'd'].map((id) => unknown(id, 20)), unknown('e', 19)];
     const found = placesOf(checkRequests(inputOf([...sections, { ...tooLong, id: 'too' }])));
     expect(found).toHaveLength(MAX_PLAN_DIAGNOSTICS);
@@ -425,7 +417,7 @@ describe('the diagnostics of a report', () => {
     expect(found.at(-1)).toBe('sections.5.metrics.18');
   });
 
-  test('name the further figures that cannot be had, where the section itself can', () => {
+  test('name further figures that exceed the limits of calls if the section itself does not', () => {
     const days = { id: 'types', metrics: ['profiles.approval_rate'], dimensions: ['profile.type'] };
     const found = (section: SectionInput, max_range_days = 100) =>
       checkPlan({
@@ -437,7 +429,7 @@ describe('the diagnostics of a report', () => {
       { path: ['sections', 1, 'metrics', 0], got: expect.stringMatching(/ for "to_date"$/) },
     ]);
     expect(found({ ...days, to_date: 'quarter' })).toEqual([]);
-    // The first of them is enough, and the section's own comes before.
+    // One diagnostic is enough, and that of the section itself comes first.
     expect(found({ ...days, to_date: 'year', compare: 'previous_year' }, 6)).toMatchObject([
       { got: expect.not.stringMatching(/ for /) },
     ]);
@@ -448,11 +440,11 @@ test.each<[string, Partial<SectionInput>, [from: string, to: string] | undefined
   ['a scorecard of a week with 13 weeks', { layout: 'scorecard', trend: 13 }, undefined, true],
   ['a scorecard of a week with 12 weeks', { layout: 'scorecard', trend: 12 }, undefined, false],
   ['a table of 13 months', { granularity: 'month' }, ['2025-10-01', '2026-10-31'], false],
-  ['13 months', { layout: 'trend', granularity: 'month' }, ['2025-10-01', '2026-10-31'], true],
-  ['13 months without a day', { layout: 'trend', granularity: 'month' }, ['2025-10-01', '2026-10-30'], false],
-  ['12 months', { layout: 'trend', granularity: 'month' }, ['2025-11-01', '2026-10-31'], false],
-  ['31 days', { layout: 'trend', granularity: 'day' }, ['2026-10-01', '2026-10-31'], false],
-])('whether an unusual figure is possible is known: %s', (_, section, days, can) => {
+  ['a trend of 13 months', { layout: 'trend', granularity: 'month' }, ['2025-10-01', '2026-10-31'], true],
+  ['a trend of 13 months less a day', { layout: 'trend', granularity: 'month' }, ['2025-10-01', '2026-10-30'], false],
+  ['a trend of 12 months', { layout: 'trend', granularity: 'month' }, ['2025-11-01', '2026-10-31'], false],
+  ['a trend of 31 days', { layout: 'trend', granularity: 'day' }, ['2026-10-01', '2026-10-31'], false],
+])('docket check knows whether figures can be unusual in %s', (_, section, days, can) => {
   const deliveries = [{ directory: { path: 'out' }, send_if: 'unusual' }];
   const period = days === undefined ? WEEK : { ...LONG, from: days[0], to: days[1] };
   const found = faults({ metrics: ['profiles.created'], ...section }, { period, more: { deliveries } });

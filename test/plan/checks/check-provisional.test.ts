@@ -14,7 +14,7 @@ const definition = definitionOf([
   { id: 'b', metrics: ['cohort.completion_rate'] },
 ]);
 
-test('metrics that count by arrival what has happened since are provisional, and no others', () => {
+test('only metrics that count later events by the date of arrival are provisional', () => {
   expect(
     METRICS.map(({ id }) => id)
       .filter((id) => isProvisional({ id }))
@@ -30,13 +30,13 @@ test('metrics that count by arrival what has happened since are provisional, and
   ]);
 });
 
-test('a catalog that describes another metric as "so far" is a warning, and no rule', () => {
+test('another metric that the catalog describes with "so far" gets a warning but is not provisional', () => {
   const [warning, ...more] = provisionalWarnings(definition, describedAs('Share answered so far.'));
   expect(warning).toMatchObject({ path: ['sections', 0, 'metrics', 1] });
   expect(more).toEqual([]);
   expect(isProvisional({ id: 'profiles.approval_rate' })).toBe(false);
 });
 
-test('a catalog that does not is none', () => {
+test('a metric without "so far" in its description gets no warning', () => {
   expect(provisionalWarnings(definition, describedAs('Share of the decided profiles, sofar or not.'))).toEqual([]);
 });

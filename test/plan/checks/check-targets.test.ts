@@ -8,7 +8,7 @@ const of = (target: Partial<Target>): readonly Target[] => [
   { metric: 'profiles.created', better: 'higher', ...target },
 ];
 
-/** With a duration, a metric without a unit, and one without dimensions. */
+/** The catalog with a duration, a metric without a unit, and one without dimensions. */
 const ODD_CATALOG = {
   ...CATALOG,
   metrics: CATALOG.metrics.map((metric) => ({
@@ -98,7 +98,7 @@ test.each<[Partial<Target>, readonly (string | number)[], string, RegExp, RegExp
   ]);
 });
 
-test('a dimension without listed values takes any, and of many values twelve are named', () => {
+test('a dimension without listed values allows any value, and the error of another names at most twelve values', () => {
   const [type, risk, ...others] = CATALOG.dimensions;
   const many = Array.from({ length: 14 }, (_, index) => ({ value: `v${index + 10}`, label: '' }));
   const dimensions = [{ ...type!, values: many }, { ...risk!, values: [] }, ...others];
@@ -108,13 +108,13 @@ test('a dimension without listed values takes any, and of many values twelve are
   expect(check('profile.type')[0]?.expected.match(/\bv\d+/g)).toEqual(many.slice(0, 12).map(({ value }) => value));
 });
 
-test('a dimension that the metric names and the catalog does not have is none', () => {
+test('a dimension of the metric that the catalog lacks is refused', () => {
   const dimensions = CATALOG.dimensions.filter(({ id }) => id !== 'profile.risk');
   const found = checkTargets(of({ target: 1, where: { 'profile.risk': 'high' } }), { ...CATALOG, dimensions });
   expect(found).toMatchObject([{ path: ['targets', 0, 'where'] }]);
 });
 
-test('targets of a file of their own have its path', () => {
+test('errors in targets of another file have its path', () => {
   const found = checkTargets([...of({ target: 1 }), ...of({ target: '24h' })], CATALOG, ['organization', 'targets']);
   expect(found.map(({ path }) => path)).toEqual([['organization', 'targets', 1, 'target']]);
 });
@@ -130,13 +130,13 @@ test.each([
   'kpis:profiles.approval_rate < 0.9',
   'screening.hits > 24h',
   'screening.hits > 3600',
-  // The section that has no such metric is named elsewhere.
+  // Another check reports a metric that no section has.
   'banana > 10%',
 ])('the condition %j fits the catalog', (send_if) => {
   expect(checkConditions({ deliveries: sentIf(send_if) }, ODD_CATALOG)).toEqual([]);
 });
 
-test('a delivery without a condition fits, and others are named by their place', () => {
+test('a delivery without a condition is allowed, and an error in another has its place', () => {
   const deliveries = [{ directory: { path: 'out' } }, ...sentIf('profiles.created > 10%')];
   expect(checkConditions({ deliveries }, ODD_CATALOG).map(({ path }) => path)).toEqual([['deliveries', 1, 'send_if']]);
 });
@@ -147,13 +147,13 @@ test.each([
   'profiles.approval_rate < 90',
   'profiles.approval_rate < 24h',
   'screening.hits > 24%',
-])('the condition %j is in a unit that the metric does not have', (send_if) => {
+])('the condition %j is refused because the metric has another unit', (send_if) => {
   const definition = definitionOf([{ id: 'kpis', metrics: ['profiles.created'] }], { deliveries: sentIf(send_if) });
   const found = checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: ODD_CATALOG });
   expect(found).toMatchObject([{ path: ['deliveries', 0, 'send_if'], got: `"${send_if}"` }]);
 });
 
-test('rows name dimensions that the metric accepts', () => {
+test('a dimension in `rows` that the metric does not accept is refused', () => {
   const target = { metric: 'profiles.created', better: 'higher' as const };
   expect(checkTargets([{ ...target, rows: ['profile.risk'] }], CATALOG)).toEqual([]);
   expect(checkTargets([{ ...target, rows: ['profile.rsk'] }], CATALOG)).toMatchObject([

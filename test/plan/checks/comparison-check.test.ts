@@ -5,7 +5,7 @@ import { type SectionRequestsInput, sectionRequests } from '../../../src/plan/re
 import { CATALOG, type DefinitionInput, definitionOf, type SectionInput } from '../../support/reports.ts';
 
 const OCTOBER = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
-/** The catalog with these first days of data; the metrics without one have data from 2024 on. */
+/** The catalog with these first days of data. Other metrics have data since 2024. */
 const since = (days: Readonly<Record<string, string | null>>): Catalog => ({
   ...CATALOG,
   metrics: CATALOG.metrics.map((metric) =>
@@ -25,7 +25,7 @@ const created: SectionInput = { id: 'created', metrics: ['profiles.created'] };
 const decided: SectionInput = { id: 'decided', metrics: ['profiles.decided'] };
 
 describe('a year before without data', () => {
-  test('is one diagnostic for the report, with its sections, the last day and the first one with data', () => {
+  test('gets one diagnostic for the report, which names the sections, the last day and the first day with data', () => {
     const catalog = since({ 'profiles.created': '2026-03-01', 'profiles.decided': '2026-02-01' });
     const november = { ...OCTOBER, from: '2026-11-01', to: '2026-11-30' };
     const input = { catalog, sectionPeriods: { decided: november } };
@@ -44,7 +44,7 @@ describe('a year before without data', () => {
     }
   });
 
-  test('is one of each section that has its own comparisons', () => {
+  test('gets a separate diagnostic for each section with its own comparisons', () => {
     const catalog = since({ 'profiles.created': '2026-03-01', 'profiles.decided': '2026-03-01' });
     const own: SectionInput = { ...created, id: 'own', compare: ['previous_period', 'previous_year'] };
     expect(check([created, own], { compare: 'previous_year' }, { catalog }).map(({ path }) => path)).toEqual([
@@ -53,7 +53,7 @@ describe('a year before without data', () => {
     ]);
   });
 
-  test('is none where one metric has data, or may have', () => {
+  test('gets no diagnostic if one metric has or may have data', () => {
     const both: SectionInput = { id: 'both', metrics: ['profiles.created', 'profiles.decided'] };
     const compare = { compare: 'previous_year' } as const;
     const late = { 'profiles.created': '2026-03-01' };
@@ -64,14 +64,14 @@ describe('a year before without data', () => {
     expect(check([created], { compare: 'previous_period' }, { catalog: since(late) })).toEqual([]);
     const unsaid = { ...CATALOG, metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: null })) };
     expect(check([created], compare, { catalog: unsaid })).toEqual([]);
-    // The year to date has data.
+    // The year to date still has data.
     expect(check([created], { to_date: 'year' }, { catalog: since({ 'profiles.created': '2026-10-31' }) })).toEqual([]);
     const unknown: SectionInput = { id: 'unknown', metrics: ['revenue'] };
     expect(check([unknown], compare)).toEqual([]);
   });
 
-  test('is told by the last of its days, those of rows and those of totals', () => {
-    // Days a year before end on 1 November, the month a year before on 31 October.
+  test('is decided by the last compared day, of rows or of totals', () => {
+    // The compared days end on 1 November, the compared month on 31 October.
     const days: SectionInput = { ...created, granularity: 'day', totals: true };
     const from = (day: string) =>
       check([days], { compare: 'previous_year' }, { catalog: since({ 'profiles.created': day }) });
@@ -79,7 +79,7 @@ describe('a year before without data', () => {
     expect(from('2025-11-02')).toMatchObject([{ got: expect.stringContaining('up to 2025-11-01') }]);
   });
 
-  test('is told where the previous period is the year before', () => {
+  test('gets a diagnostic even if the previous period is the year before', () => {
     const year = { ...OCTOBER, from: '2025-01-01', to: '2025-12-31' };
     const from = (day: string, compare: DefinitionInput['compare']) =>
       check([created], { compare }, { catalog: since({ 'profiles.created': day }), period: year });
@@ -90,14 +90,14 @@ describe('a year before without data', () => {
     expect(from('2025-01-01', ['previous_period'])).toEqual([]);
   });
 
-  test('is told although the figures to date have data', () => {
+  test('gets a diagnostic even if the figures to date have data', () => {
     const catalog = since({ 'profiles.created': '2026-03-01' });
     expect(check([created], { compare: 'previous_year', to_date: 'year' }, { catalog })).toMatchObject([
       { got: expect.stringContaining('up to 2025-10-31') },
     ]);
   });
 
-  test('is that of the fiscal year', () => {
+  test('is a fiscal year for a period of a fiscal year', () => {
     const period = { ...OCTOBER, from: '2026-04-06', to: '2027-04-05' };
     const settings = { fiscal_year_start: { month: 4, day: 6, named_by: 'end' } } as const;
     const found = (input: Partial<SectionRequestsInput>) =>
@@ -115,7 +115,7 @@ describe('a history of current counts', () => {
   const histories: Partial<SectionInput> = { period: 'previous_month', compare: 'previous_period', to_date: 'year' };
   const readings = { at: '22:30', metrics: ['alerts.open', 'rfis.open'], by: [] };
 
-  test('is a diagnostic for each field that needs one, with the metrics and what to read', () => {
+  test('gets a diagnostic for each field that needs it, which names the metrics and the readings to add', () => {
     const found = check([created, { ...open, ...histories }]);
     expect(found.map(({ path }) => path)).toEqual([
       ['sections', 1, 'period'],
@@ -130,7 +130,7 @@ describe('a history of current counts', () => {
     expect(found[2]?.next).toMatch(/^Remove it/);
   });
 
-  test('is there with readings of all of it', () => {
+  test('exists only if readings cover the whole section', () => {
     const paths = (section: Partial<SectionInput>, more: Partial<typeof readings> = {}) =>
       check([{ ...open, ...histories, ...section }], {}, { settings: { readings: { ...readings, ...more } } }).map(
         ({ path }) => path[2],
@@ -141,7 +141,7 @@ describe('a history of current counts', () => {
     expect(paths({ to_date: undefined })).toEqual([]);
   });
 
-  test('is not asked for by a section without these fields, or of metrics with a history', () => {
+  test('is not needed by a section without these fields or with other metrics', () => {
     expect(check([open], { compare: 'previous_year', to_date: 'year' })).toEqual([]);
     expect(check([{ ...created, ...histories }])).toEqual([]);
     expect(check([{ ...open, ...histories, metrics: ['alerts.open', 'profiles.created'] }])).toEqual([]);

@@ -5,11 +5,11 @@ import { CATALOG } from '../../support/reports.ts';
 const check = (metrics: readonly string[], by: readonly string[] = [], catalog = CATALOG) =>
   checkReadings({ at: '22:30', metrics: [...metrics], by: [...by] }, catalog);
 
-test('current counts by a dimension that one of them accepts are allowed', () => {
+test('a dimension that one of the current counts accepts is allowed', () => {
   expect(check(['alerts.open', 'rfis.open'], ['profile.type'])).toEqual([]);
 });
 
-test('a metric that the catalog lacks is named with the one that was meant, else with the current counts', () => {
+test('the error of an unknown metric proposes a similar one, or else lists the current counts', () => {
   expect(check(['alerts.open', 'alerts.opn', 'revenue'])).toEqual([
     expect.objectContaining({
       path: ['readings', 'metrics', 1],
@@ -24,7 +24,7 @@ test('a metric that the catalog lacks is named with the one that was meant, else
   ]);
 });
 
-test('a metric with a history is told from one that the catalog lacks', () => {
+test('the error of a metric with a history differs from that of an unknown metric', () => {
   const [known] = check(['profiles.created']);
   const [unknown] = check(['profiles.banana']);
   expect(known?.path).toEqual(['readings', 'metrics', 0]);
@@ -35,7 +35,7 @@ test('a metric with a history is told from one that the catalog lacks', () => {
   expect(known?.expected).toContain('current count');
 });
 
-test('an unknown dimension is named with the one that was meant, else with those of the catalog', () => {
+test('the error of an unknown dimension proposes a similar one, or else lists those of the catalog', () => {
   expect(check(['alerts.open'], ['profile.type', 'profile.typ', 'colour'])).toEqual([
     expect.objectContaining({
       path: ['readings', 'by', 1],
@@ -51,7 +51,7 @@ test('an unknown dimension is named with the one that was meant, else with those
   ]);
 });
 
-test('a dimension that none of the metrics accepts is named with the current counts that do', () => {
+test('the error of a dimension that no metric accepts names current counts that accept it', () => {
   const metrics = CATALOG.metrics.map((metric) =>
     ['rfis.open', 'alerts.open'].includes(metric.id) ? { ...metric, dimensions: ['profile.risk'] } : metric,
   );
@@ -62,12 +62,12 @@ test('a dimension that none of the metrics accepts is named with the current cou
   expect(found).toMatchObject({ path: ['readings', 'by', 0], got: '"profile.risk"' });
   expect(found?.expected).toContain('accepts');
   expect(found?.next).toContain('add alerts.open or rfis.open');
-  // Metrics with a history accept it, and are not proposed.
+  // Metrics with a history accept it, but are not proposed.
   const [none] = check(['alerts.closed'], ['hit.kind'], catalog);
   expect(none?.next).toMatch(/^Remove it: no current count/);
 });
 
-test('at most twelve proposals are named', () => {
+test('an error lists at most twelve proposals', () => {
   const first = CATALOG.dimensions[0]!;
   const dimensions = Array.from({ length: 14 }, (_, index) => ({ ...first, id: `branch.${index + 10}` }));
   const [found] = check(['alerts.open'], ['colour'], { ...CATALOG, dimensions });

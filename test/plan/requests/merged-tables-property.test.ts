@@ -29,11 +29,11 @@ const PERIODS: Period[] = [
   { from: '2024-11-20', to: '2024-11-22', timezone: 'UTC', label: 'days with little in them' },
 ];
 
-/** A duration has one unit in a whole report: the unit depends on its other sections. */
+/** The unit of a duration is the same in a whole report, so it depends on the other sections. */
 const withoutUnits = (table: Table): Table =>
   withoutCases({ ...table, columns: table.columns.map(({ shownIn: _, ...column }) => column) });
 
-test('every section’s table is the same, cell for cell, whether its call was shared or made alone', async () => {
+test('each section has the same table whether it shares its calls or not', async () => {
   let shared = 0;
   for (const label of ['acme', 'lakeside', 'blank']) {
     const clock = manualClock(NOW);
@@ -49,7 +49,7 @@ test('every section’s table is the same, cell for cell, whether its call was s
         async (sections, period, compare) => {
           fc.pre(sections.length > 0);
           const tablesOf = async (asked: SectionInput[]): Promise<readonly Table[]> => {
-            // Alone is alone: an answer to another's call would prove nothing.
+            // No shared responses: those of another plan would prove nothing.
             const definition = definitionOf(asked, { max_age: 0, ...(compare.length > 0 ? { compare } : {}) });
             const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
             if (asked.length > 1) shared += asked.length - new Set(plan.sections.flatMap(callsOf)).size;
@@ -65,6 +65,6 @@ test('every section’s table is the same, cell for cell, whether its call was s
       cases(25),
     );
   }
-  // Otherwise nothing has been shown.
+  // Enough calls must have been shared, or the test shows nothing.
   expect(shared).toBeGreaterThan(least(20));
 });

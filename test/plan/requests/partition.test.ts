@@ -6,7 +6,7 @@ import { splitRequest } from '../../../src/plan/requests/split-request.ts';
 import { CATALOG } from '../../support/reports.ts';
 
 const BRANCHES = Array.from({ length: 14 }, (_, index) => ({ value: `branch-${index}`, label: '' }));
-/** With a dimension of fourteen values, hence of fifteen groups. */
+/** With a dimension of fourteen values, which has fifteen groups. */
 const WIDE = {
   ...CATALOG,
   metrics: CATALOG.metrics.map((metric) => ({ ...metric, dimensions: [...metric.dimensions, 'branch'] })),
@@ -52,17 +52,17 @@ describe('a request without both days', () => {
 });
 
 describe('a partition', () => {
-  test('of slices of unlike length keeps the rows of the longest within a call', () => {
-    // Seven and three days: as many groups as fit into seven days.
+  test('into slices of different lengths keeps the rows of the longest within the limit', () => {
+    // Slices of seven and three days. The groups per call must fit seven days.
     const { requests } = split({ ...byBranch, include: ['totals'] }, { max_range_days: 7, max_rows: 28 });
     expect(requests).toHaveLength(8);
     for (const { request } of requests) expect(maxRowsOf(request, WIDE)).toBeLessThanOrEqual(28);
     expect(new Set(requests.map(({ buckets }) => buckets))).toEqual(new Set([7, 3]));
-    // Over several slices totals are sums, whether groups are split or not.
+    // Over several slices, totals are added up.
     for (const { totals } of requests) expect(totals).toEqual(['profiles.created']);
   });
 
-  test('is refused where a bucket is too long, compared or not', () => {
+  test('is refused if a bucket is too long, with or without a comparison', () => {
     const months = { ...TEN_DAYS, granularity: 'month' as const };
     for (const time of [months, { ...months, compare: 'previous_period' as const }]) {
       const limits = callLimits(WIDE, { max_range_days: 9 });
@@ -70,7 +70,7 @@ describe('a partition', () => {
     }
   });
 
-  test('has the previous period if its own range is in several slices, else the service compares', () => {
+  test('requests the previous period itself only if the range needs several slices', () => {
     const compared = { ...byBranch, time: { ...TEN_DAYS, compare: 'previous_period' as const } };
     const slices = (limits: Partial<CallLimits>) => {
       const found = partitionRequest(compared, [[]], WIDE, callLimits(WIDE, limits));
@@ -82,7 +82,7 @@ describe('a partition', () => {
     expect(slices({ max_rows: 1 })).toEqual({ kind: 'calls', calls: 300 });
   });
 
-  test('by groups leaves the comparison to the service, and no field without a value', () => {
+  test('by groups leaves the comparison to the service, and adds no fields without a value', () => {
     const inOneMonth = { ...TEN_DAYS, granularity: 'month' as const };
     const times = (time: typeof inOneMonth) =>
       split({ ...byBranch, time }, { max_rows: 8 }).requests.map(({ request }) => request.time);
@@ -92,7 +92,7 @@ describe('a partition', () => {
   });
 });
 
-test('a request of just as many rows as a call gives keeps its order', () => {
+test('a request with as many rows as the limit is not split and keeps its order', () => {
   const request: ReportRequest = { ...byBranch, order: [{ by: 'profiles.created', dir: 'desc' }] };
   expect(split(request, { max_rows: 150 }).requests.map((one) => one.request)).toEqual([request]);
 });

@@ -24,7 +24,7 @@ const PERIODS = [
   { from: '2026-10-28', to: '2026-11-03', timezone: 'UTC', label: 'seven days' },
 ];
 
-/** Values of the metrics by bucket and group. */
+/** The values of the metrics by bucket and group. */
 const rowsOf = ({ rows }: ReportResponse, { metrics, dimensions = [] }: ReportRequest) =>
   new Map(
     rows.map((row) => [
@@ -35,7 +35,7 @@ const rowsOf = ({ rows }: ReportResponse, { metrics, dimensions = [] }: ReportRe
 const totalsOf = ({ totals, rows: [row] }: ReportResponse, { metrics }: ReportRequest) =>
   metrics.map((id) => (totals ?? row)?.[id]);
 
-test('a shared call answers every partner with the figures of its own request', async () => {
+test('a shared call returns the same figures for comparisons and trends as their own requests', async () => {
   let checked = 0;
   let saved = 0;
   let trends = 0;

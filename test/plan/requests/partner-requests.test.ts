@@ -38,8 +38,8 @@ const days: SectionInput = { id: 'days', metrics: ['profiles.created'], granular
 const months: SectionInput = { id: 'months', metrics: ['profiles.created'], granularity: 'month', totals: true };
 const risk: SectionInput = { id: 'risk', metrics: ['profiles.created'], dimensions: ['profile.risk'] };
 
-describe('the service compares', () => {
-  test('only with the previous period, and only if that is requested', () => {
+describe('a request of a section', () => {
+  test('has the service compare with the previous period, if the report does', () => {
     const compares = (compare: DefinitionInput['compare']) =>
       requests(compile([card], compare === undefined ? {} : { compare }))[0]?.time?.compare;
     expect(compares(undefined)).toBeUndefined();
@@ -48,7 +48,7 @@ describe('the service compares', () => {
     expect(compares(['previous_year', 'previous_period'])).toBe('previous_period');
   });
 
-  test('a section’s own comparisons replace the report’s', () => {
+  test('has the comparisons of its section instead of those of the report', () => {
     const plan = compile([card, { ...days, compare: ['previous_year'] }], { compare: 'previous_period' });
     expect(plan.sections.map(({ comparisons }) => comparisons)).toEqual([['previous_period'], ['previous_year']]);
     expect(requests(plan).map(({ time }) => time?.compare)).toEqual([
@@ -61,7 +61,7 @@ describe('the service compares', () => {
 });
 
 describe('the year before', () => {
-  test('of rows and totals are further calls where their days differ, one where they are the same', () => {
+  test('needs one further call for rows and totals if their days are the same, otherwise two', () => {
     const plan = compile([card, days, months, risk], { compare: 'previous_year' });
     expect(partnersOf(plan, 'card')).toEqual(['previous_year totals 2025-10-01..2025-10-31']);
     expect(partnersOf(plan, 'days')).toEqual([
@@ -76,11 +76,11 @@ describe('the year before', () => {
     const [rows, totals] = plan.sections[2]?.partners ?? [];
     expect(rows?.call).toBe(totals?.call);
     expect(totals?.request.include).toEqual(['totals']);
-    // Four tables, the days a year before, and the two ways in which October a year before is grouped.
+    // Four tables, the days a year before, and October a year before by month and by risk.
     expect(plan.calls).toHaveLength(7);
   });
 
-  test('has neither order nor limit, which would cut off groups', () => {
+  test('is requested without order and limit, which would drop groups', () => {
     const top: SectionInput = { ...risk, id: 'top', order: [{ by: 'profiles.created', dir: 'desc' }], limit: 2 };
     const [own, before] = requests(compile([top], { compare: 'previous_year' }));
     expect(own).toMatchObject({ limit: 2, order: [{ by: 'profiles.created' }] });
@@ -91,32 +91,32 @@ describe('the year before', () => {
     });
   });
 
-  test('is the fiscal one of whole fiscal months', () => {
+  test('is a fiscal year before for whole fiscal months', () => {
     const period = { ...OCTOBER, from: '2027-04-06', to: '2028-04-05' };
     const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });
     const plan = compile([card], { compare: 'previous_year' }, { period, settings });
     expect(partnersOf(plan, 'card')).toEqual(['previous_year totals 2026-04-06..2027-04-05']);
   });
 
-  test('of a whole year is the previous period, which the section’s own call answers', () => {
+  test('of a whole year is the previous period and needs no further call', () => {
     const year = { ...OCTOBER, from: '2025-01-01', to: '2025-12-31' };
     const counts = (period: typeof year, more: Partial<PlanInput> = {}) =>
       [card, days, months, risk].map(
         (section) =>
           compile([section], { compare: ['previous_period', 'previous_year'] }, { period, ...more }).calls.length,
       );
-    // Days and weeks of the year before are others than those in the same position.
+    // Days of the year before are not the days in the same position.
     expect(counts(year)).toEqual([1, 3, 1, 1]);
     expect(counts(OCTOBER)).toEqual([2, 3, 2, 2]);
     const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });
     expect(counts({ ...year, from: '2026-04-06', to: '2027-04-05' }, { settings })).toEqual([1, 3, 1, 1]);
-    // 52 ISO weeks: as many days before are the same weeks, and not the same parts of months.
+    // 52 ISO weeks: the same number of days before has the same weeks, but not the same parts of months.
     expect(counts({ ...year, from: '2025-12-29', to: '2026-12-27' })[2]).toBe(3);
     const alone = compile([card], { compare: 'previous_year' }, { period: year });
     expect(requests(alone).map(({ time }) => time?.compare)).toEqual([undefined, undefined]);
   });
 
-  test('a week 53 has none', () => {
+  test('does not exist for week 53', () => {
     const period = { ...OCTOBER, from: '2026-12-28', to: '2027-01-03' };
     const plan = compile([card, { ...days, granularity: 'week' }], { compare: 'previous_year' }, { period });
     expect(plan.sections.map(({ partners }) => partners)).toEqual([[], []]);
@@ -165,8 +165,8 @@ describe('the year before', () => {
   });
 });
 
-describe('to date', () => {
-  test('adds totals, and rows if they have no bucket', () => {
+describe('a report with figures to date', () => {
+  test('requests them for totals, and for rows without buckets', () => {
     const plan = compile([card, days, { ...risk, totals: true }, { ...days, id: 'bare', totals: false }], {
       to_date: 'year',
     });
@@ -180,7 +180,7 @@ describe('to date', () => {
     expect(plan.sections[0]?.toDate).toBe('year');
   });
 
-  test('is answered by the section’s own call where its days are the section’s', () => {
+  test('reads them from the call of the section if the days are the same', () => {
     const period = { ...OCTOBER, from: '2026-01-01', to: '2026-01-31' };
     const plan = compile([card, { ...risk, limit: 2, totals: true }], { to_date: 'year' }, { period });
     expect(plan.calls).toHaveLength(2);
@@ -191,8 +191,8 @@ describe('to date', () => {
   });
 });
 
-describe('calls are shared', () => {
-  test('by totals of sections with the same filters, whatever their rows are', () => {
+describe('further calls are shared', () => {
+  test('by totals of sections with the same filters, whatever their rows', () => {
     const decided: SectionInput = { ...days, id: 'decided', metrics: ['profiles.decided'], granularity: 'week' };
     const plan = compile([card, days, decided], { to_date: 'year' });
     expect(plan.calls).toHaveLength(4);
@@ -204,7 +204,7 @@ describe('calls are shared', () => {
     expect(compile([card, filtered], { to_date: 'year' }).calls).toHaveLength(4);
   });
 
-  test('by rows that are only looked up, whatever their metrics are', () => {
+  test('by rows that are only looked up, whatever their metrics', () => {
     const other: SectionInput = { ...risk, id: 'other', metrics: ['profiles.decided'] };
     const plan = compile([risk, other], { compare: 'previous_year' });
     expect(requests(plan).map(({ metrics, time }) => [time?.from, metrics])).toEqual([
@@ -214,7 +214,7 @@ describe('calls are shared', () => {
     ]);
   });
 
-  test('by totals with rows of the same days, if every metric takes their dimensions', () => {
+  test('by totals and rows of the same days, if every metric accepts the dimensions', () => {
     const plan = compile([card, risk], { compare: 'previous_year' });
     expect(plan.calls).toHaveLength(3);
     expect(plan.sections[0]?.partners[0]?.request).toMatchObject({ dimensions: ['profile.risk'], include: ['totals'] });
@@ -222,11 +222,11 @@ describe('calls are shared', () => {
     expect(compile([hits, risk], { compare: 'previous_year' }).calls).toHaveLength(4);
   });
 
-  test('by totals with rows only where that takes fewer calls', () => {
+  test('by totals and rows only if that needs fewer calls', () => {
     const hits: SectionInput = { id: 'hits', metrics: ['screening.hits'] };
     const decided: SectionInput = { id: 'decided', metrics: ['profiles.decided'] };
     const plan = compile([decided, hits, risk], { compare: 'previous_year' });
-    // The two totals are one call, and would be two if one of them were asked with the rows.
+    // Both totals need one call together, but two if one of them were requested with the rows.
     expect(plan.calls).toHaveLength(4);
     expect(plan.sections[0]?.partners[0]?.request).not.toHaveProperty('dimensions');
     expect(plan.sections[0]?.partners[0]?.call).toBe(plan.sections[1]?.partners[0]?.call);
@@ -242,7 +242,7 @@ describe('calls are shared', () => {
 });
 
 describe('docket explain', () => {
-  test('shows each further call, what it is for and its cost, and the sections’ periods', () => {
+  test('shows each further call with its purpose, the costs, and the periods of sections', () => {
     const trend: SectionInput = { ...months, id: 'trend', totals: false, period: 'last_13_months' };
     const plan = compile(
       [{ ...card, compare: ['previous_period', 'previous_year'], to_date: 'year' }, days, trend],
@@ -261,7 +261,7 @@ describe('docket explain', () => {
       const { from, to } = section.period;
       return { ...section, period: { ...section.period, label: `${from} to ${to}` } };
     });
-    // A range of days is its own label.
+    // A label that is the range itself is shown once.
     expect(formatExplain({ ...document, sections: named }).split('\n')[2]).toBe(
       '         trend: 2025-10-01 to 2026-10-31',
     );
@@ -293,7 +293,7 @@ describe('docket explain', () => {
     `);
   });
 
-  test('every call has a reader', () => {
+  test('shows a purpose for every call', () => {
     const plan = compile([card, days, risk], { compare: ['previous_year', 'previous_period'], to_date: 'quarter' });
     for (const { sections, partners } of explain(plan).calls)
       expect(sections.length + partners.length).toBeGreaterThan(0);
@@ -312,7 +312,7 @@ describe('docket check', () => {
     metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: { from } })),
   });
 
-  test('finds a year before in which no metric has data', () => {
+  test('reports a year before without data for any metric', () => {
     const late = since('2025-11-02');
     expect(found([card, risk], { compare: ['previous_period', 'previous_year'] }, late)).toEqual([
       [['compare', 1], '"previous_year" up to 2025-10-31 of "card", "risk", whose data begins on 2025-11-02'],
@@ -327,11 +327,11 @@ describe('docket check', () => {
       checkPlan({ definition, period: year, catalog: since(from) }).map(({ path }) => path);
     expect(ofYear('2025-01-01')).toEqual([['compare', 1]]);
     expect(ofYear('2024-12-31')).toEqual([]);
-    // It does not stop a run, whose figures are undefined.
+    // It does not stop a run: the figures are undefined.
     expect(compile([card], { compare: 'previous_year' }, { catalog: late }).calls).toHaveLength(2);
   });
 
-  test('finds comparisons and periods of current counts, unless there are readings', () => {
+  test('reports comparisons and periods of current counts without readings', () => {
     const now: SectionInput = {
       id: 'now',
       metrics: ['alerts.open'],
@@ -352,7 +352,7 @@ describe('docket check', () => {
     expect(found([{ id: 'now', metrics: ['alerts.open'] }], { compare: 'previous_year', to_date: 'year' })).toEqual([]);
   });
 
-  test('finds a year before that takes too many calls, although a limit keeps the section in one', () => {
+  test('reports a year before that needs too many calls, even if a limit keeps the section in one', () => {
     const wide: Catalog = {
       ...CATALOG,
       limits: { ...CATALOG.limits, max_rows: 2 },
@@ -365,26 +365,26 @@ describe('docket check', () => {
   });
 });
 
-test('a period belongs to its section, whatever the others are called', () => {
+test('a section with the ID "constructor" has the period of the report', () => {
   const trend: SectionInput = { ...months, id: 'trend', period: 'last_13_months' };
   const plan = compile([{ ...card, id: 'constructor' }, trend], {}, { sectionPeriods: { trend: TREND } });
   expect(plan.sections.map(({ period }) => period)).toEqual([OCTOBER, TREND]);
 });
 
-describe('a further request is answered by the section’s own', () => {
+describe('a further request needs no call of its own', () => {
   const JANUARY = { from: '2026-01-01', to: '2026-01-31' };
   const own = { metrics: ['profiles.created'], time: JANUARY };
   const rows: PartnerRequest = { kind: 'to_date', of: 'rows', range: JANUARY, request: own };
   const totals: PartnerRequest = { ...rows, of: 'totals' };
 
-  test('if its days are the section’s', () => {
+  test('if its days are those of the section', () => {
     expect(isAnsweredBySection(rows, own)).toBe(true);
     expect(isAnsweredBySection({ ...rows, range: { ...JANUARY, from: '2025-12-31' } }, own)).toBe(false);
     expect(isAnsweredBySection({ ...rows, range: { ...JANUARY, to: '2026-01-30' } }, own)).toBe(false);
     expect(isAnsweredBySection(rows, { metrics: own.metrics })).toBe(false);
   });
 
-  test('if the section has totals, or a single row, which is one', () => {
+  test('for totals if the section has totals or a single row', () => {
     expect(isAnsweredBySection(totals, own)).toBe(true);
     const grouped = { ...own, dimensions: ['profile.risk'] };
     const byDay = { ...own, time: { ...JANUARY, granularity: 'day' as const } };
@@ -395,20 +395,20 @@ describe('a further request is answered by the section’s own', () => {
     }
   });
 
-  test('if no metric is left out of it', () => {
+  test('if it needs all metrics of the section', () => {
     const both = { ...own, metrics: ['profiles.created', 'profiles.approval_rate'] };
     expect(isAnsweredBySection(totals, both)).toBe(false);
   });
 });
 
-test('a comparison answers the year before only by buckets that are the same', () => {
+test('a comparison with the previous period contains the year before only if the buckets are the same', () => {
   const year = { from: '2025-01-01', to: '2025-12-31', compare: 'previous_period' as const };
   const before = (time: NonNullable<ReportRequest['time']>) => yearBeforeInComparison({ metrics: [], time }, {});
   expect(before(year)).toEqual({ from: '2024-01-01', to: '2024-12-31' });
   expect(before({ ...year, granularity: 'month' })).toEqual({ from: '2024-01-01', to: '2024-12-31' });
   expect(before({ from: year.from, to: year.to })).toBeUndefined();
   expect(before({ compare: 'previous_period' })).toBeUndefined();
-  // 52 whole weeks: as many days before are those of the same numbers.
+  // 52 whole weeks: the same number of days before has the weeks of the same numbers.
   expect(before({ ...year, from: '2025-12-29', to: '2026-12-27' })).toEqual({ from: '2024-12-30', to: '2025-12-28' });
   const weeks = { ...year, from: '2025-12-29', to: '2026-12-27' };
   expect(before({ ...weeks, granularity: 'week' })).toBeUndefined();
@@ -416,7 +416,7 @@ test('a comparison answers the year before only by buckets that are the same', (
   expect(before({ ...weeks, granularity: 'month' })).toBeUndefined();
 });
 
-test('further requests have no field without a value, and none where no metric is left', () => {
+test('further requests have no fields without a value, and do not exist without metrics', () => {
   const further = (request: ReportRequest, limits: Partial<CallLimits> = {}) =>
     partnerRequests(
       { request, comparisons: ['previous_year'], toDate: undefined },

@@ -17,14 +17,14 @@ import { CATALOG, definitionOf, sectionOf, settingsOf, WEEK } from '../../suppor
 
 const DEFINITION = definitionOf([{ id: 'any', list: 'profiles' }]);
 
-describe('the text of a question', () => {
-  test('has its keys sorted at every depth, its lists as they are, and nothing undefined', () => {
+describe('the canonical JSON of a request', () => {
+  test('has sorted keys at every depth, lists in their order, and no undefined values', () => {
     expect(canonicalJson({ b: [{ z: 1, y: null }, 'x'], a: { d: undefined, c: 2 } })).toBe(
       '{"a":{"c":2},"b":[{"y":null,"z":1},"x"]}',
     );
   });
 
-  test('names the call: another kind, organization or body is another', () => {
+  test('gives the call an ID that depends on kind, organization and body', () => {
     const request = { metrics: ['profiles.created'] };
     const call = reportCall('current', request);
     expect(call).toEqual({ kind: 'report', id: expect.stringMatching(/^[0-9a-f]{16}$/), org: 'current', request });
@@ -44,7 +44,7 @@ describe('the text of a question', () => {
     expect(roster).not.toHaveProperty('ordering');
     expect(Object.keys(found)).toEqual(['kind', 'id', 'org', 'list', 'ordering', 'search']);
     expect(Object.keys(roster)).toEqual(['kind', 'id', 'org', 'list']);
-    // Responses of runs are stored under it, and read again by later versions.
+    // Later versions read the stored responses of runs by these IDs.
     expect([call.id, roster.id, found.id]).toEqual(['cae21fa944122319', '9f31d0658d32445f', '363ff617696c4ffa']);
     const others = [
       call,
@@ -62,7 +62,7 @@ describe('the text of a question', () => {
 describe('filters', () => {
   const filter = (dimension: string, op: Filter['op'], ...values: string[]): Filter => ({ dimension, op, values });
 
-  test('have one spelling: sorted, each value and each filter once', () => {
+  test('are sorted, with each value and each filter once', () => {
     expect(
       normalizeFilters([
         filter('profile.type', 'in', 'entity'),
@@ -79,13 +79,13 @@ describe('filters', () => {
     ]);
   });
 
-  test('are none without filters', () => {
+  test('are omitted if there are none', () => {
     expect(normalizeFilters([])).toBe(undefined);
     expect(normalizeFilters(undefined)).toBe(undefined);
   });
 });
 
-test('a request has what its section has and nothing else, each metric once', () => {
+test('a request has only the fields of its section, and each metric once', () => {
   const plain = { metrics: ['profiles.created'], time: { from: WEEK.from, to: WEEK.to, timezone: WEEK.timezone } };
   const section = {
     ...sectionOf({ id: 'a', metrics: ['profiles.created'] }),
@@ -100,7 +100,7 @@ test('a request has what its section has and nothing else, each metric once', ()
   expect(buildRequest(section, { ...frame, current: true })).toEqual({ ...plain, time: { timezone: WEEK.timezone } });
 });
 
-test('the limits of a call are the catalog’s, the specification’s, or stricter ones', () => {
+test('the limits of a call come from the catalog and the specification, and can be stricter', () => {
   const catalog = { ...CATALOG, limits: { max_range_days: 100, max_dimensions: 2, max_rows: 200 } };
   expect(callLimits(catalog)).toEqual({ max_range_days: 100, max_rows: 200, max_metrics: 20, max_filter_values: 50 });
   expect(callLimits(catalog, { max_rows: 9, max_metrics: 3 })).toEqual({
@@ -111,10 +111,10 @@ test('the limits of a call are the catalog’s, the specification’s, or strict
   });
 });
 
-describe('a shared question', () => {
+describe('a shared request', () => {
   const time = { from: '2026-11-09', to: '2026-11-15', timezone: 'UTC' };
 
-  test('asks for the metrics of all, and for totals where one of them does, whichever comes first', () => {
+  test('has the metrics of all requests, and totals if one of them has', () => {
     const one = { key: 'a', request: { metrics: ['x'], time, include: ['totals' as const] } };
     const other = { key: 'b', request: { metrics: ['y', 'x'], time } };
     const both = { metrics: ['x', 'y'], time, include: ['totals'] };
@@ -130,7 +130,7 @@ describe('a shared question', () => {
     expect(mergeRequests([other]).get('b')).not.toHaveProperty('include');
   });
 
-  test('takes a question in while the metrics of both are no more than may be', () => {
+  test('includes another request while the metrics are within the limit', () => {
     const wanted = ['a', 'b', 'c'].map((key) => ({ key, request: { metrics: [key, 'all'], time } }));
     const served = (most: number) => [...mergeRequests(wanted, most).values()].map(({ metrics }) => metrics.join());
     expect(served(4)).toEqual(['a,all,b,c', 'a,all,b,c', 'a,all,b,c']);
@@ -138,7 +138,7 @@ describe('a shared question', () => {
     expect(served(2)).toEqual(['a,all', 'b,all', 'c,all']);
   });
 
-  test('leaves one with groups, or sorted by a metric, to those that ask the very same metrics', () => {
+  test('with groups, or sorted by a metric, includes only requests for the same metrics', () => {
     const grouped = { dimensions: ['profile.type'], time };
     const served = (...requests: object[]) =>
       new Set(
@@ -166,7 +166,7 @@ describe('replacements', () => {
   };
   const base = sectionOf({ id: 'a', metrics: ['profiles.decided', 'profiles.opened'] });
 
-  test('are followed in the order and in the chart as well', () => {
+  test('are also followed in order and chart', () => {
     const chart: ChartSpec = {
       kind: 'line',
       series: ['profiles.opened', 'profiles.created', 'profiles.decided'],
@@ -191,7 +191,7 @@ describe('replacements', () => {
     });
   });
 
-  test('leave a chart of one word, and what a section does not have, as it is', () => {
+  test('leave other fields of a section and other sections unchanged', () => {
     expect(follow({ ...base, chart: 'line' }).section.chart).toBe('line');
     expect(follow({ ...base, chart: { kind: 'line' } }).section.chart).toEqual({ kind: 'line' });
     expect(Object.keys(follow(base).section)).toEqual(Object.keys(base));
@@ -205,7 +205,7 @@ describe('replacements', () => {
     expect(followReplacements({ ...DEFINITION, sections: [base] }, CATALOG)).toEqual([{ section: base, replaced: [] }]);
   });
 
-  test('are followed by targets and headlines, unless the successor has a target of its own', () => {
+  test('are also followed in targets and headlines, unless the successor has its own target', () => {
     const report = { follow_replacements: true };
     const old = { metric: 'profiles.opened', better: 'higher' as const, target: 100 };
     const own = { metric: 'profiles.created', better: 'higher' as const, target: 90 };
@@ -213,20 +213,20 @@ describe('replacements', () => {
     expect(followedTargets([old], report, CATALOG)).toEqual([followed]);
     expect(followedTargets([old], { follow_replacements: false }, CATALOG)).toEqual([old]);
     expect(followedTargets([old, own], report, CATALOG)).toEqual([own]);
-    // Of another length, so both hold.
+    // Targets per week and per period both apply.
     expect(followedTargets([old, { ...own, per: 'week' }], report, CATALOG)).toHaveLength(2);
     const headline = ['profiles.opened', 'profiles.decided', 'profiles.created'];
     expect(followedMetrics(headline, report, CATALOG)).toEqual(['profiles.created', 'profiles.decided']);
     expect(followedMetrics(headline, { follow_replacements: false }, CATALOG)).toEqual(headline);
   });
 
-  test('are told once of a metric that is named twice', () => {
+  test('are listed once for a metric that is named twice', () => {
     expect(follow({ ...base, metrics: ['profiles.opened', 'profiles.opened'] }).replaced).toEqual([
       { from: 'profiles.opened', to: 'profiles.created' },
     ]);
   });
 
-  test('are followed only where the metric is deprecated, and stop where there is no successor', () => {
+  test('are followed only for a deprecated metric with a successor', () => {
     const asked = (more: object) => {
       const metrics = CATALOG.metrics.map((metric) =>
         metric.id === 'profiles.opened' ? { ...metric, ...more } : metric,
@@ -243,7 +243,7 @@ describe('replacements', () => {
   });
 });
 
-describe('a definition that cannot be asked', () => {
+describe('a definition with unknown metrics', () => {
   const refusal = (...metrics: string[]): DocketError => {
     try {
       compilePlan({
@@ -260,7 +260,7 @@ describe('a definition that cannot be asked', () => {
   const fault = (index: number, name: string) =>
     `\n  sections[0].metrics[${index}]: expected a metric of the organization's catalog; got "${name}". \`docket catalog --org acme\` lists them.`;
 
-  test('is rejected with the path, the expected value and the fix of each error', () => {
+  test('is refused with the path, the expected value and the fix of each error', () => {
     const error = refusal('revenue', 'turnover');
     expect(error).toMatchObject({ code: 'plan.invalid', where: 'acme/weekly' });
     expect(

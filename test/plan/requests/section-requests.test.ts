@@ -21,7 +21,7 @@ describe('sections of current counts', () => {
   const named = (catalog: Catalog | undefined, readings?: ReadingSettings) =>
     currentCountsSections(definition, catalog, readings).map(({ section }) => section);
 
-  test('are those that the catalog says are current, and that no reading answers', () => {
+  test('are those with only current counts of the catalog that no reading answers', () => {
     expect(currentCountsSections(definition, CATALOG)).toEqual([
       { section: 'open', metrics: ['alerts.open'] },
       { section: 'by-type', metrics: ['alerts.open'] },
@@ -30,16 +30,16 @@ describe('sections of current counts', () => {
     expect(named(CATALOG, { ...READINGS, by: ['profile.type'] })).toEqual([]);
   });
 
-  test('may be any without granularity where there is no catalog', () => {
+  test('may be all sections without granularity if there is no catalog', () => {
     expect(named(undefined)).toEqual(['created', 'open', 'both', 'by-type']);
   });
 
-  test('are named as written where successors are followed and there is no catalog', () => {
+  test('keep their metrics if replacements are followed but there is no catalog', () => {
     const of = definitionOf([OPEN], { follow_replacements: true });
     expect(currentCountsSections(of, undefined)).toEqual([{ section: 'open', metrics: OPEN.metrics }]);
   });
 
-  test('are named by the metric that takes the place of a deprecated one', () => {
+  test('show the successor of a deprecated metric', () => {
     const of = definitionOf([{ id: 'old', metrics: ['alerts.opened'] }], { follow_replacements: true });
     const catalog = {
       ...CATALOG,
@@ -66,7 +66,7 @@ describe('requests of a section', () => {
       catalog: CATALOG,
     });
 
-  test('are for its own period and comparisons, else for those of the report', () => {
+  test('have its own period and comparisons, or else those of the report', () => {
     const [report] = requestsOf(CREATED);
     expect(report).toMatchObject({ period: WEEK, comparisons: ['previous_period'], toDate: 'year' });
     expect(report?.request?.time).toMatchObject({ from: WEEK.from, to: WEEK.to, compare: 'previous_period' });
@@ -75,7 +75,7 @@ describe('requests of a section', () => {
     expect(own?.request?.time).toEqual({ from: MONTH.from, to: MONTH.to, timezone: MONTH.timezone });
   });
 
-  test('have no comparison where neither section nor report names one', () => {
+  test('have no comparison if neither section nor report sets one', () => {
     const definition = definitionOf([CREATED]);
     const [created] = sectionRequests({ definition, period: WEEK, catalog: CATALOG });
     expect(created).toMatchObject({ comparisons: [], partners: [] });

@@ -20,14 +20,14 @@ const byDay: ReportRequest = { metrics: ['profiles.created'], time: { ...OCTOBER
 
 const share = (requests: readonly KeyedRequest[], limits: Partial<CallLimits> = {}) =>
   shareTotals(requests, CATALOG, callLimits(CATALOG, limits));
-/** The request that the totals became; undefined where nothing was shared. */
+/** The shared request of the totals, or undefined if nothing was shared. */
 const shared = (requests: readonly KeyedRequest[], limits: Partial<CallLimits> = {}) => {
   const found = share(requests, limits);
   return found === requests ? undefined : found.find(({ key }) => key === 'totals')?.request;
 };
 
-describe('totals are asked with rows of the same days', () => {
-  test('by group, if these are only looked up', () => {
+describe('totals are requested together with rows of the same days', () => {
+  test('by group, if the rows are only looked up', () => {
     const rows = keyed('rows', byRisk, true);
     expect(share([totals(), rows])).toEqual([
       {
@@ -46,20 +46,20 @@ describe('totals are asked with rows of the same days', () => {
     expect(shared([totals(), keyed('rows', byRisk, false)])).toBeUndefined();
   });
 
-  test('by bucket, for every reader', () => {
+  test('by bucket, whether or not the rows are only looked up', () => {
     const request = { metrics: ['profiles.decided'], time: byDay.time, include: ['totals'] };
     expect(shared([keyed('rows', byDay), totals()])).toStrictEqual(request);
     expect(shared([keyed('rows', byDay, true), totals()])).toEqual(request);
   });
 
-  test('with the same filters only', () => {
+  test('only with the same filters', () => {
     const filtered = keyed('rows', { ...byRisk, filters: HIGH }, true);
     expect(shared([totals({ filters: HIGH }), filtered])).toMatchObject({ filters: HIGH, include: ['totals'] });
     expect(shared([totals(), filtered])).toBeUndefined();
     expect(shared([totals({ filters: HIGH }), keyed('rows', byRisk, true)])).toBeUndefined();
   });
 
-  test('of the same first and last day and in the same zone only', () => {
+  test('only with the same first day, last day and time zone', () => {
     for (const time of [
       { ...OCTOBER, from: '2026-10-02' },
       { ...OCTOBER, to: '2026-10-30' },
@@ -69,7 +69,7 @@ describe('totals are asked with rows of the same days', () => {
     }
   });
 
-  test('which have neither an order nor a limit nor a comparison', () => {
+  test('only without order, limit and comparison', () => {
     for (const more of [
       { order: [{ by: 'profiles.created', dir: 'desc' as const }] },
       { limit: 3 },
@@ -79,7 +79,7 @@ describe('totals are asked with rows of the same days', () => {
     }
   });
 
-  test('if every metric takes the dimension', () => {
+  test('only if every metric accepts the dimension', () => {
     expect(shared([totals({ metrics: ['screening.hits'] }), keyed('rows', byRisk, true)])).toBeUndefined();
     const both = { metrics: ['profiles.decided', 'screening.hits'] };
     expect(shared([totals(both), keyed('rows', byRisk, true)])).toBeUndefined();
@@ -89,31 +89,31 @@ describe('totals are asked with rows of the same days', () => {
     expect(shared([totals({ metrics: ['revenue'] }), keyed('rows', byDay)])).toBeUndefined();
   });
 
-  test('if every metric takes the granularity', () => {
+  test('only if every metric accepts the granularity', () => {
     expect(shared([totals({ metrics: ['cohort.completion_rate'] }), keyed('rows', byDay)])).toBeUndefined();
     const byWeek = { ...byDay, time: { ...OCTOBER, granularity: 'week' as const } };
     expect(shared([totals({ metrics: ['cohort.completion_rate'] }), keyed('rows', byWeek)])).toBeDefined();
   });
 
-  test('of the next request, if the first does not fit', () => {
+  test('in a later request if the first does not fit', () => {
     const hits = keyed('hits', { ...byRisk, metrics: ['screening.hits'], dimensions: ['hit.kind'] }, true);
     expect(shared([totals(), hits, keyed('rows', byRisk, true)])).toMatchObject({ dimensions: ['profile.risk'] });
   });
 });
 
-describe('totals stay as they are', () => {
-  test('and so does the list, where there are no such rows', () => {
+describe('totals are requested alone', () => {
+  test('if there are no such rows, and the list of requests is unchanged', () => {
     const requests = [totals(), keyed('other', { metrics: ['profiles.created'], time: OCTOBER }, true)];
     expect(share(requests)).toBe(requests);
     expect(share([])).toEqual([]);
   });
 
-  test('if they are a section’s own single row', () => {
+  test('if they are the single row of a section', () => {
     const own = keyed('totals', { metrics: ['profiles.decided'], time: OCTOBER });
     expect(shared([own, keyed('rows', byRisk, true)])).toBeUndefined();
   });
 
-  test('if they have rows themselves', () => {
+  test('if the requests have rows themselves', () => {
     const requests = [
       keyed('groups', { ...byRisk, metrics: ['profiles.decided'] }, true),
       keyed('days', { ...byDay, metrics: ['profiles.decided'] }, true),
@@ -122,7 +122,7 @@ describe('totals stay as they are', () => {
     expect(share(requests)).toBe(requests);
   });
 
-  test('where the call would have more metrics than it may', () => {
+  test('if the call would have too many metrics', () => {
     const other = keyed('other', { metrics: ['profiles.approval_rate'], time: OCTOBER }, true);
     const requests = [totals(), other, keyed('rows', byRisk, true)];
     const dimensionsOf = (max_metrics: number) =>
@@ -130,18 +130,18 @@ describe('totals stay as they are', () => {
     expect(dimensionsOf(3)).toEqual([1, 1, 1]);
     expect(dimensionsOf(2)).toEqual([1, 0, 1]);
     expect(dimensionsOf(1)).toEqual([0, 0, 1]);
-    // A metric that the rows have already takes no place.
+    // A metric that the rows already have does not count twice.
     expect(
       shared([totals({ metrics: ['profiles.created'] }), keyed('rows', byRisk, true)], { max_metrics: 1 }),
     ).toBeDefined();
   });
 
-  test('where the rows take several calls: a part may have the days of other totals', () => {
-    // Five groups of 31 days: the rows are split, and no part is the whole.
+  test('if the rows need several calls, unless one of them has the days of the totals', () => {
+    // Five groups of 31 days: the rows are split, and no part is complete.
     const rows = keyed('rows', { ...byRisk, time: { ...OCTOBER, granularity: 'day' } }, true);
     expect(shared([totals(), rows])).toBeDefined();
     expect(shared([totals(), rows], { max_rows: 100 })).toBeUndefined();
-    // September and October, each of them a part.
+    // September and October are separate parts.
     const months = { ...byDay, time: { ...OCTOBER, from: '2026-09-01', granularity: 'month' as const } };
     expect(shared([totals(), keyed('rows', months)])).toBeUndefined();
     expect(shared([totals(), keyed('rows', months)], { max_range_days: 31 })).toEqual({
@@ -151,13 +151,13 @@ describe('totals stay as they are', () => {
     });
   });
 
-  test('where neither has a time', () => {
+  test('if neither has a time', () => {
     const { time: _time, ...rows } = byRisk;
     const own = keyed('totals', { metrics: ['profiles.decided'] }, true);
     expect(shared([own, keyed('rows', rows, true)])).toBeUndefined();
   });
 
-  test('where the rows cannot be had at all', () => {
+  test('if the rows cannot be requested', () => {
     const long = { ...byRisk, metrics: ['profiles.approval_rate'] };
     expect(shared([totals(), keyed('rows', long, true)], { max_range_days: 30 })).toBeUndefined();
   });

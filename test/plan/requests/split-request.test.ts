@@ -200,7 +200,7 @@ describe('a request for too many rows', () => {
           ...grouped,
           filters: [...grouped.filters!, { dimension: 'profile.risk', op, values: ['high', 'low', 'medium'] }],
         },
-        // Asked for, so that its rows can be held against them, and not added up: they would agree with rows that are lost.
+        // Requested to check the rows, but not added up: the sum would also agree if rows were lost.
         [],
       ]),
     );
@@ -399,7 +399,7 @@ describe('the join of a table', () => {
     expect(plan.sections[0]?.join).not.toHaveProperty('undefinedTotals');
   });
 
-  test('has a part of which only the totals are read, and names each metric without totals once', () => {
+  test('has a part that only provides totals, and names each metric without totals once', () => {
     const section = {
       id: 'a',
       metrics: ['profiles.created', 'profiles.approval_rate'],
@@ -418,7 +418,7 @@ describe('the join of a table', () => {
     expect(lacking?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
   });
 
-  test('reads the totals of another section’s call only where its own section shows them', () => {
+  test('includes totals from a shared call only if its own section shows them', () => {
     const plan = compile(
       [
         { id: 'a', metrics: ['profiles.created'], dimensions: ['profile.risk'], granularity: 'day' },

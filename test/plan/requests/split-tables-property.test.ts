@@ -16,7 +16,7 @@ import { manualClock } from '../../support/manual-clock.ts';
 import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 import { rowsOf, withoutCases } from '../../support/rows.ts';
 
-/** Whose figures, how many of its profiles have no group, and how many groups were made since its catalog was read. */
+/** The organization, the share of its profiles without a group, and the number of groups added after the catalog was read. */
 const WORLDS = [
   { label: 'acme', ungrouped: 0, madeSince: 0, numRuns: 50 },
   { label: 'acme', ungrouped: 0.2, madeSince: 2, numRuns: 60 },
@@ -51,7 +51,7 @@ const DIMENSIONS = [
   ['profile.review_status'],
 ];
 
-/** Sections that this catalog allows. */
+/** Sections that fit this catalog. */
 function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
   const section = fc.record({
     current: fc.integer({ min: 0, max: 5 }).map((draw) => draw === 0),
@@ -106,7 +106,7 @@ function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
   );
 }
 
-/** The catalog as it was read before the newest groups were made. */
+/** The catalog before the newest groups were added. */
 const readBefore = (catalog: Catalog, made: number): Catalog => ({
   ...catalog,
   dimensions: catalog.dimensions.map((dimension) =>
@@ -117,8 +117,8 @@ const readBefore = (catalog: Catalog, made: number): Catalog => ({
 });
 
 /**
- * The table without the totals that no sum of parts can give, without the notes that say so, and without the unit that
- * follows from the largest total.
+ * The table without the totals that cannot be added up, without the notes about them, and without the unit, which
+ * depends on the largest total.
  */
 function definable(table: Table, cut: Table): Table {
   const lacking = cut.columns.filter(
@@ -147,14 +147,14 @@ function definable(table: Table, cut: Table): Table {
   };
 }
 
-/** Apart from periods before the first record, and answers that the limit cuts, a service that tells the truth breaks nothing. */
+/** A correct service causes no incomplete notes, apart from periods before the first record and truncated responses. */
 const isBreach = ({ code, incomplete }: TableNote) =>
   incomplete && code !== 'data_available_from' && code !== 'truncated';
 
 const isCut = (table: Table): boolean =>
   table.notes.some(({ code, message, incomplete }) => code === 'truncated' && message.id === 'cut_piece' && incomplete);
 
-test('every section’s table is the same, cell for cell, whether one call answered it or many pieces', async () => {
+test('each section has the same table whether it comes from one call or from many', async () => {
   const seen = {
     cut: 0,
     compared: 0,
@@ -188,7 +188,7 @@ test('every section’s table is the same, cell for cell, whether one call answe
         limits,
         async (sections, period, compare, stricter) => {
           const plan = (asked: SectionInput[], less: Partial<CallLimits>) => {
-            // Alone is alone: an answer to another's call would prove nothing.
+            // No shared responses: those of another plan would prove nothing.
             const definition = definitionOf(asked, { max_age: 0, ...(compare ? { compare: 'previous_period' } : {}) });
             return compilePlan({ definition, settings: settingsOf(), period, catalog, limits: less });
           };
@@ -226,7 +226,7 @@ test('every section’s table is the same, cell for cell, whether one call answe
             const groups = rowsOf(table).map(({ values }) => values['profile.group']);
             if (groups.includes(null)) seen.ungrouped += 1;
             if (groups.includes('Partners')) seen.unlisted += madeSince;
-            // Room is left for profiles without a group. Groups that nobody could know of may be too many: that is told.
+            // The plan leaves room for profiles without a group. Unlisted groups may exceed the limit, which a note says.
             if (isCut(piecewise) && !isCut(table)) expect(madeSince).toBeGreaterThan(0);
             else
               expect(withoutCases(definable(piecewise, piecewise))).toEqual(withoutCases(definable(table, piecewise)));
@@ -236,6 +236,6 @@ test('every section’s table is the same, cell for cell, whether one call answe
       cases(numRuns),
     );
   }
-  // Otherwise nothing has been shown.
+  // Each case must have occurred, or the test shows nothing.
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(least(0));
 });

@@ -48,21 +48,21 @@ const callsOf = (desks: number) => {
   };
 };
 
-test.each([1, 4, 40])('asks for %i desks at once, with at most twice the calls of one report for all', (desks) => {
+test.each([1, 4, 40])('a report split by %i desks needs at most twice the calls of the unsplit report', (desks) => {
   const { split, unsplit, refusals } = callsOf(desks);
   expect(refusals).toEqual([]);
   expect(split.length).toBeLessThanOrEqual(2 * unsplit);
   expect(split).toEqual(callsOf(2).split);
 });
 
-test('asks for 500 desks in as many calls as the limit of rows forces', () => {
+test('a report split by 500 desks needs further calls only because of the limit of rows', () => {
   const { split, one, unsplit } = callsOf(500);
-  // Seven days of 500 desks, and 500 desks by type, are more than one call takes; none grows with the desks otherwise.
+  // Seven days of 500 desks, and 500 desks by type, exceed one call. Otherwise calls do not depend on the number of desks.
   expect(split.length).toBeLessThanOrEqual(2 * unsplit + 4);
   expect(split.length).toBeLessThan((500 * one) / 50);
 });
 
-test('asks for neither order nor limit, which choose among the rows of all desks', () => {
+test('a split report requests no order and no limit, which would choose among the rows of all desks', () => {
   for (const call of callsOf(4).split) {
     if (call.kind !== 'report') throw new Error('a list');
     expect(call.request.order).toBeUndefined();
