@@ -6,7 +6,7 @@ const organization = {
   labels: { 'a.wait_p50': 'Waiting', AP: 'Cleared' },
 } as const;
 
-test('units and labels of an organization hold in its reports, which may say others for the same thing', () => {
+test('units and labels of an organization apply to its reports, which can override them', () => {
   const report = { units: { 'a.wait_p90': 'minutes' }, labels: { AP: 'Approved' } } as const;
   expect(displayOf(report, organization)).toEqual({
     units: { 'b.wait_p50': 'hours', 'a.wait_p90': 'minutes' },
@@ -15,7 +15,7 @@ test('units and labels of an organization hold in its reports, which may say oth
   expect(displayOf({}, {})).toEqual({});
 });
 
-test('units of an organization change no own workbook unless the report asks for it', () => {
+test('units of an organization apply to a workbook template only if the report sets workbook_units', () => {
   const report = { units: { 'a.wait_p90': 'minutes' } } as const;
   expect(templateDisplay({}, organization)).toEqual({ labels: organization.labels });
   expect(templateDisplay(report, organization).units).toEqual(report.units);

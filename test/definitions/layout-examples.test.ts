@@ -8,7 +8,7 @@ const examples = [...readFileSync('docs/internals/layouts.md', 'utf8').matchAll(
   ([, text = '']): SectionInput[] => parse(text),
 );
 
-test('the examples of docs/internals/layouts.md are valid, one for each layout', () => {
+test('docs/internals/layouts.md has a valid example of each layout', () => {
   const sections = examples.flatMap((example) => definitionOf([...example, { id: 'rest', list: 'profiles' }]).sections);
   const layouts = new Set(sections.map(({ layout = 'table' }) => layout));
   expect([...layouts].sort()).toEqual([...LAYOUTS].sort());

@@ -47,14 +47,14 @@ describe('personOf', () => {
 describe('approverOf', () => {
   const of = (signIn: SignIn, by: readonly string[]) => approverOf(personOf(signIn, people), by, people);
 
-  it('names a person by key, token or account, and accepts all that they sign in with', () => {
+  it('finds a person listed by key, token or account, whatever they signed in with', () => {
     for (const entry of ['mlro', 'ann-ci', 'ANN@acme.example']) {
       for (const signIn of [token('ann-cli'), account('ann@acme.example', '1')])
         expect(of(signIn, [entry])).toBe('mlro');
     }
   });
 
-  it('names tokens and accounts without a person', () => {
+  it('finds listed tokens and accounts without a person', () => {
     expect(of(token('carl'), ['carl'])).toBe('carl');
     expect(of(account('Dora@acme.example', '1'), ['dora@acme.example'])).toBe('dora@acme.example');
     expect(of(account('x', '77'), [`${ISSUER} 77`])).toBe(`${ISSUER} 77`);
@@ -85,7 +85,7 @@ describe('approverOf', () => {
 });
 
 describe('approvers', () => {
-  it('lists each person once, with where notices go and whether they can sign in', () => {
+  it('lists each person once, with the address for notices and whether they can sign in', () => {
     expect(approvers(['ann-cli', 'mlro', 'head', 'nobody', 'carl', 'Dora@acme.example', 'ann-ci'], people)).toEqual([
       { id: 'mlro', name: 'Ann Keller', email: 'Ann@acme.example', canSignIn: true },
       { id: 'head', name: 'head', email: 'compliance@acme.example', canSignIn: true },
@@ -98,17 +98,17 @@ describe('approvers', () => {
 
 describe('isInvolved', () => {
   it.each(['mlro', 'ANN KELLER', 'ann-cli', 'ann-ci', 'ann@acme.example', '8f2c', 'shell:Ann-CLI', ' mlro '])(
-    'excludes who may have triggered the run: %j',
+    'excludes a person whose name, token or account triggered the run: %j',
     (triggeredBy) => {
       expect(isInvolved(ann, { triggeredBy, authors: [] }, people)).toBe(true);
     },
   );
 
-  it('knows the name of an account without a verified address', () => {
+  it('recognizes an account without a verified address by the hash in its name', () => {
     const principal = `${ISSUER} 8f2c`;
     const triggeredBy = `ann (${sha256(principal).slice(0, 12)})`;
     expect(isInvolved({ ...ann, principal }, { triggeredBy, authors: [] }, people)).toBe(true);
-    // The issuer is unknown where somebody has signed in with a token: that may be the account.
+    // After a sign-in with a token the issuer is unknown, so the account may be that of the person.
     expect(isInvolved(ann, { triggeredBy, authors: [] }, people)).toBe(true);
     const other = `ann (${'0'.repeat(12)})`;
     expect(isInvolved({ ...ann, principal }, { triggeredBy: other, authors: [] }, people)).toBe(false);
@@ -116,7 +116,7 @@ describe('isInvolved', () => {
     expect(isInvolved(bob, { triggeredBy, authors: [] }, people)).toBe(false);
   });
 
-  it('excludes authors, whatever they signed in with', () => {
+  it('excludes authors, whatever they sign in with', () => {
     const author = personOf(account('ann@acme.example', '1'), people);
     expect(isInvolved(ann, { authors: [author] }, people)).toBe(true);
     expect(isInvolved(ann, { authors: [shellPerson('ann-cli')] }, people)).toBe(true);
@@ -129,27 +129,27 @@ describe('isInvolved', () => {
   });
 });
 
-describe('who triggered a run, as they signed in', () => {
+describe('isInvolved with the subject of whoever triggered the run', () => {
   const triggered = (signIn: SignIn) => ({
     triggeredBy: signIn.name,
     triggeredBySubject: signIn.subject,
     authors: [],
   });
 
-  it('excludes an account mapped by its subject, whatever its address, and whatever the person signs in with then', () => {
+  it('excludes a person whose account was mapped by its subject, whatever they sign in with now', () => {
     const involved = triggered(account('a.keller@acme.example', '8f2c'));
     for (const signIn of [token('ann-ci'), account('ann@acme.example', '1'), account('a.keller@acme.example', '8f2c')])
       expect(isInvolved(personOf(signIn, people), involved, people)).toBe(true);
     expect(remainingApprovers(['mlro', 'head'], people, involved).map(({ id }) => id)).toEqual(['head']);
   });
 
-  it('excludes an account without a person by its subject: its address may have changed since', () => {
+  it('excludes an account without a person by its subject, because its address may have changed', () => {
     const involved = triggered(account('dora@acme.example', '77'));
     expect(isInvolved(personOf(account('d.meyer@acme.example', '77'), people), involved, people)).toBe(true);
     expect(remainingApprovers([`${ISSUER} 77`, 'head'], people, involved).map(({ id }) => id)).toEqual(['head']);
   });
 
-  it('excludes an author whom people name only since', () => {
+  it('excludes an author who was added to `people` later', () => {
     const author: PersonRef = { person: `${ISSUER} 8f2c`, name: 'x (0123)', principal: `${ISSUER} 8f2c` };
     expect(isInvolved(ann, { authors: [author] }, people)).toBe(true);
   });
@@ -160,17 +160,17 @@ describe('who triggered a run, as they signed in', () => {
   });
 });
 
-describe('who triggered a run, known by name only', () => {
+describe('isInvolved with only the name of whoever triggered the run', () => {
   const excludes = (person: PersonRef, triggeredBy: string) => isInvolved(person, { triggeredBy, authors: [] }, people);
 
-  it('excludes everyone who has an account mapped by its subject: an unknown address may be its', () => {
+  it('excludes everyone with an account mapped by its subject, which an unknown address may belong to', () => {
     const signIns = [token('ann-cli'), account('a.keller@acme.example', '8f2c')];
     for (const signIn of signIns) expect(excludes(personOf(signIn, people), 'a.keller@acme.example')).toBe(true);
-    // A user of the shell may call himself anything.
+    // A user of the shell can have any name.
     expect(isInvolved(ann, { authors: [shellPerson('a.keller@acme.example')] }, people)).toBe(true);
   });
 
-  it("excludes nobody for another person's account, and nobody whose accounts are all known by address", () => {
+  it("excludes nobody because of another person's account, and nobody whose accounts are all mapped by address", () => {
     expect(excludes(ann, 'bob@acme.example')).toBe(false);
     expect(excludes(ann, 'carl')).toBe(false);
     expect(excludes({ person: 'head', name: 'head', principal: 'token:x' }, 'a.keller@acme.example')).toBe(false);
@@ -203,7 +203,7 @@ describe('look-alikes', () => {
 });
 
 describe('remainingApprovers', () => {
-  it('leaves those who can sign in and are not involved', () => {
+  it('lists approvers who can sign in and are not involved', () => {
     const left = (triggeredBy?: string) =>
       remainingApprovers(['mlro', 'head', 'nobody', 'carl'], people, { triggeredBy, authors: [] }).map(({ id }) => id);
     expect(left()).toEqual(['mlro', 'head', 'carl']);

@@ -15,7 +15,7 @@ async function version(report = REPORT, org = ORG): Promise<ReportVersion> {
   return requireReport(jobs, 'acme/weekly');
 }
 
-test('the same text makes no difference, wherever it was read', async () => {
+test('reports that differ only in comments and folder have no differences', async () => {
   expect(diffReports(await version(), await version(`${REPORT}# a comment\n`), NOW, BUILT_IN_KINDS)).toEqual({
     fields: [],
     org_fields: [],
@@ -25,7 +25,7 @@ test('the same text makes no difference, wherever it was read', async () => {
   });
 });
 
-test('what a change moves is told: fields, slots, who gets it and where else it goes', async () => {
+test('a diff lists changed fields, slots, recipients and targets', async () => {
   const report = REPORT.replace('0 8 * * MON', '30 9 * * TUE')
     .replace('title: Weekly', 'title: Every week')
     .replace('lead@acme.example', 'audit@acme.example, auditor@partner.example')
@@ -53,7 +53,7 @@ test('what a change moves is told: fields, slots, who gets it and where else it 
   });
 });
 
-test('a report that is new has everything to gain, one that goes everything to lose', async () => {
+test('a diff of a new report adds all slots, recipients and targets, and that of a removed one removes them', async () => {
   const own = await version();
   expect(diffReports(undefined, own, NOW, BUILT_IN_KINDS)).toEqual({
     fields: [],

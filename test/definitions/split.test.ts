@@ -54,31 +54,31 @@ describe('a report with split', () => {
       'split.invalid',
     ],
     [
-      'rows of values in a section for all',
+      'rows by value in a section for all',
       '  - { id: one',
       '  - { id: all, split: false, metrics: [profiles.created], dimensions: [profile.group] }\n  - { id: one',
       'split.invalid',
     ],
     ['no split section', 'id: one,', 'id: one, split: false,', 'split.invalid'],
-    ['a delivery of everything', 'to: split', 'to: [all@acme.example]', 'split.invalid'],
+    ['a delivery that is not split', 'to: split', 'to: [all@acme.example]', 'split.invalid'],
     ['a path for all', '- email: { to: split }', '- { split: true, directory: { path: out } }', 'split.invalid'],
     [
-      'a path with a part of the slug',
+      'a path with only a part of the slug',
       '- email: { to: split }',
       '- { split: true, directory: { path: "out/{{ split.slug | slice: 0, 3 }}" } }',
       'split.invalid',
     ],
     [
-      'a slug that no path shows',
+      'a path with the slug in a comment',
       '- email: { to: split }',
       '- { split: true, directory: { path: "out/{% comment %}{{ split.slug }}{% endcomment %}" } }',
       'split.invalid',
     ],
-    ['a plain Yes', '"Retail"', 'Yes', 'split.invalid'],
-    ['a plain number', '"Retail"', '1', 'split.invalid'],
-    ['a plain null', '"Retail"', 'null', 'split.invalid'],
+    ['an unquoted Yes', '"Retail"', 'Yes', 'split.invalid'],
+    ['an unquoted number', '"Retail"', '1', 'split.invalid'],
+    ['an unquoted null', '"Retail"', 'null', 'split.invalid'],
     ['a title that cannot be filled', 'title: Onboarding', 'title: "{{ split.nothing }}"', 'template.invalid'],
-    ['an address that is none', 'retail@acme.example', 'retail', 'recipient.invalid'],
+    ['an invalid address', 'retail@acme.example', 'retail', 'recipient.invalid'],
     [
       'a value twice after normalization',
       '"Retail": [retail@acme.example]',
@@ -104,7 +104,7 @@ describe('a report with split', () => {
     },
   );
 
-  test('reads its recipients from a file, which is part of its version', async () => {
+  test('reads its recipients from a file, which changes its digest', async () => {
     const before = await load(
       'to:\n    "Retail": [retail@acme.example]',
       'to: desks.csv',
@@ -123,7 +123,7 @@ describe('a report with split', () => {
 });
 
 describe('a list of recipients', () => {
-  test('may have a byte order mark, semicolons, quotes, empty lines and several addresses of a value', () => {
+  test('may have a byte order mark, semicolons, quotes, empty lines and several addresses per value', () => {
     const text =
       '\uFEFFvalue;address\r\n\r\n"Re;tail";a@acme.example\r\n"Re;tail";b@acme.example\r\n"Say ""hi""";c@acme.example\r\n';
     expect(parseSplitList(text)).toEqual({
@@ -136,7 +136,7 @@ describe('a list of recipients', () => {
     ['no address', 'value,address\nRetail,\n', 2],
     ['an open quote', 'value,address\n"Retail,a@acme.example\n', 2],
     ['10,000 lines', `value,address\n${'Retail,a@acme.example\n'.repeat(10_000)}`, 2002],
-  ])('is refused with %s, with its line', (_, text, line) => {
+  ])('with %s is refused with the line of the error', (_, text, line) => {
     expect(parseSplitList(text)).toMatchObject({ expected: expect.stringContaining(`line ${line} `) });
   });
 });
@@ -160,7 +160,7 @@ test('the slug of a value is a safe folder name, and different for every value',
   expect(splitSlug('Zürich Süd')).toMatch(/^zurich-sud-/);
 });
 
-test('a pack is judged by the targets of its value, and by those for every desk', () => {
+test('a part is judged by the targets for its value and those for each desk', () => {
   const target = (more: Partial<Target>): Target => ({ metric: 'm', better: 'higher', target: 1, ...more });
   const targets = [
     target({ target: 1 }),

@@ -28,7 +28,7 @@ async function found(report: string, { org = ORG, policy = POLICY } = {}) {
 }
 
 test.each(['GLOBEX_KEY', 'SMTP_URL'])(
-  'a reference to %s is warned of with its line, and a fault once enforced',
+  'a reference to %s is a warning with its line, and an error if allow-lists are enforced',
   async (env) => {
     const report = deliveries(SFTP('sftp.bank.example', env));
     const expected = [['- sftp: { ho', expect.any(String), env]];
@@ -38,13 +38,13 @@ test.each(['GLOBEX_KEY', 'SMTP_URL'])(
   },
 );
 
-test('the password of a workbook is within the scope as well', async () => {
+test('the password of a workbook is checked as well', async () => {
   const report = REPORT.replace('{ format: xlsx, name', '{ format: xlsx, password: { env: GLOBEX_KEY }, name');
   expect(await found(report)).toEqual({ faults: [], warnings: [['- { format: ', expect.any(String), 'GLOBEX_KEY']] });
 });
 
 test.each(['169.254.169.254', '0xa9fea9fe', 'metadata.google.internal.'])(
-  'a metadata service is a fault: %s',
+  'a metadata service as the host is an error: %s',
   async (host) => {
     const org = `${ORG}allow_private: true\n`;
     expect((await found(deliveries(SFTP(host.replace(/\.$/, ''))), { org })).faults).toHaveLength(1);
@@ -55,7 +55,7 @@ test.each(['169.254.169.254', '0xa9fea9fe', 'metadata.google.internal.'])(
   },
 );
 
-test('a private host is warned of unless allow_private says so', async () => {
+test('a private host is a warning unless allow_private is set', async () => {
   const report = deliveries(SFTP('10.0.0.7'));
   expect((await found(report)).warnings).toHaveLength(1);
   expect(await found(report, { org: `${ORG}allow_private: true\n` })).toEqual({ faults: [], warnings: [] });
@@ -65,7 +65,7 @@ const LISTED = `${ORG}destinations: { hosts: ["*.bank.example"], buckets: [repor
 test.each([
   ['a host below a listed domain', SFTP('SFTP.Bank.Example'), 0],
   ['the domain itself', SFTP('bank.example'), 1],
-  ['a host that only ends alike', SFTP('evilbank.example'), 1],
+  ['a host that only ends like it', SFTP('evilbank.example'), 1],
   ['a bucket', '  - s3: { bucket: reports }', 0],
   ['another bucket', '  - s3: { bucket: others }', 1],
   [
@@ -77,16 +77,16 @@ test.each([
   ['another folder', '  - directory: { path: "/srv/other" }', 1],
   ['a webhook of a listed host', '  - webhook: { url: "https://hooks.bank.example/x", secret: { env: HOOK } }', 0],
   ['a webhook of another host', '  - webhook: { url: "https://hooks.evil.example/x", secret: { env: HOOK } }', 1],
-])('destinations: %s', async (_, delivery, faults) => {
+])('destinations are checked for %s', async (_, delivery, faults) => {
   expect((await found(deliveries(delivery), { org: LISTED })).faults).toHaveLength(faults);
 });
 
-test('e-mail needs no destinations; where they are required, the rest does', async () => {
+test('if destinations are required, all deliveries but e-mail need one', async () => {
   const policy = { ...POLICY, destinations: { required: true, reservedFolders: [] } };
   expect((await found(REPORT, { policy })).faults).toEqual([['- directory:', expect.any(String), expect.any(String)]]);
 });
 
-test("a folder of Docket's own is a fault", async () => {
+test("a folder reserved for Docket's own files is an error", async () => {
   const policy = {
     ...POLICY,
     destinations: { required: false, reservedFolders: [{ path: '/srv/docket/jobs', includesSubfolders: true }] },

@@ -23,7 +23,7 @@ const org = (id: string, over: Partial<SecretOwner> = {}): SecretOwner => ({
   ...over,
 });
 
-/** The message of the refusal, or a sentence that it is missing. */
+/** The message of the refusal, or "allowed". */
 async function decide(ref: SecretRef, own: SecretOwner, others: readonly SecretOwner[] = [], policy = OPEN) {
   const refusal = await secretAuthorizer([own, ...others], policy)(ref, own);
   return refusal === undefined ? 'allowed' : refusal.message;
@@ -44,16 +44,16 @@ test.each([
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
   'smtp_url',
-])("Docket's own variable %s is no report's, whatever org.yaml lists", async (env) => {
+])("a report cannot use Docket's own variable %s, even if org.yaml lists it", async (env) => {
   expect(await decide({ env }, org('acme', { secrets: { env: [env], files: [] } }))).toBe(DEPLOYMENT);
 });
 
-test('a variable that only begins like one of the configuration is allowed', async () => {
+test("a variable that only starts like one of Docket's is allowed", async () => {
   expect(await decide({ env: 'SMTP_URL_OF_ACME' }, org('acme'))).toBe('allowed');
   expect(await decide({ env: 'AWS_ACME_KEY' }, org('acme'))).toBe('allowed');
 });
 
-test('what only another org.yaml refers to is refused', async () => {
+test('a secret that only another org.yaml refers to is refused', async () => {
   const globex = org('globex', { smtp: { url: { env: 'GLOBEX_SMTP' } }, secrets: { env: ['GLX_*'], files: [] } });
   expect(await decide({ env: 'GLOBEX_KEY' }, org('acme'), [globex])).toBe(OTHERS);
   expect(await decide({ env: 'GLOBEX_SMTP' }, org('acme'), [globex])).toBe(OTHERS);
@@ -61,7 +61,7 @@ test('what only another org.yaml refers to is refused', async () => {
   expect(await decide({ env: 'ACME_SFTP' }, org('acme'), [globex])).toBe('allowed');
 });
 
-test('a reference that its own org.yaml names as well is shared on purpose', async () => {
+test('a secret that the org.yaml of the report also names is allowed', async () => {
   const globex = org('globex', { secrets: { env: ['SHARED'], files: [] } });
   expect(await decide({ env: 'SHARED' }, org('acme', { secrets: { env: ['SHARED'], files: [] } }), [globex])).toBe(
     'allowed',
@@ -69,7 +69,7 @@ test('a reference that its own org.yaml names as well is shared on purpose', asy
   expect(await decide({ env: 'SHARED' }, org('acme', { api_key: { env: 'SHARED' } }), [globex])).toBe('allowed');
 });
 
-test('"secrets" narrows what reports may refer to, to variables, beginnings, files and folders', async () => {
+test('"secrets" limits reports to the listed variables, prefixes, files and folders', async () => {
   const root = await folderFor(onTestFinished);
   const own = org('acme', { secrets: { env: ['ACME_*', 'EXACT'], files: [join(root, 'acme')] } });
   expect(await decide({ env: 'ACME_SFTP' }, own)).toBe('allowed');
@@ -84,7 +84,7 @@ test('"secrets" of org.yaml keeps its own API key from its reports unless it is 
   expect(await decide({ env: 'ACME_KEY' }, org('acme', { secrets: { env: ['ACME_SFTP'], files: [] } }))).toBe(UNLISTED);
 });
 
-test('files are compared by what links lead to', async () => {
+test('files are compared after links are resolved', async () => {
   const root = await folderFor(onTestFinished);
   await mkdir(join(root, 'secrets'));
   await writeFile(join(root, 'secrets/globex'), 'x');
@@ -99,7 +99,7 @@ test('files are compared by what links lead to', async () => {
   expect(await decide({ file: join(root, 'secrets/out') }, org('acme'), [globex], policy)).toBe(OUTSIDE);
 });
 
-test("the deployment's own files, and its credentials of the archive unless org.yaml names them, are refused", async () => {
+test("the deployment's files are refused, and its credentials for the archive unless org.yaml lists them", async () => {
   const root = await folderFor(onTestFinished);
   const policy = { ...OPEN, deploymentFiles: [join(root, 'archive')], archiveRefs: [{ env: 'MINIO_SECRET' }] };
   expect(await decide({ file: join(root, 'archive/globex/report.csv') }, org('acme'), [], policy)).toBe(DEPLOYMENT);
@@ -108,7 +108,7 @@ test("the deployment's own files, and its credentials of the archive unless org.
   expect(await decide({ env: 'MINIO_SECRET' }, shares, [], policy)).toBe('allowed');
 });
 
-test('what versions before allowed is only warned of until it is enforced; the rest is refused at once', async () => {
+test('references that earlier versions allowed are refused only if enforced; others are always refused', async () => {
   const globex = org('globex');
   const narrowed = org('acme', { secrets: { env: ['ACME_*'], files: [] } });
   const enforced = async (ref: SecretRef, own: SecretOwner, over: Partial<SecretPolicy> = {}) =>
@@ -121,7 +121,7 @@ test('what versions before allowed is only warned of until it is enforced; the r
   expect(await enforced({ file: `/proc/${process.pid}/environ` }, org('acme'))).toBe(true);
 });
 
-test('every reference of a value is found, and where it stands', () => {
+test('all references to secrets in a value are found with their paths', () => {
   const deliveries = [
     { sftp: { password: { env: 'A' }, host: 'env' } },
     { s3: { credentials: { secret_access_key: { file: '/b' } } } },

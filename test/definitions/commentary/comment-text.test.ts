@@ -16,7 +16,7 @@ const list = (ordered: boolean, ...items: string[]) => ({
 });
 
 describe('parseComment', () => {
-  it('removes direction controls and invisible characters, which an older version has stored', () => {
+  it('removes direction controls and invisible characters, which older versions stored', () => {
     const text = '\u202e**000,1**\u202c cases\u200f\n\u2067- one\u00ad\u2069';
     expect(plainCommentText(parseComment(text))).toBe('000,1 cases\n- one');
   });
@@ -54,11 +54,11 @@ describe('parseComment', () => {
     ['a\u0000b\ud800c\u0007', [plain('abc')]],
     ['', []],
     [' \n\t\n', []],
-  ])('%j', (text, blocks) => {
+  ])('parses %j', (text, blocks) => {
     expect(parseComment(text)).toEqual(blocks);
   });
 
-  it('loses nothing but stars of pairs, space and control characters, and makes nothing up', () => {
+  it('keeps all characters but markup, white space and control characters, and adds none', () => {
     const piece = fc.constantFrom(
       '*',
       '**',
@@ -96,7 +96,7 @@ describe('commentProblem', () => {
     ['{{ s.m }}', undefined],
     [`${'𝄞'.repeat(MAX_COMMENT_LENGTH - 1)}a`, undefined],
     ['a'.repeat(MAX_COMMENT_LENGTH + 1), 'too_long'],
-  ])('%#', (text, problem) => {
+  ])('finds texts that are empty or too long: case %#', (text, problem) => {
     expect(commentProblem(text)).toBe(problem);
   });
 });

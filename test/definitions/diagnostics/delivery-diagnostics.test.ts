@@ -9,7 +9,7 @@ import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 const PINNED = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';
 const SFTP = { host: 'h.example', user: 'u', password: { env: 'P' }, host_key: PINNED, path: 'in' };
 
-describe('the addresses of a delivery', () => {
+describe('a delivery is described', () => {
   test.each<[string, object, readonly string[]]>([
     [
       'by each of its addresses',
@@ -17,26 +17,26 @@ describe('the addresses of a delivery', () => {
       ['a@acme.example', 'b@acme.example'],
     ],
     [
-      'by its folder, the template as it is written',
+      'by its folder, with the template unfilled',
       { directory: { path: 'out/{{ period.label }}' } },
       ['out/{{ period.label }}'],
     ],
     ['by bucket and key', { s3: { bucket: 'reports', key: 'a/{{ file.name }}' } }, ['s3://reports/a/{{ file.name }}']],
     ['by server and path', { sftp: { ...SFTP, path: '/in' } }, ['sftp://u@h.example/in']],
-    ['by a port that is not the usual one', { sftp: { ...SFTP, port: 2222 } }, ['sftp://u@h.example:2222/in']],
-    ['by an address in brackets', { sftp: { ...SFTP, host: '2001:db8::1' } }, ['sftp://u@[2001:db8::1]/in']],
+    ['by its port if it is not the default', { sftp: { ...SFTP, port: 2222 } }, ['sftp://u@h.example:2222/in']],
+    ['by its IPv6 address in brackets', { sftp: { ...SFTP, host: '2001:db8::1' } }, ['sftp://u@[2001:db8::1]/in']],
     [
-      'by a URL without its query, which may be a secret',
+      'by its URL without the query, which may be a secret',
       { webhook: { url: 'https://hooks.example/x?token=abc', secret: { env: 'S' } } },
       ['https://hooks.example/x'],
     ],
     [
-      'by the variable of a URL that is a secret',
+      'by the variable with its secret URL',
       { webhook: { url: { env: 'HOOK_URL' }, secret: { env: 'S' } } },
       ['webhook of HOOK_URL'],
     ],
     [
-      'by the file of a URL that is a secret',
+      'by the file with its secret URL',
       { webhook: { url: { file: '/run/secrets/hook' }, secret: { env: 'S' } } },
       ['webhook of /run/secrets/hook'],
     ],
@@ -53,31 +53,31 @@ test.each<[string, string, string | undefined]>([
   ['an IPv6 loopback address', 'https://[::1]/x', 'https://[::1]'],
   ['a private network', 'https://192.168.0.4/x', 'https://192.168.0.4'],
   ['a public host over http', 'http://hooks.example/x', 'http://hooks.example'],
-])('webhook URL: %s', (_, url, refused) => {
+])('the URL of a webhook is checked: %s', (_, url, refused) => {
   expect(urlDiagnostic('a webhook', url)?.got).toBe(refused && JSON.stringify(refused));
 });
 
-describe('in a report', () => {
+describe('a delivery of a report', () => {
   const faultsOf = async (target: string, org = ORG, report = REPORT) => {
     const text = report.replace('directory: { path: out }', target);
     return (await loadDefinitions(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': text }))).diagnostics;
   };
 
-  test('an organization that allows private addresses may post to one, in clear text too', async () => {
+  test('may use a private address without TLS if the organization sets allow_private', async () => {
     const webhook = 'webhook: { url: "http://10.1.2.3/hook", secret: { env: S } }';
     expect(await faultsOf(webhook, `${ORG}allow_private: true\n`)).toEqual([]);
     expect(await faultsOf(webhook)).toHaveLength(1);
   });
 
-  test('a webhook to a public host, and one whose URL is a secret, are valid', async () => {
+  test('may be a webhook with a public URL or a secret URL', async () => {
     expect(await faultsOf('webhook: { url: "https://hooks.example/x", secret: { env: S } }')).toEqual([]);
     expect(await faultsOf('webhook: { url: { env: HOOK_URL }, secret: { env: S } }')).toEqual([]);
   });
 
-  test('a key may be the same for whatever is in a report of one file, and of no other', async () => {
+  test('may have a fixed key only if the report has one file', async () => {
     const key = 's3: { bucket: reports, key: "latest.xlsx" }';
     expect(await faultsOf(key, ORG, REPORT.replace('  - { format: csv }\n', ''))).toEqual([]);
-    // A CSV has its schema beside it.
+    // A CSV output also makes a schema file.
     const csv = REPORT.replace('  - { format: xlsx, name: "KPIs {{ period.label }}.xlsx" }\n', '').replace(
       '[xlsx]',
       '[]',
@@ -93,7 +93,7 @@ describe('in a report', () => {
     ['[xlsx, csv]', 1, 1],
     ['[csv, totals]', 1, 1],
     ['[csv, schema]', 1, 1],
-  ])('a key may be the same where the delivery takes one file of the report: %s', async (files, ofOne, ofTwo) => {
+  ])('may have a fixed key only if it takes one file: %s', async (files, ofOne, ofTwo) => {
     const target = `s3: { bucket: reports, key: "latest", files: ${files} }`;
     const one = REPORT.replace(/ {2}- id: roster\n( {4}.*\n)+/, '');
     const faults = [await faultsOf(target, ORG, one), await faultsOf(target)];
@@ -101,7 +101,7 @@ describe('in a report', () => {
     for (const { expected } of faults.flat()) expect(expected).toBe('a key of its own for each file of the report');
   });
 
-  test('a key that cannot be filled is one fault, not also one that files share', async () => {
+  test('with an invalid key has one error, not a second one about a fixed key', async () => {
     expect(await faultsOf('s3: { bucket: reports, key: "../x" }')).toHaveLength(1);
   });
 });

@@ -9,7 +9,7 @@ import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 
-/** The sections that are named, and those whose days differ from what 0.2.0 made of them, by report. */
+/** By report: the sections with their own period, those whose days differ from 0.2.0, and the warnings. */
 async function sectionsOf(folder: string) {
   const jobs = await loadDefinitions(folder);
   return [...jobs.reports.keys()].map((name) => {
@@ -19,7 +19,7 @@ async function sectionsOf(folder: string) {
     const changed = definition.sections.flatMap(({ id, period }) => {
       if (period === undefined) return [];
       const differs = nextReportSlots(timetableOf(definition, settings), NOW, 12).some(({ at }) => {
-        // 0.2.0 counted it from the slot, as the report's own.
+        // 0.2.0 counted it from the slot, like the period of the report.
         const before = periodOf({ ...definition, period }, settings, at);
         const after = runPeriodsOf(definition, settings, at).sectionPeriods?.[id];
         return before.from !== after?.from || before.to !== after.to;
@@ -31,7 +31,7 @@ async function sectionsOf(folder: string) {
   });
 }
 
-/** A report of months with sections of these periods. */
+/** A monthly report with sections of these periods. */
 async function monthly(periods: readonly string[], more = 'schedule: { cron: "0 7 8 * *" }') {
   const sections = periods.map((period, at) => `  - { id: s${at}, metrics: [profiles.created], period: ${period} }`);
   const report = `version: 1
@@ -49,7 +49,7 @@ outputs: [{ format: xlsx }]
 }
 
 describe('sections whose days have changed since 0.2.0', () => {
-  test('are named, with both, and those that ended with the report are not', async () => {
+  test('get a warning with the old and the new days; unchanged sections get none', async () => {
     const { changed, warnings } = await monthly(['last_13_weeks', 'last_13_months', 'year_to_date', 'previous_month']);
     expect(changed).toEqual(['s0', 's2']);
     expect(warnings).toMatchObject([
@@ -62,7 +62,7 @@ describe('sections whose days have changed since 0.2.0', () => {
     ]);
   });
 
-  test('are not named once the report says from where it counts, and keep their days with `slot`', async () => {
+  test('get no warning if the report sets `period_from`, and keep their days with `slot`', async () => {
     for (const period_from of ['slot', 'report']) {
       const more = `schedule: { cron: "0 7 8 * *" }\nperiod_from: ${period_from}`;
       const { changed, warnings } = await monthly(['last_13_weeks'], more);
@@ -71,12 +71,12 @@ describe('sections whose days have changed since 0.2.0', () => {
     }
   });
 
-  test('of a report on demand are named for the days to come', async () => {
+  test('of a report without a schedule get a warning as well', async () => {
     const { warnings } = await monthly(['previous_week'], 'timezone: UTC');
     expect(warnings).toHaveLength(1);
   });
 
-  test('are none in the demo and in the recorded deployments of 0.2.0', async () => {
+  test('do not exist in the demo and in the recorded jobs of 0.2.0', async () => {
     const reports = [...(await sectionsOf('jobs')), ...(await sectionsOf('test/recorded/0.2.0/jobs'))];
     expect(reports.filter(({ own }) => own.length > 0).map(({ name, own }) => [name, own])).toEqual([
       ['demo/board-book', ['trend']],
@@ -85,7 +85,7 @@ describe('sections whose days have changed since 0.2.0', () => {
     for (const { name, changed, warnings } of reports) expect([name, changed, warnings]).toEqual([name, [], []]);
   });
 
-  test('are none in the tutorials, whose reports have sections without periods', () => {
+  test('do not exist in new reports, whose sections have no periods', () => {
     for (const recipe of RECIPE_NAMES) {
       const options = { report: recipe, owner: 'ops@acme.example', to: ['ops@acme.example'] };
       expect(reportYaml(recipe, options, undefined).text.match(/^ *period:.*$/gm)).toHaveLength(1);

@@ -17,7 +17,7 @@ import { recordingLog } from '../../support/queue-harness.ts';
 const titled = (title: string) => REPORT.replace('title: Weekly', `title: ${title}`);
 const BROKEN = REPORT.replace('previous_week', 'last_weak');
 
-/** As editors and deploys do: written beside it, then moved into place. */
+/** Writes to a temporary file and renames it, like editors and deployments. */
 async function put(folder: string, file: string, text: string): Promise<void> {
   const path = join(folder, file);
   await mkdir(dirname(path), { recursive: true });
@@ -25,7 +25,7 @@ async function put(folder: string, file: string, text: string): Promise<void> {
   await rename(`${path}~`, path);
 }
 
-describe('definitions in force', () => {
+describe('watched definitions', () => {
   const log = recordingLog();
   const watching = async (folder: string, options: Partial<WatchOptions> = {}) => {
     log.lines.length = 0;
@@ -39,11 +39,11 @@ describe('definitions in force', () => {
       ...options,
     });
     onTestFinished(() => inForce.close());
-    // The first look is over, so that the folders are watched.
+    // After the first check the folders are watched.
     await inForce.reload();
     return inForce;
   };
-  /** The definitions as they are once `wanted` is true of them. */
+  /** Waits until the definitions fulfil `wanted`. */
   const until = (inForce: DefinitionSource, wanted: (jobs: Definitions) => boolean) =>
     new Promise<Definitions>((resolve) => {
       const stop = inForce.onChange((jobs) => {
@@ -55,7 +55,7 @@ describe('definitions in force', () => {
     });
   const titleOf = (jobs: Definitions, name = 'acme/weekly') => jobs.reports.get(name)?.title;
 
-  it('follow a file that an editor replaces, one that is added and one that is removed', async () => {
+  it('change when a file is replaced, added or removed', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder);
     await put(folder, 'acme/weekly.yaml', titled('Second'));
@@ -73,7 +73,7 @@ describe('definitions in force', () => {
     expect([...(await until(inForce, ({ orgs }) => !orgs.has('acme'))).reports.keys()]).toEqual(['globex/weekly']);
   });
 
-  it('tell of each look that found them to be what the folder says, and of none that could not read it', async () => {
+  it('report each successful check of the folder, and no failed one', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     let looks = 0;
     const inForce = await watching(folder, { onCheck: () => looks++, pollIntervalMs: 3_600_000 });
@@ -88,7 +88,7 @@ describe('definitions in force', () => {
     expect(looks).toBe(gone);
   });
 
-  it('follow a mount whose links are turned over', async () => {
+  it('change when the links of a mounted ConfigMap are switched', async () => {
     const folder = await jobsFolder({ 'acme/..one/org.yaml': ORG, 'acme/..one/weekly.yaml': REPORT });
     await symlink('..one', join(folder, 'acme/..data'));
     for (const file of ['org.yaml', 'weekly.yaml']) await symlink(`..data/${file}`, join(folder, 'acme', file));
@@ -101,7 +101,7 @@ describe('definitions in force', () => {
     await until(inForce, (jobs) => titleOf(jobs) === 'Second');
   });
 
-  it('follow a folder that is a link to another checkout now', async () => {
+  it('change when the folder becomes a link to another checkout', async () => {
     const parent = await jobsFolder({
       'one/acme/org.yaml': ORG,
       'one/acme/weekly.yaml': REPORT,
@@ -115,7 +115,7 @@ describe('definitions in force', () => {
     await until(inForce, (jobs) => titleOf(jobs) === 'Second');
   });
 
-  it('are looked at now and then where the system tells of no change', async () => {
+  it('are polled for changes that the system does not report', async () => {
     const folder = await jobsFolder({ 'rev/one/acme/org.yaml': ORG, 'rev/one/acme/weekly.yaml': REPORT });
     await symlink('one', join(folder, 'rev/current'));
     const inForce = await watching(join(folder, 'rev/current/acme/..'), { pollIntervalMs: 20 });
@@ -126,7 +126,7 @@ describe('definitions in force', () => {
     await until(inForce, (jobs) => titleOf(jobs) === 'Second');
   });
 
-  it('keep the last good version of a file that has a fault, and say where the fault is', async () => {
+  it('keep the last good version of a file with an error, and log the place of the error', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
     const inForce = await watching(folder);
     const before = inForce.current().reports.get('acme/weekly');
@@ -137,7 +137,7 @@ describe('definitions in force', () => {
     const errors = log.lines.filter(({ level }) => level === 'error');
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toContain(`${join(folder, 'acme/weekly.yaml')}:5:`);
-    // The others go on changing, and the fault is not said again.
+    // Other files still change, and the error is not logged again.
     await put(folder, 'acme/daily.yaml', titled('Daily'));
     await until(inForce, (now) => titleOf(now, 'acme/daily') === 'Daily');
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
@@ -146,7 +146,7 @@ describe('definitions in force', () => {
     expect(titleOf(good)).toBe('Second');
   });
 
-  it('keep an organization whose org.yaml has a fault, while its reports go on changing', async () => {
+  it('keep an organization whose org.yaml has an error, while its reports still change', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder);
     await put(folder, 'acme/org.yaml', ORG.replace('Europe/Zurich', 'Mars/Olympus'));
@@ -156,7 +156,7 @@ describe('definitions in force', () => {
     expect(jobs.orgs.get('acme')?.timezone).toBe('Europe/Zurich');
   });
 
-  it('take a change of org.yaml into all its reports, also into one that is kept', async () => {
+  it('apply a change of org.yaml to all its reports, even to one with an error', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
     const inForce = await watching(folder);
     const before = inForce.current().reports;
@@ -169,7 +169,7 @@ describe('definitions in force', () => {
     }
   });
 
-  it('keep nothing for a recipient whom org.yaml no longer allows', async () => {
+  it('do not keep a report with recipients that org.yaml no longer allows', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
     const inForce = await watching(folder);
     await put(folder, 'acme/weekly.yaml', BROKEN);
@@ -179,7 +179,7 @@ describe('definitions in force', () => {
     expect([...jobs.reports.keys()]).toEqual([]);
   });
 
-  it('keep the last good version of a report that cannot run here', async () => {
+  it('keep the last good version of a report that this deployment cannot run', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('First') });
     const inForce = await watching(folder, {
       admissionCheck: ({ title }) =>
@@ -193,7 +193,7 @@ describe('definitions in force', () => {
     expect(jobs.diagnostics).toMatchObject([{ message: 'No mail server is set.' }]);
   });
 
-  it('stay when the folder is gone or empty, unless the empty one is meant', async () => {
+  it('stay when the folder is missing or empty, until a reload confirms the empty folder', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 10 });
     const told = new Promise<void>((resolve) => {
@@ -215,7 +215,7 @@ describe('definitions in force', () => {
     expect(log.lines.at(-1)).toMatchObject({ level: 'error', path: folder });
   });
 
-  it('are readable again when the folder that was not mounted is back as it was', async () => {
+  it('are readable again when an unmounted folder is back', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 10 });
     await rename(join(folder, 'acme'), `${folder}-away`);
@@ -225,12 +225,12 @@ describe('definitions in force', () => {
     expect(inForce.current().reports.size).toBe(1);
   });
 
-  it('are read again when the folder changed while it was read', async () => {
+  it('are read again if the folder changes while it is read', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('Second') });
     let written = false;
     const inForce = await watching(folder, {
       pollIntervalMs: 3_600_000,
-      // Asked during the reading, once a report was read: the file behind it is another from then on.
+      // Called during a reload after a report was read, and changes that file.
       admissionCheck: ({ title }) => {
         if (title === 'Third' && !written) {
           written = true;
@@ -247,7 +247,7 @@ describe('definitions in force', () => {
     expect(titles).toEqual(['Fourth, and last']);
   });
 
-  it('are not read while nothing changes, and each look tells that they are in force', async () => {
+  it('are not read while nothing changes, although each check is reported', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const asked: string[] = [];
     let more: () => void = () => {};
@@ -271,7 +271,7 @@ describe('definitions in force', () => {
     expect(titleOf(inForce.current())).toBe('Weekly');
   });
 
-  it('say once that the folder cannot be read, however often it is looked at, and again when somebody asks', async () => {
+  it('log once that the folder cannot be read, and again after an explicit reload', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     let sleeps: () => void = () => {};
     const clock = {
@@ -298,7 +298,7 @@ describe('definitions in force', () => {
     expect(errors()).toBe(once + 1);
   });
 
-  it('name twenty of the reports that a reload changed, and how many more', async () => {
+  it('log twenty of the reports that a reload changed, and the number of others', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
     for (const file of ['org.yaml', ...Array.from({ length: 22 }, (_, index) => `r${index}.yaml`)]) {
@@ -312,7 +312,7 @@ describe('definitions in force', () => {
     expect(news?.why).toMatch(/^globex\/r0 added, .*, 2 more$/);
   });
 
-  it('answer callers that ask for a reload while they are closed, or after', async () => {
+  it('resolve reloads that are requested before and after closing', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
     const asked = inForce.reload();
@@ -324,7 +324,7 @@ describe('definitions in force', () => {
     expect(titleOf(inForce.current())).toBe('Weekly');
   });
 
-  it('tell nobody of a file that was only touched', async () => {
+  it('report no change for a file that is rewritten with the same text', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder);
     const { reports } = inForce.current();

@@ -19,7 +19,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /"docx"/,
   },
   {
-    what: 'a bucket that cannot be one',
+    what: 'an impossible name of a bucket',
     from: 'directory: { path: out }',
     to: 's3: { bucket: "a/b" }',
     at: '"a/b"',
@@ -36,7 +36,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     next: /{{ file.name }}/,
   },
   {
-    what: 'a key that begins with a separator',
+    what: 'a key that starts with a separator',
     from: 'directory: { path: out }',
     to: 's3: { bucket: reports, key: "/{{ file.name }}" }',
     at: '"/{{ file.name }}"',
@@ -44,7 +44,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /file\.name/,
   },
   {
-    what: 'a path that climbs out of its folder',
+    what: 'a path that leads out of its folder',
     from: 'directory: { path: out }',
     to: 'directory: { path: "out/../../{{ report }}" }',
     at: '"out/..',
@@ -53,7 +53,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     next: /correct the template/,
   },
   {
-    what: 'a subject that would take long to fill',
+    what: 'a subject with a slow template',
     from: '[lead@acme.example], attach',
     to: '[lead@acme.example], subject: "{% for i in (1..99) %}{% for j in (1..99) %}x{% endfor %}{% endfor %}", attach',
     at: '"{% for',
@@ -62,7 +62,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     next: /correct the template/,
   },
   {
-    what: 'a file name that would take long to fill',
+    what: 'a file name with a slow template',
     from: '"KPIs {{ period.label }}.xlsx"',
     to: '"{% for i in (1..99) %}{% for j in (1..99) %}{% endfor %}{% endfor %}x.xlsx"',
     at: '"{% for',
@@ -79,7 +79,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /con\.x/,
   },
   {
-    what: 'a path with a folder that has no name',
+    what: 'a path with an empty folder name',
     from: 'directory: { path: out }',
     to: 'directory: { path: "out//x" }',
     at: '"out//x"',
@@ -87,7 +87,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /out\/\/x/,
   },
   {
-    what: 'a server whose key is not pinned',
+    what: 'a server without a pinned key',
     from: 'directory: { path: out }',
     to: 'sftp: { host: h.example, user: u, password: { env: P }, path: in }',
     at: '{ host',
@@ -95,7 +95,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /nothing/,
   },
   {
-    what: 'a pinned key that is none',
+    what: 'an invalid pinned key',
     from: 'directory: { path: out }',
     to: 'sftp: { host: h.example, user: u, password: { env: P }, host_key: "MD5:00:11", path: in }',
     at: '"MD5',
@@ -103,7 +103,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /MD5/,
   },
   {
-    what: 'a server that nothing lets us into',
+    what: 'a server without credentials',
     from: 'directory: { path: out }',
     to: 'sftp: { host: h.example, user: u, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
     at: '{ host',
@@ -111,7 +111,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /neither/,
   },
   {
-    what: 'two ways into a server',
+    what: 'a server with both password and key',
     from: 'directory: { path: out }',
     to: 'sftp: { host: h.example, user: u, password: { env: P }, private_key: { env: K }, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
     at: '{ host',
@@ -120,7 +120,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     next: /remove one of them/,
   },
   {
-    what: 'a passphrase of no key',
+    what: 'a passphrase without a key',
     from: 'directory: { path: out }',
     to: 'sftp: { host: h.example, user: u, password: { env: P }, passphrase: { env: W }, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
     at: '{ env: W }',
@@ -129,7 +129,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     next: /remove it/,
   },
   {
-    what: 'a host that is none, before the ways into it are looked at',
+    what: 'an invalid host, reported before its credentials',
     from: '- directory: { path: out }',
     to: '- sftp: { host: "not a host", user: u, password: { env: P }, private_key: { env: K }, host_key: "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU", path: in }',
     at: '"not a host"',
@@ -137,7 +137,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /not a host/,
   },
   {
-    what: 'a public URL with a query, behind which no key would be found',
+    what: 'a public URL with a query, to which no key can be appended',
     from: 'directory: { path: out }',
     to: 's3: { bucket: reports, public_url: "https://reports.acme.example/?x=1" }',
     at: '"https://reports',
@@ -145,7 +145,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /reports\.acme/,
   },
   {
-    what: 'a store that is no URL',
+    what: 'an endpoint that is no URL',
     from: 'directory: { path: out }',
     to: 's3: { bucket: reports, endpoint: minio }',
     at: 'minio',
@@ -153,7 +153,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /minio/,
   },
   {
-    what: 'an endless title, of which the start is shown',
+    what: 'an endless title, which the error shortens',
     from: 'title: Weekly',
     to: `title: ${'x'.repeat(5000)}`,
     at: 'xxx',
@@ -178,7 +178,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /hooks\.example/,
   },
   {
-    what: 'a URL that carries a user',
+    what: 'a URL with a user',
     from: 'directory: { path: out }',
     to: 'webhook: { url: "https://me@hooks.example/x", secret: { env: S } }',
     at: '"https://me',
@@ -186,7 +186,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /hooks\.example/,
   },
   {
-    what: 'a secret of a webhook that is written out',
+    what: 'a secret of a webhook in plain text',
     from: 'directory: { path: out }',
     to: 'webhook: { url: "https://hooks.example/x", secret: whsec_Zm9v }',
     at: 'whsec',
@@ -235,7 +235,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /"a\\nBcc/,
   },
   {
-    what: 'a subject of comments alone',
+    what: 'a subject with only a comment',
     from: 'attach: [xlsx] }',
     to: 'attach: [xlsx], subject: "{% comment %}KPIs{% endcomment %} " }',
     at: '"{% comment',
@@ -243,7 +243,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /comment/,
   },
   {
-    what: 'a subject that nobody sees',
+    what: 'a subject of spaces and invisible characters',
     from: 'attach: [xlsx] }',
     to: 'attach: [xlsx], subject: " \\u200b\\u202e " }',
     at: '" \\u200b',
@@ -251,7 +251,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /" /,
   },
   {
-    what: 'a subject of characters that leave no mark',
+    what: 'a subject of blank characters',
     from: 'attach: [xlsx] }',
     to: 'attach: [xlsx], subject: "\\u200d\\u00ad\\u3164\\u2800" }',
     at: '"\\u200d',
@@ -259,7 +259,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     got: /"/,
   },
   {
-    what: 'a variable that is none, with the one meant',
+    what: 'an unknown variable, with a similar one',
     from: '{{ period.label }}',
     to: '{{ perod.label }}',
     at: '"KPIs',

@@ -17,7 +17,7 @@ export interface DiagnosticCase {
 
 export const REPORT_CASES: readonly DiagnosticCase[] = [
   {
-    what: 'an unknown field, with the one meant',
+    what: 'an unknown field, with a similar one',
     from: 'granularity: day',
     to: 'granularty: day',
     at: 'granularty',
@@ -44,7 +44,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /"op"/,
   },
   {
-    what: 'a value that is none of a list, with the one meant',
+    what: 'an unknown value, with a similar one',
     from: 'granularity: day',
     to: 'granularity: weeek',
     at: 'weeek',
@@ -70,7 +70,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /nothing/,
   },
   {
-    what: 'a number where a text is meant',
+    what: 'a number instead of a text',
     from: 'title: Weekly',
     to: 'title: 2026',
     at: '2026',
@@ -95,7 +95,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"0 25/,
   },
   {
-    what: 'a cron that never comes',
+    what: 'a cron that never occurs',
     from: '"0 8 * * MON"',
     to: '"0 8 31 2 *"',
     at: '"0 8 31',
@@ -103,7 +103,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"0 8 31 2 \*"/,
   },
   {
-    what: 'an unknown zone, with the one meant',
+    what: 'an unknown zone, with a similar one',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: Europe/Zürich',
     at: 'Europe/Zürich',
@@ -112,7 +112,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /"Europe\/Zurich"/,
   },
   {
-    what: 'an offset for a zone',
+    what: 'an offset instead of a zone',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: "+01:00"',
     at: '"+01:00"',
@@ -120,7 +120,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"\+01:00"/,
   },
   {
-    what: 'a zone in other letters',
+    what: 'a zone in lower case',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: europe/zurich',
     at: 'europe/zurich',
@@ -169,7 +169,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"2026-02-30"/,
   },
   {
-    what: 'a period too long',
+    what: 'too long a period',
     from: 'period: previous_week',
     to: 'period: { from: 2014-01-01, to: 2026-01-01 }',
     at: '2026-01-01',
@@ -177,7 +177,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"2026-01-01"/,
   },
   {
-    what: 'an unknown period, with the one meant',
+    what: 'an unknown period, with a similar one',
     from: 'period: previous_week',
     to: 'period: previous_weak',
     at: 'previous_weak',
@@ -194,7 +194,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"last_4000_days"/,
   },
   {
-    what: 'half a period',
+    what: 'a period without an end',
     from: 'period: previous_week',
     to: 'period: { from: 2026-11-15 }',
     at: '{ from: 2026',
@@ -251,7 +251,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"profiles.created"/,
   },
   {
-    what: 'an order by what is no column',
+    what: 'an order by an unknown column',
     from: 'by: bucket',
     to: 'by: buckets',
     at: 'buckets',
@@ -284,7 +284,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"day"/,
   },
   {
-    what: 'a section of nothing',
+    what: 'a section without metrics and list',
     from: '    list: profiles\n    ordering: -id\n',
     to: '    title: Empty\n',
     at: 'id: roster',
@@ -292,7 +292,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /a mapping/,
   },
   {
-    what: 'a schedule of business days that starts when nobody knows the holidays',
+    what: 'a schedule of business days that starts in a year without known holidays',
     from: 'catch_up: latest }',
     to: 'shift: next_business_day, start: 2150-01-01 }',
     at: '2150-01-01',
@@ -302,7 +302,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     org: 'calendar: { country: CH }',
   },
   {
-    what: 'a window in which a run would be forgotten',
+    what: 'a catch-up window longer than the retention of runs',
     from: 'catch_up: latest }',
     to: 'catch_up_window: 10d }',
     at: '10d',
@@ -312,7 +312,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     org: 'retention_days: 7',
   },
   {
-    what: 'weeks of the service beside weeks of the organization that begin on another day',
+    what: 'buckets by week in an organization whose weeks start on another day',
     from: 'granularity: day',
     to: 'granularity: week',
     at: 'week\n    filters',
@@ -356,7 +356,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /fiscal_year_start: \{ month: 4 \}/,
   },
   {
-    what: 'the same in a section',
+    what: 'the fiscal year to date in a section, without a fiscal year',
     from: 'totals: true',
     to: 'totals: true\n    to_date: fiscal_year',
     at: 'fiscal_year',
@@ -389,7 +389,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /an empty list/,
   },
   {
-    what: 'a misspelt field that has to be there',
+    what: 'a misspelt required field',
     from: 'title:',
     to: 'titel:',
     at: 'titel',
@@ -398,7 +398,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /"title"/,
   },
   {
-    what: 'the last week, which is called previous',
+    what: 'last_week instead of previous_week',
     from: 'previous_week',
     to: 'last_week',
     at: 'last_week',
@@ -416,7 +416,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /without quotes/,
   },
   {
-    what: 'one value where a list is meant',
+    what: 'one value instead of a list',
     from: '[profiles.created, profiles.decided]',
     to: 'profiles.created',
     at: 'profiles.created',
@@ -425,7 +425,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /brackets/,
   },
   {
-    what: 'a chart of one row',
+    what: 'a chart with one row',
     from: '    list: profiles\n    ordering: -id\n',
     to: '    metrics: [profiles.created]\n    chart: bar # alone\n',
     at: 'bar # alone',
@@ -433,7 +433,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"bar"/,
   },
   {
-    what: 'a chart of a kind that is none',
+    what: 'a chart of an unknown kind',
     from: 'chart: line',
     to: 'chart: pie',
     at: 'pie',
@@ -441,7 +441,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"pie"/,
   },
   {
-    what: 'a chart of a metric that the section has not',
+    what: 'a chart with a metric that the section lacks',
     from: 'chart: line',
     to: 'chart: { kind: line, series: [profiles.create] }',
     at: 'profiles.create]',
@@ -450,7 +450,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     next: /"profiles.created"/,
   },
   {
-    what: 'a second axis of a metric that is not drawn',
+    what: 'a second axis with a metric that is not in the chart',
     from: 'chart: line',
     to: 'chart: { kind: line, series: [profiles.created], secondary: [profiles.decided] }',
     at: 'profiles.decided] }',
@@ -458,7 +458,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"profiles.decided"/,
   },
   {
-    what: 'nothing for the first axis',
+    what: 'a chart without a metric on the first axis',
     from: 'chart: line',
     to: 'chart: { kind: line, series: [profiles.created], secondary: [profiles.created] }',
     at: '[profiles.created] }',
@@ -466,7 +466,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /a list of 1/,
   },
   {
-    what: 'a second axis across lying bars',
+    what: 'a second axis of horizontal bars',
     from: 'chart: line',
     to: 'chart: { kind: bar, secondary: [profiles.created] }',
     at: '[profiles.created] }',
@@ -474,7 +474,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /a list of 1/,
   },
   {
-    what: 'titles of axes that a small line has not',
+    what: 'titles of axes in a sparkline',
     from: 'chart: line',
     to: 'chart: { kind: sparkline, axes: { primary: Profiles } }',
     at: '{ primary',
@@ -482,7 +482,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /a mapping/,
   },
   {
-    what: 'two metrics where the lines are groups',
+    what: 'two metrics in a chart with one line per group',
     from: 'chart: line',
     to: 'chart: { kind: line, series: [profiles.created, profiles.decided] }',
     at: '[profiles.created, profiles.decided] }',
@@ -542,7 +542,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /0 \(a number\)/,
   },
   {
-    what: 'a shift of what is a business day already',
+    what: 'a shift of a schedule on business days',
     from: '{ cron: "0 8 * * MON", timezone: Europe/Zurich, catch_up: latest }',
     to: '{ cron: "0 8 * * *", on: { business_day: 1 }, shift: next_business_day }',
     at: 'next_business_day',
@@ -567,7 +567,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"90m"/,
   },
   {
-    what: 'a window that is longer than missed slots are counted',
+    what: 'too long a catch-up window',
     from: 'catch_up: latest }',
     to: 'catch_up_window: 32d }',
     at: '32d',
@@ -575,7 +575,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /"32d"/,
   },
   {
-    what: 'more schedules than anybody finds',
+    what: 'too many schedules',
     from: '{ cron: "0 8 * * MON", timezone: Europe/Zurich, catch_up: latest }',
     to: `[${Array.from({ length: 11 }, (_, hour) => `{ cron: "0 ${hour} * * *" }`).join(', ')}]`,
     at: '[{ cron',
@@ -583,7 +583,7 @@ export const REPORT_CASES: readonly DiagnosticCase[] = [
     got: /a list of 11/,
   },
   {
-    what: 'a cron in place of a schedule',
+    what: 'a cron instead of a schedule',
     from: '{ cron: "0 8 * * MON", timezone: Europe/Zurich, catch_up: latest }',
     to: '"0 8 * * MON"',
     at: '"0 8 * * MON"',
@@ -621,7 +621,7 @@ export const ORG_CASES: readonly DiagnosticCase[] = [
     next: /did you mean ZH \(Canton of Zürich\)\?/,
   },
   {
-    what: 'a region where there is none',
+    what: 'a region of a country without regions',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: Europe/Zurich\ncalendar: { country: JP, region: "13" }',
     at: '"13"',
@@ -630,7 +630,7 @@ export const ORG_CASES: readonly DiagnosticCase[] = [
     next: /remove "region"/,
   },
   {
-    what: 'a region of no country',
+    what: 'a region without a country',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: Europe/Zurich\ncalendar: { region: ZH }',
     at: 'ZH }',
@@ -639,7 +639,7 @@ export const ORG_CASES: readonly DiagnosticCase[] = [
     next: /add "country"/,
   },
   {
-    what: 'a day that is off and on',
+    what: 'a day that is both a holiday and a working day',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: Europe/Zurich\ncalendar: { holidays: [2026-12-24], working_days: [2026-12-19, 2026-12-24] }',
     at: '2026-12-24] }',
@@ -664,7 +664,7 @@ export const ORG_CASES: readonly DiagnosticCase[] = [
     got: /a list of 7/,
   },
   {
-    what: 'a fiscal year that begins on a day that not every month has',
+    what: 'a fiscal year that starts on a day that some months lack',
     from: 'timezone: Europe/Zurich',
     to: 'timezone: Europe/Zurich\nfiscal_year_start: { month: 4, day: 31 }',
     at: '31 }',
@@ -672,7 +672,7 @@ export const ORG_CASES: readonly DiagnosticCase[] = [
     got: /31/,
   },
   {
-    what: 'a bad zone',
+    what: 'an unknown zone',
     from: 'Europe/Zurich',
     to: 'Mars/Olympus',
     at: 'Mars',
@@ -696,7 +696,7 @@ export const ORG_CASES: readonly DiagnosticCase[] = [
     got: /"acme"/,
   },
   {
-    what: 'a budget of nothing',
+    what: 'a budget without calls',
     from: 'org: 7',
     to: 'org: 7\nbudget: { calls: 0 }',
     at: '0 }',

@@ -16,19 +16,19 @@ async function faultsOf(
   return { jobs, faults: jobs.diagnostics.map((fault) => ({ ...fault, file: fault.file.slice(folder.length + 1) })) };
 }
 
-describe('text that is no definition', () => {
+describe('a definition is refused with', () => {
   test.each([
-    ['a quote that is not closed', 'version: 1\ntitle: "Weekly\n', 2, 'at the end of the text'],
+    ['an unclosed quote', 'version: 1\ntitle: "Weekly\n', 2, 'at the end of the text'],
     ['a tab as indentation', 'version: 1\nsections:\n\t- id: a\n', 3, 'spaces: YAML does not'],
-    ['a value and more behind it', 'title: "a" b\n', 1, 'the end of the value or a new line'],
+    ['text after a value', 'title: "a" b\n', 1, 'the end of the value or a new line'],
     ['a second document', 'version: 1\n---\nversion: 1\n', 2, 'one YAML document'],
     ['a tag', 'title: !secret x\n', 1, 'starts with "!"'],
-    ['an alias of nothing', 'title: *nothing\n', 1, 'an alias of an anchor'],
+    ['an alias without an anchor', 'title: *nothing\n', 1, 'an alias of an anchor'],
     ['an alias of itself', 'sections: &a [*a]\n', 1, 'does not contain itself'],
     ['a field name that is a list', '[a]: 1\n', 1, 'a text as the field name'],
-    ['nothing', '', 1, 'a mapping of fields'],
-    ['a comment alone', '# to do\n', 1, 'a mapping of fields'],
-    ['a list', '- version: 1\n', 1, 'a mapping of fields'],
+    ['no text', '', 1, 'a mapping of fields'],
+    ['only a comment', '# to do\n', 1, 'a mapping of fields'],
+    ['a list instead of a mapping', '- version: 1\n', 1, 'a mapping of fields'],
   ])('%s', async (_, text, line, expected) => {
     const { faults, jobs } = await faultsOf({ 'acme/weekly.yaml': text });
     expect(faults).toContainEqual(
@@ -37,7 +37,7 @@ describe('text that is no definition', () => {
     expect(jobs.reports.size).toBe(0);
   });
 
-  test('a nesting that would exceed the stack', async () => {
+  test('nesting that would overflow the stack', async () => {
     for (const text of [`title: ${'['.repeat(500_000)}`, '- '.repeat(200_000), '{a: '.repeat(200_000)]) {
       const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
       expect(faults).toMatchObject([
@@ -46,25 +46,25 @@ describe('text that is no definition', () => {
     }
   });
 
-  test('aliases of aliases that multiply', async () => {
+  test('aliases of aliases that expand exponentially', async () => {
     const rows = Array.from({ length: 9 }, (_, level) => {
       const below = level === 0 ? 'x' : `*l${level - 1}`;
       return `l${level}: &l${level} [${Array(9).fill(below).join(', ')}]`;
     });
     const { faults } = await faultsOf({ 'acme/weekly.yaml': rows.join('\n') });
     expect(faults).toMatchObject([
-      // The first four levels come to less than 10,000 values, the next one to 59,049 for each of its aliases.
+      // The first four levels expand to fewer than 10,000 values. In the next one, each alias stands for 59,049.
       { line: 6, expected: expect.stringContaining('aliases that come to at most') },
     ]);
   });
 
-  test('aliases of a long list that multiply it', async () => {
+  test('many aliases of a long list', async () => {
     const text = `a: &a [${Array(1_200).fill('x').join(', ')}]\nb:\n${'  - *a\n'.repeat(99)}`;
     const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
     expect(faults).toMatchObject([{ line: 86, expected: expect.stringContaining('aliases that come to at most') }]);
   });
 
-  test('recipients that nobody allows, repeated by aliases: the first hundred, and how many more', async () => {
+  test('refused recipients repeated by aliases, of which the first hundred are reported', async () => {
     const to = Array.from({ length: 100 }, (_, index) => `a${index}@elsewhere.example`).join(', ');
     const text = REPORT.replace(
       /deliveries:[\s\S]*/,
@@ -75,12 +75,12 @@ describe('text that is no definition', () => {
     expect(faults.at(-1)).toMatchObject({ got: '4900 more' });
   });
 
-  test('more aliases than anybody writes', async () => {
+  test('too many aliases', async () => {
     const { faults } = await faultsOf({ 'acme/weekly.yaml': `a: &a x\nb: [${Array(50_000).fill('*a').join(', ')}]` });
     expect(faults).toMatchObject([{ line: 2, expected: 'at most 100 aliases' }]);
   });
 
-  test('nothing but faults: the first hundred, and how many more', async () => {
+  test('thousands of errors, of which the first hundred are reported', async () => {
     const text = Array.from({ length: 5_000 }, (_, index) => `field${index}: 1`).join('\n');
     const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
     expect(faults).toHaveLength(101);
@@ -91,7 +91,7 @@ describe('text that is no definition', () => {
     expect(Number.parseInt(faults.at(-1)?.got ?? '', 10)).toBeGreaterThanOrEqual(4_900);
   });
 
-  test('bytes that are no UTF-8, at the first of them', async () => {
+  test('invalid UTF-8, reported at its first byte', async () => {
     const bytes = Buffer.concat([Buffer.from('version: 1\ntitle: Zür'), Buffer.from([0xe9]), Buffer.from('ich\n')]);
     const { faults } = await faultsOf({ 'acme/weekly.yaml': bytes });
     expect(faults).toMatchObject([{ file: 'acme/weekly.yaml', line: 2, column: 11, expected: 'text in UTF-8' }]);
@@ -101,14 +101,14 @@ describe('text that is no definition', () => {
     ]);
   });
 
-  test('a byte order mark is no part of it', async () => {
+  test('no error for a byte order mark', async () => {
     const { jobs } = await faultsOf({ 'acme/weekly.yaml': `\uFEFF${REPORT}` });
     expect([jobs.diagnostics, [...jobs.reports.keys()]]).toEqual([[], ['acme/weekly']]);
   });
 });
 
-describe('files that are not read', () => {
-  test('one over the limit, and none at it', async () => {
+describe('the loader does not read', () => {
+  test('a file above the size limit, but one at the limit', async () => {
     const padded = (bytes: number) => REPORT + '#'.repeat(bytes - Buffer.byteLength(REPORT));
     const { faults, jobs } = await faultsOf({
       'acme/at.yaml': padded(MAX_DEFINITION_BYTES),
@@ -126,14 +126,14 @@ describe('files that are not read', () => {
     expect([...jobs.reports.keys()]).toEqual(['acme/at']);
   });
 
-  test('a pipe, which would never end', async () => {
+  test('a pipe, which never ends', async () => {
     const { faults } = await faultsOf({}, async (folder) => {
       execFileSync('mkfifo', [join(folder, 'acme/weekly.yaml')]);
     });
     expect(faults).toMatchObject([{ file: 'acme/weekly.yaml', expected: 'a file' }]);
   });
 
-  test('links out of the folder, files and folders alike; links within are followed', async () => {
+  test('files and folders linked from outside of the folder, but files linked from within', async () => {
     const outside = await jobsFolder({ 'secret.yaml': REPORT, 'other/org.yaml': ORG });
     const { faults, jobs } = await faultsOf({ 'acme/..data/real.yaml': REPORT }, async (folder) => {
       await symlink(join(outside, 'secret.yaml'), join(folder, 'acme/out.yaml'));
@@ -150,8 +150,8 @@ describe('files that are not read', () => {
   });
 });
 
-describe('names', () => {
-  test('of files and folders are ids, and one file has an id', async () => {
+describe('the loader refuses', () => {
+  test('names of files and folders that are no IDs, and a second file with the same ID', async () => {
     const { faults } = await faultsOf({
       'acme/Weekly.yaml': REPORT,
       'acme/kpi.yaml': REPORT,
@@ -171,13 +171,13 @@ describe('names', () => {
     ]);
   });
 
-  test('a folder of reports needs its org.yaml', async () => {
+  test('a folder with reports but without org.yaml', async () => {
     const { faults, jobs } = await faultsOf({ 'beta/weekly.yaml': REPORT });
     expect(faults).toMatchObject([{ file: 'beta/org.yaml', expected: 'an org.yaml in the folder of an organization' }]);
     expect(jobs.reports.size).toBe(0);
   });
 
-  test('of fields that every object has are unknown fields like others', async () => {
+  test('unknown fields with the names of built-in properties', async () => {
     const { faults } = await faultsOf({
       'acme/weekly.yaml': `${REPORT}__proto__: { a: 1 }\nconstructor: 2\ntoString: 3\n`,
     });
@@ -189,7 +189,7 @@ describe('names', () => {
   });
 });
 
-test('a jobs folder that is not there is an error of the configuration', async () => {
+test('a missing jobs folder is an error of the configuration', async () => {
   const folder = await jobsFolder({});
   await expect(loadDefinitions(join(folder, 'none'))).rejects.toMatchObject({
     code: 'config.invalid',

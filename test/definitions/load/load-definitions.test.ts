@@ -12,7 +12,7 @@ async function load(report: string, org = ORG) {
   return { folder, jobs: await loadDefinitions(folder) };
 }
 
-/** Where `needle` first is in the text, as a fault says it. */
+/** The line and column of the first `needle` in the text. */
 function position(text: string, needle: string) {
   const offset = text.indexOf(needle);
   if (offset < 0) throw new Error(`not in the text: ${needle}`);
@@ -20,8 +20,8 @@ function position(text: string, needle: string) {
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
 
-describe('a folder without faults', () => {
-  test('gives settings and definitions with defaults filled in, frozen', async () => {
+describe('the loader', () => {
+  test('returns frozen settings and definitions with defaults filled in', async () => {
     const { jobs } = await load(REPORT);
     expect(jobs.diagnostics).toEqual([]);
     const { definition, settings } = requireReport(jobs, 'acme/weekly');
@@ -41,7 +41,7 @@ describe('a folder without faults', () => {
     expect(await digest(REPORT, `${ORG}# changed\n`)).not.toBe(first);
   });
 
-  test('digests each copy of a file separately: what is kept under a digest is one report of one organization', async () => {
+  test('gives copies of a file different digests for each report and organization', async () => {
     const [org, report] = [ORG, REPORT];
     const { reports } = await loadDefinitions(
       await jobsFolder({
@@ -57,7 +57,7 @@ describe('a folder without faults', () => {
     expect(new Set(digests).size).toBe(3);
   });
 
-  test('reads aliases as what they stand for', async () => {
+  test('expands aliases', async () => {
     const text = REPORT.replace(
       'values: [high, severe] }',
       'values: &risky [high, severe] }\n      - { dimension: profile.type, values: *risky }',
@@ -67,13 +67,13 @@ describe('a folder without faults', () => {
     expect(jobs.reports.get('acme/weekly')?.sections[0]?.filters?.[1]?.values).toEqual(['high', 'severe']);
   });
 
-  test('reads one value of a filter without its brackets', async () => {
+  test('accepts a single value of a filter without brackets', async () => {
     const { jobs } = await load(REPORT.replace('op: in, values: [high, severe]', 'op: eq, values: high'));
     expect(jobs.diagnostics).toEqual([]);
     expect(jobs.reports.get('acme/weekly')?.sections[0]?.filters?.[0]).toMatchObject({ op: 'eq', values: ['high'] });
   });
 
-  test('leaves alone what is hidden or not YAML', async () => {
+  test('ignores hidden files and files that are not YAML', async () => {
     const folder = await jobsFolder({
       'acme/org.yaml': ORG,
       'acme/weekly.yml': REPORT,
@@ -88,7 +88,7 @@ describe('a folder without faults', () => {
   });
 });
 
-describe('a fault in a report is shown where it stands', () => {
+describe('an error in a report is shown at its place:', () => {
   test.each([...REPORT_CASES, ...DELIVERY_CASES])('$what', async ({ from, to, at, expected, got, next, org = '' }) => {
     const text = REPORT.replace(from, to);
     expect(text).not.toBe(REPORT);
@@ -103,7 +103,7 @@ describe('a fault in a report is shown where it stands', () => {
     expect(jobs.reports.size).toBe(0);
   });
 
-  test('an attachment that no output makes', async () => {
+  test('an attachment that no output produces', async () => {
     const text = REPORT.replace('attach: [xlsx]', 'attach: [csv]').replace('  - { format: csv }\n', '');
     const { jobs } = await load(text);
     expect(jobs.diagnostics).toMatchObject([
@@ -111,7 +111,7 @@ describe('a fault in a report is shown where it stands', () => {
     ]);
   });
 
-  test('all of a file at once, in the order of the file, also those between fields', async () => {
+  test('all errors of a file at once, in the order of the file', async () => {
     const text = REPORT.replace('title: Weekly', 'tilte: Weekly')
       .replace('previous_week', 'previous_weak')
       .replace('- id: roster', '- id: onboarding')
@@ -122,7 +122,7 @@ describe('a fault in a report is shown where it stands', () => {
   });
 });
 
-test.each(ORG_CASES)('a fault in org.yaml is shown where it stands: $what', async ({ from, to, at, expected, got }) => {
+test.each(ORG_CASES)('an error in org.yaml is shown at its place: $what', async ({ from, to, at, expected, got }) => {
   const text = ORG.replace(from, to);
   const { folder, jobs } = await load(REPORT, text);
   expect(jobs.diagnostics).toHaveLength(1);
@@ -132,8 +132,8 @@ test.each(ORG_CASES)('a fault in org.yaml is shown where it stands: $what', asyn
   expect([jobs.orgs.size, jobs.reports.size]).toEqual([0, 0]);
 });
 
-describe('asking for a report', () => {
-  test('that is not there names the nearest', async () => {
+describe('requireReport', () => {
+  test('proposes a similar name for an unknown report', async () => {
     const { jobs } = await load(REPORT);
     expect(() => requireReport(jobs, 'acme/weakly')).toThrow(
       expect.objectContaining({ code: 'definition.not_found', next: 'Did you mean acme/weekly?' }),
@@ -143,7 +143,7 @@ describe('asking for a report', () => {
     );
   });
 
-  test('that has faults, or whose organization has, tells them', async () => {
+  test('throws the errors of a report or of its organization', async () => {
     for (const [report, org] of [
       [REPORT.replace('previous_week', 'previous_weak'), ORG],
       [REPORT, ORG.replace('Europe/Zurich', 'Mars/Olympus')],
@@ -161,7 +161,7 @@ describe('asking for a report', () => {
   });
 });
 
-test('a formatted fault is one line, whatever is in it', () => {
+test('a formatted error is one line, whatever it contains', () => {
   const fault: Diagnostic = { file: 'a\nb.yaml', line: 2, column: 3, expected: 'x', got: '"\u2028"', next: 'y' };
   expect(formatDiagnostic(fault)).toBe('a\\u000ab.yaml:2:3: expected x, got "\\u2028"; do: y');
 });

@@ -8,7 +8,7 @@ const WITH_DURATIONS = REPORT.replace(
   '[profiles.created, profiles.decided]',
   '[profiles.created, profiles.time_to_decision_p50, profiles.time_to_decision_p90]',
 );
-/** The lines are after `compare:`, the sixth. */
+/** Inserts the lines after `compare:`, the sixth line. */
 const load = async (lines: string, report = WITH_DURATIONS) =>
   loadDefinitions(
     await jobsFolder({
@@ -18,7 +18,7 @@ const load = async (lines: string, report = WITH_DURATIONS) =>
   );
 
 describe('units and labels of a report', () => {
-  test('are part of it and of its digest', async () => {
+  test('are part of its definition and its digest', async () => {
     const jobs = await load(
       'units: { profiles.time_to_decision_p50: hours }\nlabels: { profiles.created: New, profile.risk: Rating, review_status: Stage, profile.creation_source: Origin, AP: Cleared }',
     );
@@ -30,7 +30,7 @@ describe('units and labels of a report', () => {
     expect(other.digest).not.toBe(definition.digest);
   });
 
-  test('may be absent, as in reports of before', async () => {
+  test('are optional', async () => {
     const { definition } = requireReport(await load(''), 'acme/weekly');
     expect([definition.units, definition.labels]).toEqual([undefined, undefined]);
   });
@@ -54,13 +54,13 @@ describe('units and labels of a report', () => {
     expect(diagnostics[0]?.expected).toMatch(expected);
   });
 
-  test('names what was meant', async () => {
+  test('have an error with a similar name for an unknown metric', async () => {
     const { diagnostics } = await load('labels: { profiles.creatd: New }');
     expect(diagnostics[0]?.next).toBe('did you mean "profiles.created"?');
   });
 });
 
-test('a unit that does not fit, and an unknown code, are found by the catalog at their place', () => {
+test('a unit that does not fit the catalog and an unknown code are reported at their place', () => {
   const text = `version: 1
 title: Weekly
 owner: ops@acme.example

@@ -12,10 +12,10 @@ sections:
     metrics: [profiles.created]
   - id: it
 `;
-/** The first line of the tested section's fields. */
+/** The line of the first field of the tested section. */
 const FIRST = HEAD.split('\n').length;
 
-/** A report whose second section has these fields, one a line. */
+/** Loads a report whose second section has these fields, one per line. */
 const load = async (...fields: string[]) =>
   loadDefinitions(
     await jobsFolder({
@@ -28,7 +28,7 @@ async function sectionOf(...fields: string[]) {
   expect(jobs.diagnostics).toEqual([]);
   return requireReport(jobs, 'acme/monthly').definition.sections[1];
 }
-/** Line (of the fields) and start of each diagnostic. */
+/** The text at the position of each diagnostic. */
 async function faultsOf(...fields: string[]) {
   const { diagnostics } = await load(...fields);
   return diagnostics.map(({ line = 0, column = 0, expected, next }) => {
@@ -38,7 +38,7 @@ async function faultsOf(...fields: string[]) {
 }
 
 describe('the metrics of groups', () => {
-  test('are the section’s metrics, after those without a group', async () => {
+  test('are appended to the metrics of the section', async () => {
     const section = await sectionOf(
       'layout: scorecard',
       'metrics: [profiles.decided, rfis.sent]',
@@ -57,7 +57,7 @@ describe('the metrics of groups', () => {
     });
   });
 
-  test('are enough by themselves, and count for headlines and labels', async () => {
+  test('can replace the metrics of the section, and may be used in headlines and labels', async () => {
     const section = await sectionOf('layout: scorecard', 'groups: [{ title: New, metrics: [alerts.created] }]');
     expect(section?.metrics).toEqual(['alerts.created']);
     const jobs = await load('layout: scorecard', 'groups: [{ title: New, metrics: [alerts.created] }]', 'print: false');
@@ -67,7 +67,7 @@ describe('the metrics of groups', () => {
     expect(again.diagnostics).toEqual([]);
   });
 
-  test('stay the same when a stored definition is read again', async () => {
+  test('do not change when a stored definition is read', async () => {
     const jobs = await load('layout: scorecard', 'groups: [{ title: New, metrics: [alerts.created] }]', 'trend: 2');
     const { definition } = requireReport(jobs, 'acme/monthly');
     const { org: _org, report: _report, digest: _digest, ...stored } = definition;
@@ -78,7 +78,7 @@ describe('the metrics of groups', () => {
 describe('a trend without metrics', () => {
   const trend = ['layout: trend', 'granularity: month', 'period: last_13_months'];
 
-  test('has those of the scorecard, also when a stored definition is read again', async () => {
+  test('has the metrics of the scorecard, also when a stored definition is read', async () => {
     const scorecard = '  - id: score\n    layout: scorecard\n    groups: [{ title: New, metrics: [alerts.created] }]\n';
     const text = `${HEAD}${trend.map((field) => `    ${field}\n`).join('')}${scorecard}`;
     const loaded = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/monthly.yaml': text }));
@@ -94,7 +94,7 @@ describe('a trend without metrics', () => {
   });
 });
 
-describe('layouts with what they need', () => {
+describe('the loader accepts', () => {
   test.each<[string, string[]]>([
     ['a text', ['layout: text', 'title: Remarks', 'description: The month in words.', 'print: false']],
     ['a trend', ['layout: trend', 'metrics: [profiles.created]', 'granularity: month', 'period: last_13_months']],
@@ -108,7 +108,7 @@ describe('layouts with what they need', () => {
     ],
     ['exceptions of a list', ['layout: exceptions', 'list: profiles', 'top: 5']],
     [
-      'a table',
+      'a table with a chart',
       ['layout: table', 'metrics: [profiles.created]', 'granularity: day', 'chart: { kind: line, place: beside }'],
     ],
     ['a list that is not printed', ['list: profiles', 'print: false']],
@@ -117,7 +117,7 @@ describe('layouts with what they need', () => {
   });
 });
 
-describe('a field that does not fit the layout is refused where it stands', () => {
+describe('a field that does not fit the layout is refused at its place:', () => {
   const metrics = 'metrics: [profiles.created]';
   const groups = 'groups: [{ title: New, metrics: [alerts.created] }]';
   test.each<[string, string[], string, RegExp]>([
@@ -129,7 +129,7 @@ describe('a field that does not fit the layout is refused where it stands', () =
     ['a scorecard by day', ['layout: scorecard', metrics, 'granularity: day'], 'day', /one row for each metric/],
     ['a scorecard by group', ['layout: scorecard', metrics, 'dimensions: [profile.group]'], '', /one row for each/],
     ['a scorecard of a list', ['layout: scorecard', 'list: profiles'], 'profiles', /one row for each metric/],
-    ['a trend without time', ['layout: trend', metrics], 'trend', /"granularity"/],
+    ['a trend without granularity', ['layout: trend', metrics], 'trend', /"granularity"/],
     [
       'a trend by group',
       ['layout: trend', metrics, 'granularity: day', 'dimensions: [profile.group]'],
@@ -178,7 +178,7 @@ describe('a field that does not fit the layout is refused where it stands', () =
     expect(faults).toMatchObject([{ expected: 'at most 100 metrics a section' }]);
   });
 
-  test('a report of text alone', async () => {
+  test('a report with only text', async () => {
     const folder = await jobsFolder({
       'acme/org.yaml': ORG,
       'acme/monthly.yaml': HEAD.replace('    metrics: [profiles.created]\n  - id: it\n', '    layout: text\n'),
@@ -187,7 +187,7 @@ describe('a field that does not fit the layout is refused where it stands', () =
     expect(diagnostics).toMatchObject([{ line: 7, expected: expect.stringContaining('no figures of its own') }]);
   });
 
-  test('a text needs no CSV file of its own name', async () => {
+  test('a second section without its own CSV name, but not a second text', async () => {
     const named = HEAD.replace('format: csv', 'format: csv, name: month.csv').replace('  - id: it\n', '');
     const diagnosticsOf = async (section: string) =>
       (await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/monthly.yaml': `${named}${section}` })))

@@ -23,7 +23,7 @@ const faults = async (...args: Parameters<typeof load>) =>
   (await load(...args)).diagnostics.map(({ path = [], code }) => `${path.join('.')} ${code}`);
 
 describe('reviews in definitions', () => {
-  test('approval, commentary, corrections and people are part of a report', async () => {
+  test('are loaded with approval, commentary, corrections and people', async () => {
     const jobs = await load(
       'approval: { by: [mlro, bob, carl, dora@acme.example], need: 4, within: 2bd, otherwise: cancel }\ncorrections: { watch: 35d, materiality: 1% }',
       { section: '    commentary: { required_if: breached, carry: true }\n', list: '    commentary: required\n' },
@@ -47,33 +47,37 @@ describe('reviews in definitions', () => {
 
   test.each([
     [
-      'two tokens of one person count once',
+      'two required approvals by tokens of one person',
       'approval: { by: [ann-cli, ann-ci], need: 2 }',
       ['approval.need approval.unreachable'],
     ],
     [
-      'a key and a token of its person',
+      'three required approvals by a person, a token of that person and another',
       'approval: { by: [mlro, ann-cli, head], need: 3 }',
       ['approval.need approval.unreachable'],
     ],
     ['a person who cannot sign in', 'approval: { by: [guest] }', ['approval.by.0 report.invalid']],
     [
-      'somebody misspelt, and twice, who may delegate',
+      'a misspelt or duplicate person who may delegate',
       'approval: { by: [head], may_delegate: [mlro, heda, mlro] }',
       ['approval.may_delegate.1 report.invalid', 'approval.may_delegate.2 report.invalid'],
     ],
     ['an entry twice', 'approval: { by: [mlro, head, mlro], need: 2 }', ['approval.by.2 report.invalid']],
     ['a misspelt person', 'approval: { by: [mrlo] }', ['approval.by.0 report.invalid']],
-    ['cancel without a time', 'approval: { by: [mlro], otherwise: cancel }', ['approval.otherwise report.invalid']],
-    ['nobody', 'approval: { by: [] }', ['approval.by field.invalid']],
-    ['a time that is none', 'approval: { by: [mlro], within: 2d }', ['approval.within field.invalid']],
+    [
+      'cancel without a time limit',
+      'approval: { by: [mlro], otherwise: cancel }',
+      ['approval.otherwise report.invalid'],
+    ],
+    ['an empty list of approvers', 'approval: { by: [] }', ['approval.by field.invalid']],
+    ['an invalid time limit', 'approval: { by: [mlro], within: 2d }', ['approval.within field.invalid']],
     [
       'a materiality without a unit',
       'corrections: { watch: 35d, materiality: 1 }',
       ['corrections.materiality report.invalid'],
     ],
     [
-      'a materiality that is none',
+      'a materiality above 100%',
       'corrections: { watch: 35d, materiality: 101% }',
       ['corrections.materiality field.invalid'],
     ],
@@ -81,7 +85,7 @@ describe('reviews in definitions', () => {
     expect(await faults(lines)).toEqual(expected);
   });
 
-  test('people are told apart as everywhere: look-alikes are two, and an accent is one however it is encoded', async () => {
+  test('treat look-alike tokens as different, and the encodings of an accent as the same', async () => {
     const org = (one: string, other: string) =>
       `${ORG}people:\n  a: { tokens: [${one}] }\n  b: { tokens: [${other}] }\n`;
     expect(await faults('', { org: org('\u212aim', 'kim') })).toEqual([]);
@@ -89,14 +93,14 @@ describe('reviews in definitions', () => {
     expect(await faults('', { org: org('Ren\u00e9', 'Rene\u0301') })).toEqual(['people.b.tokens.0 report.invalid']);
   });
 
-  test('without people each entry is a person', async () => {
+  test('count each approver as a person if there are no `people`', async () => {
     expect(await faults('approval: { by: [a, b], need: 2 }', { org: ORG })).toEqual([]);
     expect(await faults('approval: { by: [a, b], need: 3 }', { org: ORG })).toEqual([
       'approval.need approval.unreachable',
     ]);
   });
 
-  test('a watch is not longer than editions are kept', async () => {
+  test('must not watch for corrections longer than the retention', async () => {
     const org = `${ORG}retention_days: 30\n`;
     const report = 'corrections: { watch: 35d, materiality: 1% }';
     expect(await faults(report, { org })).toEqual(['corrections.watch report.invalid']);
@@ -104,30 +108,34 @@ describe('reviews in definitions', () => {
 
   test.each([
     [
-      'a text',
+      'in a text',
       { list: '  - { id: intro, layout: text, description: Hello, commentary: required }\n' },
       'sections.2.commentary field.invalid',
     ],
-    ['a list', { list: '    commentary: { required_if: watch }\n' }, 'sections.1.commentary.required_if field.invalid'],
     [
-      'required besides',
+      'in a list',
+      { list: '    commentary: { required_if: watch }\n' },
+      'sections.1.commentary.required_if field.invalid',
+    ],
+    [
+      'beside `required`',
       { section: '    commentary: { required: true, required_if: watch }\n' },
       'sections.0.commentary.required_if field.invalid',
     ],
     [
-      'a section without a target',
+      'in a section without a target',
       { section: '    commentary: { required_if: watch }\n', targets: 'version: 1\ntargets: []\n' },
       'sections.0.commentary.required_if report.invalid',
     ],
-    ['an unknown word', { section: '    commentary: yes please\n' }, 'sections.0.commentary field.invalid'],
-  ])('required_if: %s is an error', async (_, parts, expected) => {
+    ['as an unknown word', { section: '    commentary: yes please\n' }, 'sections.0.commentary field.invalid'],
+  ])('have an error for commentary %s', async (_, parts, expected) => {
     expect(await faults('', parts)).toEqual([expected]);
   });
 
   test.each([
     ['a token of two people', 'a: { tokens: [x] }\n  b: { tokens: [y, x] }', 'people.b.tokens.1'],
     [
-      'an account in other letters, but not a look-alike',
+      'an account in another case or encoding, but not a look-alike,',
       'a: { accounts: [\u212Aim@x.example, \u00fc@x.example] }\n  b: { accounts: [kim@x.example, u\u0308@X.example] }',
       'people.b.accounts.1',
     ],

@@ -12,7 +12,7 @@ const load = async (targets: string, report = REPORT) => {
   return { folder, jobs: await loadDefinitions(folder) };
 };
 
-test('targets.yaml is part of the settings and of every digest, and no report', async () => {
+test('targets.yaml is part of the settings and of all digests, and is not loaded as a report', async () => {
   const { jobs } = await load(TARGETS);
   expect(jobs.diagnostics).toEqual([]);
   expect(jobs.warnings).toEqual([]);
@@ -27,7 +27,7 @@ test('targets.yaml is part of the settings and of every digest, and no report', 
     target: '24h',
     watch: '36h',
   });
-  // As stored with a run and read again.
+  // A run stores the settings and reads them again.
   const { id: _, ...file } = settings;
   expect(storedOrgSchema.parse(JSON.parse(JSON.stringify(file)))).toEqual(file);
   const other = await load(TARGETS.replace('90%', '91%'));
@@ -58,7 +58,7 @@ test.each([
   expect(() => requireReport(jobs, 'acme/weekly')).toThrow(expect.objectContaining({ code: 'definition.invalid' }));
 });
 
-test('a file with errors leaves the last good targets in force', async () => {
+test('the last good targets stay in use if the file has errors', async () => {
   const { folder, jobs } = await load(TARGETS);
   await writeFile(
     join(folder, 'acme/targets.yaml'),
@@ -81,7 +81,7 @@ test('a targets.yaml with sections stays the report of that name, with a warning
 describe('a report', () => {
   const own = (lines: string) => REPORT.replace('outputs:', `${lines}\noutputs:`);
 
-  test('may have targets of its own, and headlines', async () => {
+  test('can have its own targets and headlines', async () => {
     const { jobs } = await load(
       TARGETS,
       own('targets: [{ metric: profiles.created, better: lower, target: 5 }]\nheadline: [profiles.created]'),
@@ -104,7 +104,7 @@ describe('a report', () => {
     expect(jobs.diagnostics[0]?.expected).toMatch(expected);
   });
 
-  test('a condition on a status needs a target', async () => {
+  test('with a condition on a status needs a target', async () => {
     const asked = REPORT.replace('attach: [xlsx] }', 'attach: [xlsx] }\n    send_if: breached');
     expect((await load(TARGETS, asked)).jobs.diagnostics).toEqual([]);
     const without = await load(TARGETS.replaceAll('profiles.created', 'alerts.open'), asked);
@@ -113,7 +113,7 @@ describe('a report', () => {
   });
 });
 
-test('the entry with the latest date that is not after the day holds', () => {
+test('the target with the latest date up to the day applies', () => {
   const entry = (from?: string): Pick<Target, 'from'> => (from === undefined ? {} : { from });
   const all = [entry('2026-07-01'), entry(), entry('2026-01-01')];
   expect(heldTarget(all, '2026-07-01')).toBe(all[0]);

@@ -22,7 +22,7 @@ const load = async (files: Readonly<Record<string, string | Uint8Array>>, logo: 
   loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG + line, 'acme/weekly.yaml': REPORT, ...files }));
 
 describe('the logo of an organization', () => {
-  test('is a PNG or JPEG, whose size is in its first bytes', () => {
+  test('is a PNG or JPEG, whose size is read from its first bytes', () => {
     expect(readImageInfo(PNG)).toEqual({ format: 'png', width: 560, height: 160 });
     expect(readImageInfo(jpeg(640, 300))).toEqual({ format: 'jpeg', width: 640, height: 300 });
     expect(readImageInfo(jpeg(640, 300).subarray(0, 12))).toBeUndefined();
@@ -30,7 +30,7 @@ describe('the logo of an organization', () => {
     expect(readImageInfo(Buffer.alloc(0))).toBeUndefined();
   });
 
-  test('is a path from where Docket was started, and another picture makes another digest', async () => {
+  test('is loaded with its full path, and another picture changes the digest', async () => {
     const jobs = await load({ 'acme/logo.png': PNG }, 'logo.png');
     expect(jobs.diagnostics).toEqual([]);
     expect(jobs.orgs.get('acme')?.logo).toBe(join(jobs.folder, 'acme', 'logo.png'));
@@ -39,9 +39,9 @@ describe('the logo of an organization', () => {
   });
 
   test.each([
-    ['nothing', {}, 'logo.png', /expected a PNG or JPEG file that can be read, got ENOENT/],
+    ['missing', {}, 'logo.png', /expected a PNG or JPEG file that can be read, got ENOENT/],
     ['a folder', { 'acme/x.png/y': '' }, 'x.png', /expected a PNG or JPEG file, got something else/],
-    ['another kind', { 'acme/logo.png': 'GIF89a' }, 'logo.png', /got another kind of file; do: save it as PNG/],
+    ['of another kind', { 'acme/logo.png': 'GIF89a' }, 'logo.png', /got another kind of file; do: save it as PNG/],
     [
       'too large',
       { 'acme/logo.png': Buffer.alloc(MAX_LOGO_BYTES + 1) },
@@ -54,8 +54,8 @@ describe('the logo of an organization', () => {
       'logo.png',
       /at most 4096 pixels a side, got 5000 × 10; do: save it smaller: \S+acme\/logo\.png/,
     ],
-    ['outside', { 'other.png': PNG }, '../other.png', /in the folder of the organization/],
-  ])('that is %s is a fault at its line', async (_, files, logo, expected) => {
+    ['outside of the folder', { 'other.png': PNG }, '../other.png', /in the folder of the organization/],
+  ])('that is %s is an error at its line', async (_, files, logo, expected) => {
     const jobs = await load(files, logo);
     const faults = jobs.diagnostics.filter(({ file }) => file.endsWith('acme/org.yaml'));
     expect(faults).toMatchObject([{ line: ORG.split('\n').length, column: 7 }]);
@@ -63,7 +63,7 @@ describe('the logo of an organization', () => {
     expect(jobs.orgs.size).toBe(0);
   });
 
-  test('does not lead out of the folder by a link', async () => {
+  test('must not be a link out of the folder', async () => {
     const elsewhere = join(await jobsFolder({ 'secret.png': PNG }), 'secret.png');
     const folder = await jobsFolder({ 'acme/weekly.yaml': REPORT });
     await symlink(elsewhere, join(folder, 'acme', 'logo.png'));

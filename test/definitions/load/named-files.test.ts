@@ -20,7 +20,7 @@ const versionOf = async (folder: string, previous?: Awaited<ReturnType<typeof lo
   return { jobs, definition: jobs.reports.get('acme/weekly') };
 };
 
-test('a changed template makes another version of the report, whose definition has its hash', async () => {
+test('a changed template changes the digest of the report, and its definition has the hash of the template', async () => {
   const folder = await folderWith('board.xlsx', { 'acme/board.xlsx': 'one' });
   const first = await versionOf(folder);
   expect(first.jobs.diagnostics).toEqual([]);
@@ -33,7 +33,7 @@ test('a changed template makes another version of the report, whose definition h
   expect(second.definition?.digest).not.toBe(first.definition?.digest);
 });
 
-test('a report without a template has the digest that it had before there were templates', async () => {
+test('the digest of a report without a template is the same as in versions without templates', async () => {
   const { definition } = await versionOf(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
   expect(definition).not.toHaveProperty('files');
   expect(definition?.digest).toBe(sha256(JSON.stringify(['acme', 'weekly', REPORT, ORG])));
@@ -42,12 +42,12 @@ test('a report without a template has the digest that it had before there were t
 test.each([
   ['missing', 'gone.xlsx', 'no such file'],
   ['of another organization', '../globex/board.xlsx', 'a path out of it'],
-  ['that leaves its folder and comes back', '../acme/../globex/board.xlsx', 'a path out of it'],
+  ['outside of the folder by a detour', '../acme/../globex/board.xlsx', 'a path out of it'],
   ['named by an absolute path', '/etc/board.xlsx', 'a path out of it'],
   ['a folder', 'folder.xlsx', 'something else'],
   ['a link to another organization', 'link.xlsx', 'a path out of it'],
   ['too large', 'large.xlsx', `${MAX_ORG_FILE_BYTES + 1} bytes`],
-])('a template that is %s is a fault at the field', async (_, template, got) => {
+])('a template that is %s is an error at the field', async (_, template, got) => {
   const folder = await folderWith(template, {
     'globex/org.yaml': ORG,
     'globex/board.xlsx': 'theirs',
@@ -65,7 +65,7 @@ test.each([
   expect(definition).toBeUndefined();
 });
 
-test('a report whose template is gone keeps its last good version, under new settings as well', async () => {
+test('a report whose template is missing keeps its last good version, even with new settings', async () => {
   const folder = await folderWith('board.xlsx', { 'acme/board.xlsx': 'one' });
   const first = await versionOf(folder);
   await writeFile(join(folder, 'acme/weekly.yaml'), withTemplate('gone.xlsx'));
@@ -91,7 +91,7 @@ test.each([
 });
 
 test.each(['board.xltm', 'templates/board/board.xlsx'])(
-  'the template %s is loaded without a restart when it is saved again',
+  'the template %s is reloaded without a restart when it is saved',
   async (template) => {
     const file = `acme/${template}`;
     const folder = await folderWith(template, { [file]: 'one' });

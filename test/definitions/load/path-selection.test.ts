@@ -27,7 +27,7 @@ async function loaded() {
   return { folder, jobs, check };
 }
 
-test('faults come by file and line', async () => {
+test('diagnostics are sorted by file and line', async () => {
   const { check } = await loaded();
   const beta = ['beta/weekly.yaml:2', 'beta/weekly.yaml:5'];
   expect(await check()).toEqual([
@@ -40,7 +40,7 @@ test('faults come by file and line', async () => {
   expect(await check('.')).toHaveLength(5);
 });
 
-test('only those of the files and folders named, with their organization', async () => {
+test('diagnostics can be limited to files and folders, and include those of their organization', async () => {
   const { check } = await loaded();
   expect(await check('beta/good.yaml')).toEqual([]);
   expect(await check('beta')).toHaveLength(2);
@@ -48,7 +48,7 @@ test('only those of the files and folders named, with their organization', async
   expect(await check('acme/good.yaml', 'beta/weekly.yaml')).toHaveLength(3);
 });
 
-test('tells which reports were named', async () => {
+test('the selected files and folders determine the selected reports', async () => {
   const { folder, jobs } = await loaded();
   const named = async (...only: string[]) => {
     const chosen = await reportSelector(
@@ -61,7 +61,7 @@ test('tells which reports were named', async () => {
   expect([await named(), await named('beta'), await named('beta/good.yaml')]).toEqual([4, 2, 1]);
 });
 
-test('a path that is not there, or holds no definition, is an error of usage', async () => {
+test('a missing path or one without a definition is a usage error', async () => {
   const { folder, jobs } = await loaded();
   for (const path of ['beta/none.yaml', 'gamma', 'beta/notes.txt', '..']) {
     const where = join(folder, path);

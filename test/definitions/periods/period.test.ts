@@ -25,7 +25,7 @@ const range = (spec: PeriodSpec, at = MONDAY, zone = 'Europe/Zurich') => {
   return `${from} ${to} ${label}`;
 };
 
-describe('a period by its name', () => {
+describe('a named period', () => {
   test.each([
     ['previous_day', '2026-11-22 2026-11-22 2026-11-22'],
     ['previous_week', '2026-11-16 2026-11-22 2026-W47'],
@@ -51,21 +51,21 @@ describe('a period by its name', () => {
     expect(range(spec)).toBe(expected);
   });
 
-  test('is read in the zone: one instant is two days', () => {
+  test('depends on the time zone, where an instant can be another day', () => {
     const at = Date.parse('2026-11-23T02:00:00Z');
     expect(range('previous_day', at, 'UTC')).toMatch(/^2026-11-22/);
     expect(range('previous_day', at, 'America/New_York')).toMatch(/^2026-11-21/);
     expect(range('previous_week', at, 'America/New_York')).toMatch(/2026-W46$/);
   });
 
-  test('crosses years by the ISO calendar', () => {
+  test('crosses years according to the ISO calendar', () => {
     const at = Date.parse('2027-01-04T07:00:00Z');
     expect(range('previous_week', at)).toBe('2026-12-28 2027-01-03 2026-W53');
     expect(range('previous_quarter', at)).toBe('2026-10-01 2026-12-31 2026-Q4');
   });
 
-  test('knows the day of the instant on days that change their offset', () => {
-    // Midnight does not exist in Cairo on 2026-04-24, and 02:30 comes twice in Zurich on 2026-10-25.
+  test('has the right day when clocks change', () => {
+    // On 2026-04-24 there is no midnight in Cairo, and on 2026-10-25 there are two 02:30 in Zurich.
     expect(range('current_day', Date.parse('2026-04-23T22:00:00Z'), 'Africa/Cairo')).toMatch(/^2026-04-24/);
     expect(range('current_day', Date.parse('2026-04-23T21:59:59Z'), 'Africa/Cairo')).toMatch(/^2026-04-23/);
     for (const at of ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z']) {
@@ -105,7 +105,7 @@ describe('a fiscal year', () => {
     ['previous_quarter', fiscal(2), '2026-08-01 2026-10-31 FY2027-Q3'],
     ['year_to_date', fiscal(7), '2026-07-01 2026-11-23 2026-07-01 to 2026-11-23'],
     ['quarter_to_date', fiscal(9), '2026-09-01 2026-11-23 2026-09-01 to 2026-11-23'],
-    // What a fiscal year does not change.
+    // A fiscal year does not change these.
     ['previous_month', fiscal(4, 6), '2026-10-01 2026-10-31 2026-10'],
     ['previous_week', fiscal(4), '2026-11-16 2026-11-22 2026-W47'],
     ['previous_quarter', fiscal(1), '2026-07-01 2026-09-30 2026-Q3'],
@@ -114,17 +114,17 @@ describe('a fiscal year', () => {
     expect(words(spec, org)).toBe(expected);
   });
 
-  test('begins on its first day and not the day before, in the zone', () => {
+  test('starts at midnight of its first day in the time zone', () => {
     expect(words('current_year', fiscal(4, 6), '2026-04-05T22:59Z')).toContain('FY2026');
     expect(words('current_year', fiscal(4, 6), '2026-04-05T23:00Z')).toContain('FY2027');
     expect(words('year_to_date', fiscal(4, 6), '2026-04-06T12:00Z')).toBe('2026-04-06 2026-04-06 2026-04-06');
   });
 
-  test('is a Geschäftsjahr in German', () => {
+  test('is abbreviated as GJ in German', () => {
     expect(words('previous_quarter', fiscal(4), undefined, 'de-CH')).toContain('GJ2027-Q2');
   });
 
-  test('gives its quarter one name, also where it is requested by its dates; other dates are the calendar’s', () => {
+  test('names a quarter even if it is requested by its dates; other dates have the names of the calendar', () => {
     const dates = { from: '2026-07-01', to: '2026-09-30' };
     expect(words('previous_quarter', fiscal(4), undefined, undefined, dates)).toContain('FY2027-Q2');
     expect(words('previous_month', fiscal(4), undefined, undefined, dates)).toContain(' 2026-Q3');
@@ -132,7 +132,7 @@ describe('a fiscal year', () => {
     expect(words('previous_quarter', fiscal(4), undefined, undefined, parsePeriod('2026-Q3'))).toContain('FY2027-Q2');
   });
 
-  test('is told to readers with its label and its dates', () => {
+  test('is shown to readers with label and dates', () => {
     const told = (locale: string) =>
       formatPeriod(periodOf({ period: 'previous_quarter', locale }, fiscal(4), MONDAY), locale);
     expect(told('en-GB')).toBe('FY2027-Q2, July to September 2026 (Europe/London)');
@@ -140,7 +140,7 @@ describe('a fiscal year', () => {
   });
 });
 
-describe('a week that begins on another day', () => {
+describe('a week that starts on Sunday', () => {
   const sunday = settings({ week_start: 'SUN' });
   test.each([
     ['previous_week', '2026-11-15 2026-11-21 2026-11-15 to 2026-11-21'],
@@ -153,7 +153,7 @@ describe('a week that begins on another day', () => {
   });
 });
 
-describe('for every instant, zone, fiscal year and first day of the week', () => {
+describe('for any instant, zone, fiscal year and first day of the week,', () => {
   const reckonings = fc.record({
     fiscal_year_start: fc.record({
       month: fc.integer({ min: 1, max: 12 }),
@@ -172,7 +172,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
   const shifted = (date: string, days: number) => DateTime.fromISO(date, { zone: 'utc' }).plus({ days }).toISODate();
 
   test.each(['week', 'quarter', 'year'] as const)(
-    'the current %s holds the day, the previous one ends the day before it begins, and to date ends on the day',
+    'the current %s contains the day, the previous one ends the day before it, and to date ends on the day',
     (unit) => {
       fc.assert(
         fc.property(anyCase, (one) => {
@@ -195,7 +195,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
     },
   );
 
-  test('four quarters are a year, each named after it', () => {
+  test('four quarters make up a year and are named after it', () => {
     fc.assert(
       fc.property(anyCase, ([at, zone, reckoning]) => {
         const { fiscal_year_start } = reckoning;
@@ -216,7 +216,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
     );
   });
 
-  test('a week begins on its day', () => {
+  test('a week starts on the first day of the week', () => {
     fc.assert(
       fc.property(anyCase, (one) => {
         const { from } = get('current_week', one);
@@ -227,7 +227,7 @@ describe('for every instant, zone, fiscal year and first day of the week', () =>
   });
 });
 
-describe('for every instant and zone', () => {
+describe('for any instant and zone,', () => {
   const instant = fc.integer({ min: Date.parse('2000-01-01'), max: Date.parse('2099-12-31') });
   const zone = fc.constantFrom(...ZONES);
   const spec = fc.oneof(
@@ -239,7 +239,7 @@ describe('for every instant and zone', () => {
   const civil = (date: string) => DateTime.fromISO(date, { zone: 'utc' });
   const dayAfter = (date: string) => civil(date).plus({ days: 1 }).toISODate();
 
-  test('the period is one that a definition may write, at most 366 days, and its label fits a file name', () => {
+  test('the period has at most 366 days, and its label fits into a file name', () => {
     fc.assert(
       fc.property(spec, instant, zone, (written, at, timezone) => {
         expect(periodSpecSchema.safeParse(written).success).toBe(true);
@@ -253,7 +253,7 @@ describe('for every instant and zone', () => {
     );
   });
 
-  test('the previous unit ends the day before the current one, which holds the day of the instant', () => {
+  test('the previous unit ends the day before the current one, which contains the day of the instant', () => {
     fc.assert(
       fc.property(fc.constantFrom('day', 'week', 'month', 'quarter', 'year'), instant, zone, (unit, at, timezone) => {
         const resolve = (name: string) => resolvePeriod(periodSpecSchema.parse(name), at, timezone);
@@ -267,7 +267,7 @@ describe('for every instant and zone', () => {
     );
   });
 
-  test('a weekly report leaves no day out and counts none twice', () => {
+  test('a weekly report includes each day exactly once', () => {
     fc.assert(
       fc.property(instant, zone, (at, timezone) => {
         const local = DateTime.fromMillis(at, { zone: timezone });
@@ -278,7 +278,7 @@ describe('for every instant and zone', () => {
     );
   });
 
-  test('a period that was named by its label is that period again', () => {
+  test('the label of a period is read as the same period', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('previous_day', 'previous_week', 'previous_month', 'previous_quarter', 'previous_year'),
@@ -324,7 +324,7 @@ describe('--period', () => {
     '{}',
     '2026-11-01..',
     '../../etc',
-  ])('%j is refused with what may be written', (text) => {
+  ])('%j is refused with an error that lists valid values', (text) => {
     const refusal = (() => {
       try {
         return parsePeriod(text);
@@ -340,7 +340,7 @@ describe('--period', () => {
     });
   });
 
-  test('any text gives a period or a refusal', () => {
+  test('any text gives a period or a usage error', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.stringMatching(/^\d{4}(-[WQ]?\d{1,2})?(-\d\d)?(\.\.\d{4}-\d\d-\d\d)?$/)),
@@ -357,7 +357,7 @@ describe('--period', () => {
   });
 });
 
-describe('in words', () => {
+describe('the text of a period', () => {
   const words = (spec: PeriodSpec, locale?: string) =>
     formatPeriod(resolvePeriod(spec, MONDAY, 'Europe/Zurich'), locale);
 
@@ -373,13 +373,13 @@ describe('in words', () => {
     expect(words(spec)).toBe(expected);
   });
 
-  test('a range over the turn of the year names both', () => {
+  test('names both years if the period spans the turn of the year', () => {
     expect(words({ from: '2025-12-29', to: '2026-01-04' })).toBe(
       'Monday 29 December 2025 to Sunday 4 January 2026 (Europe/Zurich)',
     );
   });
 
-  test('in another language by its own rules', () => {
+  test('follows the rules of another language', () => {
     expect(words('previous_month', 'de-CH')).toBe('Oktober 2026 (Europe/Zurich)');
     expect(words('previous_week', 'de-CH')).toMatch(/^Montag, 16\..*Sonntag, 22\. November 2026 \(Europe\/Zurich\)$/);
   });

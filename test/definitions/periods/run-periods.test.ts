@@ -17,7 +17,7 @@ const definition = (more: DefinitionInput = {}) =>
   );
 type Spec = Parameters<typeof runPeriodsOf>[3];
 
-/** `from..to` of the report and of each section. */
+/** `from..to` for the report and each section. */
 const daysOf = (at: number, spec?: Spec) => {
   const { period, sectionPeriods = {} } = runPeriodsOf(definition(), settingsOf(), at, spec);
   const days = ({ from, to }: typeof period) => `${from}..${to}`;
@@ -25,7 +25,7 @@ const daysOf = (at: number, spec?: Spec) => {
 };
 
 describe('the periods of a run', () => {
-  test('are the report’s, and those of sections with their own, which end with it', () => {
+  test('are those of the report and of sections with their own, which end with that of the report', () => {
     expect(daysOf(SLOT)).toEqual([
       '2026-10-01..2026-10-31',
       '2025-10-01..2026-10-31',
@@ -40,14 +40,14 @@ describe('the periods of a run', () => {
     });
   });
 
-  test('of sections count from the slot with `period_from: slot`, unless the report’s period is replaced', () => {
+  test('of sections count from the slot with `period_from: slot`, unless the period of the report is replaced', () => {
     const days = (spec?: Spec) =>
       runPeriodsOf(definition({ period_from: 'slot' }), settingsOf(), SLOT, spec).sectionPeriods?.week?.from;
     expect(days()).toBe('2026-10-26');
     expect(days({ from: '2026-03-01', to: '2026-03-31' })).toBe('2026-03-23');
   });
 
-  test('of sections end with the period that replaces the report’s', () => {
+  test('of sections end with the period that replaces that of the report', () => {
     expect(daysOf(SLOT, { from: '2026-03-01', to: '2026-03-31' })).toEqual([
       '2026-03-01..2026-03-31',
       '2025-03-01..2026-03-31',
@@ -60,18 +60,18 @@ describe('the periods of a run', () => {
     ['year_to_date', '2026-01-01..2026-03-31'],
     ['current_month', '2026-03-01..2026-03-31'],
     ['week_to_date', '2026-03-30..2026-03-31'],
-  ] as const)('%s of a section ends with it as well', (period, days) => {
+  ] as const)('include %s of a section, which ends with the replaced period', (period, days) => {
     const of = definitionOf([{ id: 'a', metrics: ['profiles.created'], period }], { period: 'previous_month' });
     const spec = { from: '2026-03-01', to: '2026-03-31' };
     const { from, to } = runPeriodsOf(of, settingsOf(), SLOT, spec).sectionPeriods?.a ?? {};
     expect(`${from}..${to}`).toBe(days);
-    // On the day of the trigger where that is within the replaced period.
+    // It ends on the day of the trigger if that is within the replaced period.
     expect(runPeriodsOf(of, settingsOf(), Date.parse('2026-03-30T10:00:00Z'), spec).sectionPeriods?.a?.from).toBe(
       days.slice(0, 10),
     );
   });
 
-  test('of sections do not reach into the future where the replaced period still runs', () => {
+  test('of sections do not extend into the future if the replaced period is running', () => {
     expect(daysOf(SLOT, 'current_month')).toEqual([
       '2026-11-01..2026-11-30',
       '2025-10-01..2026-10-31',
@@ -80,7 +80,7 @@ describe('the periods of a run', () => {
     ]);
   });
 
-  test('are frozen into the order; without own ones as before', () => {
+  test('are part of the order of a run, and omitted if no section has its own', () => {
     const order = (given: ReturnType<typeof definition>) =>
       createRunOrder({
         definition: given,

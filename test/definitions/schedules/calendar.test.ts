@@ -14,68 +14,88 @@ import {
 const ZURICH = 'Europe/Zurich';
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
 
-describe('by hand, in Zurich', () => {
-  // 2026: Good Friday 3 April, Easter Monday 6 April, Labour Day Friday 1 May; Christmas Friday 25, Saturday 26 December.
+describe('a schedule in Zurich', () => {
+  // In 2026: Good Friday is 3 April, Easter Monday 6 April, Labour Day Friday 1 May, Christmas Friday 25 and Saturday 26 December.
   const zh = { country: 'CH', region: 'ZH' };
   const days = (schedule: RecurrenceRule, calendar: object, after: string, count: number) =>
     nextSlots(schedule, ZURICH, calendarSchema.parse(calendar), Date.parse(after), count).map((at) => iso(at).slice(5));
 
   test.each([
-    ['a Friday off moves over Easter', { cron: '0 8 3 4 *', shift: 'next_business_day' }, zh, ['04-07T06:00Z']],
-    ['or before it', { cron: '0 8 5 4 *', shift: 'previous_business_day' }, zh, ['04-02T06:00Z']],
     [
-      'four days that fall together are one',
+      'moves a slot on Good Friday to after Easter',
+      { cron: '0 8 3 4 *', shift: 'next_business_day' },
+      zh,
+      ['04-07T06:00Z'],
+    ],
+    [
+      'moves a slot on Easter Sunday to before Easter',
+      { cron: '0 8 5 4 *', shift: 'previous_business_day' },
+      zh,
+      ['04-02T06:00Z'],
+    ],
+    [
+      'merges four days that move to the same day',
       { cron: '0 8 * * *', shift: 'next_business_day' },
       zh,
       ['03-31T06:00Z', '04-01T06:00Z', '04-02T06:00Z', '04-07T06:00Z', '04-08T06:00Z'],
     ],
     [
-      'each time of the day moves for itself',
+      'moves each time of the day separately',
       { cron: '0 8,17 * * MON', shift: 'next_business_day' },
       zh,
       ['04-07T06:00Z', '04-07T15:00Z', '04-13T06:00Z', '04-13T15:00Z'],
     ],
     [
-      'a day of one’s own is off',
+      'counts an own holiday as a day off',
       { cron: '0 8 1 4 *', shift: 'next_business_day' },
       { ...zh, holidays: ['2026-04-01'] },
       ['04-02T06:00Z'],
     ],
     [
-      'a working day is one, whatever else it is',
+      'counts a working day of the calendar, even on a public holiday',
       { cron: '0 8 3 4 *', shift: 'next_business_day' },
       { ...zh, working_days: ['2026-04-03'] },
       ['04-03T06:00Z'],
     ],
     [
-      'elsewhere weekends are other days',
+      'uses another weekend of the calendar',
       { cron: '0 8 3 4 *', shift: 'next_business_day' },
       { weekend: ['FRI', 'SAT'] },
       ['04-05T06:00Z'],
     ],
     [
-      'the first business day',
+      'runs on the first business day',
       { cron: '30 7 * * *', on: { business_day: 1 } },
       zh,
       ['04-01T05:30Z', '05-04T05:30Z', '06-01T05:30Z'],
     ],
-    ['the third, after Easter', { cron: '30 7 * * *', on: { business_day: 3 } }, zh, ['04-07T05:30Z', '05-06T05:30Z']],
     [
-      'the last',
+      'runs on the third business day, after Easter',
+      { cron: '30 7 * * *', on: { business_day: 3 } },
+      zh,
+      ['04-07T05:30Z', '05-06T05:30Z'],
+    ],
+    [
+      'runs on the last business day',
       { cron: '30 7 * * *', on: { business_day: -1 } },
       zh,
       ['03-31T05:30Z', '04-30T05:30Z', '05-29T05:30Z'],
     ],
-    ['of some months only', { cron: '30 7 * 6,12 *', on: { business_day: -1 } }, zh, ['06-30T05:30Z', '12-31T06:30Z']],
     [
-      'a month that has fewer is left out',
+      'runs on the last business day of some months',
+      { cron: '30 7 * 6,12 *', on: { business_day: -1 } },
+      zh,
+      ['06-30T05:30Z', '12-31T06:30Z'],
+    ],
+    [
+      'skips a month with fewer business days',
       { cron: '0 8 * * *', on: { business_day: 22 } },
       zh,
       ['03-31T06:00Z', '06-30T06:00Z', '07-30T06:00Z'],
     ],
-    ['from a day on', { cron: '0 8 * * MON', start: '2026-04-20' }, zh, ['04-20T06:00Z', '04-27T06:00Z']],
+    ['starts on its first day', { cron: '0 8 * * MON', start: '2026-04-20' }, zh, ['04-20T06:00Z', '04-27T06:00Z']],
     [
-      'the day on which it falls is what has to be within',
+      'compares its first day with the day after the move',
       { cron: '0 8 * * FRI', shift: 'next_business_day', start: '2026-04-07' },
       zh,
       ['04-07T06:00Z', '04-10T06:00Z'],
@@ -93,8 +113,8 @@ describe('by hand, in Zurich', () => {
     );
   });
 
-  test('a slot that moves to a day of another offset keeps its local time', () => {
-    // From Saturday in winter to Monday in summer; 02:30 on the Sunday in between does not exist.
+  test('keeps the local time of a slot that moves across a change of clocks', () => {
+    // From a Saturday in winter time to a Monday in summer time. 02:30 does not exist on the Sunday in between.
     const slots = slotsBetween(
       { cron: '30 2 * * SAT,SUN', shift: 'next_business_day' },
       'Europe/Berlin',
@@ -106,7 +126,7 @@ describe('by hand, in Zurich', () => {
   });
 });
 
-test('a part of a region has holidays of its own, and half days are none', () => {
+test('a part of a region has its own holidays, and half days are no holidays', () => {
   const off = (calendar: object, date: string) =>
     slotsBetween(
       { cron: '0 12 * * *', shift: 'next_business_day' },
@@ -115,19 +135,19 @@ test('a part of a region has holidays of its own, and half days are none', () =>
       Date.parse(`${date}T00:00Z`),
       Date.parse(`${date}T23:00Z`),
     ).length === 0;
-  // The Peace Festival of Augsburg, 8 August; New Year's Eve from 13:00 in Iceland; the first of two days of Epiphany.
+  // The Peace Festival of Augsburg on 8 August, Epiphany in Bavaria, and New Year's Eve from 13:00 in Iceland.
   expect(off({ country: 'DE', region: 'BY-A' }, '2026-08-08')).toBe(true);
   expect(off({ country: 'DE', region: 'BY' }, '2026-08-08')).toBe(false);
   expect(off({ country: 'DE', region: 'BY' }, '2026-01-06')).toBe(true);
   expect(off({ country: 'DE', region: 'BE' }, '2026-01-06')).toBe(false);
   expect(off({ country: 'IS' }, '2026-12-31')).toBe(false);
-  // Three days and a half of Ramadan's end in Turkey: the three are off.
+  // The end of Ramadan in Turkey: three and a half days, of which three are holidays.
   expect(
     ['2026-03-19', '2026-03-20', '2026-03-21', '2026-03-22', '2026-03-23'].map((date) => off({ country: 'TR' }, date)),
   ).toEqual([false, true, true, true, false]);
 });
 
-test('where the holidays of a country are not known any more there are no slots, and without a country there are', () => {
+test('slots on business days end with the known holidays of a country, but not without a country', () => {
   const schedule = { cron: '0 8 * * *', on: { business_day: 1 } } as const;
   const after = Date.parse('2076-11-15T00:00Z');
   const of = (calendar: object) => nextSlots(schedule, 'UTC', calendarSchema.parse(calendar), after, 3).map(iso);
@@ -144,19 +164,19 @@ describe('several schedules', () => {
   const timetable = timetableOf({ schedule: schedulesSchema.parse(written) }, { timezone: ZURICH });
   const after = Date.parse('2026-11-23T00:00Z');
 
-  test('are one line: ascending, each instant once, as the slot of the one written first', () => {
+  test('are merged in ascending order, with each instant once, as the slot of the first schedule', () => {
     const slots = nextReportSlots(timetable, after, 5);
     expect(slots.map(({ at, schedule }) => `${iso(at)} ${timetable.schedules.indexOf(schedule)}`)).toEqual([
       '2026-11-23T07:00Z 0',
       '2026-11-23T08:00Z 1',
       '2026-11-23T20:00Z 1',
-      // 8:00 in Zurich is 7:00 in UTC, the third schedule's.
+      // 8:00 in Zurich is 7:00 in UTC, which is also a slot of the third schedule.
       '2026-11-24T07:00Z 0',
       '2026-11-25T07:00Z 0',
     ]);
   });
 
-  test('can be kept as JSON and read back', () => {
+  test('can be stored as JSON and read back', () => {
     expect(timetableSchema.parse(JSON.parse(JSON.stringify(timetable)))).toEqual(timetable);
     const zoned = timetableOf(
       { schedule: timetable.schedules },
@@ -165,7 +185,7 @@ describe('several schedules', () => {
     expect(timetableSchema.parse(JSON.parse(JSON.stringify(zoned)))).toEqual(zoned);
   });
 
-  test('may be one, or none, and what was read can be read again', () => {
+  test('may be one or none, and can be parsed again after parsing', () => {
     const read = reportFileSchema.shape.schedule;
     expect(read.parse(undefined)).toEqual([]);
     expect(read.parse([])).toEqual([]);

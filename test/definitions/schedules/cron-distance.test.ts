@@ -6,7 +6,7 @@ import { cases } from '../../support/fuzz.ts';
 const HOUR = 3_600_000;
 const [FROM, TO] = [Date.UTC(2024, 0, 1), Date.UTC(2025, 5, 1)];
 
-/** By all times of a leap year and some months. */
+/** Checks all times of a leap year and some months. */
 function closeTimes(cron: string, ms: number): boolean {
   let before = Number.NEGATIVE_INFINITY;
   for (const time of parseCron(cron).between(FROM, TO)) {
@@ -28,7 +28,7 @@ const crons = fc
   )
   .map((fields) => fields.join(' '));
 
-test('finds times that follow one another within a day as all of them do', () => {
+test('hasTimesWithin agrees with a check of all times', () => {
   fc.assert(
     fc.property(crons, fc.integer({ min: 1, max: 48 }), (cron, halfHours) => {
       const ms = (halfHours * HOUR) / 2;

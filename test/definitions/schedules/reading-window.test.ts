@@ -22,7 +22,7 @@ describe('the window of a reading', () => {
       '2026-10-25T22:30:00.000Z',
     ],
     [
-      'a skipped time: after the gap',
+      'a skipped time, where it starts after the gap',
       '2026-03-29',
       '02:30',
       'Europe/Zurich',
@@ -30,7 +30,7 @@ describe('the window of a reading', () => {
       '2026-03-29T02:00:00.000Z',
     ],
     [
-      'a repeated time: the first',
+      'a repeated time, where it starts at the first',
       '2026-10-25',
       '02:30',
       'Europe/Zurich',
@@ -39,7 +39,7 @@ describe('the window of a reading', () => {
     ],
     ['the last possible time', '2026-12-31', '23:00', 'UTC', '2026-12-31T23:00:00.000Z', '2027-01-01T00:00:00.000Z'],
     [
-      'midnight that a zone skips',
+      'a midnight that the zone skips',
       '2026-03-29',
       '00:00',
       'Asia/Beirut',
@@ -60,8 +60,8 @@ describe('the window of a reading', () => {
     expect(window && window.at - window.notBefore).toBe(3_600_000);
   });
 
-  test('a day whose end the zone skips together with the time has none', () => {
-    // Summer time begins in Nuuk at 23:00: the day ends then.
+  test('does not exist if the zone skips the time and the end of the day', () => {
+    // Summer time starts in Nuuk at 23:00, so the day ends then.
     const nuuk = readingWindow('2025-03-29', '22:30', 'America/Nuuk');
     expect(nuuk && (nuuk.until - nuuk.at) / 60_000).toBe(30);
     expect(readingWindow('2025-03-29', '23:00', 'America/Nuuk')).toBeUndefined();
@@ -69,7 +69,7 @@ describe('the window of a reading', () => {
     expect(readingWindow('2011-12-30', '22:30', 'Pacific/Apia')).toBeUndefined();
   });
 
-  test('every window of every day is inside its local day', () => {
+  test('is inside its local day for any day, time and zone', () => {
     const [without, outside]: [string[], string[]] = [[], []];
     for (const zone of [
       'Europe/Zurich',
@@ -97,7 +97,7 @@ describe('the window of a reading', () => {
     expect(outside).toEqual([]);
   });
 
-  test('is open from its time on, for an hour', () => {
+  test('is open for an hour from its time', () => {
     const at = Date.parse('2026-10-31T21:30:00Z');
     const day = (now: number) => openReadingWindow(now, '22:30', 'Europe/Zurich')?.day;
     expect([day(at - 1), day(at), day(at + 3_599_999), day(at + 3_600_000)]).toEqual([
@@ -110,7 +110,7 @@ describe('the window of a reading', () => {
 });
 
 describe('readings in org.yaml', () => {
-  test('have defaults', () => {
+  test('have defaults for time and dimensions', () => {
     expect(readingsSchema.parse({ metrics: ['alerts.open'] })).toEqual({
       at: '22:30',
       metrics: ['alerts.open'],
@@ -118,7 +118,7 @@ describe('readings in org.yaml', () => {
     });
   });
 
-  test('an org.yaml without them stays as it is', () => {
+  test('are optional', () => {
     const file = { org: 'current', api_key: { env: 'KEY' }, timezone: 'UTC', recipients: {} };
     expect(orgFileSchema.parse(file).readings).toBeUndefined();
   });

@@ -8,7 +8,7 @@ const WALL = 'yyyy-MM-dd HH:mm';
 const DAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as const;
 const NAMES: Readonly<Record<string, number>> = { SUN: 0, MON: 1, TUE: 2, WED: 3, THU: 4, FRI: 5, SAT: 6 };
 
-/** What a field of a cron lists, and whether it is a wildcard. */
+/** The values that a field of a cron lists. */
 function values(field: string, low: number, high: number): ReadonlySet<number> {
   const number = (text: string) => NAMES[text] ?? Number(text);
   const all = new Set<number>();
@@ -21,7 +21,7 @@ function values(field: string, low: number, high: number): ReadonlySet<number> {
   return all;
 }
 
-/** Every minute of some days as a clock in the zone shows it. Two at once for a day whose minutes come twice. */
+/** Every minute of a day in UTC, and what a clock in the zone shows then. */
 type Walk = readonly { readonly at: number; readonly wall: string }[];
 const walks = new Map<string, Walk>();
 
@@ -44,7 +44,7 @@ const isWorked = (calendar: Calendar, date: DateTime): boolean => {
   return !calendar.holidays.includes(day) && !calendar.weekend.includes(name);
 };
 
-/** The day on which the slot of this one falls, by the words of the rules. */
+/** The day of the slot for this date, by the rules as they are documented. */
 function falls(schedule: RecurrenceRule, calendar: Calendar | undefined, date: DateTime): DateTime | undefined {
   const { shift, on } = schedule;
   if (on !== undefined && calendar !== undefined) {
@@ -62,12 +62,12 @@ function falls(schedule: RecurrenceRule, calendar: Calendar | undefined, date: D
   return day;
 }
 
-/** Days around the span in which a slot that moves may begin. */
+/** Days around the span from which a slot may move into it. */
 const SLACK_DAYS = 40;
 
 /**
- * The slots of a schedule by walking through the minutes of a clock on the wall: slow, and written from the rules alone.
- * The calendar names no country.
+ * The slots of a schedule, found by walking through the minutes of a wall clock. Slow, and independent of the code under
+ * test. The calendar must not name a country.
  */
 export function slotsByWalking(
   schedule: RecurrenceRule,

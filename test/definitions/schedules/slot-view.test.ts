@@ -5,7 +5,7 @@ import { formatSchedule, slotView } from '../../../src/definitions/schedules/slo
 const REPORT = { org: 'acme', report: 'weekly' };
 const at = Date.parse('2026-11-23T07:00Z');
 
-test('a slot is shown at its instant and by the clock of its zone, the schedule’s own before the organization’s', () => {
+test('a slot is shown with its instant and its local time in the zone of the schedule, or else of the organization', () => {
   const schedule = scheduleSchema.parse({ cron: '0 8 * * MON' });
   expect(slotView({ at, schedule }, REPORT, 'Europe/Zurich')).toEqual({
     at: '2026-11-23T07:00:00.000Z',
@@ -21,7 +21,7 @@ test('a slot is shown at its instant and by the clock of its zone, the schedule�
   });
 });
 
-test('a jitter moves when the run begins, and not the slot', () => {
+test('a jitter delays the start of the run, not the slot', () => {
   const schedule = scheduleSchema.parse({ cron: '0 8 * * MON', jitter: '10m' });
   const view = slotView({ at, schedule }, REPORT, 'Europe/Zurich');
   expect(view.at).toBe('2026-11-23T07:00:00.000Z');
@@ -39,8 +39,8 @@ test.each([
   [{ cron: '0 8 * * *', shift: 'next_business_day' }, '0 8 * * *, shift next_business_day'],
   [{ cron: '@daily', catch_up: 'all', catch_up_window: '12h' }, '@daily, catch_up all, window 12h'],
   [{ cron: '@daily', catch_up_window: '7d' }, '@daily, window 7d'],
-  // Nothing is caught up with: no window matters.
+  // Without catching up the window does not matter.
   [{ cron: '@daily', catch_up: 'skip', catch_up_window: '7d' }, '@daily, catch_up skip'],
-])('%j is on one line', (written, line) => {
+])('%j is described on one line', (written, line) => {
   expect(formatSchedule(scheduleSchema.parse(written))).toBe(line);
 });

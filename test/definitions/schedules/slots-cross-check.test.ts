@@ -4,7 +4,7 @@ import { TABLE } from './slots-table.ts';
 
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
 
-/** The next slots by `cron`, which shares no code with croner; fewer when it does not go on. */
+/** The next slots by `cron`, which shares no code with croner. Fewer if it gets stuck. */
 function bySomebodyElse(cron: string, zone: string, after: string, count: number): string[] {
   const time = new CronTime(cron, zone);
   const slots: number[] = [];
@@ -18,17 +18,17 @@ function bySomebodyElse(cron: string, zone: string, after: string, count: number
   return slots.map(iso);
 }
 
-// luxon reads a time that comes twice by the offset of today: theirs differs by the season in which it is asked.
+// luxon resolves a repeated time by the current offset, so the results of `cron` would depend on the season of the test run.
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-21T12:00Z') }));
 afterAll(() => void vi.useRealTimers());
 
-describe('the table, by an independent library', () => {
-  test.each(TABLE.filter(({ peer }) => peer === undefined))('$cron in $zone after $after is the same', (row) => {
+describe('slots of an independent library', () => {
+  test.each(TABLE.filter(({ peer }) => peer === undefined))('are the same for $cron in $zone after $after', (row) => {
     expect(bySomebodyElse(row.cron, row.zone, row.after, row.slots.length)).toEqual(row.slots);
   });
 
   test.each(TABLE.filter(({ peer }) => peer !== undefined))(
-    '$cron in $zone after $after differs: $peer.why',
+    'differ for $cron in $zone after $after, because: $peer.why',
     ({ cron, zone, after, slots, peer }) => {
       const theirs = bySomebodyElse(cron, zone, after, slots.length);
       expect(theirs).toEqual(peer?.slots);

@@ -9,7 +9,7 @@ import { slotsByWalking } from './slot-oracle.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Zones with instants whose days are worth walking through: both changes, months' ends, the turn of the year. */
+/** Zones with days worth testing: both changes of clocks, ends of months, the turn of the year. */
 const PLACES: readonly (readonly [zone: string, around: string])[] = [
   ['Europe/Berlin', '2026-03-29'],
   ['Europe/Berlin', '2026-10-25'],
@@ -82,8 +82,8 @@ const schedules = fc.constantFrom(...PLACES).chain(([zone, around]) => {
   });
 });
 
-describe('for any cron, zone, calendar, start, end and span', () => {
-  test('the slots are those that a walk through the minutes of the clock on the wall finds', () => {
+describe('for any cron, zone, calendar, start, end and span,', () => {
+  test('the slots agree with a walk through the minutes of a wall clock', () => {
     let found = 0;
     fc.assert(
       fc.property(schedules, ({ zone, schedule, calendar, after, length }) => {
@@ -93,11 +93,11 @@ describe('for any cron, zone, calendar, start, end and span', () => {
       }),
       cases(300),
     );
-    // Otherwise nothing was tested.
+    // There must have been slots, or nothing was tested.
     expect(found).toBeGreaterThan(least(1000));
   });
 
-  test('the next slots are those of the span that they span, in one piece or two', () => {
+  test('the next slots agree with the slots of a span, whether in one piece or two', () => {
     fc.assert(
       fc.property(schedules, ({ zone, schedule, calendar, after, length, cut }) => {
         const upTo = after + length;
@@ -115,7 +115,7 @@ describe('for any cron, zone, calendar, start, end and span', () => {
     );
   });
 
-  test('a shift leaves no slot on a day off, loses none, and lets the time of day be', () => {
+  test('a shift moves slots to business days, loses none, and keeps their time of day', () => {
     const shifts = fc.constantFrom('next_business_day' as const, 'previous_business_day' as const);
     fc.assert(
       fc.property(calendars('2026-06-15'), shifts, (calendar, shift) => {
@@ -129,7 +129,7 @@ describe('for any cron, zone, calendar, start, end and span', () => {
           return calendar.working_days.includes(date) || !off;
         };
         expect(days.every((day) => day.hour === 8 && day.minute === 30 && worked(day))).toBe(true);
-        // A cron of every day has a slot on each business day, and on no other.
+        // A daily cron has a slot on each business day and on no other day.
         const all = Array.from({ length: 92 }, (_, day) =>
           DateTime.fromISO('2026-05-01T08:30', { zone: 'Europe/Berlin' }).plus({ days: day }),
         );
@@ -158,11 +158,11 @@ describe('jitter', () => {
     );
   });
 
-  test('is known by its value: a deploy moves no run that waits', () => {
+  test('has this exact value, so that an upgrade does not move waiting runs', () => {
     expect(jitterMs('acme', 'weekly', Date.parse('2026-11-23T07:00Z'), { jitter: 600 })).toBe(389300);
   });
 
-  test('spreads reports and slots over the whole of it', () => {
+  test('spreads reports and slots over the whole range', () => {
     const tenths = new Set(
       Array.from({ length: 200 }, (_, index) => Math.floor(jitterMs('acme', `r${index}`, 0, { jitter: 10 }) / 1000)),
     );

@@ -1,10 +1,10 @@
-/** What the independent library `cron` (not croner) answers where it differs, and why ours is right. */
+/** The different slots of the independent library `cron` (not croner), and why ours are right. */
 interface Peer {
   readonly slots: readonly string[];
   readonly why: string;
 }
 
-/** A row of the table; instants in UTC, to the minute. */
+/** A row of the table. Instants are in UTC, to the minute. */
 export interface Row {
   readonly cron: string;
   readonly zone: string;
@@ -13,16 +13,16 @@ export interface Row {
   readonly peer?: Peer;
 }
 
-const HALF = 'it takes every change for one of an hour: instants at which the clock shows another minute';
-const TWICE = 'a fixed time that comes twice runs twice, or at its second coming';
-const EARLY = 'runs when the clock shows 02:00 for the second time, an hour before 03:00';
-const STUCK = 'does not go on: from the change on it answers the instant that it was asked from';
-const EXTRA = 'every hour is no longer every hour: 53 minutes and then 7';
-const STEPS = 'leaves out the second 02:00, though to it as well a wildcard is every time that fits';
+const HALF = 'it treats every change as one of an hour and returns instants at which the clock shows another minute';
+const TWICE = 'a repeated fixed time runs twice, or at its second occurrence';
+const EARLY = 'it runs when the clock shows 02:00 for the second time, an hour before 03:00';
+const STUCK = 'it gets stuck: after the change it returns the instant that it started from';
+const EXTRA = 'hourly slots are no longer hourly: 53 minutes apart, then 7';
+const STEPS = 'it omits the second 02:00, although a wildcard should match every occurrence';
 
 /**
- * Written by hand from the rule: a time in the gap runs once at the first instant after it; a time of day that comes
- * twice runs once, at its first coming; an interval runs at every coming.
+ * Written by hand from these rules: a time in the gap runs once, at the first instant after it. A repeated time of day
+ * runs once, at its first occurrence. An interval runs at every occurrence.
  * Berlin 2026: 29 March 02:00 → 03:00 (01:00Z), 25 October 03:00 → 02:00 (01:00Z).
  * New York 2026: 8 March 02:00 → 03:00 (07:00Z), 1 November 02:00 → 01:00 (06:00Z).
  * Lord Howe 2026: 5 April 02:00 → 01:30 (15:00Z of the 4th), 4 October 02:00 → 02:30 (15:30Z of the 3rd).
@@ -255,7 +255,7 @@ export const TABLE: readonly Row[] = [
     after: '2026-10-31T12:00Z',
     slots: ['2026-11-01T05:00Z', '2026-11-01T05:30Z', '2026-11-02T06:00Z'],
   },
-  // Zones that change nothing, the first to have a day and one in between.
+  // Zones without changes of clocks, among them the one where each day starts first.
   {
     cron: '30 2 * * *',
     zone: 'Pacific/Kiritimati',
@@ -286,7 +286,7 @@ export const TABLE: readonly Row[] = [
     after: '2026-10-25T00:00Z',
     slots: ['2026-10-25T00:15Z', '2026-10-25T01:15Z'],
   },
-  // Asked from between the two comings.
+  // Between the two occurrences of a repeated time.
   { cron: '30 2 * * *', zone: 'Europe/Berlin', after: '2026-10-25T00:45Z', slots: ['2026-10-26T01:30Z'] },
   {
     cron: '30 2 * * *',

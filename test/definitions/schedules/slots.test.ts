@@ -8,7 +8,7 @@ import { TABLE } from './slots-table.ts';
 
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
 
-describe('slots at changes of summer time and in the calendar', () => {
+describe('slots follow the rules for changes of clocks and the calendar:', () => {
   test.each(TABLE)('$cron in $zone after $after', ({ cron, zone, after, slots }) => {
     expect(nextSlots({ cron }, zone, undefined, Date.parse(after), slots.length).map(iso)).toEqual(slots);
     const last = Date.parse(slots.at(-1) ?? '');
@@ -20,7 +20,7 @@ describe('the ends of a span', () => {
   const schedule = { cron: '0 8 * * *' };
   const eight = Date.parse('2026-11-23T08:00:00Z');
 
-  test('a slot is not after itself, and is up to itself', () => {
+  test('exclude a slot at the start and include a slot at the end', () => {
     expect(nextSlots(schedule, 'UTC', undefined, eight, 1)).toEqual([eight + 86_400_000]);
     expect(nextSlots(schedule, 'UTC', undefined, eight - 1, 1)).toEqual([eight]);
     expect(slotsBetween(schedule, 'UTC', undefined, eight - 1, eight)).toEqual([eight]);
@@ -47,7 +47,7 @@ const crons = fc
   .map((fields) => fields.join(' '));
 const DAY = 86_400_000;
 
-test('slots in pieces are the slots of the whole: nothing is lost or doubled where two spans touch', () => {
+test('the slots of two adjacent spans are those of the whole span, none lost or doubled', () => {
   const start = fc.integer({ min: Date.parse('2026-01-01'), max: Date.parse('2026-12-31') });
   fc.assert(
     fc.property(
@@ -71,7 +71,7 @@ test('slots in pieces are the slots of the whole: nothing is lost or doubled whe
   );
 });
 
-/** What a list field such as `10-20/5` means, read independently of the code. */
+/** The values of a list field such as `10-20/5`, independent of the code under test. */
 function values(field: string, low: number, high: number): Set<number> {
   const all = new Set<number>();
   for (const part of field.split(',')) {
@@ -82,7 +82,7 @@ function values(field: string, low: number, high: number): Set<number> {
   return all;
 }
 
-test('away from changes of summer time, the slots are the minutes whose fields match', () => {
+test('on days without changes of clocks, the slots are the minutes whose fields match', () => {
   const fields = fc.tuple(
     fc.constantFrom('0', '30', '0,30', '*/15', '7', '10-20/5', '59', '*/20,1'),
     fc.constantFrom('*', '*/2', '2', '1-3', '2,14', '0', '0-23', '23', '1-5/2'),
@@ -148,7 +148,7 @@ describe('a cron', () => {
     expect(cronError(cron)).toContain(expected);
   });
 
-  test('of any text is refused or has slots, and never throws', () => {
+  test('with any text is refused or has slots, and never throws', () => {
     const field = fc.stringMatching(/^[0-9*,/LW#A-Z-]{1,6}$/);
     fc.assert(
       fc.property(

@@ -12,8 +12,8 @@ const timetable = (timezone: string, ...crons: string[]): Timetable => ({
   timezone,
 });
 
-describe('the soonest slots of many reports', () => {
-  it('are those that each report has by itself, in their order, for whatever is asked', async () => {
+describe('the next slots of many reports', () => {
+  it('are the slots of each single report, merged in order', async () => {
     const crons = ['* * * * *', '*/7 * * * *', '0 8 * * MON', '30 2 * * *', '0 0 1 * *', '15 19 * * 6', '0 0 29 2 *'];
     const find = slotFinder();
     await fc.assert(
@@ -45,7 +45,7 @@ describe('the soonest slots of many reports', () => {
     );
   });
 
-  it('have no end where none is given, and none where there are no more', async () => {
+  it('are found without an end, and omit reports without further slots', async () => {
     const groups = groupByTimetable([
       ['yearly', timetable('UTC', '0 0 1 1 *')],
       ['on demand', timetable('UTC')],
@@ -59,7 +59,7 @@ describe('the soonest slots of many reports', () => {
     ]);
   });
 
-  it('lets others have their turn between', async () => {
+  it('are found without blocking the event loop', async () => {
     let turns = 0;
     let over = false;
     const turn = () => {

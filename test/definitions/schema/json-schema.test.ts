@@ -7,11 +7,11 @@ test.each([
   ['jobs/report.schema.json', () => reportJsonSchema(BUILT_IN_KINDS), 'docket schema report'],
   ['jobs/org.schema.json', orgJsonSchema, 'docket schema org'],
   ['jobs/targets.schema.json', targetsJsonSchema, 'docket schema targets'],
-])('%s is what the schema says today', (file, schema, command) => {
+])('%s is up to date', (file, schema, command) => {
   expect(JSON.parse(readFileSync(file, 'utf8')), `run: npx ${command} > ${file}`).toEqual(schema());
 });
 
-test('an editor is told of fields, values and what may be left out', () => {
+test('the JSON schema has fields, values, defaults and required fields for editors', () => {
   expect(reportJsonSchema(BUILT_IN_KINDS)).toMatchObject({
     additionalProperties: false,
     required: ['version', 'title', 'owner', 'period', 'sections', 'outputs'],

@@ -3,12 +3,12 @@ import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { targetsFileSchema } from '../../../src/definitions/schema/targets.ts';
 
-/** `1,000` to readers. */
+/** Looks like `1,000` to readers. */
 const TURNED = '\u202e000,1\u202c';
 const MARKED = `\u200fof \u2066${TURNED}\u2069\u200b\u00ad\ufeff`;
 const KEPT = 'of 000,1';
 
-test('texts that readers see have no direction controls and no invisible characters', () => {
+test('texts for readers lose direction controls and invisible characters', () => {
   const report = reportFileSchema.parse({
     version: 1,
     title: MARKED,
@@ -51,11 +51,11 @@ test('texts that readers see have no direction controls and no invisible charact
   });
 });
 
-test('a title of invisible characters alone is empty', () => {
+test('a title of only invisible characters counts as empty', () => {
   expect(orgFileSchema.shape.name.safeParse('\u200b\u2060').success).toBe(false);
 });
 
-test('letters that need joiners and emoji keep them', () => {
+test('letters and emoji keep the joiners that they need', () => {
   const title = '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u{1f469}\u200d\u{1f4bb} \u2764\ufe0f';
   expect(orgFileSchema.shape.name.parse(title)).toBe(title);
 });

@@ -26,7 +26,7 @@ test.each<[string, object]>([
   ['profiles.time_to_decision_p50 >= 2d', compare('profiles.time_to_decision_p50', '>=', 172_800, 'd')],
   ['x = 3h', compare('x', '=', 10_800, 'h')],
   ['x <= 5m', compare('x', '<=', 300, 'm')],
-])('%j is read', (text, expected) => {
+])('the condition %j is parsed', (text, expected) => {
   expect(parseSendCondition(text)).toEqual(expected);
 });
 
@@ -44,14 +44,14 @@ test.each<[string, string, string]>([
   ['Queue!:x > 1', 'one of < <=', ''],
   ['QUEUE:x > 1', 'the id of a section before ":"', '"QUEUE:x"'],
   ['process.exit() > 1', 'the id of a metric', ''],
-])('%j is a fault that says where', (text, expected, got) => {
+])('the condition %j is an error with its position', (text, expected, got) => {
   expect(parseSendCondition(text)).toEqual({
     expected: expect.stringContaining(expected),
     got: expect.stringContaining(got),
   });
 });
 
-test('every text is a condition or a fault, and what was written from a condition is read as it', () => {
+test('any text is a condition or an error, and a formatted condition is parsed as the same', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'binary', maxLength: 80 })), (text) => {
       const read = parseSendCondition(text);
@@ -73,7 +73,7 @@ test('every text is a condition or a fault, and what was written from a conditio
   );
 });
 
-test('of two numbers each operator holds exactly where arithmetic says so, and of none that is undefined', () => {
+test('operators compare numbers like arithmetic, and are never met by an undefined figure', () => {
   fc.assert(
     fc.property(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -3, max: 3 }), (a, b) => {
       const held = COMPARISONS.filter((op) => meetsComparison(a, op, b));
@@ -89,7 +89,7 @@ test.each<[string, string, string | RegExp]>([
   ['send_if: onbording:profiles.created > 1', 'a section with metrics (onboarding)', '"onbording"'],
   ['send_if: roster:profiles.created > 1', 'a section with metrics (onboarding)', '"roster"'],
   ['send_if: 5', 'a text', '5 (a number)'],
-])('docket check shows %j where it stands', async (line, expected, got) => {
+])('docket check shows %j at its place', async (line, expected, got) => {
   const report = REPORT.replace('  - directory: { path: out }', `  - directory: { path: out }\n    ${line}`);
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': report });
   const { diagnostics } = await loadDefinitions(folder);
@@ -105,7 +105,7 @@ test.each<[string, string, string | RegExp]>([
   ]);
 });
 
-test('a condition that is right is kept as it was written', async () => {
+test('a valid condition is stored as it is written', async () => {
   const report = REPORT.replace(
     '  - directory: { path: out }',
     '  - directory: { path: out }\n    send_if: "onboarding:profiles.created >= 1"',
@@ -149,7 +149,7 @@ test.each([
     'a domain such as acme.example, in lower case',
   ],
   ['smtp: { dkim: { domain: acme.example, selector: "s1; x=y", key: { file: k.pem } } }', 'the selector of the key'],
-])('%s is a fault of org.yaml', async (line, expected) => {
+])('%s is an error in org.yaml', async (line, expected) => {
   const { diagnostics } = await loadDefinitions(
     await jobsFolder({ 'acme/org.yaml': `${ORG}${line}\n`, 'acme/weekly.yaml': REPORT }),
   );

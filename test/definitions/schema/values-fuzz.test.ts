@@ -74,7 +74,7 @@ const CRON_WORDS = [
   'E9',
   ' ',
 ];
-/** What anybody's cron reads alike: no L, W and #, no `@`, and days by the month or by the week, not both. */
+/** Crons that all libraries read alike: no L, W, # and `@`, and days of the month or of the week, not both. */
 const COMMON = /^(\S+ \S+ \S+ \S+ \*|\S+ \S+ \* \S+ \S+)$/;
 
 describe('a cron expression', () => {
@@ -100,7 +100,7 @@ describe('a cron expression', () => {
     .map((fields) => fields.join(' '));
 
   test(
-    'has a fault in words, or times that another reader finds as well',
+    'has a readable error, or the same times as in another library',
     () => {
       let valid = 0;
       let compared = 0;
@@ -127,7 +127,7 @@ describe('a cron expression', () => {
               theirs.push(at);
             }
           } catch {
-            // It gives up where days are rare, and takes fewer forms.
+            // The other library gives up on rare days, and accepts fewer forms.
             return;
           }
           expect(times, plain).toEqual(theirs);
@@ -155,7 +155,7 @@ const PERIODS = [
 ];
 
 test(
-  'a period is refused, or days of the calendar that come in order',
+  'any period is refused or gives existing days in order',
   () => {
     let valid = 0;
     fc.assert(
@@ -186,7 +186,7 @@ test(
 const ZONES = ['Europe/Zurich', 'UTC', 'America/Argentina/Buenos_Aires', 'Etc/GMT+12', 'Asia/Kolkata', 'EST5EDT'];
 
 test(
-  'a zone that is taken is one for Intl and for luxon too',
+  'an accepted time zone is also valid for Intl and luxon',
   () => {
     fc.assert(
       fc.property(fc.oneof(mutatedText(ZONES, ['/', '+01:00', 'GMT', '_', 'utc']), hostileText(3)), (name) => {
@@ -218,7 +218,7 @@ const QUANTITIES: readonly Quantity[] = [
 const LOCALES = ['en-GB', 'en-US', 'de-CH', 'de-AT', 'de', 'en-Latn-GB', 'de-1996'];
 
 test(
-  'an accepted locale shows every value and every date',
+  'an accepted locale formats every value and every date',
   () => {
     const date = fc.oneof(
       fc.constantFrom('2026-11-09', '0000-01-01', '9999-12-31', '2026-02-30', '2026-11-19T08:00:00Z'),
@@ -254,7 +254,7 @@ test(
   within(3),
 );
 
-describe('numbers with units', () => {
+describe('any text is refused or gives a valid value for', () => {
   test.each([
     ['deadline', deadlineSchema, 60, 7 * 86_400],
     ['max_age', maxAgeSchema, 0, 86_400],
@@ -321,7 +321,7 @@ describe('numbers with units', () => {
 });
 
 test(
-  'host keys, secrets and pictures are what they are or nothing',
+  'any host key, secret or picture is recognized or ignored, without an exception',
   () => {
     const line = `acme.example ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${'A'.repeat(43)}`;
     const png = Buffer.from('89504e470d0a1a0a0000000d494844520000000a0000000a08060000008d32cfbd', 'hex');
@@ -372,7 +372,7 @@ describe('a folder of definitions', () => {
   ];
 
   test(
-    'has a report or faults, and a report that is taken has its next slots',
+    'with any content has a report with slots, or errors',
     async () => {
       const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
       const pair = fc.tuple(
@@ -405,7 +405,7 @@ describe('a folder of definitions', () => {
   );
 
   test(
-    'calendars are read or refused',
+    'with any calendar has valid holidays, or is refused',
     () => {
       fc.assert(
         fc.property(

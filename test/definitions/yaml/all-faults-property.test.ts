@@ -82,10 +82,10 @@ on_incomplete: flag
 
 interface Mutation {
   readonly code: Diagnostic['code'];
-  /** A line of the report, and what it becomes. */
+  /** A line of the report, and its replacement. */
   readonly from: string;
   readonly to: string;
-  /** Mutations of one part may hide each other: one of each is drawn. */
+  /** Mutations of one part may hide each other, so at most one of each part is used. */
   readonly part: string;
 }
 
@@ -138,7 +138,7 @@ const SYNTAX: readonly Mutation[] = [
 ];
 
 const MUTATIONS: readonly Mutation[] = [
-  // Shape.
+  // The shape of the file.
   change('field.unknown', 'end', 'on_incomplete: flag', '      on_incomplete: flag'),
   change('yaml.duplicate_field', 'end', 'on_incomplete: flag', 'on_incomplete: flag\non_incomplete: flag'),
   change('field.unknown', 'locale', 'locale: en-GB', 'lokale: en-GB'),
@@ -167,7 +167,7 @@ const MUTATIONS: readonly Mutation[] = [
   change('field.invalid', 'end', 'on_incomplete: flag', 'on_incomplete: flagg'),
   change('field.invalid', 'rate', '    target: 90%', '    target: banana'),
   change('field.invalid', 'second mail', '      body: summary', '      body: sumary'),
-  // Templates, recipients, formats that are not made.
+  // Templates, recipients and formats without an output.
   change(
     'field.invalid',
     'csv',
@@ -213,7 +213,7 @@ const faultsOf = (text: string): readonly Diagnostic[] =>
     now: NOW,
   });
 
-/** The text with the mutations, and where each must be reported. */
+/** The text with these mutations, and the expected place of each error. */
 function mutate(mutations: readonly Mutation[]) {
   const expected: string[] = [];
   const lines: string[] = [];
@@ -226,23 +226,23 @@ function mutate(mutations: readonly Mutation[]) {
   return { text: lines.join('\n'), expected };
 }
 
-describe('a report with faults', { timeout: within(4) }, () => {
-  test('has none without mutations, and each mutation changes it', () => {
+describe('the check of a report', { timeout: within(4) }, () => {
+  test('finds no errors without mutations, and each mutation has its line', () => {
     expect(faultsOf(LINES.join('\n'))).toEqual([]);
     for (const { from } of [...SYNTAX, ...MUTATIONS]) expect(LINES.filter((line) => line === from)).toHaveLength(1);
   });
 
   test.each(SYNTAX.map((mutation) => [mutation.code, mutation.to.trim(), mutation] as const))(
-    'shows the lines of broken syntax alone: %s in %s',
+    'shows only errors of syntax if there is one: %s in %s',
     (_, __, mutation) => {
       const { text, expected } = mutate([mutation]);
-      // Another fault is shown once the syntax is right.
+      // Other errors are shown after the syntax is fixed.
       const found = faultsOf(text.replace('version: 1', 'version: 2'));
       expect(found.map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
     },
   );
 
-  test('shows a bracket that is not closed in the line below it', () => {
+  test('shows an unclosed bracket in the next line', () => {
     const text = LINES.join('\n').replace('attach: [xlsx]', 'attach: [xlsx');
     const line = text.split('\n').indexOf('      attach: [xlsx') + 2;
     expect(faultsOf(text)).toMatchObject([
@@ -255,21 +255,21 @@ describe('a report with faults', { timeout: within(4) }, () => {
     expect(faultsOf(text).map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
   });
 
-  test('shows where an unresolved merge conflict begins', () => {
+  test('shows the start of an unresolved merge conflict', () => {
     const conflict = '<<<<<<< HEAD\ntitle: Weekly\n=======\ntitle: Monthly\n>>>>>>> theirs';
     const text = LINES.join('\n').replace('title: Weekly figures', conflict);
     expect(faultsOf(text)).toMatchObject([{ code: 'yaml.merge_conflict', line: 2 }]);
   });
 
   test.each(MUTATIONS.map((mutation) => [mutation.code, mutation.to.trim(), mutation] as const))(
-    'of one cause gives one: %s in %s',
+    'gives one error for one cause: %s in %s',
     (_, __, mutation) => {
       const { text, expected } = mutate([mutation]);
       expect(faultsOf(text).map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
     },
   );
 
-  test('of k causes of any kind gives k, in the order of the file', () => {
+  test('gives one error for each of any number of causes, in the order of the file', () => {
     const parts = [...new Set(MUTATIONS.map(({ part }) => part))];
     const drawn = fc
       .shuffledSubarray(parts, { minLength: 2, maxLength: parts.length })

@@ -23,18 +23,18 @@ test.each([
   ['in the indentation', '    metrics', '  \u00a0\u00a0metrics', 7, 3, 'U+00A0'],
   ['before a colon', 'title:', 'title\u00a0:', 2, 6, 'U+00A0'],
   ['after a colon', 'period: ', 'period:\u202f', 4, 8, 'U+202F'],
-  ['wide, after a colon', 'title: ', 'title:\u3000', 2, 7, 'U+3000'],
+  ['of full width after a colon', 'title: ', 'title:\u3000', 2, 7, 'U+3000'],
   ['after a dash', '- id', '-\u00a0id', 6, 4, 'U+00A0'],
   ['after a value', 'xlsx', 'xlsx\u00a0', 9, 17, 'U+00A0'],
-  ['without width, in a value', 'previous_', 'previous_\u200b', 4, 18, 'U+200B'],
-  ['without width, before a name', 'owner', '\ufeffowner', 3, 1, 'U+FEFF'],
-  ['hyphen, in a name', 'owner', 'ow\u00adner', 3, 3, 'U+00AD'],
-])('an invisible space %s is named, and nothing else is reported', (_, from, to, line, column, character) => {
+  ['without width in a value', 'previous_', 'previous_\u200b', 4, 18, 'U+200B'],
+  ['without width before a name', 'owner', '\ufeffowner', 3, 1, 'U+FEFF'],
+  ['as a soft hyphen in a name', 'owner', 'ow\u00adner', 3, 3, 'U+00AD'],
+])('an invisible space %s is named and is the only error', (_, from, to, line, column, character) => {
   expect(found(REPORT)).toEqual([]);
   expect(found(REPORT.replace(from, to))).toEqual([[INVISIBLE, line, column, character]]);
 });
 
-test('other errors stay, and texts may have such spaces', () => {
+test('other errors are reported as well, and texts may contain such spaces', () => {
   const text = REPORT.replace('KPIs', 'KPIs\u00a0of Z\u00fcrich').replace('period: ', 'period:\u00a0');
   expect(found(text)).toEqual([[INVISIBLE, 4, 8, 'U+00A0']]);
   expect(found(text.replace('version: 1', 'version: 2')).map(([code, line]) => [code, line])).toEqual([
@@ -44,7 +44,7 @@ test('other errors stay, and texts may have such spaces', () => {
   expect(parse(text.replace('period:\u00a0', 'period: ')).value?.title).toBe('KPIs\u00a0of Z\u00fcrich');
 });
 
-test('a value that is printed shows them', () => {
+test('a printed diagnostic shows invisible spaces in a value', () => {
   const [diagnostic] = parse(REPORT.replace('previous_month', '"previous_month\u00a0"')).diagnostics;
   expect(diagnostic && formatDiagnostic(diagnostic)).toContain('"previous_month\\u00a0"');
 });

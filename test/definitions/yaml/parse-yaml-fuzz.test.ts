@@ -10,7 +10,7 @@ import { locate } from '../../../src/definitions/yaml/source-file.ts';
 import { cases, within } from '../../support/fuzz.ts';
 import { ORG, REPORT } from '../../support/jobs-folder.ts';
 
-/** A value or faults, each fault inside the text and in words. */
+/** Checks that there is a value or errors, and that each error is readable and inside the text. */
 function check(text: string, schema: z.ZodType): boolean {
   const { source, value, diagnostics } = parseYaml('acme/weekly.yaml', text, schema);
   expect(value === undefined).toBe(diagnostics.length > 0);
@@ -108,7 +108,7 @@ const EXAMPLE = {
   outputs: [{ format: 'csv' }],
 };
 
-describe('whatever is in a file, it gives a value or faults inside the file', { timeout: within(3) }, () => {
+describe('a file gives a value or errors inside the file, whether it contains', { timeout: within(3) }, () => {
   test('any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), schemas, (text, schema) => void check(text, schema)),

@@ -6,7 +6,7 @@ import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const KEY = 'acme01.9f8C3e7Ab2D1c4F6k0Zq';
 
-/** Everything a person or a log may see of the folder. */
+/** Everything that a person or a log may see. */
 async function shown(files: Readonly<Record<string, string>>) {
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, ...files });
   const jobs = await loadDefinitions(folder);
@@ -24,7 +24,7 @@ async function shown(files: Readonly<Record<string, string>>) {
   };
 }
 
-describe('a secret written into a file is a fault and is shown nowhere', () => {
+describe('a secret in a file is an error and is never shown:', () => {
   test.each([
     ['as the API key', ORG.replace('{ env: ACME_KEY }', 'hunter2-hunter2'), 'hunter2-hunter2'],
     ['as a number', ORG.replace('{ env: ACME_KEY }', '8675309'), '8675309'],
@@ -41,15 +41,15 @@ describe('a secret written into a file is a fault and is shown nowhere', () => {
       `${ORG}smtp: { url: "smtps://me:hunter2-hunter2@mail.acme.example" }\n`,
       'hunter2-hunter2',
     ],
-    ['as a field that does not exist', `${ORG}password: hunter2-hunter2\n`, 'hunter2-hunter2'],
+    ['as an unknown field', `${ORG}password: hunter2-hunter2\n`, 'hunter2-hunter2'],
     [
       'as an unknown field of a mapping',
       `${ORG}smtp: { url: { env: SMTP }, smtp_password: hunter2-hunter2 }\n`,
       'hunter2-hunter2',
     ],
     ['under a tag', ORG.replace('{ env: ACME_KEY }', '!vault hunter2-hunter2'), 'hunter2-hunter2'],
-    ['in YAML that does not parse', ORG.replace('{ env: ACME_KEY }', '"hunter2-hunter2'), 'hunter2-hunter2'],
-    ['in YAML with more behind it', ORG.replace('{ env: ACME_KEY }', '"a" hunter2-hunter2'), 'hunter2-hunter2'],
+    ['in YAML with invalid syntax', ORG.replace('{ env: ACME_KEY }', '"hunter2-hunter2'), 'hunter2-hunter2'],
+    ['in YAML after a value', ORG.replace('{ env: ACME_KEY }', '"a" hunter2-hunter2'), 'hunter2-hunter2'],
   ])('%s', async (_, org, secret) => {
     expect(org).toContain(secret);
     const { faults, text } = await shown({ 'acme/org.yaml': org });
@@ -64,14 +64,14 @@ describe('a secret written into a file is a fault and is shown nowhere', () => {
     ['an unknown field', `${ORG}password: hunter2\n`],
     ['an unknown field of a mapping', `${ORG}smtp: { url: { env: SMTP }, smtp_password: hunter2 }\n`],
     ['a mail server with its password', `${ORG}smtp: { url: "smtps://me:hunter2@mail.acme.example" }\n`],
-  ])('%s is told to be a secret, whatever else is wrong with it', async (_, org) => {
+  ])('%s, with exactly one error that calls it a secret', async (_, org) => {
     const { faults } = await shown({ 'acme/org.yaml': org });
     expect(faults.filter(({ message }) => message === 'a secret is never written into a file')).toHaveLength(1);
   });
 
   test.each([
     ['a title', REPORT.replace('title: Weekly', `title: ${KEY}`)],
-    ['a value that is refused for another reason', REPORT.replace('granularity: day', `granularity: ${KEY}`)],
+    ['a value with another error', REPORT.replace('granularity: day', `granularity: ${KEY}`)],
     ['the name of a field', REPORT.replace('period:', `${KEY}: 1\nperiod:`)],
     ['a search', REPORT.replace('ordering: -id', `search: "Api-Key ${KEY}"`)],
     ['a path', REPORT.replace('path: out', 'path: "ftp://me:hunter2@files.acme.example/in"').concat(`# ${KEY}\n`)],
@@ -82,7 +82,7 @@ describe('a secret written into a file is a fault and is shown nowhere', () => {
     expect(text).not.toContain('hunter2');
   });
 
-  test('the fault is at the value and says what to do', async () => {
+  test('with an error at the value that says what to do', async () => {
     const { faults } = await shown({ 'acme/org.yaml': ORG.replace('{ env: ACME_KEY }', KEY) });
     expect(faults).toMatchObject([
       {
@@ -95,7 +95,7 @@ describe('a secret written into a file is a fault and is shown nowhere', () => {
   });
 });
 
-test('words, ids and addresses are not taken for secrets', () => {
+test('words, IDs and addresses do not look like secrets', () => {
   for (const text of [
     'profiles.time_to_decision_p50',
     'blockchain_addresses.time_to_first_screening_p50',
@@ -112,7 +112,7 @@ test('words, ids and addresses are not taken for secrets', () => {
   }
 });
 
-test('keys of known shapes are taken for secrets', () => {
+test('keys of known formats look like secrets', () => {
   for (const text of [
     KEY,
     `Api-Key ${KEY}`,

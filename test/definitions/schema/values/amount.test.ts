@@ -4,8 +4,8 @@ import { parseAmount } from '../../../../src/definitions/schema/values/amount.ts
 const tenths = Array.from({ length: 1_001 }, (_, index) => index);
 const written = (tenth: number) => (tenth / 10).toFixed(1);
 
-test('reads a percentage as exactly the number that JSON has for the ratio', () => {
-  // JSON has the ratio in decimal: 33.3 / 100 is another number than 0.333.
+test('a percentage is read as exactly the same number as the ratio in JSON', () => {
+  // JSON has the ratio in decimal, and 33.3 / 100 differs from 0.333.
   const wrong = tenths.filter((tenth) => parseAmount(`${written(tenth)}%`)?.value !== JSON.parse(`${tenth}e-3`));
   expect(wrong).toEqual([]);
 });
@@ -14,7 +14,7 @@ test.each([
   ['m', 6],
   ['h', 360],
   ['d', 8_640],
-])('tenths of %s are whole seconds', (unit, seconds) => {
+])('tenths of the unit %s are read as whole seconds', (unit, seconds) => {
   const wrong = tenths.filter((tenth) => parseAmount(`${written(tenth)}${unit}`)?.value !== tenth * seconds);
   expect(wrong).toEqual([]);
 });
@@ -26,6 +26,6 @@ test.each([
   ['banana', undefined],
   ['24 h', undefined],
   ['1e3', undefined],
-])('%s is %s', (text, value) => {
+])('the amount %s is read as %s', (text, value) => {
   expect(parseAmount(text)?.value).toBe(value);
 });

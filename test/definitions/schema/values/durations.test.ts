@@ -11,7 +11,7 @@ import { reportDefinition } from '../../../support/queue-harness.ts';
 
 const duration = durationSchema('a duration', 10, 604_800);
 
-test('a duration that is written for people is read as the same', () => {
+test('a formatted duration is read as the same duration', () => {
   fc.assert(
     fc.property(fc.integer({ min: 10, max: 604_800 }), (seconds) => {
       expect(duration.parse(formatDurationLiteral(seconds))).toBe(seconds);
@@ -25,7 +25,7 @@ test.each([
   [5400, '90m'],
   [45, '45s'],
   [0, '0s'],
-])('%i seconds are %s', (seconds, text) => {
+])('%i seconds are formatted as %s', (seconds, text) => {
   expect(formatDurationLiteral(seconds)).toBe(text);
 });
 
@@ -68,7 +68,7 @@ test.each([
   if (error !== undefined) expect(error.issues.map(({ message }) => message).join()).toContain('90s, 30m, 4h or 2d');
 });
 
-test('a report that says nothing has a day', () => {
+test('the deadline of a report is a day by default', () => {
   expect(reportDefinition().definition.deadline).toBe(86_400);
 });
 
@@ -96,6 +96,6 @@ test.each([
   if (error !== undefined) expect(error.issues.map(({ message }) => message).join()).toContain('30s, 15m or 1h');
 });
 
-test('what was read can be read again, as a stored definition is', () => {
+test('a parsed max_age can be parsed again, as for a stored definition', () => {
   expect(maxAgeSchema.parse(maxAgeSchema.parse('15m'))).toBe(900);
 });

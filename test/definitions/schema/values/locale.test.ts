@@ -5,15 +5,15 @@ import { localeSchema } from '../../../../src/definitions/schema/values/primitiv
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 describe('a locale', () => {
-  test.each(['en-GB', 'en-US', 'en', 'de', 'de-DE', 'de-CH', 'de-AT', 'de-LI'])('%s is one', (tag) => {
+  test.each(['en-GB', 'en-US', 'en', 'de', 'de-DE', 'de-CH', 'de-AT', 'de-LI'])('%s is valid', (tag) => {
     expect(localeSchema.safeParse(tag).success).toBe(true);
   });
 
-  test.each(['fr-FR', 'de_DE', 'de-ch', 'DE', 'german', '', 'de-DE-u-nu-arab', 'x'])('%j is none', (tag) => {
+  test.each(['fr-FR', 'de_DE', 'de-ch', 'DE', 'german', '', 'de-DE-u-nu-arab', 'x'])('%j is invalid', (tag) => {
     expect(localeSchema.safeParse(tag).success).toBe(false);
   });
 
-  it('that we have no words for is refused with its line, the languages and the nearest', async () => {
+  it('in an unsupported language is refused with its line, the languages and a similar locale', async () => {
     const folder = await jobsFolder({
       'acme/org.yaml': `${ORG}locale: de-CH\n`,
       'acme/weekly.yaml': `${REPORT}locale: fr-CH\n`,
@@ -30,7 +30,7 @@ describe('a locale', () => {
     ]);
   });
 
-  it('is that of the label of a period that has no shorter name', () => {
+  it('applies to the label of a period without a short name', () => {
     const days = { from: '2026-11-16', to: '2026-11-19' };
     expect(resolvePeriod(days, 0, 'UTC').label).toBe('2026-11-16 to 2026-11-19');
     expect(resolvePeriod(days, 0, 'UTC', 'de-CH').label).toBe('2026-11-16 bis 2026-11-19');
