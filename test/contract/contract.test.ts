@@ -46,7 +46,7 @@ const answer = {
   totals: { 'rfis.sent': 3, compare: { 'rfis.sent': 2 } },
 };
 
-it('calls what has an empty or invisible label by its id or code', () => {
+it('the catalog replaces an empty or invisible label by the ID or code', () => {
   const { metrics, dimensions } = catalogSchema.parse({
     ...catalog,
     metrics: [
@@ -60,7 +60,7 @@ it('calls what has an empty or invisible label by its id or code', () => {
   expect(dimensions).toMatchObject([{ label: 'profile.type', values: [{ value: 'entity', label: 'entity' }] }]);
 });
 
-describe('what may be added up (§2.4)', () => {
+describe('whether a metric may be added up (§2.4):', () => {
   it.each([
     ['a count', {}, true, false],
     ['a count that is not additive', { additive_over_time: false }, false, false],
@@ -68,8 +68,8 @@ describe('what may be added up (§2.4)', () => {
     ['a duration', { unit: 'seconds', aggregation: 'sum' }, false, true],
     ['a percentile of counts', { aggregation: 'p90' }, false, true],
     ['a distinct count', { aggregation: 'count_distinct' }, false, true],
-    ['something in a unit that we do not know', { unit: 'chf' }, false, false],
-    ['something without a unit', { unit: null }, false, false],
+    ['a metric in an unknown unit', { unit: 'chf' }, false, false],
+    ['a metric without a unit', { unit: null }, false, false],
   ])('%s', (_name, change, additive, wrongly) => {
     const [read] = catalogSchema.parse({ ...catalog, metrics: [{ ...metric, ...change }] }).metrics;
     expect(read && isAdditive(read)).toBe(additive);
@@ -77,17 +77,17 @@ describe('what may be added up (§2.4)', () => {
   });
 });
 
-describe('a catalog that lists something twice', () => {
-  it('is read with its first metric or dimension of the name, and names the other', () => {
+describe('a catalog with duplicates', () => {
+  it('keeps the first metric of an ID and lists the other as unread', () => {
     const again = { ...metric, unit: 'ratio' };
     const read = catalogSchema.parse({ ...catalog, metrics: [metric, again] });
     expect(read.metrics.map(({ unit }) => unit)).toEqual(['count']);
     expect(read.unread).toEqual([{ id: 'profiles.created', why: 'listed more than once' }]);
-    // As it is kept, and read again.
+    // A stored catalog is read again.
     expect(catalogSchema.parse(JSON.parse(JSON.stringify(read)))).toEqual(read);
   });
 
-  it('has each value of a dimension once: it would be asked for in two calls', () => {
+  it('keeps each value of a dimension once, because it would be requested in two calls', () => {
     const [dimension] = catalog.dimensions;
     const values = ['entity', 'individual', 'entity'].map((value, index) => ({ value, label: `${index}` }));
     const read = catalogSchema.parse({ ...catalog, dimensions: [{ ...dimension, values }] });
@@ -97,7 +97,7 @@ describe('a catalog that lists something twice', () => {
 });
 
 describe('lists (§2.1 to §2.3)', () => {
-  it('are told apart by their shape: a plain array, or an envelope', () => {
+  it('are distinguished by their shape: a plain array or an envelope', () => {
     const plain = listBodySchema.parse([{ id: 1, name: 'Acme' }]);
     const page = listBodySchema.parse({ count: 1, next: null, previous: null, results: [{ id: 1 }] });
     expect(Array.isArray(plain)).toBe(true);
@@ -106,7 +106,7 @@ describe('lists (§2.1 to §2.3)', () => {
     expect(listBodySchema.safeParse('<html>').success).toBe(false);
   });
 
-  it('keep fields that are not known', () => {
+  it('keep unknown fields', () => {
     expect(organizationSchema.parse({ id: 1, name: 'Acme', roles_url: 'https://x/', plan: 'gold' })).toMatchObject({
       roles_url: 'https://x/',
       plan: 'gold',
@@ -121,14 +121,14 @@ describe('lists (§2.1 to §2.3)', () => {
     expect(page).toMatchObject({ took: 3, results: [{ risk: 'high' }] });
   });
 
-  it('need an id in every record and whole numbers for counts', () => {
+  it('need an ID in every record and an integer as the count', () => {
     expect(pageSchema.safeParse({ count: 1, next: null, previous: null, results: [{ name: 'x' }] }).success).toBe(
       false,
     );
     expect(pageSchema.safeParse({ count: 1.5, next: null, previous: null, results: [] }).success).toBe(false);
   });
 
-  it('have their paths from one table', () => {
+  it('have the paths of the specification', () => {
     expect([PATHS.organizations, PATHS.list(7, 'profiles'), PATHS.catalog('current'), PATHS.report(7)]).toEqual([
       '/api/orgs/',
       '/api/orgs/7/profiles/',
@@ -143,7 +143,7 @@ describe('the catalog (§2.4 to §2.6)', () => {
     expect(catalogSchema.parse(catalog)).toEqual(catalog);
   });
 
-  it('keeps values and fields that a newer service may add, so that a run can show them', () => {
+  it('keeps unknown values and fields of a newer service, so that a run can show them', () => {
     const newer = {
       ...catalog,
       metrics: [
@@ -154,12 +154,12 @@ describe('the catalog (§2.4 to §2.6)', () => {
     expect(catalogSchema.parse(newer)).toEqual(newer);
   });
 
-  it('knows a current count by its time field', () => {
+  it('marks a current count by its time field', () => {
     expect(isCurrentCount({ time_field: 'now' })).toBe(true);
     expect(isCurrentCount({ time_field: 'created' })).toBe(false);
   });
 
-  it('names 41 metrics and 11 dimensions, none twice', () => {
+  it('has 41 metrics and 11 dimensions without duplicates', () => {
     const ids = Object.values(METRIC_IDS).flat();
     expect(new Set(ids).size).toBe(41);
     expect(ids).toHaveLength(41);
@@ -177,26 +177,26 @@ describe('the report (§2.7, §2.8)', () => {
     ['truncated', 'is_truncated', false],
     ['as_of', 'computed_at', '2026-04-08T08:30:00Z'],
     ['cached', 'is_cached', false],
-  ] as const)('reads %s also under the name %s', (first, second, value) => {
+  ] as const)('has the field %s also in the spelling %s', (first, second, value) => {
     const { [first]: _, ...others } = meta;
     const { meta: read } = reportResponseSchema.parse({ ...answer, meta: { ...others, [second]: value } });
     expect(read[first]).toBe(value);
     expect(reportResponseSchema.safeParse({ ...answer, meta: others }).success).toBe(false);
   });
 
-  it('prefers the first spelling when both are there', () => {
+  it('prefers the first spelling of a field if it has both', () => {
     const { meta: read } = reportResponseSchema.parse({ ...answer, meta: { ...meta, rows_count: 99 } });
     expect(read.row_count).toBe(1);
   });
 
-  it('keeps null apart from 0, and fields that are not known', () => {
+  it('distinguishes null from 0 and keeps unknown fields', () => {
     const rows = [{ 'rfis.response_rate': null }, { 'rfis.response_rate': 0 }];
     const read = reportResponseSchema.parse({ ...answer, rows, meta: { ...meta, region: 'eu' }, hint: 'x' });
     expect(read.rows).toEqual(rows);
     expect(read).toMatchObject({ hint: 'x', meta: { region: 'eu' } });
   });
 
-  it('is refused when a bucket is no date or a body no report', () => {
+  it('is refused if a bucket is no date or the body is no report', () => {
     for (const wrong of [
       { ...answer, rows: [{ bucket: 'March' }] },
       { ...answer, rows: [{ compare: 'three' }] },
@@ -209,7 +209,7 @@ describe('the report (§2.7, §2.8)', () => {
     }
   });
 
-  it('is requested with what §2.7 knows and nothing else', () => {
+  it('is requested only with fields of §2.7', () => {
     const full = {
       metrics: ['rfis.sent'],
       dimensions: ['profile.type'],
@@ -235,7 +235,7 @@ describe('the report (§2.7, §2.8)', () => {
 });
 
 describe('problems and limits (§7, §8)', () => {
-  it('keep the code, the correlation id and the faults with their pointers', () => {
+  it('keep code, correlation ID and entries with their pointers', () => {
     const problem = {
       detail: 'No.',
       code: 'analytics.invalid_filter',
@@ -252,7 +252,7 @@ describe('problems and limits (§7, §8)', () => {
     expect(Object.keys(PROBLEM_CODES)).toHaveLength(11);
   });
 
-  it('are those of the specification', () => {
+  it('have the values of the specification', () => {
     expect(LIMITS).toMatchObject({ max_range_days: 366, max_dimensions: 2, max_metrics: 20, max_rows: 5000 });
     expect(LIMITS).toMatchObject({ max_filter_values: 50, default_range_days: 30, report_cache_seconds: 3600 });
     expect([RATE_LIMITS.metrics.calls, RATE_LIMITS.reads.calls, RATE_LIMITS.writes.calls]).toEqual([30, 600, 120]);

@@ -20,7 +20,7 @@ const CATALOG = {
   limits: { max_range_days: 366, max_dimensions: 2, max_rows: 5000 },
 };
 
-test('a descriptor that cannot be read is left out by name, and the others stay', () => {
+test('an unreadable descriptor is omitted and listed by its ID; the others are kept', () => {
   const values = [{ value: true, label: 'Yes' }];
   const catalog = catalogSchema.parse({
     ...CATALOG,
@@ -33,12 +33,12 @@ test('a descriptor that cannot be read is left out by name, and the others stay'
   expect(catalog.unread?.[2]?.why).toMatch(/^values\.0\.value: /);
 });
 
-test('what was left out of a catalog is still known when the kept catalog is read again', () => {
+test('a stored catalog still lists its unreadable descriptors when it is read', () => {
   const once = catalogSchema.parse({ ...CATALOG, metrics: [METRIC, { id: 'odd.metric' }] });
   expect(catalogSchema.parse(JSON.parse(JSON.stringify(once)))).toEqual(once);
 });
 
-test('a field of the service’s own that is named as ours does no harm', () => {
+test('a field of the service with the name `unread` does no harm', () => {
   expect(catalogSchema.parse({ ...CATALOG, unread: 3 }).metrics).toHaveLength(1);
 });
 
@@ -65,13 +65,13 @@ test.each([
   ['8 April 2026', null],
   [1_775_637_000_000, null],
   [null, null],
-])('the instant %j reads as %j wherever it is read', (said, read) => {
+])('the instant %j is read as %j', (said, read) => {
   expect(metaOf({ as_of: said }).as_of).toBe(read);
-  // An answer that is kept is read again.
+  // A stored response is read again.
   expect(metaOf({ as_of: read }).as_of).toBe(read);
 });
 
-test('a first spelling of null gives way to the second', () => {
+test('a field that is null in the first spelling is read from the second', () => {
   expect(metaOf({ row_count: null, rows_count: 3, truncated: null, is_truncated: true })).toMatchObject({
     row_count: 3,
     truncated: true,
@@ -79,10 +79,10 @@ test('a first spelling of null gives way to the second', () => {
 });
 
 test.each([
-  ['entries that are no list', { errors: { field: ['x'] } }],
-  ['no entries', { errors: null }],
+  ['entries that are not a list', { errors: { field: ['x'] } }],
+  ['null as entries', { errors: null }],
   ['a code that is a number', { code: 7 }],
-])('a problem with %s still says the rest', (_name, odd) => {
+])('a problem with %s is still read otherwise', (_name, odd) => {
   const { detail, correlation_id } = problemSchema.parse({ detail: 'No.', correlation_id: 'c-1', ...odd });
   expect([detail, correlation_id]).toEqual(['No.', 'c-1']);
 });
