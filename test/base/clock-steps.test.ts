@@ -4,7 +4,7 @@ import { clockStepDetector } from '../../src/base/clock.ts';
 
 const delay = fc.tuple(fc.nat(20_000), fc.nat(20_000));
 
-test('delays of any length, and a clock that drifts or is slewed, are no step', () => {
+test('long delays and a clock that drifts or is slewed do not count as a step', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(600_000), delay), { minLength: 2, maxLength: 50 }),
@@ -23,7 +23,7 @@ test('delays of any length, and a clock that drifts or is slewed, are no step', 
   );
 });
 
-test('a step is told once, whichever way, and not again when others follow', () => {
+test('each step of the clock, forwards or backwards, is reported once', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(-3_600_000, -7_000, -600, 600, 7_000, 3_600_000)), delay, (steps, [slow]) => {
       const stepOf = clockStepDetector();
@@ -45,7 +45,7 @@ test('a step is told once, whichever way, and not again when others follow', () 
   );
 });
 
-test('less than a quarter of a second is not told', () => {
+test('a step of less than a quarter of a second is not reported', () => {
   const stepOf = clockStepDetector();
   expect([0, 200, 0, 200].map((wall, at) => stepOf({ wall: wall + at, sentAt: at, receivedAt: at }))).toEqual([
     undefined,

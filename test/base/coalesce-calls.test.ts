@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { coalesceCalls } from '../../src/base/concurrency.ts';
 
-it('answers all who ask meanwhile by one more look, also after one that failed', async () => {
+it('callers during a call share the result of one further call, even if the first call failed', async () => {
   const looks: { readonly resolve: (n: number) => void; readonly reject: (error: Error) => void }[] = [];
   const look = coalesceCalls(() => new Promise<number>((resolve, reject) => looks.push({ resolve, reject })));
   const first = look();
@@ -9,7 +9,7 @@ it('answers all who ask meanwhile by one more look, also after one that failed',
   expect(looks).toHaveLength(1);
   looks[0]?.reject(new Error('Redis is away'));
   await expect(first).rejects.toThrow('away');
-  // The second look has begun once the first one's failure is known.
+  // The second call starts after the failure of the first one is known.
   await Promise.resolve();
   looks[1]?.resolve(2);
   expect(await Promise.all(others)).toEqual([2, 2, 2]);

@@ -2,13 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** All that the code says, joined. */
+/** The text of all source files. */
 async function sources(): Promise<string> {
   const files = (await readdir('src', { recursive: true })).filter((path) => /\.tsx?$/.test(path));
   return (await Promise.all(files.map((path) => readFile(join('src', path), 'utf8')))).join('\n');
 }
 
-test('every line that an operator is told to watch for is one that the code writes, word for word', async () => {
+test('the code logs each documented line worth an alert word for word', async () => {
   const page = await readFile('docs/reference/logs.md', 'utf8');
   const table = page.slice(page.indexOf('## Lines worth an alert'), page.indexOf('## A run, from'));
   const lines = [...table.matchAll(/^\| `(.+)` \| (?:error|warn) \|/gm)].map(([, line = '']) => line);
@@ -20,7 +20,7 @@ test('every line that an operator is told to watch for is one that the code writ
   expect(missing).toEqual([]);
 });
 
-test('every sentence of the sample run is one that the code writes', async () => {
+test('the code logs each sentence of the documented sample run', async () => {
   const page = await readFile('docs/reference/logs.md', 'utf8');
   const sample = page.slice(page.indexOf('## A run, from'));
   const said = [...sample.matchAll(/^\d\d:\S+Z (?:INFO |DEBUG) (.+?)(?: {2}\S+=.*)?$/gm)].map(([, line = '']) => line);

@@ -24,7 +24,7 @@ import {
   within,
 } from '../support/fuzz.ts';
 
-/** Of each variable something right: fuzzing changes it in a few places. */
+/** Valid values of each variable, which the fuzzer changes in a few places. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {
   COMPLIANCE_API_URL: ['https://api.example.com/prefix', 'http://[::1]:8080'],
   REDIS_URL: [
@@ -90,7 +90,7 @@ describe('the environment', () => {
     .chain((name) => fc.tuple(fc.constant(name), mutatedText(RIGHT[name] ?? [], URL_WORDS)));
 
   test(
-    'is a configuration whose parts can be used, or faults that name their variables',
+    'gives a usable configuration or errors that name their variables',
     () => {
       let read = 0;
       fc.assert(
@@ -103,7 +103,7 @@ describe('the environment', () => {
           const place = parseRedisUrl(config.REDIS_URL);
           expect(typeof place).toBe('object');
           if (typeof place === 'object' && place.kind === 'server') {
-            // ioredis takes it without an exception, and as a database that has a number.
+            // ioredis accepts it, with a number as the database.
             const redis = new Redis(place.url, { lazyConnect: true });
             redis.disconnect();
             expect(Number.isInteger(Number(redis.options.db))).toBe(true);
@@ -122,7 +122,7 @@ describe('the environment', () => {
   );
 
   test(
-    'keeps what may be a password out of every fault',
+    'gives errors that never contain a password',
     () => {
       const secret = 'hunter2hunter2';
       const url = fc.oneof(
@@ -150,7 +150,7 @@ describe('the environment', () => {
 });
 
 test(
-  'URLs of mail servers, keys of webhooks and references to secrets are read or refused without being repeated',
+  'URLs of mail servers, secrets of webhooks and references to secrets are valid or refused',
   () => {
     const key = `whsec_${'A'.repeat(44)}`;
     fc.assert(
@@ -177,7 +177,7 @@ test(
 );
 
 test(
-  'an archive place, an address list and a private address are total',
+  'parsers of archive URLs and addresses never throw',
   () => {
     fc.assert(
       fc.property(
@@ -189,7 +189,7 @@ test(
             for (const { expected, got } of read) expect(`${expected}${got}`).not.toMatch(/undefined|\[object/);
           const addresses = parseAddressList(list);
           if ('has' in addresses) expect(addresses.has('8.8.8.8') || addresses.has('nonsense') || true).toBe(true);
-          // What is no address is nothing that may be connected to.
+          // A text that is no address counts as private, so that nothing connects to it.
           if (isIP(list.replace(/%.*$/, '')) === 0) expect(isPrivateAddress(list)).toBe(true);
         },
       ),
@@ -200,7 +200,7 @@ test(
 );
 
 test(
-  'Retry-After is a time to wait of at most an hour, or unreadable',
+  'any Retry-After header gives a wait of at most an hour, or is ignored',
   () => {
     const header = fc.oneof(
       mutatedText(
@@ -225,9 +225,9 @@ test(
   within(2),
 );
 
-describe('names, paths and lines of the log', () => {
+describe('any text gives', () => {
   test(
-    'a name has no separator, no end that is cut off, and comes out of itself',
+    'a safe file name, which stays the same when made safe again',
     () => {
       fc.assert(
         fc.property(
@@ -248,7 +248,7 @@ describe('names, paths and lines of the log', () => {
   );
 
   test(
-    'a path from a template stays where it began, or is refused',
+    'a path inside its folder, or is refused',
     () => {
       fc.assert(
         fc.property(
@@ -273,7 +273,7 @@ describe('names, paths and lines of the log', () => {
   );
 
   test(
-    'a line of the log stays one line, and no terminal obeys it',
+    'one log line that cannot control a terminal',
     () => {
       fc.assert(
         fc.property(hostileText(12), (text) => {

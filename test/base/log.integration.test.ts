@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 test.skipIf(!existsSync('/dev/full'))(
-  'a stderr that takes nothing more, as on a full disk, stops nobody who says something',
+  'a program continues if it can no longer write its log to stderr, as on a full disk',
   () => {
     const full = openSync('/dev/full', 'w');
     const log = JSON.stringify(fileURLToPath(new URL('../../dist-modules/base/log.js', import.meta.url)));

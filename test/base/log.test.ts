@@ -6,7 +6,7 @@ import { createRedactor, passwordsIn } from '../../src/base/secrets/redactor.ts'
 import { formatPretty, supportsColor } from '../../src/base/text/log-pretty.ts';
 import { cases } from '../support/fuzz.ts';
 
-/** The log as a process has it, its lines kept. */
+/** A log like that of a process, whose lines are collected. */
 function aLog(options: { readonly level?: string; readonly redact?: (text: string) => string } = {}) {
   const lines: string[] = [];
   const { level = 'debug', ...rest } = options;
@@ -14,7 +14,7 @@ function aLog(options: { readonly level?: string; readonly redact?: (text: strin
   return { log, lines, last: (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '') };
 }
 
-test('a line has its level, its time, its sentence and the fields that are allowed; no other, however it came in', () => {
+test('a line has level, time, message and only the allowed fields', () => {
   const { log, last } = aLog();
   const slipped: object = { api_key: 'k3y', headers: { authorization: 'Api-Key k3y' }, why: { secret: 'k3y' } };
   log.warn('Said', { run: 'r', count: 3, ...slipped });
@@ -27,7 +27,7 @@ test('a line has its level, its time, its sentence and the fields that are allow
   });
 });
 
-test('of an error only what it says of itself is written: no stack, no cause, no further member', () => {
+test('an error is logged with its texts, without stack, cause and other properties', () => {
   const { log, last } = aLog();
   const error = new DocketError('api.refused', 'No.', { got: 'x', correlationId: 'c-1', cause: new Error('k3y') });
   const json: object = { ...error.toJSON(), cause: 'k3y', headers: { cookie: 'k3y' }, next: 7 };
@@ -35,7 +35,7 @@ test('of an error only what it says of itself is written: no stack, no cause, no
   expect(last().error).toEqual({ code: 'api.refused', message: 'No.', got: 'x', correlation_id: 'c-1' });
 });
 
-test('a text cannot make a line of its own, move a cursor or turn around: it is escaped, in JSON and for a person', () => {
+test('control characters in a text are escaped, in JSON and in pretty format', () => {
   const { log, lines, last } = aLog();
   log.info('a\n{"level":"error"}\u001b[2Jb\u009b1mc\u202ed\u2028e', { why: 'f\r\ng' });
   expect(lines).toHaveLength(1);
@@ -60,14 +60,14 @@ test('a URL is written without user, password, query and fragment', () => {
   });
 });
 
-test('what is longer than a thousand characters is cut, and a character is never cut in half', () => {
+test('a text of more than a thousand characters is cut, but never inside a character', () => {
   const { log, last } = aLog();
   log.info('x'.repeat(5_000), { why: `${'y'.repeat(999)}😀z` });
   expect(String(last().msg)).toBe(`${'x'.repeat(1_000)}…`);
   expect(String(last().why)).toBe(`${'y'.repeat(999)}…`);
 });
 
-test('a secret that the process has read is taken out wherever it stands: raw, in a URL, in JSON, line by line', () => {
+test('a secret that the process has read is redacted raw, in URLs, in JSON and in its single lines', () => {
   const { registerSecret, redact } = createRedactor();
   const { log, last } = aLog({ redact });
   for (const secret of ['s3cr3t/with+signs', 'a"quoted"one', 'BEGIN KEY\nMIIEabcdef\nEND KEY', 'word'])
@@ -94,7 +94,7 @@ test.each([
   expect(passwordsIn(url)).toEqual(passwords);
 });
 
-test('a log with fields puts them on every line; a line may replace one of them, and a function is asked each time', () => {
+test('a child log adds its fields to each line; a line can override them, and a function is called each time', () => {
   const { log, last } = aLog();
   const own = childLog(log, { run: 'r', org: 'acme', report: 'weekly' });
   own.info('One', { stage: 'fetch' });
@@ -109,7 +109,7 @@ test('a log with fields puts them on every line; a line may replace one of them,
   expect(last()).toMatchObject({ msg: 'Three', run: 'r', report: 'weekly', count: 2 });
 });
 
-test('what is below the level is not written', () => {
+test('lines below the level are not written', () => {
   const { log, lines } = aLog({ level: 'warn' });
   log.debug('a');
   log.info('b');
@@ -118,7 +118,7 @@ test('what is below the level is not written', () => {
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['c', 'd']);
 });
 
-test('a person reads time, level, sentence and fields in one line, and below it what an error says', () => {
+test('the pretty format has time, level, message and fields on one line, and the error below', () => {
   const { log, lines } = aLog();
   log.error('Run failed permanently', {
     run: 'r1',
@@ -146,13 +146,13 @@ test.each([
 
 const CANARY = 'zq-canary-5ecret';
 
-/** Any text with the canary somewhere in it. */
+/** Any text that contains the canary. */
 const planted = fc
   .tuple(fc.string({ unit: 'grapheme' }), fc.string())
   .map(([before, after]) => before + CANARY + after);
 const anything = fc.anything({ withDate: true, withMap: true, withSet: true, withBigInt: true, withTypedArray: true });
 
-/** Fields as a cast, a spread or a mistake could make them: the canary under names and in shapes that are not allowed. */
+/** Disallowed fields, as a cast, a spread or a mistake could add them, with the canary in names and shapes. */
 const disallowed = fc.oneof(
   fc.record({ headers: fc.record({ authorization: planted }), api_key: planted, recipient: planted }),
   fc.dictionary(
@@ -167,7 +167,7 @@ const disallowed = fc.oneof(
   fc.record({ url: planted.map((text) => `https://u:${encodeURIComponent(text)}@h/p?k=${encodeURIComponent(text)}`) }),
 );
 
-test('of ten thousand log calls none lets a canary out that stands where nothing may', () => {
+test('none of ten thousand log calls writes a text in a disallowed field', () => {
   const { log, lines } = aLog();
   const levels: (keyof Log)[] = ['debug', 'info', 'warn', 'error'];
   fc.assert(
@@ -180,7 +180,7 @@ test('of ten thousand log calls none lets a canary out that stands where nothing
   );
 });
 
-test('of ten thousand log calls none lets a secret out that the process has read, wherever it stands', () => {
+test('none of ten thousand log calls writes a secret that the process has read', () => {
   const { registerSecret, redact } = createRedactor();
   registerSecret(CANARY);
   const { log, lines } = aLog({ redact });

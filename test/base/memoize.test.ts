@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoize } from '../../src/base/memoize.ts';
 
-test('a remembered function is asked once for each question, and forgets the oldest answer', () => {
+test('a memoized function is called once for each argument, and drops the oldest result', () => {
   const asked: number[] = [];
   const twice = memoize((n: number) => {
     asked.push(n);
@@ -11,7 +11,7 @@ test('a remembered function is asked once for each question, and forgets the old
   expect(asked).toEqual([1, 2, 3, 1]);
 });
 
-test('what a remembered function throws is thrown again, and asked again', () => {
+test('a memoized function that throws is called again', () => {
   let times = 0;
   const fails = memoize((): number => {
     times += 1;

@@ -11,7 +11,7 @@ const faultsOf = (env: Record<string, string>): string => {
   }
 };
 
-test('an archive is a folder, or a bucket with all that the store needs', () => {
+test('DOCKET_ARCHIVE is a folder, or a bucket with the settings of its store', () => {
   expect(archiveOf('file:///var/lib/docket/archive')).toEqual({ kind: 'directory', folder: '/var/lib/docket/archive' });
   expect(archiveOf('s3://reports')).toMatchObject({ kind: 's3', bucket: 'reports', prefix: '', links: true });
   expect(
@@ -33,7 +33,7 @@ test('an archive is a folder, or a bucket with all that the store needs', () => 
   expect(archiveOf('s3://reports?sse=AES256')).toMatchObject({ encryption: 'AES256' });
 });
 
-test('a login in the address of the service is refused and not repeated, however the URL is written', () => {
+test('a login in COMPLIANCE_API_URL is refused in any spelling, and the error does not contain it', () => {
   for (const url of [
     'https://me:hunter2@api.example',
     'https:/me:hunter2@api.example',
@@ -48,7 +48,7 @@ test.each([
   ['archive', 'a file: or s3: URL'],
   ['https://reports.s3.amazonaws.com/', 'starting with file: or s3:'],
   ['file://server/share', 'a folder of this machine'],
-  // A URL has no relative path: this would be /archive, and with nothing behind it the root.
+  // URLs have no relative paths: this would be /archive, and the next one the root.
   ['file:archive', 'a folder of this machine'],
   ['file:', 'a folder of this machine'],
   ['file:///var/lib/a%00b', 'a folder of this machine'],
@@ -74,13 +74,13 @@ test.each([
   's3://reports?endpoint=https://AKIDEXAMPLE:topsecret@minio.example',
   'S3:AKIDEXAMPLE:topsecret@reports',
   'http://AKIDEXAMPLE:topsecret@minio.example/reports',
-])('a credential in the URL (%s) is refused and not repeated', (url) => {
+])('a credential in the URL (%s) is refused, and the error does not contain it', (url) => {
   const faults = faultsOf({ DOCKET_ARCHIVE: url });
   expect(faults).toContain('DOCKET_ARCHIVE: expected');
   expect(faults).not.toMatch(/topsecret|AKIDEXAMPLE/);
 });
 
-test('every fault is said at once, of the archive and of the others', () => {
+test('all errors are reported at once, those of the archive and those of other variables', () => {
   const faults = faultsOf({
     DOCKET_ARCHIVE: 's3://x?path_style=1&sse=no&color=blue',
     DOCKET_ADMIN_PORT: 'many',

@@ -6,11 +6,11 @@ const nobody = { username: undefined, password: undefined };
 
 describe('REDIS_URL', () => {
   it.each(['redis://127.0.0.1:6379', 'rediss://user:p%40ss@redis.example:6380/3', 'redis:///var/run/redis.sock'])(
-    'names one server: %s',
+    'can name one server: %s',
     (url) => expect(parseRedisUrl(url)).toEqual({ kind: 'server', url }),
   );
 
-  it('names the Sentinels, the master they know, its database and the logins for both', () => {
+  it('can name Sentinels, their master, its database and the logins for both', () => {
     expect(parseRedisUrl('redis+sentinel://a:1,b,[::1]:3/mymaster')).toEqual({
       kind: 'sentinel',
       nodes: [
@@ -38,7 +38,7 @@ describe('REDIS_URL', () => {
     });
   });
 
-  it('names some nodes of a Cluster', () => {
+  it('can name nodes of a Cluster', () => {
     expect(parseRedisUrl('redis+cluster://:secret@a,b:7000')).toEqual({
       kind: 'cluster',
       nodes: [
@@ -68,11 +68,11 @@ describe('REDIS_URL', () => {
     ['redis+sentinel://a:1/m/x', /\/master\/database/],
     ['redis+sentinel://a:1/m/0/1', /\/master\/database/],
     ['redis+sentinel://a:1/m?password=x', /sentinel_password/],
-  ])('is refused at the start, with what was expected: %s', (url, expected) => {
+  ])('is refused with the expected form: %s', (url, expected) => {
     expect(parseRedisUrl(url)).toMatch(expected);
   });
 
-  it('is never repeated by the fault', () => {
+  it('is not repeated in the error', () => {
     expect(() => readConfig({ REDIS_URL: 'redis+sentinel://me:hunter2@a:1' })).toThrow(/REDIS_URL: expected the name/);
     expect(() => readConfig({ REDIS_URL: 'redis+sentinel://me:hunter2@a:1' })).not.toThrow(/hunter2/);
   });

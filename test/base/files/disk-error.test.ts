@@ -12,7 +12,7 @@ import { diskSpace, toDiskError } from '../../../src/base/files/disk-error.ts';
 const system = (code: string) => Object.assign(new Error(`${code}: it failed, write`), { code });
 const PASSING = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'ESTALE', 'ENODEV'];
 
-test.each(PASSING)('%s is a condition that passes, wherever it comes up', async (code) => {
+test.each(PASSING)('%s is a temporary outage of the disk, even as the cause of another error', async (code) => {
   const error = toDocketError(system(code));
   expect(error).toMatchObject({ code: 'disk.unavailable', retryable: true });
   expect(isStorageOutage(error)).toBe(true);
@@ -20,11 +20,11 @@ test.each(PASSING)('%s is a condition that passes, wherever it comes up', async 
   expect(wrapped.code).toBe('disk.unavailable');
 });
 
-test.each(['EACCES', 'ENOENT', 'ENAMETOOLONG', 'EINVAL'])('%s is none', (code) => {
+test.each(['EACCES', 'ENOENT', 'ENAMETOOLONG', 'EINVAL'])('%s is no outage of the disk', (code) => {
   expect(toDocketError(system(code)).code).toBe('internal.defect');
 });
 
-test('a file system that is really full is told from a defect', async () => {
+test('the error of a really full file system is recognized as an outage', async () => {
   const full = await open('/dev/full', 'w');
   try {
     const thrown: unknown = await full.writeFile('x').catch((error: unknown) => error);
@@ -34,7 +34,7 @@ test('a file system that is really full is told from a defect', async () => {
   }
 });
 
-test('the error says which folder and how much is free, also of a folder that is gone', async () => {
+test('the error names the folder and the free space, even if the folder is missing', async () => {
   const folder = '/tmp/docket-none-there';
   expect(await toDiskError(system('ENOSPC'), folder)).toMatchObject({
     code: 'disk.unavailable',
@@ -46,12 +46,12 @@ test('the error says which folder and how much is free, also of a folder that is
   expect(await diskSpace(folder)).toEqual({ free: expect.any(Number), total: expect.any(Number) });
 });
 
-test('what has a code of its own keeps it', async () => {
+test('an error with its own code keeps it', async () => {
   const own = new DocketError('archive.corrupt', 'Changed.', { cause: system('EIO') });
   expect(await toDiskError(own, '/tmp')).toBe(own);
 });
 
-test('an outage of the storage is what may be used again without a change to the run', () => {
+test('an error is an outage of the storage only if the run can continue later without changes', () => {
   const of = (...[code, detail]: [ErrorCode, ErrorDetail?]) => isStorageOutage(new DocketError(code, '', detail));
   for (const code of PASSING) expect(of('archive.unwritable', { cause: system(code) }), code).toBe(true);
   for (const code of ['EACCES', 'ENAMETOOLONG', 'ENOTDIR']) {

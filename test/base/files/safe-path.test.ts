@@ -26,15 +26,18 @@ test.each([
   ['nul.txt/x', /reserved name/],
   ['x'.repeat(201), /more than 200 bytes/],
   [Array(50).fill('x'.repeat(30)).join('/'), /more than 900 bytes/],
-])('%j is no path', (path, why) => {
+])('the path %j is refused', (path, why) => {
   expect(findPathError(path)).toMatch(why);
 });
 
-test.each(['a', '/', '/srv/reports', 'a/b/', '.hidden/x', 'a b/c', 'Zürich/2026-W46'])('%j is one', (path) => {
-  expect(findPathError(path)).toBeUndefined();
-});
+test.each(['a', '/', '/srv/reports', 'a/b/', '.hidden/x', 'a b/c', 'Zürich/2026-W46'])(
+  'the path %j is accepted',
+  (path) => {
+    expect(findPathError(path)).toBeUndefined();
+  },
+);
 
-test('a value adds no folder and leaves none', () => {
+test('a value in a path adds no folders and cannot leave its folder', () => {
   expect(fill('out/{{ title }}/x', 'KPIs: a/b')).toBe('out/KPIs- a-b/x');
   expect(fill('out/{{ period.label }}', '../../etc')).toBe('out/..-..-etc');
   expect(() => fill('out/{{ title }}', '..')).toThrow(expect.objectContaining({ code: 'deliver.target_refused' }));
@@ -63,7 +66,7 @@ const nasty = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
 );
 
-test('whatever a value holds, the path stays in its folder and no deeper, or is refused', () => {
+test('with any value, the path is directly in its folder or is refused', () => {
   fc.assert(
     fc.property(fc.array(nasty, { maxLength: 6 }), (parts) => {
       let path: string;
@@ -84,7 +87,7 @@ test('whatever a value holds, the path stays in its folder and no deeper, or is 
   );
 });
 
-test('a template that nobody checked climbs nowhere either', () => {
+test('an unchecked template cannot leave its folder either', () => {
   fc.assert(
     fc.property(fc.array(nasty, { maxLength: 6 }), (parts) => {
       try {
@@ -98,7 +101,7 @@ test('a template that nobody checked climbs nowhere either', () => {
   );
 });
 
-test('a file name that was made safe is a step of a path', () => {
+test('a safe file name is valid in a path', () => {
   fc.assert(
     fc.property(fc.array(nasty, { maxLength: 6 }), (parts) => {
       expect(findPathError(`a/${safeFileName(parts.join(''), '.xlsx')}`)).toBeUndefined();

@@ -18,7 +18,7 @@ describe('a list of addresses', () => {
     ['2001:db8::/32', '2001:db9::', false],
     ['0.0.0.0/0', '2001:db8::1', false],
     ['0.0.0.0/0', 'unknown', false],
-  ])('%s and %s: %s', (text, address, has) => {
+  ])('%s contains %s: %s', (text, address, has) => {
     expect(listOf(text).has(address)).toBe(has);
   });
 

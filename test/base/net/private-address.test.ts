@@ -27,7 +27,7 @@ test.each([
   ['169.254.169.254', METADATA],
   ['169.254.170.2', METADATA],
   ['100.100.100.200', METADATA],
-  // Azure's is a public address.
+  // The metadata service of Azure has a public address.
   ['168.63.129.16', [false, true]],
   ['192.0.0.192', METADATA],
   ['fe80::1%eth0', METADATA],
@@ -42,14 +42,14 @@ test.each([
   ['64:ff9b:1:0:a9:fea9:fe00::', METADATA],
   ['64:ff9b:1::a9fe:a9fe', METADATA],
   ['2002:a9fe:a9fe::', METADATA],
-  // Teredo: the server as it is, the client with its bits inverted.
+  // Teredo contains the server unchanged, and the client with inverted bits.
   ['2001:0:a9fe:a9fe::', METADATA],
   ['2001::5601:5601', METADATA],
-] as const)('%s is private, and of a metadata service: %j', (address, expected) => {
+] as const)('%s is private / belongs to a metadata service: %j', (address, expected) => {
   expect([isPrivateAddress(address), isMetadataAddress(address)]).toEqual(expected);
 });
 
-test('an IPv4 address is what it is alone inside an IPv6 one, too', () => {
+test('an IPv4 address inside an IPv6 address is treated like the IPv4 address', () => {
   const link = fc.tuple(fc.nat(255), fc.nat(255)).map(([third, fourth]) => `169.254.${third}.${fourth}`);
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), link), (address) => {
@@ -69,6 +69,6 @@ test.each([
   ['0:0:0:0:0:0:0:1', '::1'],
   ['bücher.example', 'xn--bcher-kva.example'],
   ['ftp_1.acme.example', 'ftp_1.acme.example'],
-])('the host %s is %s', (host, expected) => {
+])('the host %s is normalized to %s', (host, expected) => {
   expect(normalizeHost(host)).toBe(expected);
 });

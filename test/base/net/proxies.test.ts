@@ -30,7 +30,7 @@ describe('the proxy of an address', () => {
     expect(wayTo(url)).toBe(way);
   });
 
-  test('https is not sent to the proxy of http', () => {
+  test('the proxy for http is not used for https', () => {
     expect(wayTo('https://api.example.com', { HTTP_PROXY: BOTH.HTTP_PROXY })).toBe('direct');
   });
 
@@ -44,14 +44,14 @@ describe('the proxy of an address', () => {
     ['192.0.2.7', ['https://192.0.2.7'], ['https://192.0.2.70']],
     ['[2001:db8::1]:9000', ['https://[2001:db8::1]:9000'], ['https://[2001:db8::1]']],
     ['EXAMPLE.com.', ['https://example.com'], []],
-  ])('NO_PROXY=%s excepts what it names', (NO_PROXY, direct, proxied) => {
+  ])('NO_PROXY=%s excludes the named addresses', (NO_PROXY, direct, proxied) => {
     for (const url of direct) expect(wayTo(url, { ...BOTH, NO_PROXY }), url).toBe('direct');
     for (const url of proxied) expect(wayTo(url, { ...BOTH, NO_PROXY }), url).not.toBe('direct');
   });
 });
 
-describe('the variables', () => {
-  test('lower case wins, and an empty one counts as unset', () => {
+describe('the variables of a proxy', () => {
+  test('are preferred in lower case, and count as unset if empty', () => {
     const env = {
       https_proxy: 'http://lower.test',
       HTTPS_PROXY: 'http://upper.test',
@@ -67,16 +67,16 @@ describe('the variables', () => {
     [{ HTTP_PROXY: 'proxy.test', NO_PROXY: '10.0.0.0/99, <local>, a.example.com' }, ['NO_PROXY', 'NO_PROXY']],
     [{ NO_PROXY: '<local>' }, []],
     [{ HTTPS_PROXY: 'user:pass@proxy.test:3128' }, []],
-  ])('%j has errors in %j', (values, names) => {
+  ])('with the values %j have errors in %j', (values, names) => {
     expect(proxyDiagnostics(values).map((line) => line.split(':')[0])).toEqual(names);
   });
 
-  test('an error does not show the password of a URL', () => {
+  test('have errors that do not show the password of a URL', () => {
     expect(() => readConfig({ HTTPS_PROXY: 'socks5://me:verysecret@proxy.test' })).toThrow(/^(?!.*verysecret)/s);
   });
 });
 
-describe('a tunnel', () => {
+describe('a tunnel through a proxy', () => {
   const serve = async () => {
     const server = createServer(NAMED_TLS, (_, response) => response.end('here'));
     server.listen(0, '127.0.0.1');
@@ -105,7 +105,7 @@ describe('a tunnel', () => {
     expect(proxy.tunnels).toEqual([{ authority: 'api.docket.test:443', credentials: undefined }]);
   });
 
-  test('reads the referenced credentials again for each connection', async () => {
+  test('reads the referenced credentials for each connection', async () => {
     const port = await serve();
     const proxy = await httpProxy(() => port, { credentials: 'docket:new-password' });
     onTestFinished(proxy.close);
@@ -119,7 +119,7 @@ describe('a tunnel', () => {
     expect(redactor.redact('new-password')).toBe('[secret]');
   });
 
-  test('is asked for with the user and password of the URL', async () => {
+  test('uses user and password of the URL', async () => {
     const port = await serve();
     const proxy = await httpProxy(() => port, { credentials: 'me:p@ss word' });
     onTestFinished(proxy.close);
@@ -130,7 +130,7 @@ describe('a tunnel', () => {
     [403, 'PROXY_REFUSED'],
     [407, 'PROXY_REFUSED'],
     ['close', 'PROXY_UNREACHABLE'],
-  ] as const)('that is answered with %s is an error, and nothing was sent', async (refusal, code) => {
+  ] as const)('fails without sending anything if the proxy answers %s', async (refusal, code) => {
     const proxy = await httpProxy(() => 1);
     onTestFinished(proxy.close);
     proxy.refuseWith = refusal;
@@ -149,7 +149,7 @@ describe('a tunnel', () => {
       { ...client, refreshToken: undefined, scope: undefined, redactor: createRedactor() },
       manualClock(0),
     );
-    // It does not trust the certificate of the test: the tunnel was there.
+    // The client does not trust the certificate of the test. The tunnel itself worked.
     await expect(tokens({ renew: false })).rejects.toMatchObject({ code: 'deliver.target_failed' });
     expect(proxy.tunnels).toMatchObject([{ authority: 'token.docket.test:443' }]);
   });

@@ -22,7 +22,7 @@ const CASES = Object.entries(SECRETS).flatMap(([what, secret]) =>
   Object.keys(encodingsOf(secret)).map((encoding) => ({ what, encoding, secret })),
 );
 
-test.each(CASES)('$what is taken out as $encoding', ({ secret, encoding }) => {
+test.each(CASES)('$what is redacted when encoded as $encoding', ({ secret, encoding }) => {
   const { registerSecret, redact } = createRedactor();
   registerSecret(secret);
   const echo = encodingsOf(secret)[encoding] ?? '';
@@ -32,7 +32,7 @@ test.each(CASES)('$what is taken out as $encoding', ({ secret, encoding }) => {
   }
 });
 
-test('what stands around a secret stays', () => {
+test('the text around a secret is unchanged', () => {
   const { registerSecret, redact } = createRedactor();
   registerSecret(SECRETS['an API key']);
   expect(redact(`HTTP 422: é "${SECRETS['an API key']}" %20 is refused.\r\n`)).toBe(
@@ -41,7 +41,7 @@ test('what stands around a secret stays', () => {
   expect(redact('a%2Fb &amp; "c" =41 \\u0041')).toBe('a%2Fb &amp; "c" =41 \\u0041');
 });
 
-test('the beginning of a secret that was cut off is taken out from eight characters on, sixteen anywhere', () => {
+test('the start of a secret is redacted from 16 characters, and where a text is cut off from 8 characters', () => {
   const secret = SECRETS['an API key'];
   const { registerSecret, redact } = createRedactor();
   registerSecret(secret);
@@ -57,14 +57,14 @@ test('the beginning of a secret that was cut off is taken out from eight charact
   expect(encodingsFoundIn(redact(`535 AUTH PLAIN ${plain.slice(0, -20)}`), secret)).toEqual([]);
 });
 
-test('the host of a URL that is a secret may be named, its path and its password may not', () => {
+test('path and password of a secret URL are redacted, but not its host', () => {
   const { registerSecret, redact } = createRedactor();
   registerSecret('https://me:pa55w0rd@hooks.example/services/T0K3N');
   expect(redact('https://hooks.example and https://hooks.exa')).toBe('https://hooks.example and https://hooks.exa');
   expect(redact('POST /services/T0K3N pa55w0rd')).toBe('POST [secret] [secret]');
 });
 
-test('a secret that was rotated stays known; of tokens the newest are', () => {
+test('rotated secrets are still redacted, but only the newest tokens', () => {
   const { registerSecret, redact } = createRedactor();
   registerSecret('the first key');
   registerSecret('the other key');
@@ -73,7 +73,7 @@ test('a secret that was rotated stays known; of tokens the newest are', () => {
   expect(redact('token-0-of-many')).toBe('token-0-of-many');
 });
 
-test('a secret of fewer than six characters is not told from a word, and stays', () => {
+test('a secret of fewer than six characters is not redacted, because it could be a word', () => {
   const { registerSecret, redact } = createRedactor();
   registerSecret('hello');
   expect(redact('hello')).toBe('hello');
@@ -88,11 +88,11 @@ test.each([
   ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln is a token', '[secret] is a token'],
   [`docket_${'a'.repeat(43)}`, '[secret]'],
   ['-----BEGIN PRIVATE KEY-----\nMC4C', '[secret]'],
-])('a credential is known by its form: %j', (text, told) => {
+])('credentials are recognized by their format: %j', (text, told) => {
   expect(createRedactor().redact(text)).toBe(told);
 });
 
-test('whatever stands around it, a secret is found', () => {
+test('a secret is redacted in any surrounding text', () => {
   const secret = SECRETS['a password'];
   const { registerSecret, redact } = createRedactor();
   registerSecret(secret);
@@ -106,36 +106,39 @@ test('whatever stands around it, a secret is found', () => {
   );
 });
 
-test.each(CASES)('a log line has $what neither as $encoding of a text nor in an error and its cause', (each) => {
-  const { registerSecret, redact } = createRedactor();
-  registerSecret(each.secret);
-  const echo = encodingsOf(each.secret)[each.encoding] ?? '';
-  const lines: string[] = [];
-  const log = stderrLog('info', { redact, write: (line) => void lines.push(line) });
-  const cause = new Error(`peer: ${echo}`, { cause: new AggregateError([new Error(echo)], echo) });
-  for (const error of [
-    new DocketError('api.refused', `No: ${echo}.`, { got: echo, where: echo, expected: echo, next: echo, cause }),
-    toDocketError(cause),
-  ])
-    log.error(`It says "${echo}"`, { why: `(${echo})`, error: error.toJSON() });
-  expect(lines).toHaveLength(2);
-  for (const line of lines) {
-    expect(line).toContain('[secret]');
-    // As it is logged, and as a reader of the line's JSON sees it.
-    const read: object = JSON.parse(line);
-    const texts = Object.values({ ...read, error: '', ...('error' in read ? Object(read.error) : {}) }).map(String);
-    expect([line, ...texts].flatMap((text) => encodingsFoundIn(text, each.secret))).toEqual([]);
-  }
-});
+test.each(CASES)(
+  'a log line never contains $what as $encoding, neither in a text nor in an error and its cause',
+  (each) => {
+    const { registerSecret, redact } = createRedactor();
+    registerSecret(each.secret);
+    const echo = encodingsOf(each.secret)[each.encoding] ?? '';
+    const lines: string[] = [];
+    const log = stderrLog('info', { redact, write: (line) => void lines.push(line) });
+    const cause = new Error(`peer: ${echo}`, { cause: new AggregateError([new Error(echo)], echo) });
+    for (const error of [
+      new DocketError('api.refused', `No: ${echo}.`, { got: echo, where: echo, expected: echo, next: echo, cause }),
+      toDocketError(cause),
+    ])
+      log.error(`It says "${echo}"`, { why: `(${echo})`, error: error.toJSON() });
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      expect(line).toContain('[secret]');
+      // The raw line, and the texts after parsing its JSON.
+      const read: object = JSON.parse(line);
+      const texts = Object.values({ ...read, error: '', ...('error' in read ? Object(read.error) : {}) }).map(String);
+      expect([line, ...texts].flatMap((text) => encodingsFoundIn(text, each.secret))).toEqual([]);
+    }
+  },
+);
 
-test('neither a hundred secrets nor texts that are made to take long make it slow: each ends', () => {
+test('redaction of a hundred secrets ends soon even for texts made to be slow', () => {
   const { registerSecret, redact } = createRedactor();
   const secrets = Array.from({ length: 100 }, (_, n) => createHash('sha512').update(String(n)).digest('base64'));
   for (const secret of secrets) registerSecret(secret);
   const [first = ''] = secrets;
   const units = ['%', '%61', '&#97;', 'eyJ-', 'a.', '\\u0061', '=', '-----BEGIN PRIVATE KEY-----', '\r\n', 'sig='];
   for (const unit of [first, first.slice(0, 7), first.slice(0, 15), ...units]) {
-    // One that looks at each character again for each other one takes minutes.
+    // A quadratic algorithm would take minutes.
     expect(redact(unit.repeat(Math.ceil((1 << 18) / unit.length))).includes(first)).toBe(false);
   }
 });
@@ -145,31 +148,31 @@ const manyKeys = (count: number) =>
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 test.each([
-  ['keys with a common beginning', manyKeys(300), 'compliance_live_'],
-  ['keys with a common beginning, in base64', manyKeys(300), base64('compliance_live_x')],
+  ['keys with a common prefix', manyKeys(300), 'compliance_live_'],
+  ['keys with a common prefix, in base64', manyKeys(300), base64('compliance_live_x')],
   ['a key itself, in base64', manyKeys(300), base64(manyKeys(1)[0] ?? '')],
-  ['a secret of one character', ['a'.repeat(90)], 'a'],
-  ['a secret of one character, in base64', ['a'.repeat(90)], base64('aaa')],
-])('a text that is made to take long takes work by its own length: %s', (_what, secrets, unit) => {
+  ['a secret that repeats one character', ['a'.repeat(90)], 'a'],
+  ['a secret that repeats one character, in base64', ['a'.repeat(90)], base64('aaa')],
+])('the work for a text made to be slow is linear in its length: %s', (_what, secrets, unit) => {
   const text = unit.repeat(Math.ceil(65_536 / unit.length));
   const index = secretIndex();
   for (const secret of secrets) index.add(secretForms(secret));
   const work = { steps: 0 };
   const found = index.find(text, work);
   expect(found.length).toBeGreaterThan(0);
-  // Twice the longest form, and the logarithm of the number of forms: not their number, nor the runs around each.
+  // Twice the longest form, plus the logarithm of the number of forms, but not proportional to their number.
   expect(work.steps / text.length).toBeLessThan(220);
   for (const [n, [start]] of found.entries()) expect(start).toBeGreaterThan(found[n - 1]?.[1] ?? -1);
 });
 
-test('a secret is found where another begins in front of it, and ends within it', () => {
+test('overlapping secrets are redacted together', () => {
   const { registerSecret, redact } = createRedactor();
   for (const secret of ['first:second', 'second:third', 'ab'.repeat(9).concat('Z')]) registerSecret(secret);
   expect(redact('first:second:third, no')).toBe('[secret], no');
   expect(redact(`ab${'ab'.repeat(9)}Z, no`)).toBe('[secret], no');
 });
 
-test('a foreign text is cut only after its secrets are taken out, wherever it is cut', () => {
+test('an untrusted text is cut only after its secrets are redacted', () => {
   const { registerSecret, redact } = createRedactor();
   const secret = SECRETS['an API key'];
   registerSecret(secret);
@@ -184,7 +187,7 @@ test('a foreign text is cut only after its secrets are taken out, wherever it is
   }
 });
 
-test('of data only whole secrets are taken out, and the half of a key', () => {
+test('in received data only complete secrets and the secret half of a key are redacted', () => {
   const { registerSecret, redact } = createRedactor({ shapes: false, partial: false });
   const secret = SECRETS['an API key'];
   registerSecret(secret);

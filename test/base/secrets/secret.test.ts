@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test('a file holds a secret of at most 64 KiB', async () => {
+test('a file with a secret may have at most 64 KiB', async () => {
   const file = join(folder, 'large');
   await writeFile(file, 'x'.repeat(LARGEST));
   expect((await secretSource({})({ file })).reveal().length).toBe(LARGEST);
@@ -27,13 +27,13 @@ test('a file holds a secret of at most 64 KiB', async () => {
   });
 });
 
-test('so does a variable', async () => {
+test('a variable with a secret may have at most 64 KiB', async () => {
   const source = secretSource({ LARGE: 'x'.repeat(LARGEST), LARGER: 'x'.repeat(LARGEST + 1) });
   expect((await source({ env: 'LARGE' })).reveal().length).toBe(LARGEST);
   await expect(source({ env: 'LARGER' })).rejects.toMatchObject({ code: 'config.secret_missing', where: 'LARGER' });
 });
 
-test('what is no regular file is refused, and not waited for', async () => {
+test('a secret file that is no regular file is refused at once', async () => {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   for (const file of ['/dev/zero', pipe, folder]) {

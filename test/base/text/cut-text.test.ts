@@ -7,20 +7,20 @@ import { buildEmail } from '../../../src/deliver/targets/email/email-message.ts'
 test.each([
   ['a figure', 'Profiles created: 34,300', 22, 'Profiles created…'],
   ['a figure with a no-break space', 'Profiles created: 34\u00a0300 now', 23, 'Profiles created…'],
-  ['a figure alone', '123456789', 5, '…'],
+  ['a text that is one figure', '123456789', 5, '…'],
   ['a grapheme', '👩‍👩‍👧‍👧👩‍👩‍👧‍👧👩‍👩‍👧‍👧', 30, '👩‍👩‍👧‍👧👩‍👩‍👧‍👧…'],
   ['a figure in Arabic digits', `${'x'.repeat(10)}٣٤٬٣٠٠`, 15, `${'x'.repeat(10)}…`],
   ['a figure in Devanagari digits', `${'x'.repeat(10)}३४,३००`, 15, `${'x'.repeat(10)}…`],
   ['a figure in full-width digits', `${'x'.repeat(10)}３４，３００．５`, 15, `${'x'.repeat(10)}…`],
   ['a figure with a minus', `${'x'.repeat(10)}−12,345`, 15, `${'x'.repeat(10)}…`],
-  ['a text of one line without spaces', `Note: ${'東'.repeat(300)}`, 200, `Note: ${'東'.repeat(193)}…`],
-  ['nothing', 'Profiles created: 34,300', 24, 'Profiles created: 34,300'],
-  ['nothing between words', 'one two three', 8, 'one two…'],
-])('a text is not cut inside %s', (_, text, max, expected) => {
+  ['a word, unless the text has hardly any spaces', `Note: ${'東'.repeat(300)}`, 200, `Note: ${'東'.repeat(193)}…`],
+  ['a text within the limit', 'Profiles created: 34,300', 24, 'Profiles created: 34,300'],
+  ['a word that ends at the limit', 'one two three', 8, 'one two…'],
+])('cutting a text at a word does not cut %s', (_, text, max, expected) => {
   expect(cutAtWord(text, max)).toBe(expected);
 });
 
-test('a long subject ends at a word, wherever the limit is', async () => {
+test('a long subject is cut between words', async () => {
   for (let at = 0; at < 40; at += 1) {
     const subject = `${'x'.repeat(160 + at)} created: 34,300 more words to cut ${'y'.repeat(40)}`;
     const { raw } = await buildEmail({
@@ -41,7 +41,7 @@ test('a long subject ends at a word, wherever the limit is', async () => {
   }
 });
 
-test('a sender whose name is one long figure has none', async () => {
+test('a sender with one long figure as the name is shown without a name', async () => {
   const { raw } = await buildEmail({
     delivery: 'd',
     run: 'r',
@@ -57,7 +57,7 @@ test('a sender whose name is one long figure has none', async () => {
   expect((await PostalMime.parse(raw)).from).toEqual({ address: 'docket@acme.example', name: '' });
 });
 
-test('a file whose name begins with a long figure is called by what follows', () => {
+test('a file name loses a long figure at its start', () => {
   expect(safeFileName(`${'1234567890'.repeat(15)} profiles`, '.xlsx')).toBe('profiles.xlsx');
   expect(safeFileName('1234567890'.repeat(15), '.xlsx')).toBe('report.xlsx');
 });

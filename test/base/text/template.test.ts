@@ -11,14 +11,14 @@ test('a template is filled with the variables it names', () => {
 
 test.each([
   ['{{ nothing }}', 'an unknown variable'],
-  ['{{ period.nothing }}', 'an unknown part of a variable'],
+  ['{{ period.nothing }}', 'an unknown property of a variable'],
   ['{{ org | nothing }}', 'an unknown filter'],
-  ['{{ org', 'a template that is not closed'],
+  ['{{ org', 'an unclosed template'],
   ["{% include '/etc/passwd' %}", 'a file'],
   ["{% render '/etc/passwd' %}", 'a file'],
   ["{% layout '/etc/passwd' %}", 'a file'],
-  ['{{ org.constructor }}', 'what is inherited'],
-  ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', 'more memory or time than a name needs'],
+  ['{{ org.constructor }}', 'an inherited property'],
+  ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', 'an expensive loop'],
 ])('%s is refused: %s', (template) => {
   expect(() => renderTemplate(template, VARIABLES, 'the subject')).toThrowError(
     expect.objectContaining({ code: 'template.invalid', where: 'the subject', got: `"${template}"` }),
@@ -29,10 +29,10 @@ const LOOP = (inside: string) => `{% for i in (1..60) %}{% for j in (1..60) %}${
 const LIST = '{% assign a = (1..9000) %}';
 
 test.each([
-  [LOOP('x'), 'nested loops that make text'],
-  [LOOP(''), 'nested loops that make nothing'],
-  [`${LIST}${'{% for i in a %}'.repeat(8)}${'{% endfor %}'.repeat(8)}`, 'loops over a list that is made once'],
-  [`${LIST}{% tablerow i in a %}{% endtablerow %}`, 'a loop that writes a table'],
+  [LOOP('x'), 'nested loops with output'],
+  [LOOP(''), 'nested loops without output'],
+  [`${LIST}${'{% for i in a %}'.repeat(8)}${'{% endfor %}'.repeat(8)}`, 'nested loops over one list'],
+  [`${LIST}{% tablerow i in a %}{% endtablerow %}`, 'a loop for a table'],
   ['{% tablerow i in (1..10) %}{% tablerow j in (1..90) %}x{% endtablerow %}{% endtablerow %}', 'a table of tables'],
   [
     '{% assign a = "0123456789" %}{% for i in (1..40) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a | size }}',
@@ -42,19 +42,19 @@ test.each([
   [`${LIST}{% for i in (1..9) %}{% case a %}{% when a %}{% endcase %}{% endfor %}`, 'comparisons of long lists'],
   [
     '{% assign a = (1..900) %}{{ a | find_index_exp: "x", "1 == 2 or 1 == 2 or 1 == 2" }}',
-    'an expression on each entry',
+    'an expression for each entry',
   ],
   [
     '{% assign m = (1..900) | group_by_exp: "x", "1" | map: "items" %}{% for i in (1..12) %}{% assign m = m | concat: m %}{% endfor %}{{ m | size }}',
     'lists in lists',
   ],
-])('%s costs too much: %s', (template) => {
+])('%s is refused as too expensive: %s', (template) => {
   expect(() => renderTemplate(template, VARIABLES, 'the subject')).toThrowError(
     expect.objectContaining({ code: 'template.invalid', expected: expect.stringContaining(String(MAX_TEMPLATE_COST)) }),
   );
 });
 
-test('loops over the characters of the longest title, with a branch and a filter each, are filled', () => {
+test('a loop over the characters of the longest title, with a branch and a filter, is allowed', () => {
   const template =
     '{% assign all = title | split: "" %}{% for c in all %}{% if c == "-" %}_{% else %}{{ c | upcase }}{% endif %}{% endfor %}';
   expect(renderTemplate(template, { title: 'a-'.repeat(100) }, 'the subject')).toBe('A_'.repeat(100));
