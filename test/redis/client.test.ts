@@ -3,7 +3,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { execPipeline } from '../../src/redis/client.ts';
 import { randomPrefix } from '../support/queue-harness.ts';
 
-test('replies come in the order of their commands; one command that fails fails the whole, and names itself', async () => {
+test('a pipeline returns replies in the order of its commands, and rejects with the error of a failed command', async () => {
   const redis = new Redis(inject('redisUrl'));
   const key = randomPrefix();
   onTestFinished(async () => {

@@ -12,7 +12,7 @@ const start = () => {
   return { redis, prefix, process: () => redisClock(redis, { prefix }) };
 };
 
-test('of all processes that see a step the first one is told so', async () => {
+test('a step of the clock is recorded only by the first process that sees it', async () => {
   const { process } = start();
   const [one, other] = [process(), process()];
   expect(await one.read()).toEqual(NO_STEPS);
@@ -23,18 +23,18 @@ test('of all processes that see a step the first one is told so', async () => {
   expect(await one.read()).toEqual({ steps: 1, last: { ms: 7_000, at: AT } });
 });
 
-test('the next step of the same length is another one, for clients that knew of the first', async () => {
+test('a second step of the same length is recorded separately', async () => {
   const { process } = start();
   const [one, other] = [process(), process()];
   await one.record(7_000, AT);
-  // Begins after the first step.
+  // This process starts after the first step.
   expect(await other.record(7_000, AT + 9_000)).toBe(true);
   expect(await one.record(7_000, AT + 9_010)).toBe(false);
   expect(await one.record(-14_000, AT)).toBe(true);
   expect(await other.read()).toEqual({ steps: 3, last: { ms: -14_000, at: AT } });
 });
 
-test('what nobody can read is as if there had been no step', async () => {
+test('an unreadable record of steps counts as no steps', async () => {
   const { redis, prefix, process } = start();
   await redis.hset(`${prefix}:redis-clock`, 'steps', 'x');
   expect(await process().read()).toEqual(NO_STEPS);

@@ -28,7 +28,7 @@ const open = async (url: string, role: 'producer' | 'worker' = 'producer') => {
   return redis;
 };
 
-/** A server that claims to be another: it answers every command with this, or OK. */
+/** A fake server that answers INFO with this text, and every other command with OK. */
 async function answering(info: string): Promise<string> {
   const server = createServer((socket) => {
     closers.push(() => socket.destroy());
@@ -44,12 +44,12 @@ async function answering(info: string): Promise<string> {
   return `redis://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
 }
 
-describe('a Redis that is not the one we need', () => {
+describe('an unsuitable Redis', () => {
   it.each([
     ['too old', 'redis_version:6.0.16\r\nloading:0\r\n', '6.0.16'],
     ['far too old', 'redis_version:5.0.14\r\nloading:0\r\n', '5.0.14'],
     ['silent about its version', 'loading:0\r\n', 'a server that reports no version'],
-  ])('is refused when it is %s', async (_, info, got) => {
+  ])('is refused if it is %s', async (_, info, got) => {
     const redis = await open(await answering(info));
     await expect(assertSuitable(redis, silentLog)).rejects.toMatchObject({
       code: 'redis.unsuitable',
@@ -58,7 +58,7 @@ describe('a Redis that is not the one we need', () => {
     });
   });
 
-  it('is refused when it keeps snapshots alone and the log of writes is insisted on', async () => {
+  it('is refused if it keeps only snapshots and an append-only file is required', async () => {
     const redis = await open((await aRedis('--appendonly', 'no', '--save', '60 1')).url);
     expect(await assertSuitable(redis, silentLog)).toMatchObject({ logged: false, persistent: true });
     await expect(assertSuitable(redis, silentLog, { requireDurable: true })).rejects.toMatchObject({
@@ -67,14 +67,14 @@ describe('a Redis that is not the one we need', () => {
     });
   });
 
-  it('is refused when its URL names none', async () => {
+  it('is refused if its URL has another scheme', async () => {
     await expect(openRedis('http://127.0.0.1:6379', 'producer', silentLog)).rejects.toMatchObject({
       code: 'config.invalid',
     });
   });
 });
 
-it('prints nothing for a duplicate whose listeners BullMQ has removed when its server goes away', async () => {
+it('a duplicate connection without listeners prints nothing when its server disappears', async () => {
   const redis = await aRedis();
   const client = await open(redis.url, 'worker');
   if (!(client instanceof Redis)) throw new TypeError('not a client of one server');
@@ -84,14 +84,14 @@ it('prints nothing for a duplicate whose listeners BullMQ has removed when its s
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
   closers.push(() => printed.mockRestore());
   await redis.close();
-  // The second attempt comes after the first one has failed.
+  // The second attempt starts after the first one has failed.
   for (let attempt = 0; attempt < 2; attempt += 1)
     await new Promise<void>((resolve) => copy.once('reconnecting', () => resolve()));
   expect(printed.mock.calls).toEqual([]);
 });
 
 describe('the memory of a Redis', () => {
-  it('is told with its limit, and is unknown where we may not ask', async () => {
+  it('is read with its limit, and is unknown without the permission for INFO', async () => {
     const redis = await open((await aRedis('--maxmemory', '50mb')).url);
     const memory = await readRedisMemory(redis);
     expect(memory?.limitBytes).toBe(50 * 1024 * 1024);
@@ -102,7 +102,7 @@ describe('the memory of a Redis', () => {
 });
 
 describe('opening Redis', () => {
-  it('tells host and port, and never the password, when nothing listens', async () => {
+  it('fails with host and port but without the password if nothing listens', async () => {
     const port = await freePort();
     const error = await openRedis(`redis://user:s3cret@127.0.0.1:${port}`, 'producer', silentLog).catch((e) => e);
     expect(error).toMatchObject({
@@ -115,13 +115,13 @@ describe('opening Redis', () => {
     expect(JSON.stringify(error)).not.toMatch(/s3cret/);
   });
 
-  it('refuses a database that the server does not have, instead of working in another one', async () => {
+  it('refuses a database number that the server does not have', async () => {
     const { url } = await aRedis('--databases', '2');
     await open(`${url}/1`);
     await expect(openRedis(`${url}/7`, 'producer', silentLog)).rejects.toMatchObject({ code: 'redis.unreachable' });
   });
 
-  it('gives up on a server that accepts and never answers', async () => {
+  it('fails if the server accepts the connection but never answers', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     closers.push(() => server.close());
     await new Promise((resolve) => server.once('listening', resolve));
@@ -133,7 +133,7 @@ describe('opening Redis', () => {
     });
   });
 
-  it('says that it is refused when the password is wrong', async () => {
+  it('fails as unauthorized if the password is wrong', async () => {
     const { url } = await aRedis();
     await (await open(url)).config('SET', 'requirepass', 'c0rrect');
     const wrong = url.replace('redis://', 'redis://:wr0ng@');
@@ -142,7 +142,7 @@ describe('opening Redis', () => {
     expect(JSON.stringify(error)).not.toMatch(/wr0ng|c0rrect/);
   });
 
-  it('fails a producer at once, with the cause, when the server goes away', async () => {
+  it('gives a producer that fails at once when the server disappears', async () => {
     const { REDIS_URL: _, ...env } = process.env;
     const server = await localRedis(env);
     const redis = await open(server.url);
@@ -155,14 +155,14 @@ describe('opening Redis', () => {
 });
 
 describe('a suitable Redis', () => {
-  it('is accepted with what was found out about it', async () => {
+  it('is accepted, and its policy and version are returned', async () => {
     const log = recordingLog();
     const redis = await open(inject('redisUrl'));
     const facts = await assertSuitable(redis, log);
     expect(facts).toMatchObject({ policy: 'noeviction', version: expect.stringMatching(/^\d+\.\d+/) });
   });
 
-  it('does not evict', async () => {
+  it('must not evict keys', async () => {
     const { url } = await aRedis('--maxmemory-policy', 'allkeys-lru');
     await expect(assertSuitable(await open(url), silentLog)).rejects.toMatchObject({
       code: 'redis.unsuitable',
@@ -171,7 +171,7 @@ describe('a suitable Redis', () => {
     });
   });
 
-  it('keeps something on disk, or a warning says that it does not', async () => {
+  it('should keep data on disk; otherwise a warning is logged', async () => {
     const log = recordingLog();
     const { url } = await aRedis('--appendonly', 'no');
     const redis = await open(url);
@@ -184,7 +184,7 @@ describe('a suitable Redis', () => {
     expect(log.lines).toHaveLength(1);
   });
 
-  it('that is full says so', async () => {
+  it('that is full gives a retryable error about memory', async () => {
     const { url } = await aRedis();
     const redis = await open(url);
     await redis.config('SET', 'maxmemory', '1');
@@ -195,11 +195,11 @@ describe('a suitable Redis', () => {
   });
 });
 
-describe('a Redis that repeats the password', () => {
+describe('a Redis that repeats the password in an error', () => {
   it.each([
     (password: string) => `-ERR unknown command 'auth', with args beginning with: '${password}'\r\n`,
     (password: string) => `-WRONGPASS ${password} ${encodeURIComponent(password)} is wrong\r\n`,
-  ])('is told without it', async (reply) => {
+  ])('gives an error without the password', async (reply) => {
     const password = 'Red1s/Pa55+word=';
     const server = createServer((socket) => {
       closers.push(() => socket.destroy());

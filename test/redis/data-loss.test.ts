@@ -15,7 +15,7 @@ const start = () => {
   return { redis, prefix, lost: dataLossDetector(redis, prefix) };
 };
 
-test('a new deployment, and one that has no identity, lost nothing', async () => {
+test('a new deployment without an identity does not count as a loss', async () => {
   const { redis, prefix, lost } = start();
   const asked = vi.spyOn(redis, 'hgetall');
   await lost.remember();
@@ -26,7 +26,7 @@ test('a new deployment, and one that has no identity, lost nothing', async () =>
   expect(await lost.lostWithin(HOUR_MS)).toBe(false);
 });
 
-test('an identity that is gone is a loss: it is put back, and all processes know for as long as it counts', async () => {
+test('a missing identity counts as a loss: it is restored, and all processes know of the loss while it is recent', async () => {
   const { redis, prefix, lost } = start();
   const id = anId();
   await claimIdentity(redis, prefix, id, { restored: false });
@@ -38,12 +38,12 @@ test('an identity that is gone is a loss: it is put back, and all processes know
   expect(await other.lostWithin(HOUR_MS)).toBe(true);
   await redis.hset(`${prefix}:identity`, 'since', Date.now() - 2 * HOUR_MS);
   expect([await lost.lostWithin(HOUR_MS), await other.lostWithin(HOUR_MS)]).toEqual([false, false]);
-  // By a clock that was set back since, nobody can tell.
+  // After the clock was set back the age is unknown, so the loss still counts.
   await redis.hset(`${prefix}:identity`, 'since', Date.now() + 2 * HOUR_MS);
   expect(await other.lostWithin(HOUR_MS)).toBe(true);
 });
 
-test('another identity in its place is a loss as well', async () => {
+test('a different identity counts as a loss as well', async () => {
   const { redis, prefix, lost } = start();
   const id = anId();
   await claimIdentity(redis, prefix, id, { restored: false });

@@ -25,7 +25,7 @@ const thrownBy = (question: () => Promise<unknown>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   );
 
-/** What a question to the server ends with, as Docket names it. */
+/** The Docket error for a failed command. */
 async function failureOf(question: () => Promise<unknown>): Promise<DocketError> {
   const thrown = await thrownBy(question);
   const error = toRedisError(thrown, { operation: 'The question' });
@@ -33,7 +33,7 @@ async function failureOf(question: () => Promise<unknown>): Promise<DocketError>
   throw new Error('the failure has no code of ours', { cause: thrown });
 }
 
-/** While the server is set so; back to what it was afterwards. */
+/** Runs the command while the server has this setting. */
 const setTo = (name: string, value: string, before: string) => async (question: () => Promise<DocketError>) => {
   await redis.config('SET', name, value);
   try {
@@ -42,7 +42,7 @@ const setTo = (name: string, value: string, before: string) => async (question: 
     await redis.config('SET', name, before);
   }
 };
-/** While the server follows a master that does not exist. */
+/** Runs the command while the server is a replica of a missing master. */
 const asReplica = async (question: () => Promise<DocketError>) => {
   await redis.replicaof('127.0.0.1', 1);
   try {
@@ -51,7 +51,7 @@ const asReplica = async (question: () => Promise<DocketError>) => {
     await redis.replicaof('NO', 'ONE');
   }
 };
-/** A user who may read and nothing else. */
+/** Runs the command as a user without the permission for HSET. */
 const asReader = async (question: () => Promise<DocketError>) => {
   await redis.call('ACL', 'SETUSER', 'default', '-hset');
   try {
@@ -77,13 +77,13 @@ type Case = readonly [
 
 test.each<Case>([
   ['is full', setTo('maxmemory', '1', '0'), write, 'redis.out_of_memory', true, 'REDIS_URL'],
-  ['is full, met by a script', setTo('maxmemory', '1', '0'), writing, 'redis.out_of_memory', true, 'REDIS_URL'],
+  ['is full when a script writes', setTo('maxmemory', '1', '0'), writing, 'redis.out_of_memory', true, 'REDIS_URL'],
   ['has too few replicas', setTo('min-replicas-to-write', '1', '0'), write, 'redis.unwritable', true, 'REDIS_URL'],
   ['is a replica', asReplica, writing, 'redis.unreachable', true, 'REDIS_URL'],
-  ['permits no write', asReader, write, 'redis.unauthorized', true, 'REDIS_URL'],
-  ['has text where a hash should be', asItIs, () => redis.hset('text', 'a', 'b'), 'redis.wrong_type', false, 'text'],
+  ['denies the write to the user', asReader, write, 'redis.unauthorized', true, 'REDIS_URL'],
+  ['has a text instead of a hash', asItIs, () => redis.hset('text', 'a', 'b'), 'redis.wrong_type', false, 'text'],
   [
-    'has text where a script wants a hash',
+    'has a text where a script expects a hash',
     asItIs,
     script("return redis.call('HSET', KEYS[1], 'field', ARGV[1])", 'text'),
     'redis.wrong_type',
@@ -91,7 +91,7 @@ test.each<Case>([
     'text',
   ],
   [
-    'has another value than a script wants',
+    'has a value that a script does not expect',
     asItIs,
     script("return redis.call('HINCRBY', KEYS[1], 'field', 1)", 'hash'),
     'redis.script_failed',
@@ -99,16 +99,19 @@ test.each<Case>([
     'hash',
   ],
   ['runs a script with a defect', asItIs, script('return nothing.at.all', 'new'), 'redis.script_failed', false, 'new'],
-])('a Redis that %s', async (_, when, question, code, retryable, where) => {
-  const error = await when(() => failureOf(question));
-  expect(error).toMatchObject({ code, retryable, where, expected: expect.any(String), next: expect.any(String) });
-  expect(isRedisOutage(error)).toBe(retryable);
-  // What Redis said is told, and of the command its keys alone.
-  expect(error.got).toBe(error.cause instanceof Error ? error.cause.message : undefined);
-  expect(JSON.stringify(error)).not.toContain('s3cret');
-});
+])(
+  'a Redis that %s gives an error with its own code and next step',
+  async (_, when, question, code, retryable, where) => {
+    const error = await when(() => failureOf(question));
+    expect(error).toMatchObject({ code, retryable, where, expected: expect.any(String), next: expect.any(String) });
+    expect(isRedisOutage(error)).toBe(retryable);
+    // The error has the message of Redis and the key, but no arguments of the command.
+    expect(error.got).toBe(error.cause instanceof Error ? error.cause.message : undefined);
+    expect(JSON.stringify(error)).not.toContain('s3cret');
+  },
+);
 
-test('a Redis that cannot write to its disk, as older and newer servers say it', () => {
+test('messages of older and newer servers are mapped to the same error codes', () => {
   const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
   const told = (message: string) => {
     const error = toRedisError(reply(message));
@@ -129,7 +132,7 @@ test('a Redis that cannot write to its disk, as older and newer servers say it',
   expect(told("ERR unknown command 'nosuch', with args beginning with: ")).toBeUndefined();
 });
 
-test('each failure that something else can be done about says what', async () => {
+test('each kind of failure has its own next step', async () => {
   const cases: readonly Case[] = [
     ['', setTo('maxmemory', '1', '0'), write, 'redis.out_of_memory', true, ''],
     ['', setTo('min-replicas-to-write', '1', '0'), write, 'redis.unwritable', true, ''],
@@ -144,7 +147,7 @@ test('each failure that something else can be done about says what', async () =>
   expect(next.size).toBe(cases.length);
 });
 
-test('what is not of Redis stays what it is', () => {
+test('errors that do not come from Redis are unchanged', () => {
   const defect = new TypeError('x is not a function');
   expect(toRedisError(defect)).toBe(defect);
   expect(toRedisError('a word')).toBe('a word');

@@ -18,13 +18,13 @@ afterAll(async () => {
 const ONE = '1'.repeat(32);
 const OTHER = '2'.repeat(32);
 
-/** Epoch ms by the clock of Redis. */
+/** The time of Redis, in ms since 1970. */
 const redisNow = async (): Promise<number> => {
   const [seconds, micros] = await redis.time();
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 };
 
-test('a Redis that knows no identity says so, and learns the first one only', async () => {
+test('a Redis without an identity accepts only the first one', async () => {
   expect(await readIdentity(redis, prefix)).toBeUndefined();
   const before = await redisNow();
   const kept = await Promise.all([ONE, OTHER].map((id) => claimIdentity(redis, prefix, id, { restored: false })));
@@ -35,7 +35,7 @@ test('a Redis that knows no identity says so, and learns the first one only', as
   expect(kept[0]!.since).toBeLessThanOrEqual(await redisNow());
 });
 
-test('an identity that is put back says so, until it is replaced on purpose', async () => {
+test('a restored identity is marked as restored until it is replaced', async () => {
   expect(await claimIdentity(redis, prefix, ONE, { restored: true })).toMatchObject({ id: ONE, restored: true });
   expect(await claimIdentity(redis, prefix, ONE, { restored: false })).toMatchObject({ id: ONE, restored: true });
   expect(await claimIdentity(redis, prefix, OTHER, { restored: false, replaces: ONE })).toMatchObject({
@@ -43,12 +43,12 @@ test('an identity that is put back says so, until it is replaced on purpose', as
     restored: false,
   });
   expect(await readIdentity(redis, prefix)).toMatchObject({ id: OTHER, restored: false });
-  // Somebody else was faster: what is there stays.
+  // Another process replaced it first: its identity stays.
   expect(await claimIdentity(redis, prefix, ONE, { restored: false, replaces: ONE })).toMatchObject({ id: OTHER });
 });
 
 test.each([{ id: 'mine' }, { since: '1' }, { id: ONE, since: 'yesterday' }, { id: ONE, since: '1.5' }, { id: ONE }])(
-  'what nobody can read (%j) is as if not there',
+  'an unreadable identity (%j) counts as missing',
   async (fields) => {
     await redis.hset(`${prefix}:identity`, fields);
     expect(await readIdentity(redis, prefix)).toBeUndefined();

@@ -38,7 +38,7 @@ const opened = async (context: Context) => {
   if (redis === undefined) throw new Error('it was not started');
   return redis;
 };
-/** A command on the Redis, in a connection of its own. */
+/** Runs a command over a separate connection. */
 const ask = async <T>(path: string, use: (client: Redis) => Promise<T>): Promise<T> => {
   const client = new Redis({ path, retryStrategy: () => null });
   client.on('error', () => {});
@@ -53,7 +53,7 @@ const pidOf = async (context: Context): Promise<number> =>
 const ends = (pid: number) => expect.poll(() => processName(pid)).toBe(undefined);
 
 describe('a private Redis', () => {
-  test('is started, joined, and stopped by the last one; its data stays', async () => {
+  test('is started by the first process, joined by others, and stopped by the last; its data stays', async () => {
     const context = contextIn(await newFolder());
     const first = await opened(context);
     const pid = await pidOf(context);
@@ -70,7 +70,7 @@ describe('a private Redis', () => {
     expect(await ask(third.path, (client) => client.get('kept'))).toBe('1');
   });
 
-  test('is for its user alone, and for one folder of definitions', async () => {
+  test('is accessible only to its user, and separate for each folder of definitions', async () => {
     const folder = await newFolder();
     const context = contextIn(folder);
     await opened(context);
@@ -82,7 +82,7 @@ describe('a private Redis', () => {
     expect(privateRedisPlace(other).folder).not.toBe(place.folder);
   });
 
-  test('of two that start it at once one does', async () => {
+  test('is started only once by simultaneous processes', async () => {
     const context = contextIn(await newFolder());
     const all = await Promise.all([opened(context), opened(context), opened(context)]);
     await Promise.all(all.map(({ path }) => ask(path, (client) => client.ping())));
@@ -91,7 +91,7 @@ describe('a private Redis', () => {
     await ends(pid);
   });
 
-  test('is not started by who only joins', async () => {
+  test('is not started by a process that only joins', async () => {
     const context = contextIn(await newFolder());
     await mkdir(privateRedisPlace(context).folder, { recursive: true });
     expect(await open(context, false)).toBe(undefined);
@@ -99,7 +99,7 @@ describe('a private Redis', () => {
     expect(await open(context, false)).toBeDefined();
   });
 
-  test('is started again by who uses it, with its data, when its process ends', async () => {
+  test('is restarted with its data by its users when its process ends', async () => {
     const context = contextIn(await newFolder());
     const redis = await opened(context);
     const client = await openRedis({ path: redis.path }, 'worker', silentLog);
@@ -112,7 +112,7 @@ describe('a private Redis', () => {
     expect(await pidOf(context)).not.toBe(pid);
   });
 
-  test('a socket that a killed server left is replaced', async () => {
+  test('replaces the socket of a killed server', async () => {
     const context = contextIn(await newFolder());
     const { folder, socket } = privateRedisPlace(context);
     await mkdir(folder, { recursive: true });
@@ -122,7 +122,7 @@ describe('a private Redis', () => {
     expect(await ask((await opened(context)).path, (client) => client.ping())).toBe('PONG');
   });
 
-  test('has its socket in the runtime directory where the path beside the definitions is too long', async () => {
+  test('has its socket in the runtime directory if the path beside the definitions is too long', async () => {
     const runtime = await newFolder('docket-run-');
     const deep = join(await newFolder(), 'a-folder-with-a-long-name'.repeat(4));
     await mkdir(deep);
@@ -134,16 +134,16 @@ describe('a private Redis', () => {
     expect(await readdir(join(deep, '.docket', 'jobs'))).toContain('redis.log');
   });
 
-  test('names what to install, or to set, without redis-server', async () => {
+  test('fails without redis-server, with an error that names the alternatives', async () => {
     await expect(open(contextIn(await newFolder(), { PATH: await newFolder() }))).rejects.toMatchObject({
       code: 'redis.unreachable',
       next: expect.stringMatching(/REDIS_URL.*--no-deliver/),
     });
   });
 
-  test('names a folder that cannot be written', async () => {
+  test('fails with the name of a folder that cannot be created', async () => {
     const folder = await newFolder();
-    // Nobody can make a folder in a file, whatever their rights.
+    // No user can create a folder inside a file, not even root.
     await writeFile(join(folder, '.docket'), '');
     await expect(open(contextIn(folder))).rejects.toMatchObject({
       code: 'redis.unreachable',
@@ -152,7 +152,7 @@ describe('a private Redis', () => {
     });
   });
 
-  test('says why it ended at once', async () => {
+  test('fails with the last line of the log if the server ends at once', async () => {
     const bin = await newFolder();
     await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "out of luck" > redis.log\nexit 1\n');
     await chmod(join(bin, 'redis-server'), 0o755);
@@ -162,7 +162,7 @@ describe('a private Redis', () => {
     });
   });
 
-  test('is not started beside one whose socket is gone', async () => {
+  test('is not started beside a running one whose socket is missing', async () => {
     const context = contextIn(await newFolder());
     const redis = await opened(context);
     await rm(redis.path);
@@ -174,7 +174,7 @@ const locked = <T>(folder: string, clock: Parameters<typeof withProcessLock>[1],
   withProcessLock(folder, clock, work, (file) => new Error(`locked by ${file}`));
 
 describe('the lock of a folder', () => {
-  test('is held by one at a time', async () => {
+  test('is held by one caller at a time', async () => {
     const folder = await newFolder();
     let inside = 0;
     const most: number[] = [];
@@ -192,7 +192,7 @@ describe('the lock of a folder', () => {
     expect((await readdir(folder)).length).toBe(1);
   });
 
-  test('is free when its process has ended, or when another process has its id', async () => {
+  test('is free after its process has ended, even if another process has the same ID', async () => {
     const folder = await newFolder();
     for (const name of [DEAD, `${process.pid} another start`, '']) {
       await writeFile(join(folder, 'lock.7'), name);
@@ -202,7 +202,7 @@ describe('the lock of a folder', () => {
     }
   });
 
-  test('that is held too long is an error', async () => {
+  test('gives an error if it is held too long', async () => {
     const folder = await newFolder();
     await writeFile(join(folder, 'lock.1'), (await processName(process.pid)) ?? '');
     let now = 0;

@@ -6,20 +6,20 @@ import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 
 const load = (path: string) => loadLuaScript(`../../src/${path}`, import.meta.url).lua;
 
-test('an included file is inserted once, also where several files include it', () => {
+test('an included file is inserted once, even if several files include it', () => {
   const lua = load('queue/runs/scripts/update-run.lua');
   expect(lua.match(/redis\.call\('TIME'\)/g)).toHaveLength(1);
   expect(lua).not.toContain('@include');
 });
 
-test('scripts have the terminal states of the run record', () => {
+test('the terminal states in Lua scripts are those of the run record', () => {
   const names = load('queue/runs/scripts/terminal-states.lua').matchAll(/^ {2}(\w+) = true,$/gm);
   expect(new Set([...names].map(([, name]) => name))).toEqual(new Set(TERMINAL_STATES));
 });
 
-test('no source file holds Lua', () => {
+test('no TypeScript file contains Lua', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  // `await redis.call(…)` is the client's own method; Lua has no `await`.
+  // `await redis.call(…)` is a method of the client. Lua has no `await`.
   const withLua = files.filter((file) =>
     /(?<!await )redis\.p?call\(['"]/.test(readFileSync(join('src', file), 'utf8')),
   );

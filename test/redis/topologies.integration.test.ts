@@ -22,7 +22,7 @@ describe('a Cluster of three masters', () => {
     return redis;
   };
 
-  it('is opened by some of its nodes, and each master is asked whether it is suitable', async () => {
+  it('is opened by one of its nodes, and each master must be suitable', async () => {
     const redis = await open(`redis+cluster://127.0.0.1:${cluster.masters[1]?.port}`);
     for (const { port } of cluster.masters) expect(redisName(redis)).toContain(`127.0.0.1:${port}`);
     expect(await assertSuitable(redis, silentLog, { requireDurable: true })).toMatchObject({ logged: true });
@@ -41,7 +41,7 @@ describe('a Cluster of three masters', () => {
     await client.config('SET', 'appendonly', 'yes');
   });
 
-  it('tells the memory of the master that is nearest to its limit', async () => {
+  it('reports the memory of the master that is closest to its limit', async () => {
     const redis = await open(`redis+cluster://127.0.0.1:${cluster.masters[1]?.port}`);
     expect(await readRedisMemory(redis)).toMatchObject({ limitBytes: 0 });
     const { client } = await cluster.ownerOf('{elsewhere}');
@@ -50,7 +50,7 @@ describe('a Cluster of three masters', () => {
     await client.config('SET', 'maxmemory', '0');
   });
 
-  it('is refused where one server is named, with the way to write it', async () => {
+  it('is refused under the URL of a single server, with the right form of the URL', async () => {
     const redis = await open(`redis://127.0.0.1:${cluster.masters[0]?.port}`);
     await expect(assertSuitable(redis, silentLog)).rejects.toMatchObject({
       code: 'redis.unsuitable',
@@ -58,14 +58,14 @@ describe('a Cluster of three masters', () => {
     });
   });
 
-  it('that is not there is said within seconds, without the password', async () => {
+  it('that is unreachable gives an error without the password', async () => {
     const error = await openRedis('redis+cluster://me:hunter2@127.0.0.1:1', 'worker', silentLog).catch((e) => e);
     expect(error).toMatchObject({ code: 'redis.unreachable', next: expect.stringContaining('REDIS_URL') });
     expect(error.message).toContain('127.0.0.1:1');
     expect(JSON.stringify(error)).not.toContain('hunter2');
   });
 
-  it('that refuses our login says so', async () => {
+  it('that refuses the login gives an error without the password', async () => {
     const error = await openRedis(cluster.url.replace('//', '//me:hunter2@'), 'producer', silentLog).catch((e) => e);
     expect(error).toMatchObject({ code: 'redis.unauthorized', where: 'REDIS_URL', retryable: true });
     expect(JSON.stringify(error)).not.toContain('hunter2');
@@ -87,11 +87,11 @@ describe('a Sentinel group', () => {
     redis.disconnect();
   });
 
-  it('is asked again after the client was to reconnect while it already did', async () => {
+  it('is reconnected even if a second reconnect interrupts the first', async () => {
     const redis = await openRedis(group.url, 'worker', silentLog);
     onTestFinished(() => redis.disconnect());
     if (isCluster(redis)) throw new Error('a client of one server');
-    // `once` of node:events would reject at the error that ioredis reports meanwhile.
+    // `once` of node:events would reject because of the errors that ioredis emits meanwhile.
     const next = (event: string) => new Promise<void>((resolve) => redis.once(event, resolve));
     const connecting = next('connecting');
     redis.disconnect(true);
@@ -103,7 +103,7 @@ describe('a Sentinel group', () => {
     expect(await redis.ping()).toBe('PONG');
   });
 
-  it('that knows no such master is said', async () => {
+  it('that does not know the master gives an error with its name', async () => {
     const error = await openRedis(group.url.replace('mymaster', 'other'), 'producer', silentLog).catch((e) => e);
     expect(error).toMatchObject({ code: 'redis.unreachable', message: expect.stringContaining('other') });
   });
