@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** A file each, with what it imports. */
+/** Files with their imports. */
 const FILES = {
   'src/base/clock.ts': '',
   'src/base/late.ts': "export * from '../plan/plan.ts';",
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('lint names each import that a layer, internal/, a feature or package.json does not allow, and no other', () => {
+test('lint reports exactly the imports that layers, internal/, features and package.json forbid', () => {
   const { status, stderr } = spawnSync(process.execPath, ['build/layers.mjs', folder], { encoding: 'utf8' });
   expect(status).toBe(1);
   expect(

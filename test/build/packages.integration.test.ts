@@ -13,7 +13,7 @@ test('the SBOM lists every package whose code is in dist/', async () => {
   const listed = new Set(
     components.map(({ group, name, version }) => `${group === undefined ? '' : `${group}/`}${name} ${version}`),
   );
-  // A title of each license names the packages that have it.
+  // The heading of each license names the packages with that license.
   const licenses = await readFile(join(dirname(inject('main')), 'LICENSES.md'), 'utf8');
   const bundled = [...licenses.matchAll(/^## (.*)$/gm)].flatMap(([, names = '']) => names.split(', '));
   expect(bundled.length).toBeGreaterThan(100);

@@ -42,9 +42,9 @@ afterAll(async () => {
 const keysOfAnswers = () => redis.keys(`${DEFAULT_KEY_PREFIX}:answers*`);
 
 /**
- * A run in line that has kept answers, as after a sleep; and processes over the same Redis.
+ * A queued run with stored responses, as after a snooze, and processes that share its Redis.
  *
- * @param given folder of the archive that this Redis belongs to already
+ * @param given folder of the archive that already belongs to this Redis
  */
 async function aRunWithAnswers(given?: string) {
   const root = given ?? (await folderFor(onTestFinished));
@@ -77,7 +77,7 @@ async function aRunWithAnswers(given?: string) {
 
 const WHO = { by: 'ann', reason: 'no longer wanted' };
 
-test('a run that fails for good leaves no answers in Redis', async () => {
+test('a run that fails permanently leaves no responses in Redis', async () => {
   const { open, record, finished } = await aRunWithAnswers();
   await redis.del(redisKeys(DEFAULT_KEY_PREFIX).definition(record.digest));
   await open('worker');
@@ -85,7 +85,7 @@ test('a run that fails for good leaves no answers in Redis', async () => {
   expect(await keysOfAnswers()).toEqual([]);
 });
 
-test('a run that is cancelled while it waits leaves none, whether over the admin route or the command line', async () => {
+test('a run that is cancelled while it waits leaves no responses, over the admin route and the command line', async () => {
   const one = await aRunWithAnswers();
   await cancelRun(one.record.id, WHO, { ...one.store, clock: systemClock, log: silentLog });
   expect(await keysOfAnswers()).toEqual([]);
@@ -94,7 +94,7 @@ test('a run that is cancelled while it waits leaves none, whether over the admin
   expect(await keysOfAnswers()).toEqual([]);
 });
 
-test('a run that goes on keeps them, and an end is written down though they cannot be dropped', async () => {
+test('a waiting run keeps its responses, and a failed run is recorded even if they cannot be deleted', async () => {
   const { store, record } = await aRunWithAnswers();
   await store.runs.update(record.id, { state: 'waiting', until: Date.now() });
   expect((await keysOfAnswers()).length).toBeGreaterThan(0);

@@ -19,7 +19,7 @@ import { jobsFolder } from '../support/jobs-folder.ts';
 import { deferred, randomPrefix, recordingLog } from '../support/queue-harness.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The real worker over a jobs folder, a service, a mail server, directories and an archive; all that it leaves is kept. */
+/** A real worker with a jobs folder, a service, a mail server, folders and an archive. Everything it writes is kept. */
 async function aHouse(orgs: number, keyOf: (n: number) => string) {
   const root = await folderFor(onTestFinished);
   const jobs = await loadDefinitions(
@@ -76,7 +76,7 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
     redis.disconnect();
   });
   const worker = running.store;
-  /** Resolves when so many runs have ended. */
+  /** Resolves when this number of runs has ended. */
   const ended = async (runs: number, start: () => Promise<unknown>) => {
     left = runs;
     idle = deferred();
@@ -107,9 +107,9 @@ deliveries:
     send_if: changed
 `;
 
-test('of fifty organizations none finds anything of another in its mail, its folder, its archive, Redis or the log', async () => {
+test('none of fifty organizations gets data of another in mails, folders, archive, Redis or log', async () => {
   const ORGS = 50;
-  // Every fifth shares its key with the one after it.
+  // Every fifth organization shares its key with the next one.
   const keyOf = (n: number) => `key-${canaryOf(n % 5 === 1 ? n - 1 : n)}-secret`;
   const { root, jobs, worker, asked, mail, redis, prefix, log, ended } = await aHouse(ORGS, keyOf);
   await ended(ORGS, () =>
@@ -127,11 +127,11 @@ test('of fifty organizations none finds anything of another in its mail, its fol
   );
   expect((await worker.runs.list({ limit: 100 })).map(({ state }) => state)).toEqual(Array(ORGS).fill('done'));
 
-  // Each asked for itself alone, with its key.
+  // Each organization made its requests with its own key.
   expect(new Set(asked.map(({ n }) => n)).size).toBe(ORGS);
   for (const { n, key } of asked) expect(key).toBe(`Api-Key ${keyOf(n)}`);
 
-  // Mail: everybody got one, and it is of his organization in every part.
+  // Mail: each recipient got one, which contains only data of the own organization.
   expect(
     mail
       .messages()
@@ -150,7 +150,7 @@ test('of fifty organizations none finds anything of another in its mail, its fol
   }
   expect(seen).toBe(2 * ORGS);
 
-  // Directories and the archive: what lies in an organization's folder is of it.
+  // Folders and archive: the folder of an organization contains only its data.
   for (const [folder, least] of [
     ['out', 2],
     ['archive', 8],
@@ -161,7 +161,7 @@ test('of fifty organizations none finds anything of another in its mail, its fol
     for await (const { path, text } of filesBelow(join(root, folder))) {
       const [own] = canariesIn(path);
       const name = relative(join(root, folder), path);
-      // At the top lies what is of no organization: the marker of the archive.
+      // The marker of the archive at the top belongs to no organization.
       if (name.includes(sep) && !name.startsWith('.')) expect(own, path).toBeDefined();
       expect(
         [...canariesIn(text)].filter((canary) => canary !== own),
@@ -173,7 +173,7 @@ test('of fifty organizations none finds anything of another in its mail, its fol
     expect(files).toBeGreaterThanOrEqual(least * ORGS);
   }
 
-  // Redis: no value tells of two, and none of a key.
+  // Redis: no value contains data of two organizations or an API key.
   const told = new Set<string>();
   for await (const { key, text } of redisValues(redis, prefix)) {
     const canaries = canariesIn(text);
@@ -183,7 +183,7 @@ test('of fifty organizations none finds anything of another in its mail, its fol
   }
   expect(told.size).toBe(ORGS);
 
-  // The log: the same, line by line.
+  // Log: the same for each line.
   expect(log.lines.length).toBeGreaterThanOrEqual(2 * ORGS);
   for (const line of log.lines) {
     const text = JSON.stringify(line);
@@ -192,7 +192,7 @@ test('of fifty organizations none finds anything of another in its mail, its fol
   }
 });
 
-test('a run that is triggered fifty times at once, enqueued by hand and replayed after its job is gone is delivered once', async () => {
+test('a run is delivered once, even if it is triggered fifty times, requeued and replayed after its job is gone', async () => {
   const { jobs, worker, mail, redis, prefix, root, ended } = await aHouse(1, () => 'key');
   const request = {
     ...requireReport(jobs, `org-${canaryOf(0)}/weekly`),
@@ -222,7 +222,7 @@ test('a run that is triggered fifty times at once, enqueued by hand and replayed
     await queue.requeue(record);
   }
   await gone();
-  // As a Redis that lost its last seconds: the record is as it was before the run, the ledger knows.
+  // Like a Redis that lost its last seconds: the record is that from before the run, but the ledger has the deliveries.
   await redis.hset(redisKeys(prefix).record(run), 'state', 'queued');
   await ended(1, () => queue.requeue(record));
   expect((await runs.get(run))?.deliveries.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
@@ -230,7 +230,7 @@ test('a run that is triggered fifty times at once, enqueued by hand and replayed
   expect(await readdir(join(root, 'archive', `org-${canaryOf(0)}`, 'weekly'))).toEqual([run]);
 });
 
-test('a condition that is not met skips its delivery in the record, with the reason, and the run is done', async () => {
+test('an unmet condition skips its delivery with the reason, and the run is done', async () => {
   const { jobs, worker, mail, ended } = await aHouse(1, () => 'key');
   const runs: string[] = [];
   for (const trigger of ['first', 'second']) {

@@ -12,7 +12,7 @@ import { reportDefinition } from '../support/queue-harness.ts';
 
 const MAY_ASK = { mayAsk: true };
 
-describe('what the admin route knows of what definitions ask', () => {
+describe('the plan explainer of the admin route', () => {
   let sandbox: Sandbox;
   let redis: Redis;
   let prefix: string;
@@ -44,7 +44,7 @@ describe('what the admin route knows of what definitions ask', () => {
   const withService = () => planning({ COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key });
   const asked = () => sandbox.requests().length;
 
-  it('asks the service for a catalog once where none is held, and goes by the one that is held everywhere', async () => {
+  it('requests a missing catalog once, and shares it with all processes', async () => {
     const before = asked();
     const document = await withService().explain(version, undefined, MAY_ASK);
     expect(document).toMatchObject({
@@ -62,7 +62,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked()).toBe(once);
   });
 
-  it('asks for a new catalog where a held one lacks what was made since, for callers that may ask', async () => {
+  it('requests a new catalog if the cached one lacks a new value, for callers with permission', async () => {
     const filters = [{ dimension: 'profile.group', op: 'in' as const, values: ['Partners'] }];
     const [section] = version.definition.sections;
     if (section?.metrics === undefined) throw new Error('a section of metrics');
@@ -79,7 +79,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked() - before).toBe(1);
   });
 
-  it('spends no token for callers that may not ask', async () => {
+  it('uses no token for callers without permission', async () => {
     const before = asked();
     await expect(withService().explain(version, undefined, { mayAsk: false })).rejects.toMatchObject({
       code: 'catalog.missing',
@@ -87,7 +87,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked()).toBe(before);
   });
 
-  it('asks nobody for a catalog to compare with, and says what is missing where it may not ask or has no key', async () => {
+  it('never requests a catalog for a comparison, and names what is missing without a URL or key', async () => {
     const before = asked();
     const alone = planning({ ACME_KEY: key });
     await expect(alone.explain(version, undefined, MAY_ASK)).rejects.toMatchObject({
@@ -104,7 +104,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(asked()).toBe(before);
   });
 
-  it('keeps nobody waiting for a token that is far away', async () => {
+  it('fails at once if the next token is far away', async () => {
     const fingerprint = new Secret(key).fingerprint();
     const { sharedBudgets } = await import('../../src/services/budgets/budgets.ts');
     const budget = sharedBudgets(redis, prefix, systemClock)('metrics', { calls: 30, windowMs: 60_000 });

@@ -17,7 +17,7 @@ const serviceSchema = z.object({
 });
 const compose = z.object({ services: z.record(z.string(), serviceSchema), volumes: z.record(z.string(), z.unknown()) });
 
-test('docker-compose.yml runs commands that exist, with an environment that is valid, against a Redis that keeps its data', async () => {
+test('docker-compose.yml has existing commands, a valid environment and a Redis that keeps its data', async () => {
   const { services, volumes } = compose.parse(parse(await readFile('docker-compose.yml', 'utf8')));
   const { docket, sandbox, redis } = services;
   const commands = createTestProgram().commands.map((command) => command.name());
@@ -30,7 +30,7 @@ test('docker-compose.yml runs commands that exist, with an environment that is v
   const key = issueKeys(DEFAULT_SEED, Date.now()).find(({ stored }) => stored.label === 'acme')?.text;
   expect(docket?.environment?.DEMO_API_KEY).toBe(`\${DEMO_API_KEY:-${key}}`);
 
-  // Where tokens are made in the running container: a volume of its own, in a folder that the image gives to its user.
+  // Tokens are created in the running container: in a separate volume, in a folder that the image gives to its user.
   const tokens = dirname(docket?.environment?.DOCKET_ADMIN_TOKENS ?? '');
   const [volume = ''] = docket?.volumes?.find((each) => each.split(':')[1] === tokens)?.split(':') ?? [];
   expect(Object.keys(volumes)).toContain(volume);

@@ -16,7 +16,7 @@ import { encodingsFoundIn } from '../support/secret-encodings.ts';
 import { KEEP_EACH_WRITE } from '../support/secret-scan.ts';
 import { SFTP_USER, sftpServer } from '../support/sftp-server.ts';
 
-/** Of an encoding each that no other contains; `/`, `+` and `=` are escaped differently everywhere. */
+/** No encoding of a secret contains another. `/`, `+` and `=` are escaped differently everywhere. */
 const SECRETS = {
   KEY_0: 'acme_live.Wq8/dZ+e1Rk3=tYvU6xMn2Bc',
   KEY_1: 'rival_live.Jp5/sX+o9Lf7=hGaQ4wEz0Ti',
@@ -46,7 +46,7 @@ outputs: [{ format: csv }, { format: xlsx }]
 deliveries:
 ${deliveries}`;
 
-/** Docket with peers that echo, in a process of its own, and everything that it leaves behind. */
+/** Docket in a separate process with peers that echo secrets, and everything that it writes. */
 async function aHouse() {
   const root = await folderFor(onTestFinished);
   const redis = await localRedis({ PATH: process.env.PATH }, () => {}, KEEP_EACH_WRITE);
@@ -56,7 +56,7 @@ async function aHouse() {
   const api = await echoingService();
   const sftp = await sftpServer();
   let renames = 0;
-  // Once the first file has its name, a person has to check the others: the run ends.
+  // After the first file is renamed, a person must check the others, so the run ends.
   sftp.fault = (step) =>
     step === 'rename' && ++renames > 1 ? { when: 'before', how: { say: echoOf(SECRETS.SFTP_PASSWORD) } } : undefined;
   const collector = await otlpCollector();
@@ -103,7 +103,7 @@ async function aHouse() {
   return { root, env, smtp, collector, redis, command: (...args: string[]) => docket(args, { env, cwd: root }) };
 }
 
-/** Whatever was ever written to this Redis. */
+/** Everything that was ever written to this Redis. */
 async function appendedBy(url: string): Promise<string> {
   const redis = new Redis(url);
   const setting = async (name: string) => String(((await redis.config('GET', name)) as string[])[1]);
@@ -113,7 +113,7 @@ async function appendedBy(url: string): Promise<string> {
   return (await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))).join('\n');
 }
 
-test('what peers echo of our secrets stands nowhere: answers, page, Redis, archive, mail, log, traces, metrics, commands', async () => {
+test('secrets that peers echo never appear in responses, page, Redis, archive, mails, log, traces, metrics and commands', async () => {
   const { root, env, smtp, collector, redis, command } = await aHouse();
   const token = async (name: string, role: string) =>
     (await command('tokens', 'create', '--name', name, '--role', role)).stdout.trim();
@@ -135,7 +135,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
   await Promise.all(
     runs.map((run) => child.logged((line) => /^Run (?:ended|failed permanently)/.test(line.msg) && line.run === run)),
   );
-  // The owner of each is told: two that failed, one that reached only some.
+  // The owner of each run gets a notice: two runs failed, one was partly delivered.
   await expect.poll(() => smtp.mails.filter((mail) => /^To: .*owner@/im.test(mail)).length).toBeGreaterThanOrEqual(3);
 
   const sinks: [name: string, text: string][] = [];
@@ -169,7 +169,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
     ...runs.map((run) => ['runs', 'get', run]),
     ['deliveries'],
     ['pause'],
-    // Inline, without the workers.
+    // In this process, without the workers.
     ...[0, 1, 2].map((n) => ['run', `org-${n}/weekly`, '--again', '--json']),
     ['explain', 'org-2/weekly'],
   ]) {
@@ -184,7 +184,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
   sinks.push(['Redis', await appendedBy(redis.url)]);
   for await (const { path, text } of filesBelow(join(root, 'archive'))) sinks.push([path, text]);
 
-  // Each peer was asked, and what it said is told, without the secret.
+  // Each peer was called, and its message is shown without the secret.
   const all = sinks.map(([, text]) => text).join('\n');
   for (const told of ['Service message: You sent', '5.1.1 Nobody of', '2.0.0 Queued for', 'HTTP 400', 'sftp://']) {
     expect(all).toContain(told);

@@ -87,7 +87,7 @@ afterAll(async () => {
 
 const hostsAsked = () => [...new Set(proxy.tunnels.map(({ authority }) => authority))].sort();
 
-test('a run reaches the service, the archive and its targets through the proxy alone', async () => {
+test('a run reaches the service, the archive and its targets only through the proxy', async () => {
   const { code, stdout, stderr } = await docket(['run', 'acme/daily', '--json'], { env, cwd: folder });
   expect(code, stdout + stderr).toBe(0);
   expect(hostsAsked()).toEqual(['api.docket.test:80', 'hooks.docket.test:443', 'store.docket.test:80']);
@@ -97,7 +97,7 @@ test('a run reaches the service, the archive and its targets through the proxy a
   expect(stdout + stderr).not.toContain('behind-the-wall');
 });
 
-test('docket doctor says which way each goes, and what to do where the proxy refuses', async () => {
+test('docket doctor shows which connections use the proxy, and what to do if the proxy refuses', async () => {
   const args = ['doctor', '--json'];
   const fine = await docket(args, { env, cwd: folder });
   for (const host of ['http://api.docket.test', 'hooks.docket.test']) {

@@ -61,7 +61,7 @@ const failureOf = (question: Promise<unknown>): Promise<DocketError> =>
     (thrown: unknown) => toDocketError(thrown),
   );
 
-test('a full Redis is named as that by whatever writes to it, and is tried again', async () => {
+test('every write to a full Redis gives a retryable error about memory', async () => {
   const { record } = await bench.trigger(onDemand(reportDefinition()));
   const { prefix } = bench;
   await bench.producer.del(`${redisKeys(prefix).bull}:runs:${record.id}`);
@@ -81,7 +81,7 @@ test('a full Redis is named as that by whatever writes to it, and is tried again
   }
 });
 
-test('a full Redis keeps no answer, and the one that came is used all the same', async () => {
+test('a full Redis stores no new response, but stored ones can be read and deleted', async () => {
   const store = redisResponseStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
   const answer = { body: { a: 1 }, correlationId: null, at: 1 };
   expect(await store.put(RUN, 'kept', answer)).toBe(true);
@@ -92,7 +92,7 @@ test('a full Redis keeps no answer, and the one that came is used all the same',
   expect(await store.get(RUN, 'kept')).toBeUndefined();
 });
 
-test('answers can be dropped from a full Redis while their organization has others', async () => {
+test('responses of a run can be deleted from a full Redis while their organization has others', async () => {
   const store = redisResponseStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
   const answer = { body: { a: 1 }, correlationId: null, at: 1 };
   const other = 'b'.repeat(32);
@@ -103,8 +103,8 @@ test('answers can be dropped from a full Redis while their organization has othe
   expect(await store.get(other, 'kept')).toEqual(answer);
 });
 
-describe('a key of Docket that somebody has written another type under', () => {
-  test('is named by budget, ledger and run store, and is not tried again', async () => {
+describe('a key of Docket that has another type', () => {
+  test('gives an error with its name in budget, ledger and run store, which is not retryable', async () => {
     const { producer, prefix, runs } = bench;
     const at = {
       budget: `${prefix}:budget:{abc}:state`,
@@ -143,10 +143,10 @@ describe('a key of Docket that somebody has written another type under', () => {
     );
     return log;
   };
-  /** The fields of its job once BullMQ has settled it. */
+  /** The fields of the job after BullMQ has settled it. */
   const settled = (run: string) => waitForSettledJob(bench, run);
 
-  test('ends a run that needs it at its first try', async () => {
+  test('ends a run that needs it after one attempt', async () => {
     await bench.producer.set(`${bench.prefix}:deliveries:{${RUN.slice(0, 16)}}`, 'somebody else');
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     work(async () => void (await ledgerOf().open(ROW, 1)));
@@ -158,7 +158,7 @@ describe('a key of Docket that somebody has written another type under', () => {
     });
   });
 
-  test('ends the job of a run whose record it is, and the log says which key it is', async () => {
+  test('ends the job of a run whose record it is, and is named in the log', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     const key = redisKeys(bench.prefix).record(record.id);
     await bench.producer.set(key, 'somebody else');
@@ -173,7 +173,7 @@ describe('a key of Docket that somebody has written another type under', () => {
     );
   });
 
-  test('ends the job of a run whose record it becomes while the run goes on', async () => {
+  test('ends the job of a run whose record it replaces during the run', async () => {
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     const key = redisKeys(bench.prefix).record(record.id);
     const log = work(async () => void (await bench.producer.set(key, 'somebody else')));

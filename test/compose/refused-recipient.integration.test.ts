@@ -41,7 +41,7 @@ const FILES = {
   'acme/gone.yaml': report('gone@left.example'),
 };
 
-/** Real workers that come and go over one Redis, one mail server and one folder of definitions. */
+/** Real workers, started one after the other, with the same Redis, mail server and folder of definitions. */
 async function aHouse() {
   const root = await folderFor(onTestFinished);
   const folder = await jobsFolder(FILES);
@@ -70,7 +70,7 @@ async function aHouse() {
   const wide = await loadDefinitions(folder);
   expect(wide.diagnostics).toEqual([]);
   const allow = (domains: string) => writeFile(join(folder, 'acme/org.yaml'), org(domains));
-  /** Who may trigger, and takes nothing off the line. */
+  /** Triggers runs but executes none. */
   const desk = await composeDocket(around, { jobs: staticDefinitions(wide), prefix, roles: new Set(['admin']) });
   open.push(desk);
   const { runs, ledger } = desk.store;
@@ -82,7 +82,7 @@ async function aHouse() {
     runs,
     ledger,
     decisions: createDecisionService(desk.store),
-    /** A worker over the folder as it is now; resolves when it has ended this run. */
+    /** Starts a worker with the current definitions. Resolves when it has ended this run. */
     works: async (run: string): Promise<void> => {
       const ended = deferred();
       const observe = ({ id }: RunOrder, { type }: { readonly type: string }) => {
@@ -117,7 +117,7 @@ const asked = ({ wide }: House, name: string, kind: 'on_demand' | 'schedule'): T
 });
 
 test.each(['on_demand', 'schedule'] as const)(
-  'who was taken off the list since the trigger gets nothing, is not tried again, and the owner is told once (%s)',
+  'a recipient removed from the allow-list after the trigger gets nothing, and the owner gets one notice (%s)',
   async (kind) => {
     const house = await aHouse();
     const { record } = await house.trigger(asked(house, 'acme/both', kind));
@@ -136,14 +136,14 @@ test.each(['on_demand', 'schedule'] as const)(
     expect(more).toEqual([]);
     expect(notice?.text).toMatch(/- gone@left\.example [\s\S]*- lead@acme\.example/);
 
-    // Tried again by hand while the list is as it is: the same end, and nobody hears of it twice.
+    // A manual retry with the same list ends the same way, without a second notice.
     const who = { by: 'ops', reason: 'try' };
     await house.decisions.retry(record.id, who);
     await house.works(record.id);
     expect(await house.rows(record.id)).toEqual(rows);
     expect(house.mail.messages()).toHaveLength(2);
 
-    // Allowed again: the retry reaches him alone.
+    // Allowed again, only this recipient gets a mail from the retry.
     await house.allow(BOTH);
     await house.decisions.retry(record.id, who);
     await house.works(record.id);
@@ -154,11 +154,11 @@ test.each(['on_demand', 'schedule'] as const)(
       'gone@left.example',
     ]);
   },
-  // Workers are started four times over, and render: a busy machine takes its time.
+  // Several workers are started and render, which is slow on a busy machine.
   180_000,
 );
 
-test('a scheduled slot of a report whose every recipient is refused at the trigger fails once, for good, and its owner is told', async () => {
+test('a scheduled run with only refused recipients fails once and permanently, and the owner gets a notice', async () => {
   const house = await aHouse();
   const request = asked(house, 'acme/gone', 'schedule');
   const settings = { ...request.settings, recipients: { domains: ['acme.example'], addresses: [] } };
@@ -174,7 +174,7 @@ test('a scheduled slot of a report whose every recipient is refused at the trigg
   expect((await house.notices())[0]?.text).toContain('gone@left.example');
 });
 
-test('a run that is tried again calls with the key that its organization has now, wherever that is kept', async () => {
+test('a run uses the current API key of its organization, not the one from its trigger', async () => {
   const house = await aHouse();
   const { definition, settings } = requireReport(house.wide, 'acme/both');
   const { record } = await house.trigger({

@@ -16,7 +16,7 @@ const failing = (...codes: (ErrorCode | Error)[]) => {
 test.each([
   [REDIS_OUTAGE, ['redis.unreachable', 'redis.unwritable', 'redis.out_of_memory', new Error('Connection is closed.')]],
   [BUSY_MACHINE, ['definition.busy', 'definition.busy']],
-] as const)('a start waits for what passes, and logs it once', async (failure, codes) => {
+] as const)('a start waits while a failure is temporary, and logs it once', async (failure, codes) => {
   const clock = manualClock(0);
   const log = recordingLog();
   const opened = retryStart(failing(...codes), failure, { clock, log });

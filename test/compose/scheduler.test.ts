@@ -8,7 +8,7 @@ import { redisActiveVersions } from '../../src/queue/definitions/active-versions
 import { loadedJobs } from '../support/loaded-jobs.ts';
 import { deferred, randomPrefix, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 
-test('a change of the files that is seen while a scheduler starts is put in force', async () => {
+test('a change of definitions during the start of a scheduler is activated', async () => {
   const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
   const [before, after] = [loadedJobs(reportDefinition('before')), loadedJobs(reportDefinition('after'))];
@@ -19,7 +19,7 @@ test('a change of the files that is seen while a scheduler starts is put in forc
     current: () => {
       read += 1;
       if (read > 1) return after;
-      // While what was read is on its way to Redis.
+      // While the first definitions are being written to Redis.
       queueMicrotask(() => {
         for (const listener of listeners) listener(after);
       });

@@ -21,7 +21,7 @@ async function ownRedis() {
   return { redis, url: server.url };
 }
 
-test('a secret is found in every kind of value, in a key, in any database, by a script, and also when it was removed', async () => {
+test('the scan finds a secret in Redis in any kind of value, key and database, and even after its removal', async () => {
   const { redis, url } = await ownRedis();
   await redis.set('fine', 'nothing to see');
   expect(await leaksInRedis(url)).toEqual([]);
@@ -57,12 +57,12 @@ test.each([
   ['a token of the admin route', `docket_${'aB3_-'.repeat(8)}abc`],
   ['a header that authorizes', 'authorization: Basic bWU6cGFzc3dvcmQ='],
   ['a private key', '-----BEGIN RSA PRIVATE KEY-----'],
-])('%s is known as one in what a process wrote, wherever a read of the file ends', async (what, secret) => {
+])('the scan finds %s in a file, even across two chunks', async (what, secret) => {
   const folder = await folderFor(onTestFinished);
   await mkdir(join(folder, 'below'));
   await writeFile(join(folder, 'below', 'fine.log'), '{"msg":"Docket runs"}\n'.repeat(100_000));
   expect(await leaksIn(folder)).toEqual([]);
-  // In the very middle of it a piece of 1 MiB ends.
+  // A chunk of 1 MiB ends in the middle of the secret.
   const before = (1 << 20) - Math.floor(secret.length / 2);
   await writeFile(join(folder, 'below', 'one.log'), `${'-'.repeat(before)}${secret}${'-'.repeat(1 << 20)}`);
   const leaks = await leaksIn(folder);
@@ -70,7 +70,7 @@ test.each([
   expect(() => assertNone(leaks)).toThrowError('1 secrets were let out');
 });
 
-test('every process of the tests has a secret in its environment, so that one that tells its environment is found', async () => {
+test('every process of the tests has a planted secret in its environment and does not print it', async () => {
   const { stderr } = await docket(['start'], { env: { REDIS_URL: 'redis://127.0.0.1:1', LOG_LEVEL: 'loud' } });
   expect(stderr).toContain('LOG_LEVEL');
   expect(stderr).not.toContain(SECRET);

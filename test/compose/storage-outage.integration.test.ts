@@ -21,7 +21,7 @@ const readySchema = z.object({
   checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string().optional() })),
 });
 
-/** What `/readyz` answers to anybody, and the parts that it says cannot be used. */
+/** The public response of `/readyz`, and the names of its failing checks. */
 async function readiness(url: string) {
   const response = await fetch(`${url}/readyz`);
   const text = await response.text();
@@ -35,12 +35,12 @@ interface Disk {
   mends(): Promise<void>;
 }
 
-/** From a run that meets a disk that cannot be used to its mail, without anybody's doing. */
+/** A run waits for an unusable disk and is delivered after the disk recovers, without manual steps. */
 async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleProcesses>>, disk: Disk): Promise<void> {
   await disk.breaks();
   const docket = await house.startWith(disk.env, 'worker,scheduler,admin');
   const before = await readiness(docket.url);
-  // An archive that was never used cannot be told from one that is not mounted: what is stopped is unknown, too.
+  // A new archive looks like one that is not mounted, so stops are unknown as well.
   expect(before).toMatchObject({ status: 503, failing: ['switches', 'denials', 'archive', 'staging'] });
   expect(before.text).not.toContain(house.root);
   const run = await house.trigger(docket, 'once');
@@ -57,7 +57,7 @@ async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleProcesses>
 }
 
 test.each(['ENOSPC', 'EROFS'] as const)(
-  'a run waits for an archive whose disk says %s, and /readyz says so',
+  'a run waits for an archive whose disk fails with %s, and /readyz shows it',
   async (code) => {
     const house = await roleProcesses(redis.url);
     const disk = faultyDisk(onTestFinished);
@@ -69,7 +69,7 @@ test.each(['ENOSPC', 'EROFS'] as const)(
   },
 );
 
-test('a run waits for an archive on a disk that is really full', async (context) => {
+test('a run waits for an archive on a really full disk', async (context) => {
   const house = await roleProcesses(redis.url);
   const archive = join(house.root, 'archive');
   await mkdir(archive, { recursive: true });

@@ -45,16 +45,16 @@ test.each<[string, string, readonly string[], number, SignIns]>([
     1,
     { tokens: [token('bob', { orgs: ['globex'] })], accounts: undefined },
   ],
-  ['fail', 'an account that no entry names', ['mlro'], 1, { tokens: [], accounts: () => false }],
-  ['fail', 'a token name is no account', ['carl'], 1, { tokens: [], accounts: () => true }],
+  ['fail', 'an account without a sign-in entry', ['mlro'], 1, { tokens: [], accounts: () => false }],
+  ['fail', 'the name of a token although only accounts can sign in', ['carl'], 1, { tokens: [], accounts: () => true }],
   ['fail', 'no sign-in at all', ['mlro'], 1, { tokens: [], accounts: undefined }],
-])('%s: %s', (state, _, by, need, signIns) => {
+])('the check of approvers is %s for: %s', (state, _, by, need, signIns) => {
   const found = evaluateApprovers({ by: [...by], need }, { org: 'acme', people }, signIns, NOW);
   expect(found.state).toBe(state);
   expect(found.remedy === undefined).toBe(state === 'ok');
 });
 
-test('each report with an approval has a finding', async () => {
+test('docket doctor has a line for each report with an approval', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-tokens-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const tokens = join(folder, 'tokens.yaml');

@@ -35,7 +35,7 @@ const NOW = Date.parse('2026-11-21T12:00:00Z');
 const DAY = 86_400_000;
 const GB = 1024 ** 3;
 
-/** Each verdict by the state it is expected in; whatever is not well says what to do. */
+/** Checks the results by the expected state in their names. All but `ok` must say what to do. */
 function states(cases: Readonly<Record<string, CheckResult | undefined>>) {
   for (const [name, result] of Object.entries(cases)) {
     const { state, remedy, detail } = result ?? ok('');
@@ -47,8 +47,8 @@ function states(cases: Readonly<Record<string, CheckResult | undefined>>) {
   }
 }
 
-describe('Redis', () => {
-  test('what it keeps on disk', () => {
+describe('the check of Redis', () => {
+  test('evaluates its persistence', () => {
     const keeping = (logged: boolean, persistent: boolean | undefined, writeError?: string) =>
       evaluatePersistence({ logged, persistent }, writeError);
     states({
@@ -60,7 +60,7 @@ describe('Redis', () => {
     });
   });
 
-  test('memory against its limit, or the machine’s', () => {
+  test('compares its memory with its limit or that of the machine', () => {
     const memory = (usedBytes: number, limitBytes: number, machineBytes: number) =>
       evaluateMemory({ usedBytes, limitBytes, machineBytes });
     states({
@@ -72,7 +72,7 @@ describe('Redis', () => {
     });
   });
 
-  test('latency and clocks', () => {
+  test('evaluates latency, clock skew and clock steps', () => {
     states({
       'ok near': evaluateLatency(0.4),
       'ok not far': evaluateLatency(49),
@@ -101,7 +101,7 @@ describe('Redis', () => {
     expect(evaluateClockSkew(-1_500, REDIS_CLOCK).detail).toBe('Redis is 1.5 s behind this machine');
   });
 
-  test('a real one that evicts keys fails, one that keeps nothing is told of, and nobody there is a failure', async () => {
+  test('fails for a server that evicts keys or is unreachable, and warns of one without persistence', async () => {
     const evicting = await localRedis({ PATH: process.env.PATH }, () => {}, ['--maxmemory-policy', 'allkeys-lru']);
     const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG }));
     const look = async (url: string, clock = systemClock) => {
@@ -124,10 +124,10 @@ describe('Redis', () => {
   });
 });
 
-describe('the API', () => {
+describe('the check of the API', () => {
   const url = new URL('https://api.example.com/v1');
 
-  test('is known by how it refuses a stranger', () => {
+  test('recognizes the API by its response to a request without a key', () => {
     const answer = (status: number, code?: string, ms = 5, at = url) => evaluateReply({ status, code, ms }, at);
     states({
       'ok planErrors': answer(401, 'auth.invalid_credentials'),
@@ -142,7 +142,7 @@ describe('the API', () => {
     });
   });
 
-  test('each way of not being reached has its remedy', () => {
+  test('has a remedy for each kind of connection error', () => {
     const error = (code: string) => Object.assign(new Error(code), { code });
     expect(evaluateConnectionError(error('ENOTFOUND'), url)).toMatchObject({
       state: 'fail',
@@ -157,7 +157,7 @@ describe('the API', () => {
     });
   });
 
-  test('a certificate that ends', () => {
+  test('evaluates the expiry of its certificate', () => {
     states({
       'ok certificate': evaluateCertificate(NOW + 90 * DAY, NOW),
       'warn certificate': evaluateCertificate(NOW + 13 * DAY, NOW),
@@ -165,7 +165,7 @@ describe('the API', () => {
     });
   });
 
-  test('a server that is another’s, one whose certificate nobody vouches for, and nobody', async () => {
+  test('fails for another server, an untrusted certificate and an unreachable host', async () => {
     const other = createServer((_request, response) => void response.end('<h1>Welcome</h1>'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const at = (server: { address(): AddressInfo | string | null }) => (server.address() as AddressInfo).port;
@@ -188,10 +188,10 @@ describe('the API', () => {
   });
 });
 
-describe('keys', () => {
+describe('the check of API keys', () => {
   const acme = { id: 101, name: 'Acme Payments' };
 
-  test('whose they are', () => {
+  test('evaluates which organizations they reach', () => {
     states({
       'ok reached': evaluateKey({ org: 101 }, [acme], []),
       'ok current': evaluateKey({ org: 'current' }, [acme], ['other']),
@@ -204,7 +204,7 @@ describe('keys', () => {
     );
   });
 
-  test('catalogs', () => {
+  test('evaluates their catalogs', () => {
     const limits = { max_range_days: 366, max_dimensions: 2, max_rows: 5000 };
     const metric = {
       id: 'a.b',
@@ -230,7 +230,7 @@ describe('keys', () => {
     });
   });
 
-  test('budgets', () => {
+  test('evaluates their budgets', () => {
     const limits = { calls: 30, windowMs: 60_000 };
     const metrics = {
       key: 'f00d',
@@ -252,8 +252,8 @@ describe('keys', () => {
   });
 });
 
-describe('mail', () => {
-  test('handshakes', () => {
+describe('the check of mail', () => {
+  test('evaluates the encryption of the connection', () => {
     const handshake = (encrypted: boolean, host: string) =>
       evaluateHandshake({ detail: `${host} answers`, encrypted, host });
     states({
@@ -263,7 +263,7 @@ describe('mail', () => {
     });
   });
 
-  test('nobody at the port is a failure with its remedy', async () => {
+  test('fails with a remedy if nothing listens', async () => {
     const url = new Secret(`smtp://me:hunter2@127.0.0.1:${await freePort()}`);
     const error = await probeSmtp(url).then(
       () => undefined,
@@ -273,7 +273,7 @@ describe('mail', () => {
     expect(JSON.stringify(error)).not.toContain('hunter2');
   });
 
-  test('senders', async () => {
+  test('evaluates the sender', async () => {
     states({
       'ok sender': evaluateSender('reports@acme.com', { receives: true }, undefined),
       'ok signed for': evaluateSender('reports@acme.com', undefined, 'acme.com'),
@@ -287,8 +287,8 @@ describe('mail', () => {
   });
 });
 
-describe('what is beside', () => {
-  test('the archive and its disk', () => {
+describe('other checks', () => {
+  test('evaluate the archive and its disk', () => {
     states({
       'ok kept': evaluateArchiveProbe({ ok: true, detail: 'can be written' }, ['acme/board']),
       'warn unconditional': evaluateArchiveProbe({ ok: false, detail: 'no If-None-Match' }, []),
@@ -301,7 +301,7 @@ describe('what is beside', () => {
     expect([0, 1023, 1536, 5 * GB].map(formatByteSize)).toEqual(['0 bytes', '1023 bytes', '1.5 KB', '5 GB']);
   });
 
-  test('definitions', async () => {
+  test('evaluate the definitions', async () => {
     const check = async (files: Record<string, string>) =>
       checkDefinitions({ jobs: await loadDefinitions(await jobsFolder(files)), now: NOW }, new Map());
     states({
@@ -311,7 +311,7 @@ describe('what is beside', () => {
     });
   });
 
-  test('the identity of the deployment', () => {
+  test('evaluate the identity of the deployment', () => {
     const [id, other] = ['1'.repeat(32), '2'.repeat(32)];
     const known = { id, since: NOW, restored: false };
     const marker = { id, createdAt: '2026-11-21T12:00:00.000Z', deployed: true };
@@ -328,7 +328,7 @@ describe('what is beside', () => {
     expect([id, other].filter((each) => !detail.includes(each))).toEqual([]);
   });
 
-  test('schedules, pauses and workers', () => {
+  test('evaluate schedules, pauses and workers', () => {
     states({
       'ok none': evaluateSlots(0, []),
       'ok in time': evaluateSlots(3, []),
@@ -341,7 +341,7 @@ describe('what is beside', () => {
     });
   });
 
-  test('Node.js and its zones', () => {
+  test('evaluate Node.js and its time zones', () => {
     states({
       'ok node': evaluateNodeVersion('24.1.0', NOW),
       'ok node later than we know': evaluateNodeVersion('30.0.0', NOW),
@@ -360,7 +360,7 @@ describe('what is beside', () => {
   });
 });
 
-describe('the scope of reports', () => {
+describe('the check of allow-lists', () => {
   const check = async (org: string, settings: Record<string, string>, report = REPORT) => {
     const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report }));
     const env = { ACME_KEY: 'x', ...settings };
@@ -370,7 +370,7 @@ describe('the scope of reports', () => {
   };
   const listed = `${ORG}destinations: { hosts: [hooks.acme.example] }\n`;
 
-  test('warns while no folders for secrets and no destinations are named', async () => {
+  test('warns if no folders for secrets and no destinations are set', async () => {
     const open = await check(ORG, {});
     expect(open).toEqual({ 'Scope of reports': 'ok', 'Secret folders': 'warn', Destinations: 'warn' });
     const settings = { DOCKET_SECRET_FOLDERS: '/run/secrets', DOCKET_REQUIRE_DESTINATIONS: 'on' };
@@ -378,7 +378,7 @@ describe('the scope of reports', () => {
     expect(await check(listed, {})).toMatchObject({ Destinations: 'ok' });
   });
 
-  test('fails for a folder that is not listed and for a secret of the deployment', async () => {
+  test('fails for an unlisted folder and for a secret of the deployment', async () => {
     expect(await check(listed, {})).toMatchObject({ 'Scope of reports': 'fail' });
     const elsewhere = `${REPORT}  - webhook: { url: "https://hooks.acme.example/", secret: { env: SIGNING } }\n`;
     const settings = { DOCKET_SIGNING_KEY: 'env:SIGNING' };
@@ -386,14 +386,14 @@ describe('the scope of reports', () => {
   });
 });
 
-describe('the tokens of the admin route', () => {
+describe('the check of admin tokens', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-doctor-tokens-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('by mode and by day', () => {
+  test('evaluates the mode of the file and expiry dates', () => {
     const token = (expires?: string) => [{ name: 'ci', ...(expires === undefined ? {} : { expires }) }];
     states({
       'ok private': evaluateTokens(token(), 0o100600, NOW),
@@ -406,14 +406,14 @@ describe('the tokens of the admin route', () => {
     });
   });
 
-  test('a file that cannot be read is a failure', async () => {
+  test('fails for an unreadable file', async () => {
     const path = join(folder, 'tokens.yaml');
     await writeFile(path, '- name: [');
     await chmod(path, 0o600);
     await expect(checkAdminTokens(path, NOW)).rejects.toMatchObject({ code: 'config.invalid' });
     await expect(checkAdminTokens(folder, NOW)).rejects.toThrow();
   });
-  test('a file that is not there yet is a warning: the first token makes it', async () => {
+  test('warns of a missing file, which the first token creates', async () => {
     expect(await checkAdminTokens(join(folder, 'none.yaml'), NOW)).toMatchObject({ state: 'warn' });
   });
 });

@@ -25,7 +25,7 @@ import { alertsOf } from '../../support/observability.ts';
 import { populatedSnapshot } from '../../support/populated-metrics.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
-/** Why the page does not show what these lines of `docket doctor` find. */
+/** Why the page does not show the findings of these lines of `docket doctor`. */
 const ONLY_DOCTOR: Readonly<Record<string, string>> = {
   'Node.js': 'a warning that the end of support is near; it stops no report',
   'Time zone data': 'the same',
@@ -38,13 +38,13 @@ const ONLY_DOCTOR: Readonly<Record<string, string>> = {
   Pauses: 'the page has a list of them',
 };
 
-test('what a line of `docket doctor` finds is shown by the page, or it is written why not', () => {
-  // The accounts' line asks for a sign-in; the certificate of the provider is checked each hour.
+test('the page shows the findings of each line of `docket doctor`, or there is a written reason why not', () => {
+  // The line for accounts tests a sign-in. The certificate of the provider is checked hourly.
   const silent = PROBES.filter(({ shared, ready, trials, hourly }) => !(shared ?? ready ?? trials ?? hourly));
   expect(silent.map(({ what }) => what)).toEqual(Object.keys(ONLY_DOCTOR));
 });
 
-/** Codes of problems in the source of the probes. */
+/** The codes of problems in the source of the probes. */
 const CODES = [
   ...new Set(
     readdirSync('src/compose/probes').flatMap((file) =>
@@ -55,7 +55,7 @@ const CODES = [
   ),
 ].sort();
 
-/** Of the codes that `DocketProblem` leaves to another alert, the metric of that alert. */
+/** The codes that `DocketProblem` leaves to another alert, with the metric of that alert. */
 const OWN_ALERTS: Readonly<Record<string, string>> = {
   'worker.none': 'docket_processes',
   'scheduler.none': 'docket_scheduler_looked_timestamp_seconds',
@@ -69,7 +69,7 @@ const OWN_ALERTS: Readonly<Record<string, string>> = {
   'circuit.open': 'docket_problem{code="circuit.open"}',
 };
 
-test('each problem has an alert, and exactly one', async () => {
+test('each problem has exactly one alert', async () => {
   const alerts = await alertsOf('docs/observability');
   const general = alerts.find(({ alert }) => alert === 'DocketProblem')?.expr ?? '';
   const excluded = /code!~"([^"]+)"/.exec(general)?.[1]?.split('|') ?? [];
@@ -88,7 +88,7 @@ test.each([
   { document: '.switches', check: 'switches', what: 'Stops and legal holds' },
   { document: '.denied', check: 'denials', what: 'Deny list' },
 ])(
-  'a damaged file of $document fails in docket doctor, and in /readyz of a worker',
+  'a damaged file of $document fails the check in docket doctor and in /readyz of a worker',
   async ({ document, check, what }) => {
     const redis = new Redis(inject('redisUrl'));
     onTestFinished(() => redis.disconnect());
@@ -117,13 +117,13 @@ test.each([
     };
     expect(await look()).toMatchObject([[{ name: check, ok: true }], { what, state: 'ok' }]);
     await storage.metadata.put(`${document}/000001.json`, '{');
-    // The copy in Redis is believed for ten seconds.
+    // The copy in Redis is used for ten seconds.
     await redis.del(redisKeys(prefix).switchesFresh, redisKeys(prefix).deniedFresh);
     expect(await look()).toMatchObject([[{ name: check, ok: false }], { what, state: 'fail' }]);
   },
 );
 
-test('page, docket doctor and metrics say the same, of every process', async () => {
+test('page, docket doctor and metrics show the same problems of all processes', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
   const prefix = randomPrefix();
@@ -185,13 +185,13 @@ test('page, docket doctor and metrics say the same, of every process', async () 
     expect(next).not.toBe('');
   }
 
-  // The lines of `docket doctor` that have a problem are those of the page.
+  // The lines of `docket doctor` have the same problems as the page.
   const lines = await examine(
     { ...deployment, context: {} as never, now: clock.now(), signal: new AbortController().signal } as never,
     PROBES.filter(({ doctor, shared }) => shared !== undefined && doctor === undefined),
   );
   const told = lines.flatMap(({ problem }) => problem ?? []);
-  // `docket doctor` has a line of its own about definitions and slots.
+  // `docket doctor` has separate lines about definitions and slots.
   expect(found.filter((code) => !told.includes(code))).toEqual(['definitions.faults', 'scheduler.none']);
 
   const metrics = createMetrics([], { version: '0', clock, targetKinds: [] });
@@ -199,7 +199,7 @@ test('page, docket doctor and metrics say the same, of every process', async () 
   const { body } = await metrics.scrape(async () => ({ ...snapshot, problems: found }));
   expect([...body.matchAll(/^docket_problem\{code="([^"]+)"\} 1$/gm)].map(([, code]) => code)).toEqual(found);
 
-  // A circuit that closes is no problem any more, nor is a process that left.
+  // A closed circuit and a stopped process are no longer problems.
   await circuit.recordSuccess('mail mx.example:25');
   for (const self of ['a', 'b', 'c']) await reports.remove(self);
   expect([...new Set((await findProblems(deployment)).map(({ code }) => code))].sort()).toEqual([

@@ -22,7 +22,7 @@ describe('problems of a deployment', () => {
     ['scheduler.none', heartbeat(3 * MINUTE + 1)],
     ['scheduler.none', evaluateHeartbeat(null, NOW)],
     ['slot.stuck', heartbeat(0, 5 * MINUTE + 1)],
-    // Without a scheduler a slot that is stuck is its smallest problem.
+    // Without a scheduler a stuck slot is not reported as well.
     ['scheduler.none', heartbeat(60 * MINUTE, 90 * MINUTE)],
     [undefined, evaluateMemory(null)],
     [undefined, memory(900, 0)],
@@ -33,7 +33,7 @@ describe('problems of a deployment', () => {
     [undefined, evaluateWorkers(1, true)],
     [undefined, evaluateWorkers(0, false)],
     ['worker.none', evaluateWorkers(0, true)],
-  ])('%s: %j', (code, result) => {
+  ])('include %s for the result %j', (code, result) => {
     const problems = result === undefined ? [] : problemOf(result);
     expect(problems.map((problem) => problem.code)).toEqual(code === undefined ? [] : [code]);
     for (const { message, next } of problems) {

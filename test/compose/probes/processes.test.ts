@@ -28,8 +28,8 @@ const withReports = (reports: number, unreadable: ProcessReport['definitions']['
 const codes = (findings: readonly Parameters<typeof problemOf>[0][]) =>
   findings.flatMap(problemOf).map(({ code }) => code);
 
-describe('what processes say of themselves', () => {
-  test('a failed check is one problem for all processes in which it fails, since the first of them', () => {
+describe('the reports of processes', () => {
+  test('give one problem for a check that fails in several processes, since the first failure', () => {
     const failing = (since: number) => [{ name: 'archive', detail: 'The archive cannot be written: full.', since }];
     const found = evaluateFailures([
       report('a', { failing: failing(7) }),
@@ -40,7 +40,7 @@ describe('what processes say of themselves', () => {
     expect(found[0]?.affects).toContain('a (worker), b (worker)');
   });
 
-  test('a check that no table knows is a problem as well, with its own remedy', () => {
+  test('give a problem with its own remedy for an unknown check', () => {
     const failing = [
       { name: 'API', detail: 'api.example cannot be reached', since: 1, remedy: 'Allow the connection.' },
       { name: 'Certificate', detail: 'expires', since: 1, problem: 'certificate.expires' },
@@ -58,9 +58,11 @@ describe('what processes say of themselves', () => {
       [report('a'), withReports(4), report('b', { definitions: { digest: 'b', reports: 1, unreadable: null } })],
     ],
     [['versions.differ'], [report('a'), report('b', { version: '0.2.0' })]],
-    // A rolling update is no problem for its first minutes.
+    // A rolling update is no problem in its first minutes.
     [[], [report('a'), report('b', { version: '0.2.0', started: NOW - 60_000 })]],
-  ])('%j of %#', (expected, reports) => expect(codes(evaluateAgreement(reports, NOW))).toEqual(expected));
+  ])('give the problems %j if definitions or versions differ: case %#', (expected, reports) =>
+    expect(codes(evaluateAgreement(reports, NOW))).toEqual(expected),
+  );
 
   test.each<[string[], number, number | undefined]>([
     [[], 10, 10],
@@ -70,21 +72,21 @@ describe('what processes say of themselves', () => {
     [['definitions.lost'], 0, 10],
     [['definitions.lost'], 5, 10],
     [[], 6, 10],
-    // Of few reports, half are an ordinary change.
+    // With few reports, losing half of them is an ordinary change.
     [[], 2, 5],
     [['definitions.lost'], 2, 6],
-  ])('%j where a process has %i reports of %s', (expected, now, most) => {
+  ])('give the problems %j if a process has %i of formerly %s reports', (expected, now, most) => {
     const peak = most === undefined ? undefined : { reports: most, at: NOW - HOUR };
     expect(codes(evaluateFolders([withReports(now)], peak))).toEqual(expected);
   });
 
-  test('an emptied folder, whose reports the process keeps, is named with the reason', () => {
+  test('give a problem with the reason for an emptied folder whose reports the process keeps', () => {
     const [found] = evaluateFolders([withReports(10, { why: 'it is empty', since: 5 })], { reports: 10, at: NOW });
     expect(found).toMatchObject({ problem: 'definitions.unreadable', since: 5 });
   });
 });
 
-test('the loss of data is shown for three days', () => {
+test('a loss of data is a problem for three days', () => {
   const loss = (age: number, restored = true) => evaluateLoss({ id: 'x', since: NOW - age, restored }, NOW)?.problem;
   expect([loss(HOUR), loss(71 * HOUR), loss(73 * HOUR), loss(HOUR, false)]).toEqual([
     'redis.lost',
@@ -95,7 +97,7 @@ test('the loss of data is shown for three days', () => {
   expect(evaluateLoss(undefined, NOW)).toBeUndefined();
 });
 
-test('errors in files are a problem of their organization, with the names of the files', () => {
+test('errors in definitions are a problem for each organization, with the names of the files', () => {
   const fault = (file: string) => ({ file: `jobs/${file}`, line: 1, column: 1, expected: 'x', got: 'y', next: 'z' });
   const diagnostics = ['acme/a.yaml', 'acme/a.yaml', 'acme/b.yaml', 'globex/org.yaml'].map(fault);
   const found = evaluateFaults({ folder: 'jobs', diagnostics: diagnostics as never });

@@ -2,7 +2,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { otlpCollector } from '../../support/otlp-collector.ts';
 import { roleProcesses } from '../../support/role-processes.ts';
 
-test('a run is one trace from its request to what left, through the processes that executed it', async () => {
+test('a run has one trace from its request to its deliveries, across processes', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const house = await roleProcesses(`${inject('redisUrl')}/6`);
@@ -16,9 +16,9 @@ test('a run is one trace from its request to what left, through the processes th
   const caller = { id: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' };
   const run = await house.trigger(admin, 'traced', { traceparent: `00-${caller.id}-${caller.span}-01` });
   const ended = await worker.logged((line) => line.msg === 'Run ended' && line.run === run);
-  // The line says where the trace is found, and the trace is the caller's.
+  // The log line has the ID of the trace, which is that of the caller.
   expect(ended.trace_id).toBe(caller.id);
-  // What is not sent yet is sent as they close.
+  // Remaining spans are sent on closing.
   await worker.stop();
   await admin.stop();
 
@@ -66,7 +66,7 @@ test('a run is one trace from its request to what left, through the processes th
   expect(spanOf('trigger')?.resource['service.name']).toBe('docket-admin');
   expect(spanOf('run')?.resource).toMatchObject({ 'service.name': 'docket', 'service.version': expect.any(String) });
 
-  // Nothing of BullMQ's housekeeping, no event, no address, no key.
+  // No housekeeping of BullMQ, no events, no addresses, no keys.
   expect(collector.spans.filter(({ name }) => /getNextJob|extendLocks|pause/.test(name))).toEqual([]);
   expect(collector.spans.flatMap(({ events }) => events)).toEqual([]);
   const all = collector.bodies.join('\n');

@@ -29,7 +29,7 @@ const around = (env: Readonly<Record<string, string>>, log = recordingLog()) => 
   log,
 });
 
-/** Traces of this very process, until the test is over. */
+/** Traces this process until the end of the test. */
 async function traced(env: Readonly<Record<string, string>>, log = recordingLog()) {
   const tracing = await openTracing(around(env, log));
   if (tracing === undefined) throw new Error('no traces');
@@ -55,7 +55,7 @@ test('traces reach the collector through a proxy', async () => {
   expect(proxy.tunnels).toMatchObject([{ authority: 'otel.docket.test:4318' }]);
 });
 
-test('a run that fails, sleeps and is enqueued again stays in the trace of its request', async () => {
+test('a run that fails, is snoozed and is requeued stays in the trace of its request', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const { trace, queueTelemetry, close } = await traced({
@@ -93,7 +93,7 @@ test('a run that fails, sleeps and is enqueued again stays in the trace of its r
     triggerRun(onDemand(reportDefinition()), { ...bench, clock: systemClock, log: recordingLog(), trace }),
   );
   await slept.promise;
-  // Its job is lost; the reconciler enqueues it again, where no span is open.
+  // The job is lost, and the reconciler requeues it without an open span.
   await expect.poll(() => bench.queue.remove(record.id)).toBe(true);
   await bench.queue.requeue(record);
   await over.promise;
@@ -107,7 +107,7 @@ test('a run that fails, sleeps and is enqueued again stays in the trace of its r
   expect(collector.bodies.join()).not.toContain('Never.');
 });
 
-test('a run that a due slot opens has a trace of its own, which begins with the look that opened it', async () => {
+test('a run opened by a due slot has its own trace, which starts with the trigger', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const { context: house, close } = await traced({
@@ -157,14 +157,14 @@ test('a run that a due slot opens has a trace of its own, which begins with the 
     'docket.state': 'opened',
     'docket.slot': expect.stringMatching(/:00:00\.000Z$/),
   });
-  // Nobody asked for it but the clock.
+  // Triggered by the clock, so there is no parent span.
   expect(opened?.parentSpanId ?? '').toBe('');
   const taken = collector.spans.find(({ name, traceId }) => name === 'process runs' && traceId === opened?.traceId);
   expect(taken?.parentSpanId).toBe(opened?.spanId);
   expect(spanOf('run')).toMatchObject({ traceId: opened?.traceId, parentSpanId: taken?.spanId });
 });
 
-test('without a variable that asks for traces none are recorded, and OpenTelemetry is not even loaded', async () => {
+test('traces are only recorded if a variable enables them', async () => {
   expect(await openTracing(around({}))).toBeUndefined();
   expect(await openTracing(around({ OTEL_SERVICE_NAME: 'x' }))).toBeUndefined();
   const endpoint = 'http://127.0.0.1:9';
@@ -183,14 +183,14 @@ test.each([
     { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
     /OTEL_EXPORTER_OTLP_PROTOCOL: expected http\/protobuf or http\/json .* got "grpc"/,
   ],
-])('%j is refused at start', async (env, message) => {
+])('%j is refused at the start', async (env, message) => {
   await expect(openTracing(around(env))).rejects.toMatchObject({
     code: 'config.invalid',
     message: expect.stringMatching(message),
   });
 });
 
-test('a collector that takes connections and never answers loses spans, is said once, and holds nothing up', async () => {
+test('a collector that never answers loses spans and is logged once, but does not delay runs', async () => {
   const server = createServer(() => {});
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -212,7 +212,7 @@ test('a collector that takes connections and never answers loses spans, is said 
   ]);
 });
 
-test('spans leave as protobuf unless something else is configured', async () => {
+test('spans are sent as protobuf by default', async () => {
   const came: { readonly type: string | undefined; readonly path: string | undefined; readonly body: Buffer }[] = [];
   const server = createHttpServer(async (request, response) => {
     came.push({ type: request.headers['content-type'], path: request.url, body: await buffer(request) });
@@ -236,7 +236,7 @@ test('spans leave as protobuf unless something else is configured', async () => 
   expect(log.lines).toEqual([]);
 });
 
-test('a collector that never answers does not hold up the end, however long a batch may take', async () => {
+test('a collector that never answers does not delay closing, even with a long timeout', async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket));
   server.listen(0, '127.0.0.1');
@@ -250,12 +250,12 @@ test('a collector that never answers does not hold up the end, however long a ba
     OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
   });
   await trace.span({ name: 'one' }, async () => {});
-  // The time of this test is a twentieth of what the batch may take.
+  // The timeout of this test is a twentieth of the export timeout.
   await close();
   expect(sockets).toHaveLength(1);
 });
 
-test('a secret in a path does not leave, and the password of the collector is known as one', async () => {
+test('a secret in a path is redacted, and so is the password of the collector', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const { registerSecret, redact } = createRedactor();
@@ -269,7 +269,7 @@ test('a secret in a path does not leave, and the password of the collector is kn
   expect(redact('c0llector-pw')).toBe('[secret]');
 });
 
-test('what a span may not say does not leave, from any source; an error leaves its code alone', async () => {
+test('disallowed attributes are not sent from any source, and of an error only its code is sent', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
   const { trace, close } = await traced({
