@@ -19,13 +19,13 @@ afterEach(() => thread.close());
 
 const done = (task: string) => ({ kind: 'done', answer: `${task} done` });
 
-test('runs tasks, and continues after one that throws', async () => {
+test('a task thread runs tasks, and continues after one that throws', async () => {
   expect(await thread.run('a', 'one', 1_000)).toEqual(done('one'));
   await expect(thread.run('a', 'throw', 1_000)).rejects.toThrow('thrown');
   expect(await thread.run('a', 'two', 1_000)).toEqual(done('two'));
 });
 
-test('stops a task that exceeds its deadline, and runs the next one in a new thread', async () => {
+test('a task thread stops a task that exceeds its deadline, and runs the next one in a new thread', async () => {
   const endless = thread.run('a', 'endless', 1_000);
   const next = thread.run('a', 'next', 1_000);
   await clock.slept(1_000);
@@ -34,19 +34,19 @@ test('stops a task that exceeds its deadline, and runs the next one in a new thr
   expect(await next).toEqual(done('next'));
 });
 
-test.each(['memory', 'stack'])('stops a task that exceeds the limit of the %s', async (task) => {
+test.each(['memory', 'stack'])('a task thread stops a task that exceeds the limit of the %s', async (task) => {
   expect(await thread.run('a', task, 1_000)).toEqual({ kind: 'exceeded', limit: 'memory' });
   expect(await thread.run('a', 'next', 1_000)).toEqual(done('next'));
 });
 
-test('lets owners take turns, however many tasks of one owner wait', async () => {
+test('a task thread lets owners take turns, however many tasks of one owner wait', async () => {
   const order: string[] = [];
   const run = (owner: string, task: string) => thread.run(owner, task, 1_000).then(() => order.push(task));
   await Promise.all([run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('a', 'a4'), run('b', 'b1'), run('b', 'b2')]);
   expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
 });
 
-test('refuses tasks beyond the number that may wait, per owner and in total', async () => {
+test('a task thread refuses tasks beyond the number that may wait, per owner and in total', async () => {
   const small = open({ clock: systemClock, maxWaiting: { owner: 2, all: 3 } });
   const tasks = [
     ...['a1', 'a2', 'a3', 'a4'].map((task) => small.run('a', task, 60_000)),
@@ -58,7 +58,7 @@ test('refuses tasks beyond the number that may wait, per owner and in total', as
   expect(kinds).toEqual(['done', 'done', 'done', 'queue_full', 'done', 'queue_full']);
 });
 
-test('rejects unfinished tasks when it is closed', async () => {
+test('a task thread rejects unfinished tasks when it is closed', async () => {
   const rejected = [thread.run('a', 'endless', 1_000), thread.run('a', 'next', 1_000)].map((task) =>
     expect(task).rejects.toThrow(),
   );
@@ -68,13 +68,13 @@ test('rejects unfinished tasks when it is closed', async () => {
   await expect(thread.run('a', 'later', 1_000)).rejects.toThrow();
 });
 
-test('rejects tasks if its thread cannot start', async () => {
+test('a task thread rejects tasks if its thread cannot start', async () => {
   const missing = open({ entry: new URL('../support/there-is-none.mjs', import.meta.url) });
   await expect(missing.run('a', 'one', 1_000)).rejects.toThrow();
   await missing.close();
 });
 
-test('rejects tasks as busy if its thread never becomes ready', async () => {
+test('a task thread rejects tasks as busy if its thread never becomes ready', async () => {
   const silent = open({ entry: new URL('../support/silent-thread.mjs', import.meta.url) });
   const rejected = ['one', 'two'].map((task) =>
     expect(silent.run('a', task, 1_000)).rejects.toMatchObject({ code: 'definition.busy' }),
@@ -90,7 +90,7 @@ test('rejects tasks as busy if its thread never becomes ready', async () => {
   await last;
 });
 
-test('keeps a thread that starts slowly for later tasks', async () => {
+test('a task thread keeps a thread that starts slowly for later tasks', async () => {
   const gate = join(await folderFor(onTestFinished), 'open');
   const slow = open({ entry: new URL('../support/slow-thread.mjs', import.meta.url), data: gate });
   const early = expect(slow.run('a', 'early', 1_000)).rejects.toMatchObject({ code: 'definition.busy' });
@@ -103,7 +103,7 @@ test('keeps a thread that starts slowly for later tasks', async () => {
   await slow.close();
 });
 
-test('answers waiting callers within the response timeout, while a running task keeps its own deadline', async () => {
+test('a task thread answers waiting callers within the response timeout, while a running task keeps its own deadline', async () => {
   const prompt = open({ responseTimeoutMs: 1_900 });
   const [worked, waits] = ['endless', 'next'].map((task) => prompt.run('a', task, 5_000));
   await clock.slept(5_000);

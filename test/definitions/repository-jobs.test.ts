@@ -118,7 +118,7 @@ describe('the demo', () => {
     }
   });
 
-  test('fills every table and cell of its workbook template, except for four columns of formulas', async () => {
+  test('fills every table and cell of its workbook template, except for four columns of the template itself', async () => {
     const PORTS = { folder: () => 'jobs', formats: BUILT_IN_KINDS.formats };
     const version = requireReport(jobs, 'demo/board-book');
     const view = await createTemplateViewer({ ...PORTS, catalogOf: async () => catalog })(version);

@@ -269,7 +269,7 @@ describe('waiting for a token', () => {
     const { context, fetch, reports } = await start({ clock, budget, maxWaitMs: 1_000 });
     const first = await fetch();
     if (first.kind !== 'snooze') throw new Error(`expected a snooze, got ${first.kind}`);
-    // When the two calls are still under way, the earliest they can be replied to is now.
+    // If both calls are still in flight, their responses are expected now at the earliest.
     expect([START + 60_000, START + 60_001]).toContain(first.until);
     expect(reports().length).toBe(2);
     const rival = await budget.acquire({

@@ -46,7 +46,7 @@ describe('the buckets of a trend', () => {
     ['a week that starts on Sunday', '2026-11-08', '2026-11-14', 7, 'day', '2026-11-08'],
     ['a month so far', '2026-11-01', '2026-11-19', 13, 'day', '2026-11-07'],
     ['a fiscal month', '2026-04-06', '2026-05-05', 2, 'day', '2026-05-04'],
-  ])('%s', (_, from, to, points, granularity, start) => {
+  ])('follow from a period of %s', (_, from, to, points, granularity, start) => {
     expect(trendSpan({ from, to }, points)).toEqual({ granularity, range: { from: start, to } });
   });
 });

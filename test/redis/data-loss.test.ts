@@ -15,7 +15,7 @@ const start = () => {
   return { redis, prefix, lost: dataLossDetector(redis, prefix) };
 };
 
-test('a new deployment without an identity does not count as a loss', async () => {
+test('a new deployment has no data loss, before and after it gets an identity', async () => {
   const { redis, prefix, lost } = start();
   const asked = vi.spyOn(redis, 'hgetall');
   await lost.remember();

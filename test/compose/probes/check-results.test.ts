@@ -360,7 +360,7 @@ describe('other checks', () => {
   });
 });
 
-describe('the check of allow-lists', () => {
+describe('the check of the scope of reports', () => {
   const check = async (org: string, settings: Record<string, string>, report = REPORT) => {
     const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': report }));
     const env = { ACME_KEY: 'x', ...settings };

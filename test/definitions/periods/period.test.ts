@@ -47,7 +47,7 @@ describe('a named period', () => {
     ['last_4_weeks', '2026-10-26 2026-11-22 2026-10-26 to 2026-11-22'],
     ['last_3_months', '2026-08-01 2026-10-31 2026-08-01 to 2026-10-31'],
     ['last_12_months', '2025-11-01 2026-10-31 2025-11-01 to 2026-10-31'],
-  ] as const)('%s', (spec, expected) => {
+  ] as const)('has the right days and label: %s', (spec, expected) => {
     expect(range(spec)).toBe(expected);
   });
 
@@ -110,7 +110,7 @@ describe('a fiscal year', () => {
     ['previous_week', fiscal(4), '2026-11-16 2026-11-22 2026-W47'],
     ['previous_quarter', fiscal(1), '2026-07-01 2026-09-30 2026-Q3'],
     ['previous_year', fiscal(1), '2025-01-01 2025-12-31 2025'],
-  ] as const)('%s', (spec, org, expected) => {
+  ] as const)('has the right days and label for %s', (spec, org, expected) => {
     expect(words(spec, org)).toBe(expected);
   });
 
@@ -148,7 +148,7 @@ describe('a week that starts on Sunday', () => {
     ['week_to_date', '2026-11-22 2026-11-23 2026-11-22 to 2026-11-23'],
     ['last_2_weeks', '2026-11-08 2026-11-21 2026-11-08 to 2026-11-21'],
     ['previous_month', '2026-10-01 2026-10-31 2026-10'],
-  ] as const)('%s', (spec, expected) => {
+  ] as const)('has the right days and label for %s', (spec, expected) => {
     expect(words(spec, sunday)).toBe(expected);
   });
 });
@@ -304,7 +304,7 @@ describe('--period', () => {
     ['2026-Q3', { from: '2026-07-01', to: '2026-09-30' }],
     ['2026-11-01', { from: '2026-11-01', to: '2026-11-01' }],
     ['2026-11-01..2026-11-15', { from: '2026-11-01', to: '2026-11-15' }],
-  ])('%s', (text, expected) => {
+  ])('reads %s as the right days', (text, expected) => {
     expect(parsePeriod(text)).toEqual(expected);
   });
 
@@ -369,7 +369,7 @@ describe('the text of a period', () => {
     ['previous_year', '2025 (Europe/Zurich)'],
     ['last_12_months', 'November 2025 to October 2026 (Europe/Zurich)'],
     ['last_30_days', 'Saturday 24 October to Sunday 22 November 2026 (Europe/Zurich)'],
-  ] as const)('%s', (spec, expected) => {
+  ] as const)('is readable for %s', (spec, expected) => {
     expect(words(spec)).toBe(expected);
   });
 

@@ -27,6 +27,6 @@ it.each([
     { timezone: 'Asia/Jerusalem', calendar: calendarSchema.parse({ weekend: ['FRI', 'SAT'] }) },
     '2026-11-09T00:00:00+02:00',
   ],
-])('a deadline in business days is right for %s', (_, from, days, org, end) => {
+])('a deadline counts business days correctly for %s', (_, from, days, org, end) => {
   expect(new Date(businessDeadline(Date.parse(from), days, org)).toISOString()).toBe(new Date(end).toISOString());
 });

@@ -54,7 +54,7 @@ describe('the window of a reading', () => {
       '2026-06-01T17:00:00.000Z',
       '2026-06-01T18:00:00.000Z',
     ],
-  ])('%s', (_, day, time, zone, at, until) => {
+  ])('is an hour from its local time, for %s', (_, day, time, zone, at, until) => {
     const window = readingWindow(day, time, zone);
     expect([iso(window?.at), iso(window?.until)]).toEqual([at, until]);
     expect(window && window.at - window.notBefore).toBe(3_600_000);

@@ -104,7 +104,7 @@ export function slotsByWalking(
     const on = falls(schedule, calendar, date);
     const day = on?.toFormat('yyyy-MM-dd');
     if (on === undefined || day === undefined) continue;
-    // Not in the walk at all.
+    // Outside of the walked minutes.
     if (day < (shown[0]?.wall.slice(0, 10) ?? '') || day > (shown.at(-1)?.wall ?? '')) continue;
     if (day < (schedule.start ?? '') || day > (schedule.end ?? '9999')) continue;
     for (const h of hours) {
@@ -118,7 +118,7 @@ export function slotsByWalking(
         }
         const next = shown.findIndex((one) => one.wall > wall);
         const [before, behind] = [shown[next - 1], shown[next]];
-        // Not in the walk at all.
+        // Outside of the walked minutes.
         if (before === undefined || behind === undefined) continue;
         const since = civil.diff(DateTime.fromFormat(before.wall, WALL, { zone: 'utc' })).toMillis();
         slots.add(interval ? before.at + since : behind.at);

@@ -404,7 +404,7 @@ describe('a correct response gets no mark', () => {
     expect(await incompleteOf(FOLDED, way)).toEqual([]);
   });
 
-  test('clocks that differ by less than a minute', async () => {
+  test('with clocks that differ by less than a minute', async () => {
     for (const shift of [-50_000, 50_000]) {
       service.tell({ report: meta({ as_of: instant(shift) }) });
       expect(await incompleteOf(WEEKS, 'single')).toEqual([]);

@@ -87,7 +87,7 @@ describe('the limit of responses in Redis', () => {
     expect(await bytes('run')).toBeLessThanOrEqual(MAX_RUN);
   });
 
-  test('applies to all runs of an organization together, separately for each', async () => {
+  test('applies to all runs of an organization together; other organizations have their own limit', async () => {
     const { of, bytes, fill } = opened();
     await Promise.all([fill('acme', 'one'), fill('acme', 'two')]);
     const both = (await bytes('one')) + (await bytes('two'));

@@ -127,7 +127,7 @@ describe.each([
     expect(await budget.inspect(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
   });
 
-  test('spare calls hold a tenth of the tokens, three at most, and one of a small limit', async () => {
+  test('spare calls hold at most a tenth of the tokens and at most three, but one if the limit is small', async () => {
     for (const [calls, most] of [
       [1, 1],
       [25, 2],
@@ -503,7 +503,7 @@ describe.each([
     expect(await limit()).toBe(9);
   });
 
-  test('a stretch of 429s is reported once at its start and once after its end', async () => {
+  test('a series of 429s is reported once at its start and once after its end', async () => {
     const { clock, budget, ask, news } = start({ calls: 30, windowMs: 60_000 });
     const slowedUntil = async () => (await budget.inspect(KEY)).slowedUntil;
     expect(await slowedUntil()).toBe(null);
@@ -535,7 +535,7 @@ describe.each([
     expect(news.slice(2)).toMatchObject([{ kind: 'slowed', limit: 15 }]);
   });
 
-  test('a 429 after the end of a stretch starts a new one, even without an acquire in between', async () => {
+  test('a 429 after the end of a series starts a new one, even without an acquire in between', async () => {
     const { clock, budget, news } = start();
     await budget.penalize(KEY, START + 1_000, 'acme');
     clock.advance(3_600_000 / 2);

@@ -42,7 +42,7 @@ test('only the first waiter wakes half-way to its token, until the token is near
   ]);
 });
 
-test('a waiter whose time is only an estimate wakes early, together with one that is due', async () => {
+test('a waiter that knows only a lower bound of its time wakes early, together with one that is due', async () => {
   const { woken, sleep, keepPlace, advanceTo } = start();
   void keepPlace('first', 14_000);
   void keepPlace('next', 50_000);

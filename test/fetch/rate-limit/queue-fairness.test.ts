@@ -16,7 +16,7 @@ interface Caller extends Partial<AcquireRequest> {
   readonly dies?: boolean;
 }
 
-/** Each caller acquires again exactly when it was told, and each call takes the same time. Returns when each was dispatched. */
+/** Each caller acquires again exactly at the reported time, and each call takes the same time. Returns when each was dispatched. */
 async function simulate(callers: readonly Caller[]): Promise<Map<string, number>> {
   const clock = manualClock(START);
   const budget = memoryBudget({ ...LIMITS, clock });
@@ -83,6 +83,6 @@ test('dead waiters delay the queue only briefly, and hold no tokens', async () =
     ...many(60, 'call', { from: 1_000 }),
   ]);
   expect(dispatched.size).toBe(90);
-  // Two windows without dead waiters. With them, tokens are passed on up to window/60 late, and waiters may be told a time one window too late.
+  // Two windows without dead waiters. With them, tokens are passed on up to window/60 late, and reported times may be one window too late.
   expect(last(dispatched, 'call')).toBeLessThan(3 * (LIMITS.windowMs + LATENCY + 1) + LIMITS.windowMs / 30);
 });

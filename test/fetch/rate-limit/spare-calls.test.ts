@@ -16,7 +16,7 @@ const KEY = 'k';
 const WINDOW_MS = 1_000;
 const CALLS = 12;
 
-/** A caller that acquires again at the time it was told, until it has a token. A spare call gives up at some point. */
+/** A caller that acquires again at the reported time until it has a token. A spare call gives up at some point. */
 interface Caller {
   readonly id: string;
   readonly priority: CallClass;

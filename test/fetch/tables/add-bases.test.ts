@@ -44,7 +44,7 @@ const withoutCases = (tables: readonly Table[]): unknown =>
 const recordsOf = ({ calls }: Dataset) =>
   calls.map(({ id: _, asOf: _asOf, correlationId: _correlation, cached: _cached, ...call }) => call);
 
-test('requests the numbers of cases without additional calls, and shows the same tables', async () => {
+test('a plan requests the numbers of cases without additional calls, and shows the same tables', async () => {
   let based = 0;
   let known = 0;
   for (const label of ['acme', 'lakeside']) {
@@ -141,7 +141,7 @@ const catalogOf = (...metrics: Catalog['metrics']): Catalog => ({
 const added = (request: ReportRequest, catalog: Catalog, settings = {}, max_metrics = 20) =>
   addBases(new Map([['a', request]]), catalog, { max_metrics }, settings).get('a')?.bases;
 
-test('adds a base only if the catalog and the request allow it', () => {
+test('a request gets a base only if the catalog and the request allow it', () => {
   const rate = metric('r', ratio);
   const settings = { r: 'n' };
   const asked: ReportRequest = { metrics: ['r'], dimensions: ['profile.risk'], time: { granularity: 'day' } };
@@ -166,7 +166,7 @@ test('adds a base only if the catalog and the request allow it', () => {
   expect(added(filtered, catalogOf(rate, metric('n')), settings)).toBeUndefined();
 });
 
-test('adds no base to a call if another call already has the metric with its base', () => {
+test('a request gets no base if another request already has the metric with its base', () => {
   const catalog = catalogOf(metric('r', ratio), metric('n'));
   const [small, large]: ReportRequest[] = [{ metrics: ['r'] }, { metrics: ['r', 'n'] }];
   const bodies = addBases(
@@ -215,7 +215,7 @@ test('a base that is only an upper bound is not added to a request by group, whe
   expect(metricBases(request.metrics, catalog)).toMatchObject([{ atMost: true }]);
 });
 
-test('drops groups that have data only for the base, and keeps a rate of zero', () => {
+test('a response loses groups with data only for the base, and keeps a rate of zero', () => {
   const column = (name: string, unit: string | null) => ({ name, label: name, kind: 'metric', type: 'integer', unit });
   const response: ReportResponse = {
     meta: {
@@ -238,7 +238,7 @@ test('drops groups that have data only for the base, and keeps a rate of zero', 
   expect(left.columns.map(({ name }) => name)).toEqual(['r']);
 });
 
-test('explain names the sections whose calls have no room for the number of cases', async () => {
+test('docket explain names the sections whose calls have no room for the number of cases', async () => {
   const context = contextOf('acme');
   const catalog = await context.client.catalog('current', context.signal);
   const metrics = ['profiles.approval_rate'];

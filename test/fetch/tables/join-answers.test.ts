@@ -320,7 +320,7 @@ describe('a flaw of one response makes the joined table incomplete:', () => {
   });
 });
 
-describe('against the service', () => {
+describe('with the figures of the sandbox,', () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await openSandbox();

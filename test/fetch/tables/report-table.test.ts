@@ -148,7 +148,7 @@ describe('the text of a filter', () => {
     ['in', ['low', 'high', 'severe'], 'Risk is LOW, HIGH or SEVERE'],
     ['not_in', ['low'], 'Risk is not LOW'],
     ['not_in', ['low', 'medium'], 'Risk is neither LOW nor MEDIUM'],
-  ] as const)('%s %s', (op, values, text) => {
+  ] as const)('is readable for %s %s', (op, values, text) => {
     expect(words({ dimension: 'profile.risk', op, values: [...values] })).toEqual([text]);
   });
 });

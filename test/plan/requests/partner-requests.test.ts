@@ -232,7 +232,7 @@ describe('further calls are shared', () => {
     expect(plan.sections[0]?.partners[0]?.call).toBe(plan.sections[1]?.partners[0]?.call);
   });
 
-  test('up to the number of metrics of a call', () => {
+  test('up to the limit of metrics per call', () => {
     const more: SectionInput = { id: 'more', metrics: ['profiles.decided'] };
     const calls = (max_metrics: number) =>
       compile([card, more], { to_date: 'year' }, { limits: { max_metrics } }).calls.length;

@@ -264,7 +264,7 @@ describe('a request for too many rows', () => {
   });
 });
 
-test('refuses a request that needs more calls than the limit, with their number, and accepts exactly the limit', () => {
+test('a request that needs more calls than the limit is refused with their number; exactly the limit is allowed', () => {
   const days = (from: string): ReportRequest => ({
     metrics: ['profiles.created'],
     time: time(from, '2026-11-30', { granularity: 'day' }),
@@ -281,7 +281,7 @@ test('refuses a request that needs more calls than the limit, with their number,
   });
 });
 
-test('spreads metrics over as few requests as possible; only a single request keeps order and limit', () => {
+test('metrics are spread over as few requests as possible, and only a single request keeps order and limit', () => {
   const request: ReportRequest = {
     metrics: ['a', 'b', 'c', 'd', 'e'],
     time: SPACE,

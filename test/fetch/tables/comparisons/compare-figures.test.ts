@@ -22,7 +22,7 @@ const OCTOBER: Period = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europ
 const CREATED = 'profiles.created';
 const RATE = 'profiles.approval_rate';
 
-describe('against the service', () => {
+describe('with the figures of the sandbox,', () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await openSandbox();
