@@ -110,16 +110,13 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   ['month', '2026-08-15..2026-10-14', period, '2026-09-01', '2026-07-01..2026-07-31', null],
 ];
 
-test.each(ROWS)(
-  'by %s over %s with %s: the partner of bucket %s is %s (reason not to compare: %s)',
-  (granularity, days, kind, label, expected, reason) => {
-    const range = rangeOf(days);
-    const { bucket, partner } = partnerBucket(range, granularity, kind, label);
-    expect(partner === undefined ? null : textOf(partner)).toBe(expected);
-    const context = { timezone: ZURICH, asOf: LATER };
-    expect(unlikeRow(bucket, partner, granularity, context) ?? null).toBe(reason);
-  },
-);
+test.each(ROWS)('%s of %s, %s: bucket %s has partner %s (%s)', (granularity, days, kind, label, expected, reason) => {
+  const range = rangeOf(days);
+  const { bucket, partner } = partnerBucket(range, granularity, kind, label);
+  expect(partner === undefined ? null : textOf(partner)).toBe(expected);
+  const context = { timezone: ZURICH, asOf: LATER };
+  expect(unlikeRow(bucket, partner, granularity, context) ?? null).toBe(reason);
+});
 
 type Totals = ReturnType<typeof compareTotals>;
 const like: Totals = { compared: true };

@@ -97,12 +97,7 @@ describe('a trend shares', () => {
     ['these calls whether or not the report has a comparison', [card, months], { compare: 'previous_period' }, 3],
     ['the calls of a table with totals', [card, { ...months, layout: 'table', totals: true }], {}, 3],
     // Two calls for 13 months, and two for the 13 months before.
-    [
-      'the calls of a table with a comparison',
-      [card, { ...months, layout: 'table', compare: ['previous_period'] }],
-      {},
-      5,
-    ],
+    ['the calls of a compared table', [card, { ...months, layout: 'table', compare: ['previous_period'] }], {}, 5],
     ['the calls of a longer trend section', [{ ...card, trend: 6 }, months], {}, 3],
     ['the calls of another scorecard', [card, { ...card, id: 'other', metrics: ['profiles.decided'] }], {}, 3],
     ['the calls of a scorecard with a longer trend', [{ ...card, id: 'short', trend: 3 }, card], {}, 3],

@@ -99,17 +99,14 @@ test.each<Case>([
     'hash',
   ],
   ['runs a script with a defect', asItIs, script('return nothing.at.all', 'new'), 'redis.script_failed', false, 'new'],
-])(
-  'a Redis that %s gives an error with its own code and next step',
-  async (_, when, question, code, retryable, where) => {
-    const error = await when(() => failureOf(question));
-    expect(error).toMatchObject({ code, retryable, where, expected: expect.any(String), next: expect.any(String) });
-    expect(isRedisOutage(error)).toBe(retryable);
-    // The error has the message of Redis and the key, but no arguments of the command.
-    expect(error.got).toBe(error.cause instanceof Error ? error.cause.message : undefined);
-    expect(JSON.stringify(error)).not.toContain('s3cret');
-  },
-);
+])('a Redis that %s gives its own error and next step', async (_, when, question, code, retryable, where) => {
+  const error = await when(() => failureOf(question));
+  expect(error).toMatchObject({ code, retryable, where, expected: expect.any(String), next: expect.any(String) });
+  expect(isRedisOutage(error)).toBe(retryable);
+  // The error has the message of Redis and the key, but no arguments of the command.
+  expect(error.got).toBe(error.cause instanceof Error ? error.cause.message : undefined);
+  expect(JSON.stringify(error)).not.toContain('s3cret');
+});
 
 test('messages of older and newer servers are mapped to the same error codes', () => {
   const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });

@@ -106,30 +106,27 @@ test('a secret is redacted in any surrounding text', () => {
   );
 });
 
-test.each(CASES)(
-  'a log line never contains $what as $encoding, neither in a text nor in an error and its cause',
-  (each) => {
-    const { registerSecret, redact } = createRedactor();
-    registerSecret(each.secret);
-    const echo = encodingsOf(each.secret)[each.encoding] ?? '';
-    const lines: string[] = [];
-    const log = stderrLog('info', { redact, write: (line) => void lines.push(line) });
-    const cause = new Error(`peer: ${echo}`, { cause: new AggregateError([new Error(echo)], echo) });
-    for (const error of [
-      new DocketError('api.refused', `No: ${echo}.`, { got: echo, where: echo, expected: echo, next: echo, cause }),
-      toDocketError(cause),
-    ])
-      log.error(`It says "${echo}"`, { why: `(${echo})`, error: error.toJSON() });
-    expect(lines).toHaveLength(2);
-    for (const line of lines) {
-      expect(line).toContain('[secret]');
-      // The raw line, and the texts after parsing its JSON.
-      const read: object = JSON.parse(line);
-      const texts = Object.values({ ...read, error: '', ...('error' in read ? Object(read.error) : {}) }).map(String);
-      expect([line, ...texts].flatMap((text) => encodingsFoundIn(text, each.secret))).toEqual([]);
-    }
-  },
-);
+test.each(CASES)('a log line never has $what as $encoding, in a text or in an error and its cause', (each) => {
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(each.secret);
+  const echo = encodingsOf(each.secret)[each.encoding] ?? '';
+  const lines: string[] = [];
+  const log = stderrLog('info', { redact, write: (line) => void lines.push(line) });
+  const cause = new Error(`peer: ${echo}`, { cause: new AggregateError([new Error(echo)], echo) });
+  for (const error of [
+    new DocketError('api.refused', `No: ${echo}.`, { got: echo, where: echo, expected: echo, next: echo, cause }),
+    toDocketError(cause),
+  ])
+    log.error(`It says "${echo}"`, { why: `(${echo})`, error: error.toJSON() });
+  expect(lines).toHaveLength(2);
+  for (const line of lines) {
+    expect(line).toContain('[secret]');
+    // The raw line, and the texts after parsing its JSON.
+    const read: object = JSON.parse(line);
+    const texts = Object.values({ ...read, error: '', ...('error' in read ? Object(read.error) : {}) }).map(String);
+    expect([line, ...texts].flatMap((text) => encodingsFoundIn(text, each.secret))).toEqual([]);
+  }
+});
 
 test('redaction of a hundred secrets ends soon even for texts made to be slow', () => {
   const { registerSecret, redact } = createRedactor();

@@ -60,9 +60,7 @@ describe('the reports of processes', () => {
     [['versions.differ'], [report('a'), report('b', { version: '0.2.0' })]],
     // A rolling update is no problem in its first minutes.
     [[], [report('a'), report('b', { version: '0.2.0', started: NOW - 60_000 })]],
-  ])('give the problems %j if definitions or versions differ: case %#', (expected, reports) =>
-    expect(codes(evaluateAgreement(reports, NOW))).toEqual(expected),
-  );
+  ])('give problems %j (%#)', (expected, reports) => expect(codes(evaluateAgreement(reports, NOW))).toEqual(expected));
 
   test.each<[string[], number, number | undefined]>([
     [[], 10, 10],

@@ -64,11 +64,7 @@ describe('reviews in definitions', () => {
     ],
     ['an entry twice', 'approval: { by: [mlro, head, mlro], need: 2 }', ['approval.by.2 report.invalid']],
     ['a misspelt person', 'approval: { by: [mrlo] }', ['approval.by.0 report.invalid']],
-    [
-      'cancel without a time limit',
-      'approval: { by: [mlro], otherwise: cancel }',
-      ['approval.otherwise report.invalid'],
-    ],
+    ['cancel without a limit', 'approval: { by: [mlro], otherwise: cancel }', ['approval.otherwise report.invalid']],
     ['an empty list of approvers', 'approval: { by: [] }', ['approval.by field.invalid']],
     ['an invalid time limit', 'approval: { by: [mlro], within: 2d }', ['approval.within field.invalid']],
     [
@@ -108,27 +104,23 @@ describe('reviews in definitions', () => {
 
   test.each([
     [
-      'in a text',
+      'a text',
       { list: '  - { id: intro, layout: text, description: Hello, commentary: required }\n' },
       'sections.2.commentary field.invalid',
     ],
+    ['a list', { list: '    commentary: { required_if: watch }\n' }, 'sections.1.commentary.required_if field.invalid'],
     [
-      'in a list',
-      { list: '    commentary: { required_if: watch }\n' },
-      'sections.1.commentary.required_if field.invalid',
-    ],
-    [
-      'beside `required`',
+      'two conditions',
       { section: '    commentary: { required: true, required_if: watch }\n' },
       'sections.0.commentary.required_if field.invalid',
     ],
     [
-      'in a section without a target',
+      'a section without a target',
       { section: '    commentary: { required_if: watch }\n', targets: 'version: 1\ntargets: []\n' },
       'sections.0.commentary.required_if report.invalid',
     ],
-    ['as an unknown word', { section: '    commentary: yes please\n' }, 'sections.0.commentary field.invalid'],
-  ])('have an error for commentary %s', async (_, parts, expected) => {
+    ['an unknown word', { section: '    commentary: yes please\n' }, 'sections.0.commentary field.invalid'],
+  ])('have an error for commentary: %s', async (_, parts, expected) => {
     expect(await faults('', parts)).toEqual([expected]);
   });
 

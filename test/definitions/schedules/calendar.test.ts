@@ -21,18 +21,8 @@ describe('a schedule in Zurich', () => {
     nextSlots(schedule, ZURICH, calendarSchema.parse(calendar), Date.parse(after), count).map((at) => iso(at).slice(5));
 
   test.each([
-    [
-      'moves a slot on Good Friday to after Easter',
-      { cron: '0 8 3 4 *', shift: 'next_business_day' },
-      zh,
-      ['04-07T06:00Z'],
-    ],
-    [
-      'moves a slot on Easter Sunday to before Easter',
-      { cron: '0 8 5 4 *', shift: 'previous_business_day' },
-      zh,
-      ['04-02T06:00Z'],
-    ],
+    ['moves a slot to after Easter', { cron: '0 8 3 4 *', shift: 'next_business_day' }, zh, ['04-07T06:00Z']],
+    ['moves a slot to before Easter', { cron: '0 8 5 4 *', shift: 'previous_business_day' }, zh, ['04-02T06:00Z']],
     [
       'merges four days that move to the same day',
       { cron: '0 8 * * *', shift: 'next_business_day' },
@@ -69,24 +59,14 @@ describe('a schedule in Zurich', () => {
       zh,
       ['04-01T05:30Z', '05-04T05:30Z', '06-01T05:30Z'],
     ],
-    [
-      'runs on the third business day, after Easter',
-      { cron: '30 7 * * *', on: { business_day: 3 } },
-      zh,
-      ['04-07T05:30Z', '05-06T05:30Z'],
-    ],
+    ['runs on business day 3', { cron: '30 7 * * *', on: { business_day: 3 } }, zh, ['04-07T05:30Z', '05-06T05:30Z']],
     [
       'runs on the last business day',
       { cron: '30 7 * * *', on: { business_day: -1 } },
       zh,
       ['03-31T05:30Z', '04-30T05:30Z', '05-29T05:30Z'],
     ],
-    [
-      'runs on the last business day of some months',
-      { cron: '30 7 * 6,12 *', on: { business_day: -1 } },
-      zh,
-      ['06-30T05:30Z', '12-31T06:30Z'],
-    ],
+    ['runs in some months', { cron: '30 7 * 6,12 *', on: { business_day: -1 } }, zh, ['06-30T05:30Z', '12-31T06:30Z']],
     [
       'skips a month with fewer business days',
       { cron: '0 8 * * *', on: { business_day: 22 } },

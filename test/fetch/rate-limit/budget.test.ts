@@ -166,19 +166,16 @@ describe.each([
     [30, 20],
     [3, 2],
     [1, 0],
-  ])(
-    'with a limit of %i calls, preparations hold at most %i tokens and leave the rest to runs',
-    async (calls, most) => {
-      const { clock, budget, ask } = start({ calls, windowMs: 60_000 });
-      const prepare = (id: string) => ask(id, { priority: 'preparation' });
-      for (let index = 0; index < most; index += 1) await budget.complete(KEY, tokenOf(await prepare(`p${index}`)));
-      expect((await prepare('late')).granted).toBe(false);
-      expect((await budget.inspect(KEY)).waiting).toBe(0);
-      expect((await ask('now', { priority: 'on_demand' })).granted).toBe(true);
-      clock.advance(60_001);
-      expect((await prepare('late')).granted).toBe(most > 0);
-    },
-  );
+  ])('with %i tokens, preparations hold at most %i and leave the rest to runs', async (calls, most) => {
+    const { clock, budget, ask } = start({ calls, windowMs: 60_000 });
+    const prepare = (id: string) => ask(id, { priority: 'preparation' });
+    for (let index = 0; index < most; index += 1) await budget.complete(KEY, tokenOf(await prepare(`p${index}`)));
+    expect((await prepare('late')).granted).toBe(false);
+    expect((await budget.inspect(KEY)).waiting).toBe(0);
+    expect((await ask('now', { priority: 'on_demand' })).granted).toBe(true);
+    clock.advance(60_001);
+    expect((await prepare('late')).granted).toBe(most > 0);
+  });
 
   test.each(['on_demand', 'scheduled'] as const)(
     'a preparation gets nothing while an %s call waits',

@@ -187,18 +187,15 @@ describe('a comparison of readings', () => {
     ['in the previous period', ['2026-09-30'], [20261031, null, undefined, null], ['2026-09-30']],
     ['in both', ['2026-09-30', '2026-10-31'], [null, null, undefined, null], ['2026-09-30', '2026-10-31']],
     ['on another day than the last', ['2026-10-30'], undefined, undefined],
-  ])(
-    'with a gap %s shows only existing figures, and a change only if there are both',
-    async (_of, missed, row, days) => {
-      const table = await tableOf('2026-10-01', '2026-10-31', { comparisons: ['previous_period'], missed });
-      expect(compared(table, 'previous_period')[0]).toEqual(
-        row ?? [20261031, 20260930, undefined, expectedChange('2026-10-31', '2026-09-30')],
-      );
-      const missing = messages(table).filter(({ id }) => id === 'readings_missing');
-      expect(missing).toEqual(days === undefined ? [] : [{ id: 'readings_missing', of: { days } }]);
-      expect(table.asOf).toBe(missed.includes('2026-10-31') ? null : '2026-10-31T20:30:05Z');
-    },
-  );
+  ])('with a gap %s shows only existing figures and their changes', async (_of, missed, row, days) => {
+    const table = await tableOf('2026-10-01', '2026-10-31', { comparisons: ['previous_period'], missed });
+    expect(compared(table, 'previous_period')[0]).toEqual(
+      row ?? [20261031, 20260930, undefined, expectedChange('2026-10-31', '2026-09-30')],
+    );
+    const missing = messages(table).filter(({ id }) => id === 'readings_missing');
+    expect(missing).toEqual(days === undefined ? [] : [{ id: 'readings_missing', of: { days } }]);
+    expect(table.asOf).toBe(missed.includes('2026-10-31') ? null : '2026-10-31T20:30:05Z');
+  });
 
   test('notes gaps in the totals and readings that lack a metric of the section', async () => {
     const stored = storedBut([]);

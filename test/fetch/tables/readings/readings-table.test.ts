@@ -93,15 +93,12 @@ describe('a section of current counts with readings', () => {
     ['day', 'Day'],
     ['week', 'Week'],
     ['month', 'Month'],
-  ] as const)(
-    'by %s labels its first column like the service, or with the label of the report',
-    async (granularity, label) => {
-      const { table } = await tableOf({ metrics: ['alerts.open'], granularity });
-      expect(table.columns[0]).toMatchObject({ name: 'bucket', label });
-      const own = await tableOf({ metrics: ['alerts.open'], granularity }, { labels: { bucket: 'Stand' } });
-      expect(own.table.columns[0]).toMatchObject({ name: 'bucket', label: 'Stand' });
-    },
-  );
+  ] as const)('by %s labels its first column like the service or the report', async (granularity, label) => {
+    const { table } = await tableOf({ metrics: ['alerts.open'], granularity });
+    expect(table.columns[0]).toMatchObject({ name: 'bucket', label });
+    const own = await tableOf({ metrics: ['alerts.open'], granularity }, { labels: { bucket: 'Stand' } });
+    expect(own.table.columns[0]).toMatchObject({ name: 'bucket', label: 'Stand' });
+  });
 
   test('shows the reading of the last day of its period, without a call', async () => {
     const { table, calls } = await tableOf({ metrics: ['alerts.open', 'reviews.overdue'], totals: true });
