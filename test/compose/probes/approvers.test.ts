@@ -48,7 +48,7 @@ test.each<[string, string, readonly string[], number, SignIns]>([
   ['fail', 'an account without a sign-in entry', ['mlro'], 1, { tokens: [], accounts: () => false }],
   ['fail', 'the name of a token although only accounts can sign in', ['carl'], 1, { tokens: [], accounts: () => true }],
   ['fail', 'no sign-in at all', ['mlro'], 1, { tokens: [], accounts: undefined }],
-])('the check of approvers is %s for: %s', (state, _, by, need, signIns) => {
+])('the check of approvers gives %s for: %s', (state, _, by, need, signIns) => {
   const found = evaluateApprovers({ by: [...by], need }, { org: 'acme', people }, signIns, NOW);
   expect(found.state).toBe(state);
   expect(found.remedy === undefined).toBe(state === 'ok');
