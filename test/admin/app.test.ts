@@ -15,7 +15,7 @@ import { loadedJobs } from '../support/loaded-jobs.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 
-/** An answer's body, as the route says it is. */
+/** The body of a response, typed as the route declares it. */
 const bodyOf = async <Body>(response: Response): Promise<Body> => (await response.json()) as Body;
 const runOf = (response: Response) => bodyOf<RunView>(response);
 const runsOf = async (response: Response) => (await bodyOf<{ runs: RunView[] }>(response)).runs;
@@ -101,7 +101,7 @@ describe('the admin route', () => {
   };
 
   describe('triggering', () => {
-    it('answers 202 with the run and where to find it', async () => {
+    it('answers 202 with the run and its location', async () => {
       const response = await post();
       expect(response.status).toBe(202);
       const run = await runOf(response);
@@ -122,7 +122,7 @@ describe('the admin route', () => {
       expect(log.lines).toContainEqual(expect.objectContaining({ message: 'Run triggered', run: run.id, who: 'ops' }));
     });
 
-    it('answers 409 with what was delivered already, and opens the run when it is insisted', async () => {
+    it('answers 409 when the period was already delivered, and opens the run on insistence', async () => {
       const earlier = { run: 'f'.repeat(32), period: WEEK, at: NOW - 60_000, sent: { email: 2, s3: 1 }, uncertain: 0 };
       const asked: unknown[] = [];
       const findDelivered: FindEarlierDelivery = async ({ org, report, period }) => {
@@ -150,7 +150,7 @@ describe('the admin route', () => {
       }
       expect(asked).toContainEqual(['acme', 'mailed', '2026-11-09', '2026-11-15']);
       expect(await bench.runs.list({ report: 'mailed', limit: 1 })).toEqual([]);
-      // A read-only token is told nothing of it.
+      // A viewer’s token does not even look up earlier deliveries.
       const asking = asked.length;
       expect((await to({}, {}, 'viewer')).status).toBe(403);
       expect(asked).toHaveLength(asking);
@@ -174,7 +174,7 @@ describe('the admin route', () => {
       expect(await response.json()).toMatchObject({ period: { from, to }, deliver: false });
     });
 
-    it('opens a run each time without a key, and one run for a key', async () => {
+    it('opens a run for each request without a key, and one run for each key', async () => {
       const ids = async (...headers: Record<string, string>[]) =>
         Promise.all(headers.map(async (header) => (await runOf(await post({}, header))).id));
       expect(new Set(await ids({}, {})).size).toBe(2);
@@ -182,7 +182,7 @@ describe('the admin route', () => {
       expect(new Set(await ids(key, key, key, key)).size).toBe(1);
     });
 
-    it('refuses a key that comes back with another body', async () => {
+    it('rejects a key that comes back with another body', async () => {
       const key = { 'Idempotency-Key': 'order-2' };
       expect((await post({ period: '2026-09' }, key)).status).toBe(202);
       expect((await post({ period: '2026-09' }, key)).status).toBe(202);
@@ -194,7 +194,7 @@ describe('the admin route', () => {
       });
     });
 
-    it('keeps the keys of two clients and of two reports apart', async () => {
+    it('keeps equal keys of two clients and of two reports apart', async () => {
       const key = { 'Idempotency-Key': '1' };
       const ids = await Promise.all([
         post({}, key),
@@ -212,7 +212,7 @@ describe('the admin route', () => {
       [{ recipients: ['me@evil.example'] }, ''],
       [[], ''],
       [null, ''],
-    ])('refuses the body %j and says where', async (body, pointer) => {
+    ])('rejects the body %j and names the field', async (body, pointer) => {
       const response = await post(body);
       expect(response.status).toBe(422);
       const { errors } = await problemOf(response);
@@ -222,21 +222,21 @@ describe('the admin route', () => {
     it.each([
       ['not JSON', '{', {}, 400],
       ['another type', '<a/>', { 'content-type': 'application/xml' }, 415],
-      ['too much', JSON.stringify({ period: 'x'.repeat(70_000) }), {}, 413],
-      ['a key that is no key', '{}', { 'idempotency-key': 'ä b' }, 400],
+      ['a body that is too large', JSON.stringify({ period: 'x'.repeat(70_000) }), {}, 413],
+      ['an invalid key', '{}', { 'idempotency-key': 'ä b' }, 400],
     ])('refuses %s', async (_, body, headers, status) => {
       const response = await call('POST', '/api/reports/acme/weekly/runs', 'operator', { body, headers });
       expect(response.status).toBe(status);
       await problemOf(response);
     });
 
-    it('is not for viewers', async () => {
+    it('rejects viewers', async () => {
       const response = await post({}, {}, 'viewer');
       expect(response.status).toBe(403);
       expect(await problemOf(response)).toMatchObject({ code: 'auth.forbidden' });
     });
 
-    it('says that Redis is away, and when to come back', async () => {
+    it('answers 503 with Retry-After while Redis is unreachable', async () => {
       app = admin({
         trigger: async () => {
           throw new DocketError('redis.unreachable', 'Redis at 10.0.0.1:6379 cannot be reached.', {
@@ -250,7 +250,7 @@ describe('the admin route', () => {
       expect(await problemOf(response)).toMatchObject({ code: 'redis.unreachable' });
     });
 
-    it('tells nobody what went wrong inside', async () => {
+    it('hides the details of an internal error from the client', async () => {
       app = admin({
         trigger: async () => {
           throw new TypeError('cannot read canary of undefined');
@@ -265,7 +265,7 @@ describe('the admin route', () => {
   });
 
   describe('another organization', () => {
-    it('is not there: neither its reports, nor its runs, nor its listing', async () => {
+    it('gets 404 for reports, runs and listings that it may not see', async () => {
       const foreign = await runOf(await post({}, {}, 'all', '/api/reports/rival/weekly/runs'));
       const responses = await Promise.all([
         post({}, {}, 'operator', '/api/reports/rival/weekly/runs'),
@@ -308,11 +308,11 @@ describe('the admin route', () => {
 
   describe('tokens', () => {
     it.each([
-      ['none', {}, 'auth.missing'],
+      ['no token', {}, 'auth.missing'],
       ['another scheme', { authorization: `Basic ${tokens.all.token}` }, 'auth.missing'],
-      ['one nobody has', { authorization: `Bearer ${newToken().token}` }, 'auth.invalid'],
+      ['an unknown token', { authorization: `Bearer ${newToken().token}` }, 'auth.invalid'],
       ['the hash instead of the token', { authorization: `Bearer ${tokens.all.sha256}` }, 'auth.invalid'],
-      ['one that has expired', { authorization: `Bearer ${tokens.expired.token}` }, 'auth.expired'],
+      ['an expired token', { authorization: `Bearer ${tokens.expired.token}` }, 'auth.expired'],
     ])('refuses %s', async (_, headers, code) => {
       for (const path of ['/api/runs', '/api/reports/acme/weekly/runs', '/nowhere']) {
         const response = await app.request(path, { headers });
@@ -322,11 +322,11 @@ describe('the admin route', () => {
       }
     });
 
-    it('accepts one through its last day', async () => {
+    it('accepts a token through its last day', async () => {
       expect((await call('GET', '/api/runs', 'lastDay')).status).toBe(200);
     });
 
-    it('makes an address that guesses wait, and lets right tokens pass', async () => {
+    it('throttles an address that guesses tokens, but not valid tokens', async () => {
       const guess = () => app.request('/api/runs', { headers: { authorization: 'Bearer wrong' } });
       const statuses = [];
       for (let n = 0; n < 11; n += 1) statuses.push((await guess()).status);
@@ -362,7 +362,7 @@ describe('the admin route', () => {
       expect((await app.request('/readyz')).status).toBe(200);
     });
 
-    it('is not ready while a check fails', async () => {
+    it('answers 503 at /readyz while a check fails', async () => {
       const health = async () => [{ name: 'redis', ok: false, detail: 'no answer' }];
       app = admin({}, { health, problemCodes: () => ['circuit.open'] });
       const response = await app.request('/readyz');
@@ -383,13 +383,13 @@ describe('the admin route', () => {
       return call('GET', '/metrics', as);
     };
 
-    it('are for tokens that see all organizations, in the type that Prometheus expects', async () => {
+    it('need a token for all organizations, and have the media type that Prometheus expects', async () => {
       const response = await scraped('lastDay');
       expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
       expect(await response.text()).toBe('docket_redis_up 1\n');
     });
 
-    it('are not for a token of one organization, nor for nobody', async () => {
+    it('are refused to tokens of one organization and without a token', async () => {
       expect((await scraped()).status).toBe(401);
       const response = await scraped('operator');
       expect(response.status).toBe(403);
@@ -397,7 +397,7 @@ describe('the admin route', () => {
     });
   });
 
-  it('answers 404 and 405 as problems, with what is allowed', async () => {
+  it('answers 404 and 405 as problems, with the allowed methods', async () => {
     const nowhere = await call('GET', '/api/nowhere', 'viewer');
     expect(nowhere.status).toBe(404);
     await problemOf(nowhere);
@@ -408,7 +408,7 @@ describe('the admin route', () => {
     expect((await call('GET', '/api/reports/acme/weekly/runs', 'viewer')).headers.get('allow')).toBe('POST');
   });
 
-  it('sets the headers that keep browsers out, and allows no other origin', async () => {
+  it('sets security headers, and allows no other origin', async () => {
     for (const response of [
       await app.request('/healthz', { headers: { origin: 'https://evil.example' } }),
       await call('GET', '/api/nowhere', 'viewer', { headers: { origin: 'https://evil.example' } }),
@@ -424,7 +424,7 @@ describe('the admin route', () => {
     }
   });
 
-  it('answers no body, path, query or header with a fault of its own', async () => {
+  it('never answers a body, path, query or header with an internal error', async () => {
     const anything = fc.oneof(
       fc.json().map((body) => ({ body, type: 'application/json' })),
       fc.record({

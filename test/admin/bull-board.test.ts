@@ -56,13 +56,13 @@ describe('Bull Board', () => {
     return { ...browser, front, csrf: /name="csrf" value="([^"]+)"/.exec(front)?.[1] ?? '' };
   };
 
-  it('is not there unless it is enabled', async () => {
+  it('is off by default', async () => {
     const { send, front } = await visit(ben.token, 'off');
     for (const path of ['/queues', '/queues/', QUEUES]) expect((await send('GET', path)).status).toBe(404);
     expect(front).not.toContain('/queues');
   });
 
-  it('shows a viewer of every organization the queues, and of a job no more than its run and organization', async () => {
+  it('shows the queues to a viewer of all organizations, and of a job only its run and organization', async () => {
     const { send, front } = await visit(ben.token);
     expect(front).toContain('<a href="/queues">');
     const { queues } = jobsSchema.parse(await (await send('GET', QUEUES)).json());
@@ -84,7 +84,7 @@ describe('Bull Board', () => {
     expect(await one.text()).toContain(order.id);
   });
 
-  it('says of a failed run the code of its error, and neither its message nor where in the code', async () => {
+  it('shows only the error code of a failed run, neither message nor stack', async () => {
     const bench = await openQueueHarness();
     const shown = await openBullBoard(bench.producer, { prefix: bench.prefix });
     const worker = startWorker({
@@ -98,7 +98,7 @@ describe('Bull Board', () => {
     });
     const { record } = await bench.trigger(onDemand(reportDefinition()));
     let text = '';
-    // Ended in the queue as well.
+    // Until the job has ended in the queue.
     while (!text.includes('"finishedOn":')) {
       text = await (await shown.app.request(`/api/queues/runs/${record.id}`)).text();
     }
@@ -112,7 +112,7 @@ describe('Bull Board', () => {
     await bench.close();
   });
 
-  it('has a content security policy of its own, without other hosts and inline scripts', async () => {
+  it('has its own content security policy, without other hosts and inline scripts', async () => {
     const { send } = await visit(ben.token);
     const shown = await send('GET', '/queues');
     expect(shown.status).toBe(200);
@@ -129,14 +129,14 @@ describe('Bull Board', () => {
     expect((await send('GET', '/reports')).headers.get('content-security-policy')).not.toContain('unsafe');
   });
 
-  it('gives no file but its own', async () => {
+  it('serves only its own files', async () => {
     const { send } = await visit(ben.token);
     for (const path of ['..%2f..%2fpackage.json', '%2e%2e/%2e%2e/package.json', '..%5c..%5cpackage.json', 'js']) {
       expect((await send('GET', `/queues/static/${path}`)).status).toBeGreaterThanOrEqual(400);
     }
   });
 
-  it('refuses whatever is no look, from a page of ours as well', async () => {
+  it('refuses every request that is not a read, also from a page of Docket', async () => {
     const { send, csrf } = await visit(ben.token);
     const before = await redis.hgetall(`${redisKeys(prefix).bull}:runs:${order.id}`);
     for (const [method, path] of [
@@ -156,7 +156,7 @@ describe('Bull Board', () => {
     expect(await redis.hgetall(`${redisKeys(prefix).bull}:runs:${order.id}`)).toEqual(before);
   });
 
-  it('would refuse it by itself too', async () => {
+  it('refuses changes even when it is called directly', async () => {
     const answer = await board.app.request(`/api/queues/runs/${order.id}/clean`, { method: 'PUT' });
     expect(answer.status).toBe(405);
     for (const path of ['/api/queues/pause', '/api/queues/runs/empty'])
@@ -165,7 +165,7 @@ describe('Bull Board', () => {
     expect(await redis.hget(`${redisKeys(prefix).bull}:runs:meta`, 'paused')).toBeNull();
   });
 
-  it('is not there for who sees some organizations only', async () => {
+  it('is hidden from tokens of single organizations', async () => {
     const { send, front } = await visit(anna.token);
     for (const path of ['/queues', QUEUES, '/queues/static/favicon.ico']) {
       expect((await send('GET', path)).status).toBe(404);
@@ -173,7 +173,7 @@ describe('Bull Board', () => {
     expect(front).not.toContain('/queues');
   });
 
-  it('asks who is not signed in to do so, and gives its script nothing', async () => {
+  it('redirects to the sign-in without a session, and refuses its API', async () => {
     const { send } = cookieClient({ app: house(board) });
     const page = await send('GET', '/queues/queue/runs');
     expect([page.status, page.headers.get('location')]).toEqual([303, '/sign-in?to=%2Fqueues%2Fqueue%2Fruns']);
@@ -181,7 +181,7 @@ describe('Bull Board', () => {
     expect((await send('GET', '/queues/static/favicon.ico')).status).toBe(303);
   });
 
-  it('answers nonsense without a fault of ours, and no more jobs at once than a person reads', async () => {
+  it('answers invalid queries with a client error, and limits the jobs of a page', async () => {
     const { send } = await visit(ben.token);
     for (const query of [
       'activeQueue=%25E0%25A4%25A',
@@ -196,7 +196,7 @@ describe('Bull Board', () => {
     expect((await send('GET', '/queues/api/queues/nothing/1')).status).toBe(404);
   });
 
-  it('says that Redis is away as everything else does', async () => {
+  it('answers 503 while Redis is unreachable', async () => {
     const away = await openRedis(inject('redisUrl'), 'producer', silentLog);
     const closed = await openBullBoard(away, { prefix });
     const { send } = await visit(ben.token, closed);
@@ -206,7 +206,7 @@ describe('Bull Board', () => {
     await closed.close();
   });
 
-  it('says at the start how to install it where it is not', async () => {
+  it('names the command that installs it when its packages are missing', async () => {
     const name = '@bull-board/nowhere';
     await expect(
       openBullBoard(redis, { prefix, load: (): Promise<BullBoardPackages> => import(name) }),

@@ -52,7 +52,7 @@ describe('while Redis is frozen', () => {
     return [path, answer.status, code];
   };
 
-  it('pages and the API answer that it is, and as before once it is not', async () => {
+  it('pages and the API answer 503, and recover afterwards', async () => {
     const run = 'a'.repeat(32);
     expect(await page('/')).toEqual(['/', 200, undefined]);
     redis.freeze();

@@ -11,13 +11,13 @@ const titles = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.ts') && path !== 'admin/security.test.ts')
   .map((path) => readFileSync(join('test', path), 'utf8'))
   .join('\n');
-/** A title stands whole between quotes. */
+/** A title counts only as a whole string literal. */
 const isTest = (name: string): boolean => ["'", '"', '`'].some((quote) => titles.includes(`${quote}${name}${quote}`));
 
 const testsIn = (text: string): string[] => [...text.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name);
 const filesIn = (text: string): string[] =>
   [...text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, name = '']) => name);
-/** The cells of each row below a table's head. */
+/** The cells of each row of a table, without its head. */
 const rowsIn = (text: string): string[][] =>
   text
     .split('\n')
@@ -28,7 +28,7 @@ describe('the threat model', () => {
   const attackers = model.split(/^## /m).slice(1);
   const rows = attackers.flatMap(rowsIn);
 
-  it('goes through all attackers and faults: what they hold, what stops them, what does not', () => {
+  it('covers all attackers and faults: what they hold, what stops them, and what does not', () => {
     expect(attackers.map((text) => text.slice(0, text.indexOf('\n')))).toEqual([
       'Viewer of one organization',
       'Operator of one organization',
@@ -47,11 +47,11 @@ describe('the threat model', () => {
     }
   });
 
-  it('is short', () => {
+  it('has at most 115 lines', () => {
     expect(model.split('\n').length).toBeLessThanOrEqual(115);
   });
 
-  it.each(rows)('%s: names files and tests that are there', (...row) => {
+  it.each(rows)('%s: names existing files and tests', (...row) => {
     expect(row).toHaveLength(4);
     const [, , where = '', tests = ''] = row;
     expect(filesIn(where)).not.toEqual([]);
@@ -65,13 +65,13 @@ describe('the evidence', () => {
   const section = (from: string) => `${evidence}\n## `.split(`## ${from}`)[1]?.split('\n## ')[0] ?? '';
   const items = rowsIn(section('OWASP'));
 
-  it('goes through the ten items', () => {
+  it('covers the ten items of OWASP', () => {
     expect(items.map(([item]) => /^API\d+/.exec(item ?? '')?.[0])).toEqual(
       Array.from({ length: 10 }, (_, index) => `API${index + 1}`),
     );
   });
 
-  it.each([...items, ...rowsIn(section('Scope of reports'))])('%s: names tests that are there', (...row) => {
+  it.each([...items, ...rowsIn(section('Scope of reports'))])('%s: names existing tests', (...row) => {
     const tests = testsIn(row.at(-1) ?? '');
     expect(tests).not.toEqual([]);
     expect(tests.filter((name) => !isTest(name))).toEqual([]);
@@ -83,7 +83,7 @@ describe('the evidence', () => {
     expect(tests.filter((name) => !isTest(name))).toEqual([]);
   });
 
-  it('names only files that are there', () => {
+  it('names only existing files', () => {
     const named = filesIn(evidence);
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((name) => !existsSync(name))).toEqual([]);

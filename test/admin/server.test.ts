@@ -17,7 +17,7 @@ import { waitFor } from '../support/wait-for.ts';
 const { token, sha256 } = newToken();
 const authorization = `Bearer ${token}`;
 
-describe('the server of the admin route', () => {
+describe('the admin server', () => {
   const servers: AdminServer[] = [];
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.close();
@@ -39,7 +39,7 @@ describe('the server of the admin route', () => {
     return text(socket);
   };
 
-  it('serves requests, with a body of known length and in pieces', async () => {
+  it('serves requests whose body has a known length or comes in pieces', async () => {
     const { url } = await listen();
     const pieces = new ReadableStream({
       start: (controller) => {
@@ -60,7 +60,7 @@ describe('the server of the admin route', () => {
     }
   });
 
-  it('refuses a body in pieces that grows too large', async () => {
+  it('rejects a body in pieces that grows too large', async () => {
     const { url } = await listen();
     const endless = new ReadableStream({
       pull: (controller) => {
@@ -75,17 +75,17 @@ describe('the server of the admin route', () => {
   });
 
   it.each([
-    ['no HTTP at all', 'HELLO\r\n\r\n', '400'],
-    ['headers without end', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
-    ['a host that is none', 'GET / HTTP/1.1\r\nHost: a b/@\r\nConnection: close\r\n\r\n', '400'],
-    ['a path that is none', 'GET \\\\x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', '400'],
+    ['text that is not HTTP', 'HELLO\r\n\r\n', '400'],
+    ['endless headers', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
+    ['an invalid host', 'GET / HTTP/1.1\r\nHost: a b/@\r\nConnection: close\r\n\r\n', '400'],
+    ['an invalid path', 'GET \\\\x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', '400'],
   ])('answers %s with a problem', async (_, request, status) => {
     const answer = await raw(await listen(), request);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer.toLowerCase()).toContain('content-type: application/problem+json');
   });
 
-  it('lets running requests end when it closes, and takes no more', async () => {
+  it('finishes running requests when it closes, and accepts no more', async () => {
     const asked = deferred();
     const go = deferred();
     const server = await listen({
@@ -109,7 +109,7 @@ describe('the server of the admin route', () => {
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
   });
 
-  it('says which address is taken', async () => {
+  it('names the address that is already in use', async () => {
     const { port } = await listen();
     const app = createTestAdmin([]);
     await expect(listenAdmin(app, { host: '127.0.0.1', port, log: silentLog })).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe('the server of the admin route', () => {
   });
 
   it.each([
-    ['a method that browsers may not send', 'TRACE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', '405'],
+    ['a method that browsers cannot send', 'TRACE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n', '405'],
     [
       'a body of two lengths',
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n',
@@ -131,18 +131,18 @@ describe('the server of the admin route', () => {
       `GET /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`,
       '401',
     ],
-  ])('refuses %s, once', async (_, request, status) => {
+  ])('rejects %s with a single response', async (_, request, status) => {
     const answer = await raw(await listen(), request);
     expect([...answer.matchAll(/^HTTP\/1.1 (\d+)/gm)].map(([, code]) => code)).toEqual([status]);
   });
 
-  it('reads each header, however many: the last one is the proxy’s', async () => {
+  it('reads every header, also after 1,500 others', async () => {
     const many = Array.from({ length: 1_500 }, (_, n) => `a${n}:b\r\n`).join('');
     const request = `GET /api/runs HTTP/1.1\r\nHost: a\r\n${many}Authorization: ${authorization}\r\nConnection: close\r\n\r\n`;
     expect(await raw(await listen(), request)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('does not call it a defect when a client goes away within a body', async () => {
+  it('logs no error when a client disconnects within a body', async () => {
     const log = recordingLog();
     const app = createTestAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {}, { log });
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log });
@@ -156,12 +156,12 @@ describe('the server of the admin route', () => {
       socket.resetAndDestroy();
       await once(socket, 'close');
     }
-    // What came of them is settled once the server has let go of everything.
+    // After the close, both requests are finished.
     await server.close();
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('gives no single address all of its connections', async () => {
+  it('limits the connections of a single address', async () => {
     const server = await listen();
     const sockets = await Promise.all(
       Array.from({ length: 300 }, async () => {
@@ -179,7 +179,7 @@ describe('the server of the admin route', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('warns when other machines can reach it, unless a proxy is named', async () => {
+  it('warns when other machines can reach it without a proxy', async () => {
     const log = recordingLog();
     const app = createTestAdmin([]);
     servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log }));
@@ -191,7 +191,7 @@ describe('the server of the admin route', () => {
   });
 });
 
-/** The server hears of a closed connection in its own time. */
+/** The server notices a closed connection only after a while. */
 async function untilServed({ url }: AdminServer): Promise<void> {
   const ok = () =>
     fetch(`${url}/healthz`).then(

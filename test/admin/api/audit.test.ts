@@ -40,7 +40,7 @@ interface Body {
 const events = async (as: keyof typeof who, query?: string) =>
   (await get(as, query)).body.entries.map(({ event }) => event);
 
-it('tells who did what, the newest first', async () => {
+it('lists who did what, newest first', async () => {
   expect((await get('acme')).body).toEqual({
     entries: [
       {
@@ -61,14 +61,14 @@ it('tells who did what, the newest first', async () => {
   });
 });
 
-it('tells each of its organizations alone, and of sign-ins an operator of all', async () => {
+it('shows a token the entries of its organizations only, and sign-ins only to an operator of all organizations', async () => {
   expect(await events('root')).toEqual(['schedule.paused', 'run.triggered', 'session.opened']);
   expect(await events('eyes')).toEqual(['schedule.paused', 'run.triggered']);
   expect(await events('root', '?org=rival')).toEqual(['run.triggered']);
   expect((await get('acme', '?org=rival')).status).toBe(404);
 });
 
-it('is filtered, and read in pages', async () => {
+it('filters the entries and pages through them', async () => {
   expect(await events('root', '?who=root')).toEqual(['run.triggered', 'session.opened']);
   expect(await events('root', '?event=session.opened')).toEqual(['session.opened']);
   const first = await get('root', '?limit=2');

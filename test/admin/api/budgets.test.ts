@@ -47,7 +47,7 @@ const get = async (as: keyof typeof tokens) => {
   return body;
 };
 
-it('shows the lines of the visible organizations’ keys and when a call would have its token, and no stranger who shares one', async () => {
+it('shows the budget of each visible organization’s key and when the next token is free, and hides other organizations that share the key', async () => {
   const clock = manualClock(NOW);
   const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATE_LIMITS.metrics);
   const key = new Secret(SHARED).fingerprint();
@@ -79,7 +79,7 @@ it('shows the lines of the visible organizations’ keys and when a call would h
   });
 });
 
-it('says until when nobody calls after a 429', async () => {
+it('says until when a 429 blocks all calls', async () => {
   const clock = manualClock(NOW);
   const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATE_LIMITS.metrics);
   await budget.penalize(new Secret(SHARED).fingerprint(), NOW + 20_000, 'acme');

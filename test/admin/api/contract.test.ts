@@ -147,7 +147,7 @@ const addedDelivery = {
   delivery: { id: ID, run: ID, org: 'acme', report: 'weekly', target: '0-email', recipient: 'b@acme.example' },
 };
 
-/** Something of everything, so that every member of every answer is met. */
+/** One example of everything, so that every field of every response is checked. */
 const correctionDetail = {
   ...correction,
   title: 'Weekly',
@@ -292,14 +292,14 @@ const selection: SelectionView = {
   outcomes: new Map([[ID, { result: 'changed', why: 'now done' }]]),
 };
 const giving = (full: Partial<Access>): Access => full as Access;
-/** News that end before they begin. */
+/** An event stream that fails before its first event. */
 const rejecting = (error: Error) => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
 const failing = (error: Error): Access =>
   new Proxy({} as Access, {
     get: (_, name) => (name === 'watch' ? () => rejecting(error) : () => Promise.reject(error)),
   });
 
-/** A request that the operation takes. */
+/** A valid request for the operation. */
 function asked({ method, path }: DeclaredOperation): {
   url: string;
   init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> };
@@ -344,20 +344,20 @@ function asked({ method, path }: DeclaredOperation): {
   return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }
 
-describe('what the document declares', () => {
+describe('the OpenAPI document', () => {
   let contract: ApiContract;
   beforeAll(async () => {
     contract = await contractOf(createTestAdmin(entries));
   });
   const withAccess = (access: Access, change: Parameters<typeof createTestAdmin>[2] = {}) =>
     createTestAdmin(entries, {}, { access: () => access, ...change });
-  /** Whatever is asked for fails, of features as well. */
+  /** Every request fails, also those of features. */
   const withFailing = (error: Error, change: Parameters<typeof createTestAdmin>[2] = {}) => {
     const searchIndex = { ...NO_SEARCH_INDEX, refresh: () => Promise.reject(error) };
     return createTestAdmin(entries, { searchIndex }, { access: () => failing(error), ...change });
   };
 
-  it('is OpenAPI 3.1, served to anybody, and says of each operation what it does and what it wants', async () => {
+  it('is OpenAPI 3.1, is served without a token, and marks only the health checks and itself as public', async () => {
     const response = await createTestAdmin([]).request('/openapi.json');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({ openapi: '3.1.0', info: { title: 'Docket', version: '0.0.0' } });
@@ -365,18 +365,18 @@ describe('what the document declares', () => {
     expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
   });
 
-  it('gives each operation a name of its own, which generated clients use', () => {
+  it('gives each operation a unique name for generated clients', () => {
     const names = contract.operations.map(({ operationId }) => operationId);
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name ?? ''))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('is where the address of the former reference page redirects to', async () => {
+  it('is where the old address of the reference page redirects', async () => {
     const response = await createTestAdmin([]).request('/api/docs');
     expect([response.status, response.headers.get('location')]).toEqual([301, '/openapi.json']);
   });
 
-  it('has every route that there is, and no other', async () => {
+  it('declares exactly the routes that exist', async () => {
     const app = createTestAdmin(entries);
     const routes = app.routes
       .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/') && path !== '/api/docs')
@@ -387,7 +387,7 @@ describe('what the document declares', () => {
     expect(new Set(routes)).toEqual(new Set(declared));
   });
 
-  it('does what the examples of docs/how-to/use-the-api.md show', async () => {
+  it('matches the examples of docs/how-to/use-the-api.md', async () => {
     const text = await readFile('docs/how-to/use-the-api.md', 'utf8');
     const app = withAccess(giving(FULL));
     const examples = [...text.replaceAll(/\\\n\s*/g, '').matchAll(/^ *curl .*$/gm)].map(([line]) => line);
@@ -405,7 +405,7 @@ describe('what the document declares', () => {
     }
   });
 
-  it('is met by each operation in every answer that it declares', async () => {
+  it('declares every response that the operations give, and no other', async () => {
     const faults: string[] = [];
     const ask = async (app: AdminApp, url: string, init: RequestInit): Promise<number> => {
       const response = await app.request(url, init);

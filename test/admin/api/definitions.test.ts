@@ -55,7 +55,7 @@ const validate = async (
   return { status: response.status, body: answer };
 };
 
-it('finds no fault in a text that has none, of a report that is there and of one that is not, and keeps nothing', async () => {
+it('accepts valid text of an existing and of a new report, and stores nothing', async () => {
   const fine = { status: 200, body: { ok: true, faults: [], unchecked: NO_CATALOG } };
   expect(await validate(REPORT)).toEqual(fine);
   expect(await validate(`\uFEFF${REPORT}`, { name: 'acme/brand-new', type: 'text/plain; charset=utf-8' })).toEqual(
@@ -64,7 +64,7 @@ it('finds no fault in a text that has none, of a report that is there and of one
   expect(jobs.reports.has('acme/brand-new')).toBe(false);
 });
 
-it('says all faults at once, with line and column, as docket check does', async () => {
+it('reports all errors at once, with line and column, as docket check does', async () => {
   const { status, body } = await validate(
     REPORT.replace('version: 1', 'version: 2').replace(/^title:.*$/m, 'titel: x'),
   );
@@ -76,7 +76,7 @@ it('says all faults at once, with line and column, as docket check does', async 
   expect(await validate('')).toMatchObject({ status: 200, body: { ok: false } });
 });
 
-it('shows what the catalog cannot answer where the text asks it, and says so without a catalog to compare with', async () => {
+it('reports a metric that is not in the catalog at its line, and says when there is no catalog to compare with', async () => {
   const posted = startValidationThread({ ...SETTINGS, catalogOf: async () => CATALOG });
   const app = anApp(NO_PLANNING, posted.validate);
   const { body } = await validate(REPORT.replace('profiles.created', 'profiles.createt'), { app }).finally(
@@ -92,7 +92,7 @@ it('shows what the catalog cannot answer where the text asks it, and says so wit
   });
 });
 
-it('refuses what would grow when it is read, what is too large, no text, and no YAML', async () => {
+it('rejects YAML that expands too much, text that is too large, invalid UTF-8 and other media types', async () => {
   const bomb = [
     'a: &a [x,x,x,x,x,x,x,x,x,x]',
     ...'bcdefgh'.split('').map((name, n) => {
@@ -107,7 +107,7 @@ it('refuses what would grow when it is read, what is too large, no text, and no 
   expect(await validate('{}', { type: 'application/json' })).toMatchObject({ status: 415 });
 });
 
-it('says that it was too much, not what it was, of a text that is given up, and asks to come back when many wait', async () => {
+it('reports text that exceeds a limit, and asks the client to come back when too many requests wait', async () => {
   const over = { ...overLimitDiagnostic('acme/weekly.yaml', '1 s'), line: 1, column: 1 };
   const given = anApp(NO_PLANNING, async () => ({ faults: [over], unchecked: null }));
   expect(await validate(REPORT, { app: given })).toMatchObject({
@@ -120,18 +120,18 @@ it('says that it was too much, not what it was, of a text that is given up, and 
   expect(await validate(REPORT, { app: full })).toMatchObject({ status: 503, body: { code: 'definition.busy' } });
 });
 
-it('is as if nothing were there for strangers', async () => {
+it('answers 404 for reports of other organizations', async () => {
   for (const name of ['rival/weekly', 'nobody/weekly', 'acme/Not%20an%20id']) {
     expect(await validate(REPORT, { name })).toMatchObject({ status: 404 });
   }
   expect(await validate(REPORT, { as: 'rival' })).toMatchObject({ status: 404 });
 });
 
-it('explains a report for the requested period, and says what is missing for it', async () => {
+it('explains a report for the requested period, and says what is missing', async () => {
   const asked: unknown[] = [];
   const app = anApp({
     explain: async ({ definition }, period, { mayAsk }) => {
-      // A viewer's look must not spend a token.
+      // A request of a viewer must not use a token.
       expect(mayAsk).toBe(false);
       asked.push(period);
       if (definition.report !== 'weekly') throw new Error('another report');

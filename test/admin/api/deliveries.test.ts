@@ -13,7 +13,7 @@ const entries: TokenEntry[] = [
   { name: 'them', sha256: tokens.rival.sha256, role: 'operator', orgs: ['rival'] },
 ];
 
-describe('deliveries on the admin route', () => {
+describe('the deliveries API', () => {
   const log = recordingLog();
   const audited: AuditEntry[] = [];
   let bench: QueueHarness;
@@ -38,7 +38,7 @@ describe('deliveries on the admin route', () => {
   };
   const decision = { as: 'sent', reason: 'she has it' };
 
-  it('lists what the token may see, by state', async () => {
+  it('lists the deliveries that the token may see, by state', async () => {
     const { deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
     const [, unknown = ''] = deliveries;
     const own = await call('GET', '/api/deliveries?state=unknown', 'viewer');
@@ -55,7 +55,7 @@ describe('deliveries on the admin route', () => {
     expect(await call('GET', '/api/deliveries?state=lost', 'viewer')).toMatchObject({ status: 422 });
   });
 
-  it('lets an operator decide, keeps the token’s name and the reason, and writes a line of it', async () => {
+  it('lets an operator decide, records the token’s name and the reason, and logs the decision', async () => {
     const { id: run, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown']);
     const [, first = '', second = ''] = deliveries;
     expect(await call('POST', `/api/deliveries/${first}/resolve`, 'operator', decision)).toMatchObject({
@@ -79,7 +79,7 @@ describe('deliveries on the admin route', () => {
     });
   });
 
-  it('decides about several deliveries of a run at once, and records each', async () => {
+  it('decides about several deliveries of a run at once, and audits each', async () => {
     const { id: run, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
     const path = `/api/runs/${run.slice(0, 16)}/deliveries/resolve`;
     const body = { ...decision, deliveries: deliveries.slice(1, 3) };
@@ -116,7 +116,7 @@ describe('deliveries on the admin route', () => {
     }
   });
 
-  it('is as if nothing were there for another organization, and nothing may be decided by a viewer', async () => {
+  it('answers 404 to another organization, and does not let a viewer decide', async () => {
     const { id: run, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
     const path = `/api/deliveries/${deliveries[1]}`;
     expect(await call('GET', path, 'rival')).toMatchObject({ status: 404 });
@@ -158,7 +158,7 @@ describe('deliveries on the admin route', () => {
     }
   });
 
-  it('cancels a run that has not ended, and says who has', async () => {
+  it('cancels a run that has not ended, and says who cancelled it', async () => {
     const { id } = await desk.ended('queued');
     const path = `/api/runs/${id}/cancel`;
     const cancelled = { state: 'cancelled', cancel: { by: 'ops', reason: 'wrong recipients' } };

@@ -35,12 +35,12 @@ const call = async (method: string, path: string, as: keyof typeof tokens, body?
   return { status: response.status, body: answer };
 };
 
-it('denies and allows again, all lines or none, for operators of all organizations', async () => {
+it('lets operators of all organizations deny and allow addresses; one invalid line rejects the whole list', async () => {
   const ana = { name: 'ana@acme.example', by: 'root', reason: 'left' };
   const list = 'ANA@acme.example\nbeta.example';
   const denied = await call('POST', '/api/denied', 'all', { list, reason: 'left' });
   expect(denied).toMatchObject({ status: 200, body: { denied: [ana, { name: 'beta.example' }] } });
-  // The first reason stays.
+  // The first reason is kept.
   expect(await call('POST', '/api/denied', 'all', { list, reason: 'x' })).toEqual({
     status: 200,
     body: { denied: [] },
@@ -61,7 +61,7 @@ it('denies and allows again, all lines or none, for operators of all organizatio
   ]);
 });
 
-it('says what an address got, and what names it', async () => {
+it('answers what an address received and which definitions name it', async () => {
   const row = { run: 'a'.repeat(32), org: 'acme', report: 'weekly', target: '0-email', recipient: 'ana@acme.example' };
   expect(await call('GET', `/api/recipients?of=${row.recipient}`, 'operator')).toEqual({
     status: 200,

@@ -26,10 +26,10 @@ const entries: TokenEntry[] = [
 const [SEALED, EMPTY, LARGE] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)];
 const NAME = 'Übersicht „KPIs“ 2026-W46.xlsx';
 const picture: InlineImage = { cid: 'chart@docket', name: 'mail-queue.png', bytes: Buffer.from('\x89PNG') };
-/** Several pieces of a stream. */
+/** So large that it is streamed in several pieces. */
 const large = Buffer.alloc(300_000, 'figures\r\n');
 
-describe('the files of runs on the admin route', () => {
+describe('the files of a run', () => {
   const log = recordingLog();
   let root: string;
   let app: AdminApp;
@@ -71,7 +71,7 @@ describe('the files of runs on the admin route', () => {
     headers: Record<string, string> = {},
   ) => app.request(path, { method, headers: { authorization: `Bearer ${tokens[as].token}`, ...headers } });
 
-  it('are listed with their media types and hashes, the mail and its pictures among them', async () => {
+  it('are listed with media types and hashes, including the mail and its pictures', async () => {
     const response = await call(`/api/runs/${SEALED}/files`);
     expect(response.status).toBe(200);
     const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
@@ -89,7 +89,7 @@ describe('the files of runs on the admin route', () => {
     expect(await (await call(`/api/runs/${EMPTY}/files`)).json()).toEqual({ files: [] });
   });
 
-  it('are downloaded whole under their own names, whatever script those are in, and shown by no browser', async () => {
+  it('are downloaded unchanged under their own names, in any script, and never opened by the browser', async () => {
     for (const [name, content] of [
       [NAME, 'workbook'],
       ['Pack.pdf', '%PDF-1.7'],
@@ -122,7 +122,7 @@ describe('the files of runs on the admin route', () => {
     expect(named).toContain(`filename*=UTF-8''${encodeURIComponent(NAME)}`);
   });
 
-  it('are only those that the manifest names, and nobody else’s', async () => {
+  it('include only those in the manifest, and are hidden from other organizations', async () => {
     for (const path of [
       `/api/runs/${SEALED}/files/manifest.json`,
       `/api/runs/${SEALED}/files/receipts.json`,
@@ -144,7 +144,7 @@ describe('the files of runs on the admin route', () => {
     }
   });
 
-  it('shows the mail with its pictures inside, under a policy in which nothing runs', async () => {
+  it('include the mail preview, with its pictures inside and scripts blocked', async () => {
     const response = await call(`/api/runs/${SEALED}/preview`);
     expect(response.headers.get('content-type')).toContain('text/html');
     const policy = response.headers.get('content-security-policy');
@@ -154,7 +154,7 @@ describe('the files of runs on the admin route', () => {
     expect(await response.text()).toBe(`<p>Hello <img src="data:image/png;base64,${png}"></p>`);
   });
 
-  it('are one zip, each under its own name and as it was sealed, and nobody else’s', async () => {
+  it('download as one zip of unchanged files under their own names, and not for other organizations', async () => {
     const response = await call(`/api/runs/${SEALED}/files.zip`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/zip']);
     expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="weekly .*\.zip"$/);
@@ -178,7 +178,7 @@ describe('the files of runs on the admin route', () => {
     }
   });
 
-  it('come to nobody whole when they are not what was sealed: a small one not at all, a large one without its end', async () => {
+  it('are never delivered whole after they were changed: a small file is refused, a large one breaks off', async () => {
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
     try {
       const get = (name: string) =>
@@ -206,7 +206,7 @@ describe('the files of runs on the admin route', () => {
       expect(log.lines.at(-1)).toMatchObject({ level: 'error', error: { code: 'archive.corrupt' } });
       await rm(join(folder, 'large.csv'));
       expect((await get('large.csv')).status).toBe(500);
-      // The first of the zip: nothing of it was sent yet.
+      // The first file of the zip is missing, so nothing was sent yet.
       expect((await zip()).status).toBe(500);
     } finally {
       await server.close();

@@ -20,7 +20,7 @@ const NINE = Date.parse('2026-11-30T09:00:00Z');
 const LIMITS = new Map([['k', { calls: 30, windowMs: 60_000 }]]);
 const jobs = loadedJobs(reportDefinition(), reportDefinition('weekly', undefined, 'rival'));
 
-/** Of acme and of rival, on one key: together they are late. */
+/** Runs of acme and rival share one key; together they are late. */
 const runOf = (org: string): ForecastRun => ({
   ...{ org, name: `${org}/weekly`, key: 'k', slot: NINE, begins: NINE, before: NINE - 86_400_000, maxAgeMs: 0 },
   ...{ lateAt: NINE + 30_000, expected: NINE + 30_000, offsetMs: 0 },
@@ -45,7 +45,7 @@ const get = (as: keyof typeof tokens, query = '') =>
     { headers: { authorization: `Bearer ${tokens[as].token}` } },
   );
 
-test('shows all organizations of a key, a day from this minute on', async () => {
+test('shows all organizations of a key, for the next 24 hours by default', async () => {
   const document = forecastSchema.parse(await (await get('all')).json());
   expect(document).toMatchObject({ from: '2026-11-30T08:59:00.000Z', to: '2026-12-01T08:59:00.000Z' });
   expect(document.runs.map(({ report }) => report)).toEqual(['acme/weekly', 'rival/weekly']);
@@ -55,7 +55,7 @@ test('shows all organizations of a key, a day from this minute on', async () => 
   expect(document.late_slots).toMatchObject([{ reports: 2, calls: 40, advice: { prepare_minutes: 15 } }]);
 });
 
-test('shows one organization to its viewer, and of others on the key only the number of their calls', async () => {
+test('shows a viewer one organization, and only the number of calls that others make with its key', async () => {
   const text = await (await get('acme')).text();
   expect(text).not.toContain('rival');
   const document = forecastSchema.parse(JSON.parse(text));

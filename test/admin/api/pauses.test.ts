@@ -43,7 +43,7 @@ const call = async (method: string, path: string, as: keyof typeof tokens, body?
 };
 const because = { reason: 'figures are being checked' };
 
-it('pauses and resumes an organization and a report for an operator, with his name and reason, and says what is paused', async () => {
+it('lets an operator pause and resume an organization and a report, and lists the pauses with name and reason', async () => {
   const org = {
     organization: 'acme',
     report: null,
@@ -60,7 +60,7 @@ it('pauses and resumes an organization and a report for an operator, with his na
     status: 200,
     body: report,
   });
-  // The first word stands.
+  // The first reason is kept.
   expect(await call('POST', '/api/reports/acme/weekly/pause', 'operator', { reason: 'other' })).toMatchObject({
     status: 200,
     body: report,
@@ -81,12 +81,12 @@ it('pauses and resumes an organization and a report for an operator, with his na
   expect(await pauses.history(1)).toMatchObject([{ what: 'resume', report: 'weekly', who: 'ops', why: 'checked' }]);
   for (const message of ['Scheduled runs paused', 'Scheduled runs resumed']) {
     expect(log.lines).toContainEqual(expect.objectContaining({ message, org: 'acme', report: 'weekly', who: 'ops' }));
-    // What changed nothing is no deed: once for the organization, once for the report.
+    // A request that changes nothing is not logged: one line for the organization, one for the report.
     expect(log.lines.filter((line) => line.message === message)).toHaveLength(2);
   }
 });
 
-it('is as if nothing were there for another organization or what is not defined, and nothing may be paused by a viewer', async () => {
+it('answers 404 for another organization or an unknown report, and does not let a viewer pause', async () => {
   for (const what of ['pause', 'resume']) {
     for (const path of ['organizations/acme', 'reports/acme/weekly']) {
       expect(await call('POST', `/api/${path}/${what}`, 'rival', because)).toMatchObject({ status: 404 });
@@ -100,7 +100,7 @@ it('is as if nothing were there for another organization or what is not defined,
   expect(await pauses.list()).toEqual([]);
 });
 
-it('lifts the pause of a report that is gone', async () => {
+it('lifts the pause of a report that no longer exists', async () => {
   await pauses.put({ org: 'acme', report: 'gone', who: 'ben', why: 'w', since: NOW, key: null, run: null });
   expect(await call('POST', '/api/reports/acme/gone/resume', 'operator', because)).toMatchObject({
     status: 200,

@@ -16,7 +16,7 @@ const entries: TokenEntry[] = [
   { name: 'ops', sha256: token.sha256, role: 'viewer', orgs: ['acme', 'acme-b', 'empty'] },
 ];
 
-describe('reports as they are defined now', () => {
+describe('the list of reports', () => {
   let bench: QueueHarness;
   let app: AdminApp;
   let access: (...orgs: string[]) => Access;
@@ -63,7 +63,7 @@ describe('reports as they are defined now', () => {
   const names = (reports: readonly Pick<ReportEntry, 'org' | 'report'>[]) =>
     reports.map(({ org, report }) => `${org}/${report}`);
 
-  it('are walked by the Link header to the end: each once, in the order of their names, strangers’ not', async () => {
+  it('is paged by Link headers: each visible report once, ordered by name', async () => {
     const seen: string[] = [];
     let path: string | undefined = '/api/reports?limit=1';
     for (let turns = 0; path !== undefined && turns < 10; turns += 1) {
@@ -80,13 +80,13 @@ describe('reports as they are defined now', () => {
     ]);
   });
 
-  it('tell the newest run of each, and what is wrong with its file', async () => {
+  it('shows the newest run of each report and whether its file has errors', async () => {
     const { reports } = await page('/api/reports?org=acme');
     expect(reports.map(({ last: run }) => run?.id ?? null)).toEqual([null, null, last]);
     expect(reports.map(({ faults }) => faults.length > 0)).toEqual([true, false, false]);
   });
 
-  it('are not there for strangers, nor where there is no such organization, and a cursor is checked', async () => {
+  it('answers 404 for other and unknown organizations, and rejects an invalid cursor', async () => {
     expect(await page('/api/reports?org=rival')).toMatchObject({ status: 404 });
     expect(await page('/api/reports?org=nobody')).toMatchObject({ status: 404 });
     expect(await page('/api/reports?org=empty')).toMatchObject({ status: 200, reports: [] });
@@ -95,7 +95,7 @@ describe('reports as they are defined now', () => {
     }
   });
 
-  it('tell the days of a period as their own zone and calendar count them, to every reader', async () => {
+  it('gives every reader the days of a period in the report’s own zone and calendar', async () => {
     const own = access('acme');
     const [month, days] = await own.periods('acme', 'weekly', [
       'previous_month',
@@ -112,7 +112,7 @@ describe('reports as they are defined now', () => {
     }
   });
 
-  it('finds reports by words of their title and name, and those that are paused or have errors', async () => {
+  it('filters reports by words of title and name, by pauses and by errors', async () => {
     const found = async (filter: { match?: string; state?: 'paused' | 'errors' }) =>
       (await access('acme', 'acme-b').reports({ ...filter, limit: 10 })).reports.map(
         ({ org, report }) => `${org}/${report}`,

@@ -54,7 +54,7 @@ const ask = async (as: keyof typeof tokens, method: string, path: string, body?:
 };
 const approval = (of = content) => ({ content: of, reason: 'checked' });
 
-test('a viewer whom the report names approves; the audit log has the content', async () => {
+test('a viewer whom the report names approves, and the audit log names the content', async () => {
   expect(await ask('mia', 'GET', '/review')).toMatchObject({
     status: 200,
     body: { phase: 'approval', content, refusal: null, reviewers: ['Mia Lro', 'cfo@acme.example'] },
@@ -68,7 +68,7 @@ test('a viewer whom the report names approves; the audit log has the content', a
   ]);
 });
 
-test('a period that was delivered meanwhile is a conflict, unless the approver insists', async () => {
+test('approving a period that was delivered meanwhile is a conflict, unless the approver insists', async () => {
   delivered = { run: 'f'.repeat(32), period: RUN.period, at: 5, sent: { email: 2 }, uncertain: 0 };
   expect((await ask('mia', 'GET', '/review')).body.already_delivered).toContain('2 people');
   expect(await ask('mia', 'POST', '/approve', approval())).toMatchObject({
@@ -82,7 +82,7 @@ test('a period that was delivered meanwhile is a conflict, unless the approver i
   expect(audited).toMatchObject([{ event: 'run.approved', why: expect.stringContaining('delivered again') }]);
 });
 
-test('who is not named, of whatever role, approves and rejects nothing', async () => {
+test('nobody can approve or reject unless the report names them, whatever their role', async () => {
   for (const as of ['anna', 'ben'] as const) {
     const refused = { status: 403, body: { code: 'review.not_allowed' } };
     expect(await ask(as, 'POST', '/approve', approval())).toMatchObject(refused);
@@ -118,14 +118,14 @@ test('a comment needs the role operator, and changes the content', async () => {
   ]);
 });
 
-test('a rejection with refetch asks for the figures again', async () => {
+test('a rejection with refetch fetches the figures again', async () => {
   const rejected = await ask('mia', 'POST', '/reject', { ...approval(), refetch: true });
   expect(rejected).toMatchObject({ status: 200, body: { phase: 'figures' } });
   expect(harness.requeued).toEqual([RUN.id]);
   expect(audited).toMatchObject([{ event: 'run.rejected' }]);
 });
 
-test('an approver names a deputy, who then approves; both are in the audit log', async () => {
+test('an approver names a deputy, who then approves; the audit log records both', async () => {
   content = await harness.reviewed(RUN, {
     ...REVIEW_INPUTS,
     people: { ...REVIEW_INPUTS.people, dora: { name: 'Dora', tokens: ['ben'], accounts: [] } },
@@ -150,7 +150,7 @@ test('an approver names a deputy, who then approves; both are in the audit log',
   ]);
 });
 
-test('to another organization the review does not exist', async () => {
+test('another organization gets 404 for every request about the review', async () => {
   for (const [method, path, body] of [
     ['GET', '/review'],
     ['GET', '/review/preview'],

@@ -34,7 +34,7 @@ interface Told {
   readonly comment?: string;
 }
 
-/** What comes over a stream, as an `EventSource` reads it. */
+/** The events of a stream, as an `EventSource` reads them. */
 async function* told(response: Response): AsyncGenerator<Told, void, void> {
   const decoder = new TextDecoder();
   let text = '';
@@ -81,7 +81,7 @@ describe('GET /api/runs/{id}/events', () => {
 
   const anApp = (clock: Clock) =>
     createTestAdmin(entries, { runs: bench.runs, live: redisLiveProgress(bench.producer, bench) }, { clock, streams });
-  /** The route over a socket. Looks for news as often as it can. */
+  /** Serves the route over a socket, and polls for changes as often as it can. */
   const listen = async (): Promise<AdminServer> => {
     const eager: Clock = {
       now: () => NOW,
@@ -99,7 +99,7 @@ describe('GET /api/runs/{id}/events', () => {
   const opened = async (org = 'acme'): Promise<string> =>
     (await bench.trigger(onDemand(reportDefinition('weekly', undefined, org)))).record.id;
 
-  it('tells the run, what its worker is at, and its end, over a socket', async () => {
+  it('streams the run, its progress and its end over a socket', async () => {
     const { url } = await listen();
     const id = await opened();
     const response = await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') });
@@ -138,13 +138,13 @@ describe('GET /api/runs/{id}/events', () => {
       headers: { ...as('viewer'), 'last-event-id': end.id ?? '' },
     });
     expect(again.status).toBe(204);
-    // A client that has not seen the end is told, and told that it is the end.
+    // A client that missed the end gets it, and is told that nothing follows.
     const late = told(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
     expect(runSchema.parse(JSON.parse((await next(late, 'run')).data ?? '')).state).toBe('done');
     await next(late, 'end');
   });
 
-  it('tells a client that comes back only what is new', async () => {
+  it('sends a returning client only what is new', async () => {
     const app = anApp(manualClock(NOW));
     const id = await opened();
     const first = told(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));
@@ -160,7 +160,7 @@ describe('GET /api/runs/{id}/events', () => {
     expect(events).toEqual([undefined, 'run', 'end']);
   });
 
-  it('says that it is still there in silence, and ends when the token is accepted no longer', async () => {
+  it('sends a comment while nothing happens, and ends when the token expires', async () => {
     const clock = manualClock(NOW);
     const app = anApp(clock);
     const id = await opened();
@@ -174,7 +174,7 @@ describe('GET /api/runs/{id}/events', () => {
     expect((await ended).done).toBe(true);
   });
 
-  it('ends when the token is narrowed meanwhile: what it might see is what it began with', async () => {
+  it('ends when the token loses the organization of the run', async () => {
     const clock = manualClock(NOW);
     const mine = [...entries];
     const ports = { runs: bench.runs, live: redisLiveProgress(bench.producer, bench) };
@@ -186,7 +186,7 @@ describe('GET /api/runs/{id}/events', () => {
     expect((await advanceUntil(clock, last, 1_000)).done).toBe(true);
   });
 
-  it('is as if nothing were there for strangers, and asks nothing of nobody', async () => {
+  it('answers 404 to other organizations and 401 without a token', async () => {
     const app = anApp(manualClock(NOW));
     const id = await opened();
     const rivals = await opened('rival');
@@ -199,11 +199,11 @@ describe('GET /api/runs/{id}/events', () => {
     expect(await status(id, {})).toBe(401);
     expect(await status(id, as('viewer'), 'POST')).toBe(405);
     expect(await status(id, as('viewer'), 'HEAD')).toBe(200);
-    // None of them holds a place.
+    // None of these requests uses up a stream.
     expect([streams.open('eyes'), streams.open('eyes')].every((place) => place !== undefined)).toBe(true);
   });
 
-  it('opens so many of one token and no more, until one of them is closed', async () => {
+  it('limits the streams of a token, and allows another one once one is closed', async () => {
     const { url } = await listen();
     const id = await opened();
     const leave = new AbortController();
@@ -223,7 +223,7 @@ describe('GET /api/runs/{id}/events', () => {
     }
   });
 
-  it('ends its streams when the process stops, which does not wait for them', async () => {
+  it('ends its streams when the process stops, without delaying the stop', async () => {
     const { url, close } = await listen();
     const id = await opened();
     const stream = told(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
@@ -237,7 +237,7 @@ describe('GET /api/runs/{id}/events', () => {
 });
 
 describe('the streams of a process', () => {
-  it('are counted by whose they are and in all, each once however often it is ended', () => {
+  it('are limited per token and in total, and ending one twice counts once', () => {
     const streams = createStreamLimiter({ most: 3, each: 2 });
     const [first, second] = [streams.open('a'), streams.open('a')];
     expect(streams.open('a')).toBeUndefined();

@@ -9,21 +9,21 @@ import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 
 const DAY_MS = 86_400_000;
-/** Of a day that Redis still remembers: by its own clock it drops the indexes of what is older than the records. */
+/** Recent enough for Redis, which drops index entries older than the retention by its own clock. */
 const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3.5 * DAY_MS;
 const moment = (seconds: number, zone = 'utc'): string =>
   encodeURIComponent(DateTime.fromMillis(NOON + seconds * 1_000, { zone }).toISO() ?? '');
 const tokens = { ops: newToken(), both: newToken() };
 const entries: TokenEntry[] = [
   { name: 'ops', sha256: tokens.ops.sha256, role: 'operator', orgs: ['acme'] },
-  // The same organization named twice is still one.
+  // An organization that is named twice counts once.
   { name: 'both', sha256: tokens.both.sha256, role: 'viewer', orgs: ['acme', 'rival', 'acme'] },
 ];
 
 describe('the listing of runs', () => {
   let bench: QueueHarness;
   let app: AdminApp;
-  /** Oldest first, a second apart; two of each second, one of each organization. */
+  /** Oldest first: every second one run of each organization. */
   const ids: Record<'acme' | 'rival', string[]> = { acme: [], rival: [] };
   beforeAll(async () => {
     bench = await openQueueHarness(manualClock(NOON));
@@ -50,14 +50,14 @@ describe('the listing of runs', () => {
   };
   const newestFirst = (list: readonly string[]) => [...list].reverse();
 
-  it('begins with `since` and ends before `until`, in whatever zone they are given', async () => {
+  it('starts at `since` and stops before `until`, in any time zone', async () => {
     const { ids: some } = await page(`/api/runs?since=${moment(2)}&until=${moment(4, 'UTC+1')}`);
     expect(some).toEqual(newestFirst(ids.acme.slice(2, 4)));
     expect((await page(`/api/runs?since=${moment(6)}`)).ids).toEqual([]);
     expect((await page(`/api/runs?until=${moment(0)}`)).ids).toEqual([]);
   });
 
-  it('is walked by its Link header to the end: each run once, and the filters stay', async () => {
+  it('is paged by Link headers: each run once, with the filters kept', async () => {
     const walk = async (first: string, as: keyof typeof tokens) => {
       const seen: string[] = [];
       for (let path: string | undefined = first, turns = 0; path !== undefined && turns < 20; turns += 1) {
@@ -70,7 +70,7 @@ describe('the listing of runs', () => {
       return seen;
     };
     expect(await walk('/api/runs?limit=4', 'ops')).toEqual(newestFirst(ids.acme));
-    // Two of a millisecond are on either side of a page's end.
+    // Two runs of the same millisecond are on different pages.
     const all = await walk('/api/runs?limit=5', 'both');
     expect(all).toHaveLength(12);
     expect(new Set(all)).toEqual(new Set([...ids.acme, ...ids.rival]));
@@ -79,7 +79,7 @@ describe('the listing of runs', () => {
     );
   });
 
-  it('gives nothing of strangers for a cursor that somebody made up, or that names a stranger’s run', async () => {
+  it('shows no run of another organization for a forged cursor', async () => {
     const [foreign] = ids.rival.slice(-1);
     expect((await page(`/api/runs?after=${NOON + 5_000}-${foreign}`)).ids.every((id) => ids.acme.includes(id))).toBe(
       true,
@@ -117,7 +117,7 @@ describe('an Idempotency-Key', () => {
   });
   afterAll(() => bench.close());
 
-  it('is refused with another priority, and is another run of another report', async () => {
+  it('conflicts when it is repeated with another priority, and opens a separate run of another report', async () => {
     const first = await post({ priority: 'backfill' });
     expect(first.status).toBe(202);
     expect(await bench.runs.get(first.id ?? '')).toMatchObject({ by: 'ops', bySubject: 'token:ops' });

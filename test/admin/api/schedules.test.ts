@@ -33,7 +33,7 @@ const get = async (query: string, as: keyof typeof tokens = 'acme') => {
   return { status: response.status, body };
 };
 
-it('lists the next slots, soonest first, with their local time, when they begin and whether they wait', async () => {
+it('lists the next slots, soonest first, with local time, start of the run and pause', async () => {
   const { status, body } = await get('?limit=3');
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -47,7 +47,7 @@ it('lists the next slots, soonest first, with their local time, when they begin 
   expect(jittered >= '2026-11-16T07:00:00.000Z' && jittered <= '2026-11-16T07:10:00.000Z').toBe(true);
 });
 
-it('keeps to a span, an organization and a report', async () => {
+it('filters slots by time span, organization and report', async () => {
   const from = encodeURIComponent('2026-11-20T00:00:00+01:00');
   const until = '2026-11-21T00:00:00Z';
   expect(await get(`?org=acme&report=daily&from=${from}&until=${until}`)).toMatchObject({
@@ -58,7 +58,7 @@ it('keeps to a span, an organization and a report', async () => {
   expect((body as { slots: { org: string }[] }).slots.map(({ org }) => org)).toContain('rival');
 });
 
-it('shows nothing of other organizations, and says what of a query cannot be', async () => {
+it('hides other organizations, and names the invalid parameter of a query', async () => {
   const { body } = await get('?limit=500');
   expect((body as { slots: { org: string }[] }).slots.every(({ org }) => org === 'acme')).toBe(true);
   expect((await get('?org=rival')).status).toBe(404);

@@ -18,7 +18,7 @@ describe('short ids over the API', () => {
   let desk: DecisionHarness;
   let app: AdminApp;
   let ended: Awaited<ReturnType<DecisionHarness['ended']>>;
-  /** Two runs of acme that begin alike, and one of the rival's that does as well. */
+  /** Two runs of acme and one of rival with the same first digits. */
   const alike = ['abcdef01a', 'abcdef01b', 'abcdef01c'].map((start) => start.padEnd(32, '0'));
   beforeAll(async () => {
     bench = await openQueueHarness();
@@ -66,7 +66,7 @@ describe('short ids over the API', () => {
     expect(await ask(`/api/deliveries/${short()}`)).toMatchObject({ status: 200, json: { id: ended.deliveries[0] } });
   });
 
-  it('are enough to decide by, and the answer names the run by all of its id', async () => {
+  it('are accepted for decisions, and the response has the full id', async () => {
     const other = await desk.ended('partly_delivered', ['unknown']);
     const resolved = await ask(`/api/deliveries/${other.deliveries[0]?.slice(0, 20)}/resolve`, 'ops', {
       as: 'resend',
@@ -77,7 +77,7 @@ describe('short ids over the API', () => {
     expect(retried).toMatchObject({ status: 202, location: `/api/runs/${ended.id}`, json: { id: ended.id } });
   });
 
-  it('that several runs have answer 409 with those that may be seen', async () => {
+  it('that match several runs give 409 with the visible candidates', async () => {
     const { status, json } = await ask('/api/runs/abcdef01');
     expect({ status, code: json.code }).toEqual({ status: 409, code: 'run.ambiguous' });
     expect(json.got).toContain(alike[0]);
@@ -86,7 +86,7 @@ describe('short ids over the API', () => {
     expect(await ask('/api/runs/abcdef01', 'rival')).toMatchObject({ status: 200, json: { id: alike[2] } });
   });
 
-  it('of another organization answer as if there was nothing', async () => {
+  it('of another organization give the same 404 as unknown ones', async () => {
     const strange = await ask(`/api/runs/${alike[2]?.slice(0, 9)}`);
     const none = await ask('/api/runs/ffffffff0');
     expect(strange.status).toBe(404);
@@ -97,7 +97,7 @@ describe('short ids over the API', () => {
     expect(acted).toMatchObject({ status: 404, json: { code: 'request.not_found' } });
   });
 
-  it('that are too short are refused with what is long enough', async () => {
+  it('that are too short give 422 with the required length', async () => {
     const { status, json } = await ask('/api/runs/abcdef0');
     expect({ status, code: json.code }).toEqual({ status: 422, code: 'usage.invalid' });
     expect(json.expected).toContain('8');

@@ -37,10 +37,10 @@ const call = async (method: string, path: string, as: keyof typeof tokens, body?
 const acme = { organization: 'acme', reason: 'wrong figures went out' };
 const everything = { organization: null, reason: 'an incident' };
 
-it('stops the deliveries of an organization for its operator, and releases them', async () => {
+it('lets an operator stop and release the deliveries of an organization', async () => {
   const stop = { kind: 'stop', organization: 'acme', by: 'ops', reason: acme.reason };
   expect(await call('POST', '/api/switches/stop', 'operator', acme)).toMatchObject({ status: 200, body: stop });
-  // The first reason stays.
+  // The first reason is kept.
   expect(await call('POST', '/api/switches/stop', 'all', { ...acme, reason: 'later' })).toMatchObject({ body: stop });
   expect(await call('GET', '/api/switches', 'viewer')).toMatchObject({
     status: 200,
@@ -55,7 +55,7 @@ it('stops the deliveries of an organization for its operator, and releases them'
   expect(await call('GET', '/api/switches', 'viewer')).toMatchObject({ body: { switches: [] } });
 });
 
-it('sets what holds for everything only for operators of all organizations, who all others see', async () => {
+it('lets only operators of all organizations hold everything, which every organization can see', async () => {
   const hold = { kind: 'hold', organization: null, by: 'root', reason: everything.reason };
   expect(await call('POST', '/api/switches/hold', 'operator', everything)).toMatchObject({ status: 404 });
   expect(await call('POST', '/api/switches/hold', 'all', everything)).toMatchObject({ status: 200, body: hold });
@@ -66,7 +66,7 @@ it('sets what holds for everything only for operators of all organizations, who 
   });
 });
 
-it('refuses viewers, other organizations, unknown ones, other kinds and a missing reason', async () => {
+it('rejects viewers, other and unknown organizations, other kinds and a missing reason', async () => {
   const status = async (...args: Parameters<typeof call>) => (await call(...args)).status;
   expect(await status('POST', '/api/switches/stop', 'viewer', acme)).toBe(403);
   expect(await status('POST', '/api/switches/stop', 'rival', acme)).toBe(404);

@@ -14,22 +14,22 @@ const asked = (remote: string, headers: Readonly<Record<string, string>>, truste
 
 describe('the client of a request', () => {
   it.each([
-    ['a proxy says who', '10.0.0.1', '192.0.2.1', '192.0.2.1'],
-    ['what stands left of it, anybody wrote', '10.0.0.1', '127.0.0.1, 192.0.2.1', '192.0.2.1'],
-    ['through two proxies', '10.0.0.1', '203.0.113.9, 192.0.2.1, 10.2.3.4', '192.0.2.1'],
-    ['proxies alone', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['nothing forwarded', '10.0.0.1', '', '10.0.0.1'],
-    ['no address', '10.0.0.1', '192.0.2.1, unknown', '10.0.0.1'],
-    ['a port', '10.0.0.1', '192.0.2.1:5555', '192.0.2.1'],
-    ['IPv6', '::1', '2001:DB8::7', '2001:db8::7'],
-    ['IPv6 in brackets', '::1', '[2001:db8::7]:443', '2001:db8::7'],
-    ['IPv4 inside IPv6', '::ffff:10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
-    ['no proxy of ours', '192.0.2.66', '192.0.2.1', '192.0.2.66'],
+    ['is the address that the proxy names', '10.0.0.1', '192.0.2.1', '192.0.2.1'],
+    ['is the last address, since anybody can write the earlier ones', '10.0.0.1', '127.0.0.1, 192.0.2.1', '192.0.2.1'],
+    ['is found behind two proxies', '10.0.0.1', '203.0.113.9, 192.0.2.1, 10.2.3.4', '192.0.2.1'],
+    ['is the first proxy when there are only proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['is the proxy when nothing was forwarded', '10.0.0.1', '', '10.0.0.1'],
+    ['is the proxy when the forwarded text is not an address', '10.0.0.1', '192.0.2.1, unknown', '10.0.0.1'],
+    ['is named without its port', '10.0.0.1', '192.0.2.1:5555', '192.0.2.1'],
+    ['can have an IPv6 address', '::1', '2001:DB8::7', '2001:db8::7'],
+    ['can have an IPv6 address in brackets', '::1', '[2001:db8::7]:443', '2001:db8::7'],
+    ['can have an IPv4 address inside IPv6', '::ffff:10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
+    ['is the connection itself when it is not a trusted proxy', '192.0.2.66', '192.0.2.1', '192.0.2.66'],
   ])('%s', (_, remote, forwarded, address) => {
     expect(asked(remote, { 'x-forwarded-for': forwarded }).address).toBe(address);
   });
 
-  it('speaks TLS when the nearest trusted proxy says so, and never because it says so itself', () => {
+  it('uses TLS only when the nearest trusted proxy says so', () => {
     const secure = (remote: string, proto: string) => asked(remote, { 'x-forwarded-proto': proto }).secure;
     expect(secure('10.0.0.1', 'https')).toBe(true);
     expect(secure('10.0.0.1', 'https, http')).toBe(false);
@@ -38,7 +38,7 @@ describe('the client of a request', () => {
     expect(asked('10.0.0.1', { 'x-forwarded-proto': 'https' }, NO_ADDRESSES).secure).toBe(false);
   });
 
-  it('is nobody else than the connection without a trusted proxy, whatever it sends', () => {
+  it('is always the connection itself without a trusted proxy, whatever headers it sends', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (a, b, c) => {
         const headers = { 'x-forwarded-for': a, 'x-forwarded-proto': b, 'x-forwarded-host': c, host: 'here' };
@@ -63,7 +63,7 @@ describe('the client of a request', () => {
     ['2001:db8::9', '2001:db8:0:0'],
     ['::1', '0:0:0:0'],
     ['unknown', 'unknown'],
-  ])('%s is one sender with %s', (address, sender) => {
+  ])('with the address %s is counted as %s', (address, sender) => {
     expect(addressBlock(address)).toBe(sender);
   });
 
@@ -77,7 +77,7 @@ describe('the client of a request', () => {
     ['127.0.0.1.evil.example', false],
     ['192.0.2.1', false],
     ['', false],
-  ])('%s is this machine: %s', (host, is) => {
+  ])('that names the host %s is on this machine: %s', (host, is) => {
     expect(isLoopbackHost(host)).toBe(is);
   });
 });
@@ -97,14 +97,14 @@ describe('a host', () => {
   const get = (path: string, headers: Readonly<Record<string, string>>) => authApp.app.request(path, { headers });
 
   it.each(['localhost:8787', '127.0.0.1', '[::1]:8787', '192.0.2.4', 'docket.example.com', 'DOCKET.example.com:443'])(
-    'that is ours is served: %s',
+    'that belongs to Docket is served: %s',
     async (host) => {
       expect((await get('/page', { host })).status).toBe(303);
     },
   );
 
   it.each(['evil.example', 'localhost.evil.example', 'docket.example.com.evil.example', '127.0.0.1.evil.example:8787'])(
-    'that was rebound to our address is not served: %s',
+    'that was rebound to our address gets 421: %s',
     async (host) => {
       for (const path of ['/page', '/sign-in', '/api/thing', '/nowhere']) {
         const response = await get(path, { host });
@@ -114,7 +114,7 @@ describe('a host', () => {
     },
   );
 
-  it('may be any for probes, and for clients with a token', async () => {
+  it('can be any name for probes and for clients with a token', async () => {
     const host = 'docket-7c4.internal';
     expect((await get('/healthz', { host })).status).toBe(200);
     expect((await get('/api/thing', { host, authorization: `Bearer ${ann.token}` })).status).toBe(200);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type AuthApp, cookieClient, createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
-describe('what changes something', () => {
+describe('a request that changes something', () => {
   const ann = createToken('ann');
   let redis: Redis;
   let authApp: AuthApp;
@@ -17,19 +17,19 @@ describe('what changes something', () => {
   });
   afterAll(() => redis.quit());
 
-  it('passes on the page with the token of the session, in the form or in the header', async () => {
+  it('is accepted on the page with the CSRF token of the session, in the form or in the header', async () => {
     const form = await browser.send('POST', '/page/act', { body: { csrf, what: 'pause' } });
     expect([form.status, await form.json()]).toEqual([200, { csrf, what: 'pause' }]);
     const header = await browser.send('POST', '/page/act', { headers: { 'x-csrf-token': csrf } });
     expect(header.status).toBe(200);
   });
 
-  it('passes in the API for a session with the header', async () => {
+  it('is accepted by the API for a session with the header', async () => {
     const response = await browser.send('POST', '/api/thing', { headers: { 'x-csrf-token': csrf } });
     expect(await response.json()).toMatchObject({ principal: { name: 'ann' }, session: true });
   });
 
-  it('needs no such token from a bearer, whose token no browser sends by itself', async () => {
+  it('needs no CSRF token with a bearer token, which browsers never send by themselves', async () => {
     const response = await authApp.app.request('/api/thing', {
       method: 'POST',
       headers: { host: 'localhost', authorization: `Bearer ${ann.token}` },
@@ -39,25 +39,28 @@ describe('what changes something', () => {
 
   const other = async () => (await cookieClient(authApp).signIn(ann.token)).outcome.session.csrf;
   it.each([
-    ['without its token', async () => ({ body: { what: 'pause' } })],
-    ['with the token of another session', async () => ({ body: { csrf: await other() } })],
-    ['with a shorter one', async () => ({ body: { csrf: csrf.slice(1) } })],
-    ['with an empty one', async () => ({ body: { csrf: '' } })],
-    ['of another site', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } })],
-    ['of a neighbour on the domain', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'same-site' } })],
-    ['from nowhere', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'none' } })],
+    ['without its CSRF token', async () => ({ body: { what: 'pause' } })],
+    ['with the CSRF token of another session', async () => ({ body: { csrf: await other() } })],
+    ['with a shortened CSRF token', async () => ({ body: { csrf: csrf.slice(1) } })],
+    ['with an empty CSRF token', async () => ({ body: { csrf: '' } })],
+    ['from another site', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } })],
     [
-      'as text that reads like a form',
+      'from another host of the same domain',
+      async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'same-site' } }),
+    ],
+    ['with Sec-Fetch-Site: none', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'none' } })],
+    [
+      'as plain text that reads like a form',
       async () => ({ body: `csrf=${csrf}`, headers: { 'content-type': 'text/plain' } }),
     ],
-  ])('is refused on the page %s', async (_, sent) => {
+  ])('is rejected on the page %s', async (_, sent) => {
     const response = await browser.send('POST', '/page/act', await sent());
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ code: 'auth.cross_site' });
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    'is refused in the API for a session without the header: %s',
+    'is rejected by the API for a session without the header: %s',
     async (method) => {
       for (const headers of [{}, { 'x-csrf-token': 'x' }, { 'x-csrf-token': csrf, 'sec-fetch-site': 'cross-site' }]) {
         const response = await browser.send(method, '/api/thing', { headers });
@@ -66,7 +69,7 @@ describe('what changes something', () => {
     },
   );
 
-  it('goes by the origin where the browser does not say more', async () => {
+  it('is checked by its Origin header when the browser sends no Sec-Fetch-Site', async () => {
     const post = (headers: Readonly<Record<string, string>>) =>
       authApp.app.request('/page/act', {
         method: 'POST',
@@ -84,7 +87,7 @@ describe('what changes something', () => {
     expect((await post({})).status).toBe(403);
   });
 
-  it('is not needed to look, but another site cannot have the session look for it', async () => {
+  it('needs a CSRF token, but reading does not; another site cannot read with the session', async () => {
     expect((await browser.send('GET', '/api/thing')).status).toBe(200);
     for (const site of ['cross-site', 'same-site']) {
       const response = await browser.send('GET', '/api/thing', { headers: { 'sec-fetch-site': site } });
@@ -92,7 +95,7 @@ describe('what changes something', () => {
     }
   });
 
-  it('is nothing that a wrong bearer gets by its cookie', async () => {
+  it('is rejected with an invalid bearer token, even with a valid cookie', async () => {
     const response = await browser.send('GET', '/api/thing', { headers: { authorization: 'Bearer wrong' } });
     expect(response.status).toBe(401);
   });

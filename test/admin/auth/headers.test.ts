@@ -4,7 +4,7 @@ import { DATA_POLICY, PAGE_POLICY, PREVIEW_POLICY } from '../../../src/admin/aut
 import { type AuthApp, cookieClient, createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
-describe('the headers of an answer', () => {
+describe('the headers of a response', () => {
   const ann = createToken('ann');
   let redis: Redis;
   let authApp: AuthApp;
@@ -14,7 +14,7 @@ describe('the headers of an answer', () => {
   });
   afterAll(() => redis.quit());
 
-  it('let a page load files of this site, and nothing else do anything', async () => {
+  it('let a page load only files of this site, and data load nothing', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     const page = await browser.send('GET', '/page');
@@ -32,7 +32,7 @@ describe('the headers of an answer', () => {
     }
   });
 
-  it('let the preview of a mail run nothing and load nothing', () => {
+  it('let the preview of a mail run and load nothing', () => {
     expect(PREVIEW_POLICY.split('; ')).toEqual(
       expect.arrayContaining(['sandbox', "default-src 'none'", "form-action 'none'", "frame-ancestors 'self'"]),
     );
@@ -53,7 +53,7 @@ describe('the headers of an answer', () => {
     expect(await hsts('192.0.2.1', 'https')).toBeNull();
   });
 
-  it('allow no other origin anything, nor its preflight', async () => {
+  it('allow no other origin, not even a preflight', async () => {
     const asks = { host: 'localhost', origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const method of ['OPTIONS', 'GET', 'POST']) {
       for (const path of ['/api/thing', '/page/act', '/sign-in', '/healthz']) {
@@ -64,7 +64,7 @@ describe('the headers of an answer', () => {
     }
   });
 
-  it('come with a refusal of a form that is too large, before it is read', async () => {
+  it('are also set when a form is rejected for its size', async () => {
     const response = await cookieClient(authApp).send('POST', '/sign-in', { body: { token: 'x'.repeat(70_000) } });
     expect(response.status).toBe(413);
     expect(response.headers.get('content-security-policy')).toBe(DATA_POLICY);

@@ -27,7 +27,7 @@ describe('the rate of requests', () => {
     );
   const as = ({ token }: typeof ann) => ({ authorization: `Bearer ${token}` });
 
-  it('is limited for each token by itself, says how much is left, and starts again after a minute', async () => {
+  it('is limited per token, announces what is left, and starts again after a minute', async () => {
     const left = [];
     for (let n = 0; n < 3; n += 1) left.push((await get('/api/thing', as(ann))).headers.get('ratelimit'));
     expect(left).toEqual(['"requests";r=2;t=60', '"requests";r=1;t=60', '"requests";r=0;t=60']);
@@ -46,7 +46,7 @@ describe('the rate of requests', () => {
     for (let n = 0; n < 4; n += 1) statuses.push((await get('/api/thing', {}, '192.0.2.1')).status);
     expect(statuses).toEqual([401, 401, 401, 429]);
     expect((await get('/api/thing', {}, '192.0.2.2')).status).toBe(401);
-    // One subscriber has 2^64 addresses of IPv6.
+    // One subscriber can use 2^64 IPv6 addresses.
     for (let n = 0; n < 3; n += 1) await get('/api/thing', {}, `2001:db8::${n}`);
     expect((await get('/api/thing', {}, '2001:db8::ffff')).status).toBe(429);
   });
@@ -55,7 +55,7 @@ describe('the rate of requests', () => {
     for (let n = 0; n < 10; n += 1) expect((await get('/healthz')).status).toBe(200);
   });
 
-  it('is remembered of so many senders only, the newest ones', () => {
+  it('is remembered only for the newest senders', () => {
     const counts = createWindowCounter(() => 0, { most: 5, windowMs: 1_000 });
     for (let n = 0; n < 10_001; n += 1) counts.count(`sender ${n}`);
     expect(counts.count('sender 0').left).toBe(4);

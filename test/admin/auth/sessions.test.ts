@@ -22,7 +22,7 @@ describe('a session of the page', () => {
   });
   const keys = () => redis.keys(`${prefix}:session:*`);
 
-  it('begins with a token and admits clients with its cookie', async () => {
+  it('begins with a token and admits the browser by its cookie', async () => {
     const browser = cookieClient(authApp);
     expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
     const { response, outcome } = await browser.signIn(ann.token);
@@ -38,7 +38,7 @@ describe('a session of the page', () => {
     expect(authApp.told).toEqual([{ event: 'session.opened', who: 'ann', from: '127.0.0.1' }]);
   });
 
-  it('has a cookie that only TLS carries and no other name sets, behind a trusted proxy with TLS', async () => {
+  it('has a __Host- cookie that only TLS carries, behind a trusted proxy with TLS', async () => {
     const behind = openAuthApp(
       { redis, prefix },
       { entries: () => entries, proxies: '10.0.0.0/8', names: ['docket.example.com'] },
@@ -51,7 +51,7 @@ describe('a session of the page', () => {
       /^__Host-docket=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     );
     expect((await browser.send('GET', '/page', { headers: forwarded })).status).toBe(200);
-    // The name without prefix is one that any neighbour of the domain may set.
+    // Any host of the same domain could set a cookie without the prefix.
     const id = browser.jar.get('__Host-docket') ?? '';
     const plain = await behind.app.request(
       '/page',
@@ -62,7 +62,7 @@ describe('a session of the page', () => {
   });
 
   it.each(['', 'null', '{"mark":1}', '{"mark":"a","began":1e300,"seen":1}', '[[[['])(
-    'that is in Redis as %j is invalid: its bearer signs in again',
+    'that is stored as %j is invalid, and signing in again works',
     async (text) => {
       const browser = cookieClient(authApp);
       await browser.signIn(ann.token);
@@ -72,7 +72,7 @@ describe('a session of the page', () => {
     },
   );
 
-  it('does not begin where its cookie would travel in clear', async () => {
+  it('does not begin without TLS', async () => {
     const open = openAuthApp({ redis, prefix }, { entries: () => entries, names: ['docket.example.com'] });
     for (const host of ['docket.example.com', '192.0.2.1:8787']) {
       const browser = cookieClient(open, { host, remote: '192.0.2.7' });
@@ -82,7 +82,7 @@ describe('a session of the page', () => {
     }
   });
 
-  it('is known to every process that shares the Redis, and nowhere in it as the browser has it', async () => {
+  it('works in every process with the same Redis, which stores neither cookie nor token', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     const other = openAuthApp({ redis, prefix }, { entries: () => entries });
@@ -95,7 +95,7 @@ describe('a session of the page', () => {
     for (const secret of [browser.jar.get('docket'), ann.token, ann.entry.sha256]) expect(text).not.toContain(secret);
   });
 
-  it('begins under a new id each time, and ends the one before: nobody can prepare it', async () => {
+  it('gets a new id at every sign-in, and ends the one before, so that nobody can prepare it', async () => {
     const browser = cookieClient(authApp);
     browser.jar.set('docket', 'A'.repeat(43));
     await browser.signIn(ann.token);
@@ -107,7 +107,7 @@ describe('a session of the page', () => {
     expect(old.status).toBe(303);
   });
 
-  it('ends when its user signs out, for a copied cookie as well', async () => {
+  it('ends when its user signs out, also for a copied cookie', async () => {
     const browser = cookieClient(authApp);
     const { outcome } = await browser.signIn(ann.token);
     const copied = browser.jar.get('docket');
@@ -118,7 +118,7 @@ describe('a session of the page', () => {
     expect(authApp.told.map(({ event }) => event)).toEqual(['session.opened', 'session.closed']);
   });
 
-  it('ends when its token is revoked, and does not come back with another of its name', async () => {
+  it('ends when its token is revoked, and stays ended when a token of the same name is created', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     entries = [createToken('ann').entry];
@@ -141,7 +141,7 @@ describe('a session of the page', () => {
     expect((await browser.send('GET', '/page')).status).toBe(303);
   });
 
-  it('takes over what has changed of its token', async () => {
+  it('takes over changes of its token', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     entries = [{ ...ann.entry, role: 'viewer' }];
@@ -149,7 +149,7 @@ describe('a session of the page', () => {
     expect(await response.json()).toMatchObject({ principal: { role: 'viewer' }, session: true, still: true });
   });
 
-  it('ends after two hours without a request of a person', async () => {
+  it('ends after two hours without a request by a person', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     authApp.clock.advance(1.9 * HOUR);
@@ -157,13 +157,13 @@ describe('a session of the page', () => {
     authApp.clock.advance(1.9 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(200);
     authApp.clock.advance(1.9 * HOUR);
-    // What a page asks by itself while nobody sits before it.
+    // A request that the page makes by itself does not count.
     expect((await browser.send('GET', '/api/thing', { headers: { 'sec-fetch-mode': 'cors' } })).status).toBe(200);
     authApp.clock.advance(0.1 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(303);
   });
 
-  it('ends after twelve hours, however busy', async () => {
+  it('ends after twelve hours, even in use', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     for (let n = 0; n < 11; n += 1) {
@@ -174,7 +174,7 @@ describe('a session of the page', () => {
     expect((await browser.send('GET', '/page')).status).toBe(303);
   });
 
-  it('is kept in Redis no longer than it may last', async () => {
+  it('is stored in Redis no longer than it can last', async () => {
     const before = new Set(await keys());
     await cookieClient(authApp).signIn(ann.token);
     const [key = ''] = (await keys()).filter((one) => !before.has(one));
@@ -184,11 +184,11 @@ describe('a session of the page', () => {
   });
 
   it.each([
-    ['nobody’s', () => createToken('ann').token, {}, 'unknown'],
-    ['its hash', () => ann.entry.sha256, {}, 'unknown'],
-    ['nothing', () => '', {}, 'unknown'],
+    ['an unknown token', () => createToken('ann').token, {}, 'unknown'],
+    ['the hash of a token', () => ann.entry.sha256, {}, 'unknown'],
+    ['an empty token', () => '', {}, 'unknown'],
     ['a form of another site', () => ann.token, { 'sec-fetch-site': 'cross-site' }, 'cross_site'],
-    ['a form of a neighbour', () => ann.token, { 'sec-fetch-site': 'same-site' }, 'cross_site'],
+    ['a form of another host of the same domain', () => ann.token, { 'sec-fetch-site': 'same-site' }, 'cross_site'],
   ])('does not begin with %s', async (_, token, headers, why) => {
     const browser = cookieClient(authApp);
     const { outcome } = await browser.signIn(token(), headers);
@@ -196,7 +196,7 @@ describe('a session of the page', () => {
     expect(browser.jar.size).toBe(0);
   });
 
-  it('makes an address that guesses wait, and says so in the log without what was guessed', async () => {
+  it('throttles an address that guesses, and logs that without the guessed tokens', async () => {
     const browser = cookieClient(authApp, { remote: '192.0.2.9' });
     const guesses = Array.from({ length: 10 }, (_, n) => `docket_guess${n}`);
     for (const guess of guesses.slice(0, 9)) {
@@ -213,7 +213,7 @@ describe('a session of the page', () => {
       expect.objectContaining({ level: 'warn', event: 'token.refused', from: '192.0.2.9', path: '/sign-in' }),
     );
     expect(JSON.stringify(authApp.log.lines)).not.toContain('docket_guess');
-    // Ten lines and a last one of another address: a client that goes on guessing does not fill the log.
+    // Ten lines, and one of another address: a client that continues to guess does not fill the log.
     for (let n = 0; n < 20; n += 1) await browser.signIn('docket_more');
     expect(authApp.log.lines.filter(({ event }) => event === 'token.refused')).toHaveLength(11);
   });

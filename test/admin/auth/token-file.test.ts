@@ -19,7 +19,7 @@ describe('the file of tokens', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('is made by the first token, for its owner alone, and holds no token', async () => {
+  it('is created with the first token, is readable by its owner only, and holds no token', async () => {
     const path = aPath();
     const token = await addToken(path, { name: 'ci', role: 'operator', orgs: ['acme'], expires: '2027-01-31' });
     const text = await readFile(path, 'utf8');
@@ -41,7 +41,7 @@ describe('the file of tokens', () => {
     expect((await readTokens(path)).map((entry) => entry.name)).toEqual(['ann', 'ben']);
   });
 
-  it('may be JSON, and stays it', async () => {
+  it('can be JSON, and stays JSON', async () => {
     const path = aPath();
     await writeFile(path, JSON.stringify([{ name: 'ann', sha256: newToken().sha256, role: 'viewer', orgs: ['acme'] }]));
     await addToken(path, { name: 'ben', role: 'viewer', orgs: ['acme'] });
@@ -57,7 +57,7 @@ describe('the file of tokens', () => {
     expect(await readTokens(path)).toHaveLength(1);
   });
 
-  it('refuses a day that is none', async () => {
+  it('refuses an invalid expiry date', async () => {
     await expect(addToken(aPath(), { name: 'ci', role: 'viewer', orgs: '*', expires: 'soon' })).rejects.toMatchObject({
       code: 'usage.invalid',
     });
@@ -67,15 +67,15 @@ describe('the file of tokens', () => {
     ['a mapping', 'name: ann'],
     ['broken YAML', '- [a'],
     ['an alias', '- &a { name: x }\n- *a'],
-    ['lists without end', '['.repeat(200_000)],
-    ['mappings without end', '- a: '.repeat(30_000)],
-    ['fields without end', Array.from({ length: 30_000 }, (_, index) => `field${index}: 1`).join('\n')],
-    ['a field twice', `- { name: a, sha256: ${'0'.repeat(64)}, role: viewer, role: operator, orgs: "*" }`],
+    ['endless nested lists', '['.repeat(200_000)],
+    ['endless nested mappings', '- a: '.repeat(30_000)],
+    ['endless fields', Array.from({ length: 30_000 }, (_, index) => `field${index}: 1`).join('\n')],
+    ['a repeated field', `- { name: a, sha256: ${'0'.repeat(64)}, role: viewer, role: operator, orgs: "*" }`],
     ['a token instead of its hash', '- { name: a, sha256: docket_abc, role: viewer, orgs: "*" }'],
     ['an unknown role', `- { name: a, sha256: ${'0'.repeat(64)}, role: god, orgs: "*" }`],
     ['an unknown field', `- { name: a, sha256: ${'0'.repeat(64)}, role: viewer, orgs: "*", admin: true }`],
     [
-      'a name twice',
+      'a repeated name',
       `- &x { name: a, sha256: ${'0'.repeat(64)}, role: viewer, orgs: "*" }\n- { name: a, sha256: ${'1'.repeat(64)}, role: viewer, orgs: "*" }`,
     ],
   ])('refuses %s, naming the file', async (_, text) => {
@@ -85,7 +85,7 @@ describe('the file of tokens', () => {
     expect(error).toMatchObject({ code: 'config.invalid', where: path });
   });
 
-  it('says so when it is not there', async () => {
+  it('is reported when it is missing', async () => {
     await expect(readTokens(join(folder, 'nowhere.yaml'))).rejects.toMatchObject({
       code: 'config.invalid',
       got: 'no such file',
@@ -99,7 +99,7 @@ describe('the file of tokens', () => {
       count += 1;
     };
 
-    it('lets in who was added and refuses who was removed', async () => {
+    it('accepts added tokens and refuses removed ones', async () => {
       const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
       const first = await addToken(path, { name: 'first', role: 'viewer', orgs: '*' });
       const tokens = await watchTokenFile(path, { clock, log });
@@ -112,7 +112,7 @@ describe('the file of tokens', () => {
       expect(await tokens.verify(first)).toEqual({ accepted: false, why: 'unknown' });
     });
 
-    it('keeps the last good version when it breaks, and nobody when it goes', async () => {
+    it('keeps the last good version when it becomes invalid, and accepts nobody when it is removed', async () => {
       const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
       const token = await addToken(path, { name: 'first', role: 'viewer', orgs: '*' });
       const tokens = await watchTokenFile(path, { clock, log });
@@ -126,7 +126,7 @@ describe('the file of tokens', () => {
     });
   });
 
-  it('may come later: until then every request is rejected, and the log says how to create a token', async () => {
+  it('can be created later: until then every request is rejected, and the log says how to create a token', async () => {
     const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
     const tokens = await watchTokenFile(path, { clock, log });
     expect(log.lines).toMatchObject([
@@ -137,7 +137,7 @@ describe('the file of tokens', () => {
     expect(await tokens.verify(token)).toMatchObject({ accepted: true, principal: { name: 'first' } });
   });
 
-  it('may be empty: the log says that every request is rejected', async () => {
+  it('can be empty: the log says that every request is rejected', async () => {
     const [log, path] = [recordingLog(), aPath()];
     await writeFile(path, '[]\n', { mode: 0o600 });
     await watchTokenFile(path, { clock: manualClock(0), log });
@@ -146,7 +146,7 @@ describe('the file of tokens', () => {
     ]);
   });
 
-  it('is not needed: then every request is rejected, and the log says how to create a token', async () => {
+  it('is optional: without it every request is rejected, and the log says how to create a token', async () => {
     const log = recordingLog();
     expect(await noTokens(log).verify(newToken().token)).toEqual({ accepted: false, why: 'unknown' });
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('docket tokens create') }]);

@@ -8,7 +8,7 @@ import { populatedExposition } from '../../support/populated-metrics.ts';
 import { createTestProgram } from '../../support/run-command.ts';
 
 const FOLDER = 'docs/observability';
-/** Names of metrics in a text; a histogram's parts by the name of the whole. */
+/** Names of metrics in a text. The parts of a histogram count as the histogram. */
 const namesIn = (text: string, histograms: ReadonlySet<string>): readonly string[] => [
   ...new Set(
     [...text.matchAll(/\b(?:docket|process|nodejs)_[a-z0-9_]+\b/g)].map(([name]) => {
@@ -25,8 +25,8 @@ const exposed = async () => {
   return { body, names: new Set(types.keys()), histograms };
 };
 
-describe('what is written of the metrics', () => {
-  test('names each metric of ours that there is, and none that there is not', async () => {
+describe('the documentation of the metrics', () => {
+  test('names exactly the metrics that Docket has', async () => {
     const { names, histograms } = await exposed();
     const text = await readFile('docs/reference/metrics.md', 'utf8');
     const ours = (all: Iterable<string>) => [...all].filter((name) => name.startsWith('docket_')).sort();
@@ -34,7 +34,7 @@ describe('what is written of the metrics', () => {
     for (const name of namesIn(text, histograms)) expect(names).toContain(name);
   });
 
-  test('says in the help of each metric of time or size which unit it has', async () => {
+  test('names the unit of each metric of time or size in its help', async () => {
     const { body } = await exposed();
     for (const [, name = '', help = ''] of body.matchAll(/^# HELP (docket_\w+) (.+)$/gm)) {
       const unit = /_(second|byte)s(_total)?$/.exec(name)?.[1];
@@ -42,7 +42,7 @@ describe('what is written of the metrics', () => {
     }
   });
 
-  test('counters end in _total, and nothing else does', async () => {
+  test('names exactly the counters with the end _total', async () => {
     const { body } = await exposed();
     for (const [, name = '', type] of body.matchAll(/^# TYPE (docket_\w+) (\w+)$/gm)) {
       expect(name.endsWith('_total'), name).toBe(type === 'counter');
@@ -51,7 +51,7 @@ describe('what is written of the metrics', () => {
 });
 
 describe('the alerts', () => {
-  test('ask for metrics and labels that there are', async () => {
+  test('use only metrics and labels that exist', async () => {
     const { body, names, histograms } = await exposed();
     for (const { alert, expr } of await alertsOf(FOLDER)) {
       for (const name of namesIn(expr, histograms)) expect(names, alert).toContain(name);
@@ -61,7 +61,7 @@ describe('the alerts', () => {
     }
   });
 
-  test('say how bad it is, what is wrong and what to do, with commands that exist', async () => {
+  test('state severity, problem and remedy, with commands that exist', async () => {
     for (const { alert, labels, annotations } of await alertsOf(FOLDER)) {
       expect(['critical', 'warning'], alert).toContain(labels.severity);
       expect(annotations.summary, alert).toMatch(/\.$/);
@@ -72,7 +72,7 @@ describe('the alerts', () => {
     }
   });
 
-  test('are tested, each when it must fire and when it must not', async () => {
+  test('are tested: each has a case in which it fires and one in which it does not', async () => {
     const cases = z
       .object({
         tests: z.array(
@@ -98,7 +98,7 @@ describe('the alerts', () => {
 });
 
 describe('the dashboard', () => {
-  test('asks for metrics that there are, of the data source and the job that are chosen', async () => {
+  test('uses metrics that exist, of the chosen data source and job', async () => {
     const { names, histograms } = await exposed();
     const { panels } = await dashboardOf(FOLDER);
     const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
@@ -112,7 +112,7 @@ describe('the dashboard', () => {
       if (type !== 'row') expect(datasource?.uid).toMatch(/^\$\{datasource\}$/);
   });
 
-  test('has panels that lie on no other, each with a title of its own', async () => {
+  test('has panels that do not overlap, each with its own title', async () => {
     const { panels } = await dashboardOf(FOLDER);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)}:${y + Math.floor(at / w)}`),
@@ -124,7 +124,7 @@ describe('the dashboard', () => {
   });
 });
 
-/** What of a command line the program does not know: commands and options. Words in capitals stand for what is given. */
+/** The commands and options of a command line that the program does not have. Words in capitals are placeholders. */
 function unknownIn(line: string): readonly string[] {
   let command: Command = createTestProgram();
   const words = line.split(/\s+/);
@@ -133,7 +133,7 @@ function unknownIn(line: string): readonly string[] {
   for (const word of words) {
     if (word.startsWith('--')) {
       inOptions = true;
-      // A listing is what its group does when nothing else is asked.
+      // A group without a subcommand runs its listing.
       const known = [command, ...command.commands].flatMap(({ options }) => options.map(({ long }) => long));
       if (!known.includes(word)) unknown.push(word);
     } else if (!inOptions && /^[a-z]+$/.test(word)) {

@@ -56,7 +56,7 @@ const metricsOf = (expected: Iterable<ExpectedSeries> = [], facts: Partial<Proce
   });
 const scrape = async (metrics: Metrics, change: Partial<MetricsSnapshot> = {}) =>
   seriesOf((await metrics.scrape(async () => readings(change))).body);
-/** Without what each process says of itself, whatever has happened. */
+/** Without the metrics that each process always has. */
 const ofDocket = (series: ReadonlyMap<string, number>) =>
   Object.fromEntries(
     [...series].filter(
@@ -65,7 +65,7 @@ const ofDocket = (series: ReadonlyMap<string, number>) =>
   );
 
 describe('the metrics', () => {
-  test('tell the line of each key by its fingerprint, and the state of the rest, in base units', async () => {
+  test('show the budget of each key by its fingerprint, and everything else in base units', async () => {
     const slow = state({ tokens: 3, inFlight: 11, waiting: 40, throttled: 7, limit: 15 });
     const series = await scrape(metricsOf(), {
       budgets: [
@@ -151,7 +151,7 @@ describe('the metrics', () => {
     expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
   });
 
-  test('forget what is gone, and do not mix two scrapes at a time', async () => {
+  test('drop series that are gone, and do not mix concurrent scrapes', async () => {
     const metrics = metricsOf();
     const [one, other] = await Promise.all([
       scrape(metrics, { paused: [{ org: 'acme', report: null, since: 1_000 }] }),
@@ -166,7 +166,7 @@ describe('the metrics', () => {
     expect(paused(await scrape(metrics))).toEqual([]);
   });
 
-  test('say that Redis is away, and keep telling of the process', async () => {
+  test('show that Redis is unreachable, and still show the process', async () => {
     const { body } = await metricsOf().scrape(() =>
       Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
     );
@@ -179,11 +179,11 @@ describe('the metrics', () => {
     expect(series.has('process_cpu_seconds_total')).toBe(true);
   });
 
-  test('do not pass a defect off as Redis being away', async () => {
+  test('throw an internal error instead of showing Redis as unreachable', async () => {
     await expect(metricsOf().scrape(() => Promise.reject(new TypeError('no')))).rejects.toThrow(TypeError);
   });
 
-  test('start at zero for the organizations there are, so that the first failure is an increase', async () => {
+  test('start at zero for each organization, so that the first failure is an increase', async () => {
     expect(ofDocket(await scrape(metricsOf([{ org: 'acme', kinds: ['email', 's3'] }])))).toMatchObject({
       'docket_runs_finished_total{org="acme",state="failed"}': 0,
       'docket_deliveries_total{org="acme",kind="email",state="refused"}': 0,
@@ -193,7 +193,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('count the runs of this process by organization and end; more runs and reports are no more series', async () => {
+  test('count finished runs by organization and state, without a series for each run or report', async () => {
     const metrics = metricsOf();
     const aRun = (report: string, org = 'acme') => {
       const order = anOrder({ org, report });
@@ -225,7 +225,7 @@ describe('the metrics', () => {
     expect(Object.keys(after)).toEqual(Object.keys(ofDocket(before)));
   });
 
-  test('put durations into the buckets in which an alert looks for them, in seconds', async () => {
+  test('put durations into the buckets that the alerts use, in seconds', async () => {
     const metrics = metricsOf();
     const order = anOrder({ slot: '2026-11-16T07:00:00.000Z', createdAt: NOW - 90_000 });
     metrics.observe(order, { type: 'timed', stage: 'fetch', ms: 45_000 });
@@ -277,7 +277,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('count requests to the service by organization and by how they ended', async () => {
+  test('count requests to the service by organization and status', async () => {
     const metrics = metricsOf();
     metrics.observeRequest('acme', { endpoint: 'report', status: '2xx', ms: 300 });
     metrics.observeRequest('acme', { endpoint: 'catalog', status: '2xx', ms: 100 });
@@ -292,7 +292,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('say what the process is, and since when it goes by the definitions', async () => {
+  test('show version, definitions and disk space of the process', async () => {
     const metrics = metricsOf([], { disk: async () => ({ freeBytes: 5, sizeBytes: 100 }) });
     metrics.observeDefinitions();
     const series = await scrape(metrics);
@@ -302,7 +302,7 @@ describe('the metrics', () => {
     expect(series.get('docket_archive_size_bytes')).toBe(100);
   });
 
-  test('lose nothing else for a disk that cannot be looked at', async () => {
+  test('keep all other values when the disk cannot be read', async () => {
     const series = await scrape(metricsOf([], { disk: () => Promise.reject(new Error('gone')) }));
     expect(series.get('docket_archive_free_bytes')).toBeNaN();
     expect(series.get('docket_redis_up')).toBe(1);

@@ -8,7 +8,7 @@ import { openPage } from '../../support/open-page.ts';
 import { failed, held, runOf, unknown } from '../../support/page-data.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
-/** The overview's list of what needs attention, over these data. */
+/** What the overview lists under "needs attention" for these data. */
 async function attention(change: Partial<Access>): Promise<string> {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
@@ -23,7 +23,7 @@ async function attention(change: Partial<Access>): Promise<string> {
   return /<div id="attention" data-live="(?:true)?">(.*?)<\/div>\s*<section/s.exec(page)?.[1] ?? page;
 }
 
-test('says that all is well where nothing is wrong', async () => {
+test('says that all is well when nothing is wrong', async () => {
   expect(await attention({})).toContain('class="all-clear"');
 });
 
@@ -38,7 +38,7 @@ test('names each problem of the deployment with what to do', async () => {
   expect(shown).not.toContain('class="all-clear"');
 });
 
-test('names runs that wait for their next attempt once for each error, and not those that wait for a token', async () => {
+test('lists runs that wait for a retry once per error, and leaves out those that wait for a token', async () => {
   const waits = (name: string, error: typeof failed.error) => runOf(name, 'waiting', { error, finishedAt: null });
   const full = { code: 'disk.unavailable', message: 'The disk is full.', next: 'Free space.' } as const;
   const runs = [
@@ -62,7 +62,7 @@ test('names runs that wait for their next attempt once for each error, and not t
   expect(shown).toContain(`action="/runs/${runs[4]?.id}/retry"`);
 });
 
-test('leads to the form of the run where all deliveries to decide are of one', async () => {
+test('links to the form of the run when all open deliveries belong to one run', async () => {
   const link = async (deliveries: readonly DeliveryRow[]) =>
     /href="([^"]*)">Decide</.exec(await attention({ deliveries: async () => ({ deliveries, next: null }) }))?.[1];
   const other = { ...unknown, id: 'f'.repeat(32) };
@@ -70,7 +70,7 @@ test('leads to the form of the run where all deliveries to decide are of one', a
   expect(await link([unknown, { ...other, run: held.id }])).toBe('/deliveries');
 });
 
-test('leaves out a failed run whose period a later run has delivered', async () => {
+test('leaves out a failed run when a later run has delivered its period', async () => {
   const again = runOf('again', 'done', { report: failed.report, createdAt: failed.createdAt + 1 });
   const shown = (...more: readonly RunRecord[]) =>
     attention({

@@ -27,8 +27,8 @@ const enter = (change: Partial<Access> = {}, token = anna.token) =>
 const show = async (path: string, change: Partial<Access> = {}, token = anna.token) =>
   (await (await enter(change, token)).send('GET', path)).text();
 
-describe('corrections', () => {
-  it('are listed, those that wait for a decision first', async () => {
+describe('the pages of corrections', () => {
+  it('list corrections that need a decision first', async () => {
     const page = await show('/corrections');
     const rows = (id: string) => new RegExp(`<tbody id="${id}"[\\s\\S]*?</tbody>`).exec(page)?.[0] ?? '';
     const [open, ...others] = corrections;
@@ -40,7 +40,7 @@ describe('corrections', () => {
     expect(rows('decided-corrections')).toContain('The auditor asked');
   });
 
-  it('lead there from the overview and from the page of the delivered run, without reading the archive where none is open', async () => {
+  it('are linked from the overview and the delivered run, without reading the archive when no correction is open', async () => {
     const summary = { org: 'acme', at: 0, watched: 5, open: 2, oldest: 0 };
     const open: Partial<Access> = { correctionSummaries: async () => [summary] };
     const unread: Partial<Access> = { corrections: () => Promise.reject(new Error('the archive was read')) };
@@ -58,7 +58,7 @@ describe('corrections', () => {
     expect((await browser.send('GET', `/runs/${done.id}`)).status).toBe(200);
   });
 
-  it('show each changed figure before and after in its unit, and who received it', async () => {
+  it('show each changed figure before and after with its unit, and who received it', async () => {
     const page = await show(PATH);
     const rows = [
       ...(/<tbody id="changes"[\s\S]*?<\/tbody>/.exec(page)?.[0] ?? '').matchAll(/<tr>([\s\S]*?)<\/tr>/g),
@@ -88,7 +88,7 @@ describe('corrections', () => {
     expect(decided).toContain(`href="/runs/${running.id}"`);
   });
 
-  it('are sent or dismissed with a reason, and by forms alone', async () => {
+  it('send or dismiss a correction with a reason, by POST only', async () => {
     const asked: unknown[] = [];
     const browser = await enter({
       sendCorrection: async (...of) => {

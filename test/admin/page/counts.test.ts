@@ -45,7 +45,7 @@ describe('the numbers of the page', () => {
     return order.id;
   };
 
-  it('count runs by state, organization, report and days, and leave expired ones out', async () => {
+  it('count runs by state, organization, report and days, without expired ones', async () => {
     const failed = await open({});
     await bench.runs.update(failed, { state: 'failed' });
     await open({ report: 'daily' });
@@ -61,7 +61,7 @@ describe('the numbers of the page', () => {
     await expect(accessOf(VIEWER).runCounts({ org: 'globex' })).rejects.toMatchObject({ code: 'request.not_found' });
   });
 
-  it('say how many runs of each priority wait for a worker, to those who see all organizations', async () => {
+  it('show waiting runs by priority to those who see all organizations', async () => {
     for (const priority of ['on_demand', 'scheduled', 'scheduled', 'backfill', 'backfill', 'backfill'] as const)
       await open({ priority });
     await open({ priority: 'backfill', org: 'globex' });
@@ -69,13 +69,13 @@ describe('the numbers of the page', () => {
     expect(await accessOf(VIEWER).waitingByPriority()).toBeNull();
   });
 
-  it('list the processes with their versions, those of 0.2.0 as well, to those who see all organizations', async () => {
+  it('list the processes with their versions, also those of 0.2.0, to those who see all organizations', async () => {
     const { producer: redis, prefix } = bench;
     const [report] = processReports;
     if (report === undefined) throw new Error('no sample');
     await redisProcessReports(redis, { prefix }).put(report);
     await redisProcessRegistry(redis, { prefix, self: report.self }).heartbeat(report.roles);
-    // 0.2.0 registers without the end that says it signs events, and reports nothing.
+    // 0.2.0 registers without the suffix that says it signs events, and does not report.
     await redis.zadd(`${prefix}:present`, Date.now(), 'scheduler old-1:7:ab', Date.now(), 'worker old-1:7:ab');
     const found = await accessOf(OPERATOR).processes();
     expect(found.reports).toEqual([report]);
@@ -93,7 +93,7 @@ describe('the numbers of the page', () => {
   const rowsOf = (html: string, id: string): number =>
     new RegExp(`id="${id}"[^>]*>(.*?)</tbody>`, 's').exec(html)?.[1]?.match(/<tr>/g)?.length ?? 0;
 
-  it('are on the tabs of states, which keep the other filters and mark the chosen one', async () => {
+  it('are on the tabs of states, which keep the other filters and mark the chosen state', async () => {
     const { html } = await get('/runs?state=failed&org=acme');
     const tabs = /<nav class="tabs".*?<\/nav>/s.exec(html)?.[0] ?? '';
     expect(tabs).toMatch(/href="\/runs\?org=acme">All <small>7</);
@@ -105,7 +105,7 @@ describe('the numbers of the page', () => {
     expect(uncounted).not.toContain('<small>');
   });
 
-  it('replace a list of what is queued when there is much of it', async () => {
+  it('replace the list of queued runs when it is long', async () => {
     const queued = Array.from({ length: 9 }, (_, index) =>
       runOf(`queued-${index}`, 'queued', { startedAt: null, finishedAt: null }),
     );
@@ -123,7 +123,7 @@ describe('the numbers of the page', () => {
     expect(now).not.toContain('<progress');
   });
 
-  it('fold the deliveries of a run that arrived, and show the others', async () => {
+  it('fold the deliveries that arrived, and show the others', async () => {
     const rows = Array.from({ length: 40 }, (_, index) => ({
       ...sent,
       id: `${index}`.padStart(32, 'e'),
@@ -138,7 +138,7 @@ describe('the numbers of the page', () => {
     expect(html).toMatch(/39 recipients/);
   });
 
-  it('come with the reason why a slot did not run, or will not', async () => {
+  it('explain why a slot did not or will not run', async () => {
     const { html } = await get('/slots');
     const skipped = runs.find(({ state }) => state === 'skipped');
     expect(html).toContain(skipped?.error?.message);
@@ -146,7 +146,7 @@ describe('the numbers of the page', () => {
     expect(html).toMatch(/by anna: The figures of the new scope/);
   });
 
-  it('mark a process whose definitions differ, and are not shown to others', async () => {
+  it('mark a process whose definitions differ, and are hidden from other users', async () => {
     const { html } = await get('/processes');
     expect(html.match(/class="state warn">[0-9a-f]{8}</g)).toEqual(['class="state warn">00aa4a1b<']);
     expect(html).toContain('read-only file system');

@@ -27,7 +27,7 @@ const open = async (change: Parameters<typeof openPage>[2], orgs?: string[]) => 
   return { ...opened, browser: await opened.visit(token) };
 };
 
-test('the page shows who is denied, denies more, and takes them off the list', async () => {
+test('the page shows who is denied, denies more addresses, and takes addresses off the list', async () => {
   const did: unknown[] = [];
   const { browser } = await open(() => ({
     denials: async () => DENIED,
@@ -59,7 +59,7 @@ test('the page shows who is denied, denies more, and takes them off the list', a
   expect(shown, 'what was typed is kept').toContain('bob@acme.example\nnobody');
 });
 
-test('the list of the deployment is for those who see all organizations', async () => {
+test('only users of all organizations see the denied addresses', async () => {
   const services = accessPorts();
   const { browser } = await open((principal) => ({ denials: createAccess(services, principal).denials }), ['acme']);
   expect((await browser.send('GET', '/denied')).status).toBe(404);

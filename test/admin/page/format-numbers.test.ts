@@ -29,7 +29,7 @@ it.each([
   [180_000, 'in 3 min'],
   [-7_860_000, '2 h 11 min ago'],
   [147_600_000, 'in 1 d 17 h'],
-])('says that an instant %d ms away is %s', (ms, text) => {
+])('writes an instant %d ms away as %s', (ms, text) => {
   expect(formatRelativeTime(1_000_000 + ms, 1_000_000)).toBe(text);
 });
 
@@ -61,7 +61,7 @@ it('formats every duration', () => {
   );
 });
 
-it('shows everything in the one zone of all organizations, and in UTC where they have several', () => {
+it('uses the shared zone of all organizations, or UTC when their zones differ', () => {
   const zurich = { org: 'acme', timezone: 'Europe/Zurich' };
   expect(zonesOf([zurich, { ...zurich, org: 'globex' }]).shared).toBe('Europe/Zurich');
   const mixed = zonesOf([zurich, { org: 'tokyo', timezone: 'Asia/Tokyo' }, { org: 'faulty', timezone: null }]);
@@ -79,7 +79,7 @@ it.each([
   [90, 'seconds', '1 min 30 s'],
   [7, null, '7'],
   [null, 'ratio', 'no figure'],
-])('%s of %s is %s', (value, unit, text) => {
+])('writes %s of %s as %s', (value, unit, text) => {
   expect(formatFigures(value, 1, unit)[0]).toBe(text);
 });
 
@@ -91,6 +91,6 @@ it.each([
   [3.451, 3.45, 'seconds', ['3.451 s', '3.45 s']],
   [1.001, 1.002, 'CHF', ['1.001 CHF', '1.002 CHF']],
   [5, 5, 'count', ['5', '5']],
-])('%s and %s of %s can be told apart', (before, after, unit, texts) => {
+])('writes %s and %s of %s so that they can be told apart', (before, after, unit, texts) => {
   expect(formatFigures(before, after, unit)).toEqual(texts);
 });

@@ -11,7 +11,7 @@ const late = runOf('late', 'queued', { ...due, finishedAt: null });
 const paused = runOf('paused', 'queued', { ...due, finishedAt: null, report: 'other' });
 const done = runOf('delivered', 'done', due);
 
-test('the list of runs marks those that are late, and not those that are paused or delivered', async () => {
+test('the list of runs marks late runs, but not paused or delivered ones', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
   const { token, entry } = createToken('anna');

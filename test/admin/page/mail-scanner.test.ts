@@ -33,9 +33,9 @@ const notices = NEWS.map((news) => {
   return buildReviewNotice({ ...content, timezone: 'Europe/Zurich' }, news);
 });
 
-it('a scanner of mail that follows every link and submits every form reaches no review, and no more than the sign-in', async () => {
+it('a mail scanner that follows every link and submits every form gets no further than the sign-in', async () => {
   const used: string[] = [];
-  /** A signed-in person could comment and decide. */
+  /** What a signed-in person could do in a review. */
   const watched = (): Partial<Access> => {
     const acting = ['comment', 'approve', 'reject', 'decide', 'review', 'reviewFile', 'reviewPreview', 'run'] as const;
     const all = Object.fromEntries(
@@ -69,7 +69,7 @@ it('a scanner of mail that follows every link and submits every form reaches no 
 
   for (const notice of notices) {
     const texts = [noticeHtml(notice), noticeText(notice)];
-    // The page of the run is the only address in it, and nothing in it can be sent.
+    // The only address in the mail is the page of the run, and the mail has no form.
     for (const text of texts) {
       expect(new Set(linksOf(text).filter((link) => /^[a-z]+:/i.test(link)))).toEqual(new Set([PAGE]));
       expect(formsOf(text, PAGE)).toEqual([]);
@@ -80,7 +80,7 @@ it('a scanner of mail that follows every link and submits every form reaches no 
   }
   expect(used).toEqual([]);
 
-  // Nor does what it remembers of a page that somebody signed in has seen.
+  // Forms that a scanner remembers from a signed-in page do not work either.
   const browser = await visit(anna.token);
   const page = await (await browser.send('GET', `/runs/${inReview.id}`)).text();
   const forms = formsOf(page, PAGE).filter(({ action }) => action.startsWith('/runs/'));
@@ -91,7 +91,7 @@ it('a scanner of mail that follows every link and submits every form reaches no 
   for (const { method, action, fields } of forms) {
     expect((await send(method, new URL(action, ORIGIN), fields)).status).toBe(303);
     await send('GET', new URL(`${action}?${new URLSearchParams(fields)}`, ORIGIN));
-    // A program that shares the browser's cookies, from another site.
+    // The scanner shares the browser’s cookies, but sends from another site.
     const shared = await browser.send(method, action, { body: fields, headers: { 'sec-fetch-site': 'cross-site' } });
     expect(shared.status).toBe(403);
   }

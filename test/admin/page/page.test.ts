@@ -133,13 +133,13 @@ describe('the page', () => {
     expect(answer.headers.get('location')).toBe('/');
   });
 
-  it('ends the session at the sign-out', async () => {
+  it('ends the session at sign-out', async () => {
     const { post, send } = await house.visit(anna.token);
     expect((await post('/sign-out', {})).headers.get('location')).toBe('/sign-in?did=out');
     expect((await send('GET', '/')).status).toBe(303);
   });
 
-  it('is HTML that needs no style or script inside it, with one heading, and every text escaped', async () => {
+  it('is HTML without inline styles or scripts, with one heading, and with all text escaped', async () => {
     const { send } = await house.visit(anna.token);
     for (const path of PAGES) {
       const answer = await send('GET', path);
@@ -155,7 +155,7 @@ describe('the page', () => {
     expect(report).toContain('Onboarding &lt;b&gt;');
   });
 
-  it('has every instant in UTC and with its offset in the title', async () => {
+  it('shows every instant in UTC and with its offset in the tooltip', async () => {
     const { send } = await house.visit(anna.token);
     for (const path of PAGES) {
       const html = await (await send('GET', path)).text();
@@ -166,7 +166,7 @@ describe('the page', () => {
     expect(run).toContain('title="2026-11-21 08:12:00 UTC · 09:12:00 +01:00">21 Nov 2026, 09:12:00</time>');
   });
 
-  it('names reports by their titles, with the id beside it, and by the id alone where the title is not known', async () => {
+  it('names reports by title and id, or by the id alone when the title is unknown', async () => {
     const { send } = await house.visit(anna.token);
     for (const path of ['/', '/runs', '/slots', '/pauses', '/deliveries']) {
       const html = await (await send('GET', path)).text();
@@ -179,7 +179,7 @@ describe('the page', () => {
     }
   });
 
-  it('says who gets a report, when, in which form and with which figures, and folds its YAML', async () => {
+  it('shows recipients, times, formats and figures of a report, and folds its YAML', async () => {
     const { send } = await house.visit(anna.token);
     const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
     const part = (id: string): string => {
@@ -201,7 +201,7 @@ describe('the page', () => {
     expect(html).toMatch(/<details class="fold"><summary>[^<]+<\/summary><pre class="yaml">/);
   });
 
-  it('shows a report of which no version is loaded', async () => {
+  it('shows a report without a loaded version', async () => {
     const own = openPage({ redis, prefix }, [anna.entry], () => ({
       report: async () => ({ ...report, text: null, outline: null, slots: [], schedules: [], scheduleWords: [] }),
       periods: async () => [],
@@ -211,7 +211,7 @@ describe('the page', () => {
     expect(await answer.text()).not.toContain('aria-labelledby="contents"');
   });
 
-  it('asks about the deliveries of a run in one place, and shows a rejection about one that was decided meanwhile', async () => {
+  it('asks about all deliveries of a run in one form, and shows the conflict when one was decided meanwhile', async () => {
     let rows = [
       unknown,
       { ...unknown, id: 'c'.repeat(32), run: held.id },
@@ -230,7 +230,7 @@ describe('the page', () => {
     expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('It was decided by ben.')]);
   });
 
-  it('answers an open page whether the session goes on, without data', async () => {
+  it('answers an open page whether its session still exists, without data', async () => {
     const { send, post } = await house.visit(anna.token);
     const pulse = await send('GET', '/pulse');
     expect([pulse.status, await pulse.text()]).toEqual([204, '']);
@@ -238,7 +238,7 @@ describe('the page', () => {
     expect((await send('GET', '/pulse')).status).toBe(303);
   });
 
-  it('shows a viewer everything and no form but the sign-out', async () => {
+  it('shows a viewer everything, but no form except zone and sign-out', async () => {
     const { send } = await house.visit(ben.token);
     for (const path of PAGES) {
       const html = await (await send('GET', path)).text();
@@ -247,7 +247,7 @@ describe('the page', () => {
     }
   });
 
-  it('triggers a run for the chosen days, once however often the form is sent, and again for other days', async () => {
+  it('triggers one run per form and choice of days, however often the form is sent', async () => {
     asked = [];
     const { post } = await house.visit(anna.token);
     const form = { trigger: 't1', period: 'last_30_days', from: '', to: '', deliver: 'no' };
@@ -275,7 +275,7 @@ describe('the page', () => {
     [{ from: '2026-11-15', to: '2026-11-01', deliver: 'no' }, 'usage.invalid', 'name="to" value="2026-11-01"'],
     [{ period: 'next_week', deliver: 'no' }, 'usage.invalid', '<details class="action" open'],
     [{ period: 'previous_week' }, 'usage.invalid', '<option value="previous_week" selected'],
-  ])('shows on the form that %j is invalid, and keeps the values', async (fields, code, kept) => {
+  ])('shows that %j is invalid on the form, and keeps the values', async (fields, code, kept) => {
     asked = [];
     const { post } = await house.visit(anna.token);
     const answer = await post(RUN, { trigger: 't', ...fields });
@@ -287,7 +287,7 @@ describe('the page', () => {
     expect(asked).toEqual([]);
   });
 
-  it('triggers a new run for each report that failed, once however often the form is sent', async () => {
+  it('triggers a new run for each failed report, once however often the form is sent', async () => {
     asked = [];
     const { post } = await house.visit(anna.token);
     const form = { run: failed.id };
@@ -300,7 +300,7 @@ describe('the page', () => {
     expect((await post('/runs/again', { run: 'none' })).status).toBe(422);
   });
 
-  it('passes on that unfinished days are meant, and keeps the box when the form is rejected', async () => {
+  it('passes on that unfinished days are accepted, and keeps the box checked when the form is rejected', async () => {
     asked = [];
     const { post } = await house.visit(anna.token);
     const form = { trigger: 'u1', period: '', from: '2026-11-01', to: '2026-11-30' };
@@ -336,7 +336,7 @@ describe('the page', () => {
     const sent = await post(RUN, { ...form, trigger, again: 'yes' });
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/runs/${running.id}?did=opened`]);
     expect(requests.map(({ again }) => again)).toEqual([false, false, true]);
-    // Insisting is another request than asking, and twice the same one is once.
+    // A request that insists has its own key; sending it twice opens one run.
     expect(requests[2]?.idempotencyKey).not.toBe(requests[1]?.idempotencyKey);
     await post(RUN, { ...form, trigger, again: 'yes' });
     expect(requests[3]?.idempotencyKey).toBe(requests[2]?.idempotencyKey);
@@ -364,7 +364,7 @@ describe('the page', () => {
     ]);
   });
 
-  it('does nothing without a reason, and shows a rejection on the form with the reason kept', async () => {
+  it('does nothing without a reason, and shows a rejection on the form with the typed reason', async () => {
     did = [];
     const { post } = await house.visit(anna.token);
     const without = await post(`/runs/${failed.id}/retry`, { reason: ' ' });
@@ -382,7 +382,7 @@ describe('the page', () => {
     expect(did).toEqual([]);
   });
 
-  it('does nothing for a form without the token of the session or from elsewhere, and says so on a page', async () => {
+  it('rejects a form without the CSRF token or from another site, with an error page', async () => {
     did = [];
     const { send, csrf } = await house.visit(anna.token);
     const body = { reason: 'because' };
@@ -399,7 +399,7 @@ describe('the page', () => {
     expect(did).toEqual([]);
   });
 
-  it('shows a missing resource, and a failure, as a page', async () => {
+  it('shows a missing resource and a failure as a page', async () => {
     const away = openPage({ redis, prefix }, [anna.entry], () => ({
       run: () => Promise.reject(new DocketError('request.not_found', 'There is nothing here.')),
       pauses: () => Promise.reject(new DocketError('redis.unreachable', 'Redis does not answer.')),
@@ -416,7 +416,7 @@ describe('the page', () => {
     expect((await send('GET', '/pauses')).status).toBe(200);
   });
 
-  it('shows everything that needs a decision first, however many runs came later', async () => {
+  it('shows everything that needs a decision first, however many newer runs there are', async () => {
     const refused = { org: 'acme', report: null, who: 'docket', why: '401', since: NOW, key: 'k_1', run: null };
     const own = openPage({ redis, prefix }, [anna.entry], () => ({
       runs: async ({ states, since }) =>
@@ -461,7 +461,7 @@ describe('the page', () => {
     expect(html).not.toContain('class="all-clear"');
   });
 
-  it('offers each period with the days that it means now', async () => {
+  it('offers each period with its current days', async () => {
     const { send } = await house.visit(anna.token);
     const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
     expect(html).toContain('as the definition says: 2026-11-09 to 2026-11-15</option>');
@@ -470,7 +470,7 @@ describe('the page', () => {
     expect(html).toContain('in days of Europe/Zurich');
   });
 
-  it('filters the runs as the form says, and continues from its cursor', async () => {
+  it('filters the runs by the form, and continues from its cursor', async () => {
     const filters: unknown[] = [];
     const own = openPage({ redis, prefix }, [anna.entry], () => ({
       runs: async (filter) => {
@@ -499,7 +499,7 @@ describe('the page', () => {
     expect(filters).toEqual([{ limit: 50 }]);
   });
 
-  it('has assets that browsers cache forever, compressed for those that accept it', async () => {
+  it('serves assets that browsers cache forever, compressed for those that accept it', async () => {
     const { send } = await house.visit(anna.token);
     const html = await (await send('GET', '/')).text();
     const paths = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
@@ -520,7 +520,7 @@ describe('the page', () => {
     }
   });
 
-  /** HTML and, compressed, the assets: all that the first paint needs. */
+  /** Everything that the first paint needs: the HTML and the compressed assets. */
   const firstPaintBytes = async ({ app, visit }: typeof house, path: string): Promise<number> => {
     const { send } = await visit(anna.token);
     const html = await (await send('GET', path)).text();
@@ -543,7 +543,7 @@ describe('the page', () => {
           .slice(0, limit),
       pauses: async () => hundred((index) => ({ ...pause, report: `report-${index}` })),
       audit: async ({ limit }) => ({ entries: hundred(() => audited).slice(0, limit), next: 'more' }),
-      // All of one run, and of a run each.
+      // Half of the deliveries belong to one run, the others to a run each.
       deliveries: async ({ state }) => ({
         deliveries: hundred((index) =>
           state !== 'unknown' ? sent : index % 2 === 0 ? unknown : { ...unknown, run: `${index}`.padStart(32, 'a') },

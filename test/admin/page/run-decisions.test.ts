@@ -56,8 +56,8 @@ const part = (page: string, id: string): string =>
   new RegExp(`<(section|div)[^>]* id="${id}"[\\s\\S]*?</\\1>`).exec(page)?.[0] ?? '';
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
-describe('deliveries that may have arrived', () => {
-  it('of one has its answer, its files, what was sent before, and a form without boxes', async () => {
+describe('the form for deliveries with unknown results', () => {
+  it('shows answer, files and earlier deliveries of a single delivery, without boxes', async () => {
     const timeline: Access['timeline'] = async () => ({ entries: [], waits: null, earlier });
     const page = await show({ rows: [row(1, 'unknown')], change: { timeline } });
     const decide = part(page, 'decide');
@@ -71,7 +71,7 @@ describe('deliveries that may have arrived', () => {
     expect(decide).not.toContain('value="selected"');
   });
 
-  it('of many are boxes in one form, the same answer once, and no second table of them', async () => {
+  it('shows many deliveries as boxes in one form, with a shared answer once, and not in a second table', async () => {
     const rows = [...Array.from({ length: 40 }, (_, index) => row(index, 'unknown')), row(90, 'sent')];
     const page = await show({ rows });
     const decide = part(page, 'decide');
@@ -86,14 +86,14 @@ describe('deliveries that may have arrived', () => {
     for (const detail of [unknown.detail, '421 wait']) expect(different).toContain(detail);
   });
 
-  it('of hundreds stay a small page that decides about all', async () => {
+  it('stays small with hundreds of deliveries, and decides about all of them', async () => {
     const page = await show({ rows: Array.from({ length: 400 }, (_, index) => row(index, 'unknown')) });
     expect(count(page, /type="checkbox"/g)).toBe(50);
     expect(page).toContain('name="shown" value="400"');
     expect(Buffer.byteLength(page)).toBeLessThan(60_000);
   });
 
-  it('show a viewer the answers without a form, and nobody a form about a notice', async () => {
+  it('is hidden from viewers, who still see the answers, and for notices', async () => {
     const rows = [row(1, 'unknown'), row(2, 'unknown')];
     const viewed = part(await show({ rows, token: ben.token }), 'decide');
     expect(viewed).toContain('r2@acme.example');
@@ -106,7 +106,7 @@ describe('deliveries that may have arrived', () => {
     expect(notice).not.toContain('/deliveries/resolve"');
   });
 
-  it('are decided about: the selected, or all that the form has shown', async () => {
+  it('decides about the selected deliveries, or about all that it has shown', async () => {
     const rows = [row(1, 'unknown'), row(2, 'unknown'), row(3, 'unknown', { target: NOTICE_TARGET }), row(4, 'sent')];
     const asked: unknown[] = [];
     const browser = await visit({
@@ -149,7 +149,7 @@ describe('deliveries that may have arrived', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('keep the boxes, the choice and the reason of a form that is rejected', async () => {
+  it('keeps boxes, choice and reason when it is rejected', async () => {
     const rows = [row(1, 'unknown'), row(2, 'unknown')];
     const { post } = await visit({
       rows,
@@ -167,20 +167,20 @@ describe('deliveries that may have arrived', () => {
   });
 });
 
-describe('the page of a run says what is true', () => {
+describe('the page of a run', () => {
   const headline = (page: string): string => part(page, 'headline');
 
-  it('partly delivered only where somebody has surely received it', async () => {
+  it('says partly delivered only when somebody has received the report', async () => {
     expect(headline(await show({ rows: [row(1, 'sent'), row(2, 'unknown')] }))).toContain('Partly delivered');
     const nobody = headline(await show({ rows: [row(1, 'unknown'), row(2, 'refused')] }));
     expect(nobody).not.toContain('Partly delivered');
     expect(nobody).toContain('Delivery unknown');
-    // A notice to the owner is no delivery of the report.
+    // A notice to the owner is not a delivery of the report.
     const notice = [row(1, 'unknown'), row(2, 'sent', { target: NOTICE_TARGET })];
     expect(headline(await show({ rows: notice }))).toContain('Delivery unknown');
   });
 
-  it('cancelling until it has stopped, and cancelled afterwards', async () => {
+  it('says cancelling until the run has stopped, and cancelled afterwards', async () => {
     const cancel = { by: 'ben', reason: 'wrong', at: NOW };
     const record = { ...running, cancel };
     const page = await show({ record });
@@ -198,7 +198,7 @@ describe('the page of a run says what is true', () => {
     ['no_worker', { waits: { for: 'no_worker', text: 'Waiting', detail: 'Start one.', until: null } }, 'queued'],
     ['pause', { waits: { for: 'pause', text: 'Paused', detail: pause.why, until: null } }, 'waiting'],
     ['retry', { waits: { for: 'retry', text: 'Waiting', detail: 'It answered 503.', until: NOW + 60_000 } }, 'waiting'],
-  ] as const)('what it waits for, and until when: %s', async (kind, { waits }, state) => {
+  ] as const)('says what the run waits for, and until when: %s', async (kind, { waits }, state) => {
     const record = runOf('waits', state, { finishedAt: null, calls: { planned: 0, made: 0, saved: 0 } });
     const timeline: Access['timeline'] = async () => ({ entries: [], waits, earlier: null });
     const page = await show({ record, change: { timeline } });
@@ -208,7 +208,7 @@ describe('the page of a run says what is true', () => {
     expect(shown.includes('href="/pauses"')).toBe(kind === 'pause');
   });
 
-  it('who triggered it, each delivery with its answer and each decision with its reason, as steps', async () => {
+  it('lists trigger, deliveries with answers and decisions with reasons as steps', async () => {
     const record = runOf('steps', 'done', {
       trigger: 'on_demand',
       by: 'carla',
@@ -223,7 +223,7 @@ describe('the page of a run says what is true', () => {
     for (const text of ['carla', '250 2.0.0 queued as 77', 'the server is back']) expect(steps).toContain(text);
   });
 
-  it('what a held run that delivers nothing is: nothing to release', async () => {
+  it('offers no release for a held run that delivers nothing', async () => {
     const page = await show({ record: { ...held, deliver: false }, change: { heldRun: async () => heldPack } });
     expect(page).toContain('id="release"');
     expect(page).not.toContain(`action="/runs/${held.id}/release"`);
@@ -232,7 +232,7 @@ describe('the page of a run says what is true', () => {
   it.each([
     [[row(1, 'refused', { detail: '550 unknown user' })], 'r1@acme.example'],
     [[], 'starts again'],
-  ] as const)('what a retry does (%#)', async (rows, text) => {
+  ] as const)('says what a retry does (%#)', async (rows, text) => {
     const record = runOf('retry', 'failed', { files: [], timings: { plan: 1 } });
     const page = part(await show({ record, rows, change: { files: async () => [] } }), 'retry');
     expect(page).toContain(text);
@@ -248,7 +248,7 @@ describe('the files of a run', () => {
     bytes: 10,
     sha256: 'a'.repeat(64),
   });
-  it('are one zip where they are several, and many CSV files are folded', async () => {
+  it('are offered as one zip if there are several, with many CSV files folded', async () => {
     const list = async (of: readonly (typeof files)[number][]) =>
       part(await show({ change: { files: async () => of } }), 'files-list');
     const many = await list([...files, ...[1, 2, 3].map(csv)]);

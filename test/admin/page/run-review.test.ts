@@ -45,7 +45,7 @@ const has = (page: string, what: 'approve' | 'reject' | 'comments' | 'release'):
   page.includes(`action="${PATH}/${what}"`);
 
 describe('the review of a run', () => {
-  it('shows what is approved, and a form that names exactly this content', async () => {
+  it('shows what is approved, with a form that names exactly this content', async () => {
     const panel = panelOf(await show(reviewView));
     expect(panel).toContain('data-phase="approval"');
     for (const { reference, text } of reviewView.sections.flatMap(({ references }) => references)) {
@@ -59,17 +59,17 @@ describe('the review of a run', () => {
     for (const name of ['Dan Roth', 'Eva Meier']) expect(panel).toContain(name);
     expect(panel.split(`name="content" value="${content}"`)).toHaveLength(3);
     expect([has(panel, 'approve'), has(panel, 'reject'), has(panel, 'comments')]).toEqual([true, true, true]);
-    // It does not change while a reviewer decides.
+    // The panel must not reload while a reviewer decides.
     expect(panel).not.toMatch(/^<div id="review-part"[^>]*data-live/);
   });
 
-  it('tells an approver what was delivered meanwhile, and asks to insist', async () => {
+  it('shows an approver what was delivered meanwhile, and asks to insist', async () => {
     expect(panelOf(await show(reviewView))).not.toContain('name="again"');
     const delivered = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
     const panel = panelOf(await show({ ...reviewView, delivered }));
     const form = panel.slice(panel.indexOf(`action="${PATH}/approve"`));
     expect(form.slice(0, form.indexOf('</form>'))).toMatch(/83b1c195[\s\S]*<input type="checkbox" name="again"/);
-    // Who may not approve is told as well.
+    // Someone who may not approve sees it as well.
     expect(panelOf(await show({ ...reviewView, ...NOT_NAMED, delivered }, { token: ben.token }))).toContain(delivered);
   });
 
@@ -81,7 +81,7 @@ describe('the review of a run', () => {
     expect(await show({ ...reviewView, files: [] })).not.toContain('id="review-delivery"');
   });
 
-  it('prints a comment as text, with its figures and lists, and a draft as no comment', async () => {
+  it('prints a comment as text with its figures and lists, and a draft only in its text box', async () => {
     const panel = panelOf(await show(reviewView));
     expect(panel).toContain('<em>412</em> new clients, +3.0%.');
     expect(panel).toContain('<ul><li>&lt;b&gt;Not&lt;/b&gt; markup</li><li>=1+1</li></ul>');
@@ -101,7 +101,7 @@ describe('the review of a run', () => {
     ['an approver who only views', reviewView, ben.token, ['approve', 'reject']],
     ['an operator whom the report does not name', inPhase('approval', NOT_NAMED), anna.token, ['comments']],
     [
-      'an approver who wrote a text of it',
+      'an approver who wrote one of the comments',
       inPhase('approval', { refusal: 'four_eyes', canReject: true }),
       anna.token,
       ['reject', 'comments'],
@@ -122,12 +122,12 @@ describe('the review of a run', () => {
     const panel = panelOf(await show(view, { token }));
     const all = ['approve', 'reject', 'comments', 'release'] as const;
     expect(all.filter((what) => has(panel, what))).toEqual(forms);
-    // It stays as it is for reviewers who decide about what is there.
+    // The panel does not reload for reviewers who can decide about the files shown.
     const decides = view.files.length > 0 && forms.some((what) => what === 'approve' || what === 'reject');
     expect(/^<div id="review-part"[^>]*data-live/.test(panel)).toBe(!decides);
   });
 
-  it('takes the place of the release of a held run, and none where there is no review', async () => {
+  it('replaces the release of a held run, and is missing when there is no review', async () => {
     const error = { code: 'run.comments_missing', message: 'Comments are missing.' } as const;
     const record = runOf('uncommented', 'held', { error });
     const view = inPhase('comments', { record });
@@ -135,7 +135,7 @@ describe('the review of a run', () => {
     const page = await show(view, { path: `/runs/${record.id}`, change });
     expect(page).not.toContain('id="release"');
     expect(page).not.toContain('/release"');
-    // Its files are in the review, and missing comments are no error.
+    // The review has the files, and a missing comment is not shown as an error.
     expect(page).not.toContain('ended before its files');
     expect(page).not.toContain('run.comments_missing');
     const plain = await show(null);
@@ -164,7 +164,7 @@ describe('the forms of a review', () => {
     },
   };
 
-  it('comment, approve and reject what they name', async () => {
+  it('comment, approve and reject exactly the named section and content', async () => {
     const browser = await enter(reviewView, { change: recording });
     const post = async (what: string, fields: Readonly<Record<string, string>>) => {
       const answer = await browser.post(`${PATH}/${what}`, fields);
@@ -190,7 +190,7 @@ describe('the forms of a review', () => {
       ['reject', inReview.id, content, { reason: 'wrong month', refetch: false }],
       ['reject', inReview.id, content, { reason: 'stale', refetch: true }],
     ]);
-    // What is not filled in, names other content by a few digits, or comes without the session's token does nothing.
+    // Empty fields, a shortened content hash and a missing CSRF token are rejected.
     const refused = [
       await post('comments', { section: 'alerts', text: '  ' }),
       await post('comments', { section: '', text: 'x' }),
@@ -211,7 +211,7 @@ describe('the forms of a review', () => {
     expect(asked).toHaveLength(7);
   });
 
-  it('show a rejection with what was typed, and the content of now', async () => {
+  it('show a rejection with the typed text and the current content', async () => {
     const changed = new DocketError('review.content_changed', 'It has changed.');
     const newer = { ...reviewView, state: { ...reviewView.state, content: '9'.repeat(64) } };
     const browser = await enter(newer, {
@@ -233,7 +233,7 @@ describe('the forms of a review', () => {
     expect(again).toContain('>{{ x }} &lt;i&gt;</textarea>');
   });
 
-  it('name doubtful numbers that the comments really have, and no others', async () => {
+  it('name doubtful numbers only if the comments contain them', async () => {
     const notice = (page: string) => /<p class="notice" role="status">([^<]*)</.exec(page)?.[1] ?? '';
     const numbered = inPhase('approval', {
       state: {
@@ -247,7 +247,7 @@ describe('the forms of a review', () => {
   });
 });
 
-it('the overview names runs that wait for approval, for comments and for figures apart', async () => {
+it('the overview lists runs that wait for approval, comments and figures separately', async () => {
   const uncommented = runOf('uncommented', 'held', {
     error: { code: 'run.comments_missing', message: 'Comments are missing.' },
   });

@@ -56,7 +56,7 @@ describe('the page of a run', () => {
   it.each([
     ['an operator beside the form', anna.token, true],
     ['a viewer without it', ben.token, false],
-  ])('that is held shows what is missing, who would receive it and its files to %s', async (_, token, form) => {
+  ])('that is held shows missing figures, recipients and files to %s', async (_, token, form) => {
     const page = await html(`/runs/${held.id}`, {}, token);
     const part = /<section[^>]* id="release"[\s\S]*?<\/section>/.exec(page)?.[0] ?? '';
     for (const { section, title, text } of heldPack.missing ?? []) {
@@ -74,7 +74,7 @@ describe('the page of a run', () => {
     expect(part.includes(`action="/runs/${held.id}/release"`)).toBe(form);
   });
 
-  it('counts its figures by status, those of few cases apart', async () => {
+  it('counts its figures by status, and those based on few cases separately', async () => {
     const page = await ended('failed', [], { statuses: { breached: 2 }, fewStatuses: { breached: 1, on_target: 4 } });
     expect(page).toContain('breached 2');
     expect(page).toContain('1 breached on few cases');
@@ -121,7 +121,7 @@ describe('the page of a run', () => {
     ['cancelled', [row('pending')]],
     ['cancelled', [row('sent')]],
     ['partly_delivered', [row('sent'), row('refused')]],
-  ] as const)('that is %s offers the retry (%#)', async (state, rows) => {
+  ] as const)('that is %s offers a retry (%#)', async (state, rows) => {
     expect(await ended(state, rows)).toMatch(RETRY);
   });
 
@@ -129,14 +129,14 @@ describe('the page of a run', () => {
     ['partly_delivered', [row('sent'), row('unknown')]],
     ['partly_delivered', [row('unknown'), row('refused', { target: NOTICE_TARGET })]],
     ['cancelled', [row('unknown')]],
-  ] as const)('that is %s offers the decision, and no retry that would do nothing (%#)', async (state, rows) => {
+  ] as const)('that is %s offers a decision, and no retry that would do nothing (%#)', async (state, rows) => {
     const page = await ended(state, rows);
     expect(page).not.toMatch(RETRY);
     const acts = page.slice(page.indexOf('id="actions"'), page.indexOf('id="files"'));
     expect(acts).toContain(`href="/deliveries/${row('unknown').id}"`);
   });
 
-  it('names the packs that nobody gets', async () => {
+  it('names the packs that nobody receives', async () => {
     const held = {
       target: 'held:retail-1a2b3c4d5e',
       recipient: 'Retail',
@@ -147,7 +147,7 @@ describe('the page of a run', () => {
     expect(page).toContain('1 of 1 delivery arrived. Held: Retail.');
   });
 
-  it('offers both where both have an effect', async () => {
+  it('offers retry and decision where both have an effect', async () => {
     const page = await ended('partly_delivered', [row('refused'), row('unknown')]);
     expect(page).toMatch(RETRY);
     expect(page.slice(page.indexOf('id="actions"'), page.indexOf('id="files"'))).toContain(
@@ -188,7 +188,7 @@ describe('the page of a run', () => {
       expect(notice(await html(`/deliveries?did=resend&delivery=${'a'.repeat(32)}`, { delivery }))).toBe(general);
     });
 
-    it('redirects with the delivery in the address', async () => {
+    it('redirects to an address that names the delivery', async () => {
       const { post } = await open({ resolve: async () => row('pending') });
       const answer = await post(`/deliveries/${unknown.id}/resolve`, {
         as: 'resend',
@@ -208,7 +208,7 @@ describe('the page of a run', () => {
       expect([delivery.status, delivery.headers.get('location')]).toEqual([302, `/deliveries/${unknown.id}`]);
     });
 
-    it('is found by the form of the list of runs', async () => {
+    it('is found from the form of the list of runs', async () => {
       const { send } = await open();
       const list = await (await send('GET', '/runs')).text();
       expect(list).toContain('name="run"');
@@ -217,7 +217,7 @@ describe('the page of a run', () => {
       expect((await send('GET', '/runs?run=')).status).toBe(200);
     });
 
-    it('of several runs lists them as links', async () => {
+    it('that matches several runs lists them as links', async () => {
       const ids = ['abcdef01'.padEnd(32, '0'), 'abcdef01'.padEnd(32, '1')];
       const { send } = await open({
         run: () =>

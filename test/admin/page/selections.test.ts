@@ -36,7 +36,7 @@ const selection: SelectionView = {
 const visit = async (change: Partial<Access>, token = anna.token) =>
   openPage({ redis, prefix }, [anna.entry, ben.entry], () => change).visit(token);
 
-test('rows have boxes in a form that works without a script; viewers have none', async () => {
+test('operators get boxes in a form that works without a script, viewers get none', async () => {
   const page = await (await (await visit({})).send('GET', '/runs?org=acme&state=failed')).text();
   expect(page).toMatch(/<form method="post" action="\/selections">[\s\S]*type="checkbox" name="run"[\s\S]*<\/form>/);
   expect(page).toContain('<input type="hidden" name="state" value="failed"/>');
@@ -46,7 +46,7 @@ test('rows have boxes in a form that works without a script; viewers have none',
   expect(viewed).not.toContain('/selections');
 });
 
-test('selected rows, or all that match the filters, are previewed before anything happens', async () => {
+test('selected runs, or all that match the filters, are previewed before anything happens', async () => {
   const asked: SelectionInput[] = [];
   const change = {
     previewSelection: async (input: SelectionInput) => {
@@ -66,7 +66,7 @@ test('selected rows, or all that match the filters, are previewed before anythin
   ]);
 });
 
-test('the preview names each item, what is left out and why, and asks for a reason', async () => {
+test('the preview names each item, says what is left out and why, and asks for a reason', async () => {
   const page = await (
     await (await visit({ selection: async () => selection })).send('GET', `/selections/${DIGEST}`)
   ).text();
@@ -77,7 +77,7 @@ test('the preview names each item, what is left out and why, and asks for a reas
   expect(page).toContain(`action="/selections/${DIGEST}/decide"`);
 });
 
-test('a decision takes the reason, and its result is shown item by item', async () => {
+test('a decision takes a reason, and its result is shown per item', async () => {
   const decided: unknown[] = [];
   const after: SelectionView = {
     ...selection,
@@ -103,7 +103,7 @@ test('a decision takes the reason, and its result is shown item by item', async 
   expect(page).not.toContain('name="reason"');
 });
 
-test('a selection that is too large, or empty, is refused on the page of the list', async () => {
+test('an empty or too large selection is rejected on the page of the list', async () => {
   const { post } = await visit({
     previewSelection: () => Promise.reject(new DocketError('usage.invalid', 'Too many at once.')),
   });

@@ -16,7 +16,7 @@ const switched = (kind: Switch['kind'], org: string | null): Switch => ({
 });
 const switches = [switched('stop', 'acme'), switched('stop', 'beta'), switched('hold', null)];
 
-test('every page says what is stopped and held, and how it ends, to whoever may see the organization', async () => {
+test('every page says what is stopped and held, and how to release it, to users who may see the organization', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
   const { token, entry } = createToken('anna', { orgs: ['acme'] });
@@ -36,7 +36,7 @@ test('every page says what is stopped and held, and how it ends, to whoever may 
   }
 });
 
-test('the page stops, holds and releases with a reason, and asks for each waiting run whether it is sent', async () => {
+test('the page stops, holds and releases with a reason, and lets the user choose for each waiting run whether to send it', async () => {
   const redis = new Redis(inject('redisUrl'));
   onTestFinished(() => redis.disconnect());
   const { token, entry } = createToken('anna');

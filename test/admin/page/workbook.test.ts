@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => redis.quit());
 
-/** The part of a page about the workbook, without tags; undefined: it has none. */
+/** The text of a page’s workbook section; undefined if there is none. */
 async function workbookText(path: string, change: Partial<Access> = {}): Promise<string | undefined> {
   const browser = await openPage({ redis, prefix }, [anna.entry], () => change).visit(anna.token);
   const page = await (await browser.send('GET', path)).text();
@@ -22,7 +22,7 @@ async function workbookText(path: string, change: Partial<Access> = {}): Promise
   return part?.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
 }
 
-test('a report shows what binds to what, and where its template cannot be filled', async () => {
+test('a report shows the bindings of its template, and where the template cannot be filled', async () => {
   const text = await workbookText('/reports/acme/weekly-kpi');
   for (const { at, expected, got } of workbook.problems) {
     for (const part of [at ?? '', expected, got])
@@ -33,7 +33,7 @@ test('a report shows what binds to what, and where its template cannot be filled
   expect(text).toContain('3 of 4');
 });
 
-test('a report that can be filled says how much of it is', async () => {
+test('a report whose template can be filled says how much of it is bound', async () => {
   const good = { ...report, workbook: { ...workbook, problems: [] } };
   expect(await workbookText('/reports/acme/weekly-kpi', { report: async () => good })).toContain(
     '1 table and 2 named cells',

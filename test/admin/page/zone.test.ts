@@ -20,13 +20,13 @@ const PAGES = [
   '/pauses',
 ];
 
-/** The zone that the header names. */
+/** The time zone in the header. */
 const zoneOf = (html: string): string | undefined =>
   /<summary[^>]*>Times: (\S+?)(?: [+-]\d\d:\d\d)?<\/summary>/.exec(html)?.[1];
 
 interface Shown {
   readonly at: string;
-  /** The last clock in its text. */
+  /** The last time of day in its text. */
   readonly clock: string;
   readonly offset: string | undefined;
 }
@@ -75,7 +75,7 @@ describe('the zone of a page', () => {
       const html = await (await send('GET', path)).text();
       expect([path, zoneOf(html)]).toEqual([path, zone]);
       const times = timesOf(html);
-      // Every clock on the page is of that zone.
+      // Every time on the page is in that zone.
       for (const { at, clock } of times)
         expect([path, at, clock]).toEqual([
           path,
@@ -86,7 +86,7 @@ describe('the zone of a page', () => {
     }
   });
 
-  it('returns to no other site, and takes no form of one', async () => {
+  it('returns to no other site, and rejects a form of another site', async () => {
     const { send, post, csrf } = await house.visit(ben.token);
     expect((await post('/zone', { zone: 'utc', from: '//evil.example' })).headers.get('location')).toBe('/');
     const headers = { 'sec-fetch-site': 'cross-site' };
@@ -94,7 +94,7 @@ describe('the zone of a page', () => {
     expect(zoneOf(await (await send('GET', '/')).text())).toBe('UTC');
   });
 
-  it('is UTC where organizations have several, and that of the one that a page is about', async () => {
+  it('is UTC when organizations have several zones, and the organization’s own on its pages', async () => {
     const [acme, globex] = organizations;
     const tokyo = { ...runOf('tokyo', 'done'), org: 'globex' };
     const far = { ...tokyo, period: { ...tokyo.period, timezone: 'Asia/Tokyo' } };
@@ -115,7 +115,7 @@ describe('the zone of a page', () => {
     expect(list.find(({ at }) => at === new Date(done.createdAt).toISOString())?.clock).toBe('10:12');
   });
 
-  it('names the offset of an instant where it is not the current one, so that an hour that occurs twice is two', async () => {
+  it('shows the offset of an instant if it is not the current one, so that a repeated hour is unambiguous', async () => {
     const at = (text: string) => runOf(text, 'done', { createdAt: Date.parse(text) });
     const own = openPage({ redis, prefix }, [ben.entry], () => ({
       // Summer time ended on 25 October 2026 at 01:00 UTC.
@@ -135,7 +135,7 @@ describe('the zone of a page', () => {
     ]);
   });
 
-  it('filters by days of that zone, also by the one of 25 hours', async () => {
+  it('filters by the days of that zone, also by a day of 25 hours', async () => {
     const asked: unknown[] = [];
     const own = openPage({ redis, prefix }, [ben.entry], () => ({
       runs: async ({ since, until }) => {
@@ -154,7 +154,7 @@ describe('the zone of a page', () => {
     ]);
   });
 
-  it('shows the exact time beside a relative one, as text and to the second in its title', async () => {
+  it('shows the exact time beside a relative one, with seconds in the tooltip', async () => {
     const { send } = await house.visit(ben.token);
     const html = await (await send('GET', '/runs')).text();
     expect(html).toContain(
