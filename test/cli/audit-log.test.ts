@@ -38,7 +38,7 @@ afterAll(async () => {
   await redis.close();
 });
 
-test('actions of commands are in the audit log with author and reason, and nothing else is', async () => {
+test('the audit log has exactly the successful actions of commands, with author and reason', async () => {
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
   const env = { REDIS_URL: redis.url, DOCKET_JOBS: folder, ACME_KEY: 'sbx_key', LOG_LEVEL: 'info' };
   const run = async (...args: string[]) => {

@@ -16,7 +16,7 @@ import { startDocket } from '../support/running-docket.ts';
 const PASSWORD = 'pa55w0rd-of-mail';
 const SMTP = `smtp://me:${PASSWORD}@127.0.0.1:1`;
 
-/** Has a process run this script before its own. */
+/** Makes a process run this script before its own. */
 async function preloaded(script: string): Promise<Record<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-fatal-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -31,9 +31,9 @@ const FAULTS = {
 } as const;
 
 test.each(['unhandledRejection', 'uncaughtException'] as const)(
-  'a command prints an %s as any other error, and exits with 1',
+  'a command prints an %s like any other error, and exits with 1',
   async (event) => {
-    // As soon as somebody listens, and nobody before.
+    // Fails as soon as Docket listens for the event, not before.
     const preload = await preloaded(
       `process.on('newListener', (name) => { if (name === '${event}') setImmediate(() => { ${FAULTS[event]} }) })`,
     );
@@ -48,7 +48,7 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
   },
 );
 
-test('what a dependency prints, and a warning of Node, are lines of the log of docket start', async () => {
+test('docket start logs the output of dependencies and warnings of Node as JSON', async () => {
   const preload = await preloaded(
     `process.once('SIGUSR2', () => {
       console.error('[ioredis] Unhandled error event:', new Error('connect ETIMEDOUT ${SMTP}').stack);
@@ -59,7 +59,7 @@ test('what a dependency prints, and a warning of Node, are lines of the log of d
   onTestFinished(() => redis.close());
   const folder = await mkdtemp(join(tmpdir(), 'docket-fatal-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  // Throws for a line that is not JSON.
+  // The helper throws for a line that is not JSON.
   const child = startDocket(['--role', 'admin'], {
     env: {
       REDIS_URL: redis.url,
@@ -85,7 +85,7 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
   'docket start logs an %s without secrets, and exits with 1',
   async (event) => {
     const preload = await preloaded(`process.once('SIGUSR2', () => { ${FAULTS[event]} })`);
-    // Its own: a Redis belongs to one archive, and others' tests have told it of theirs.
+    // A Redis of its own: a Redis belongs to one archive, and other tests use the shared one.
     const redis = await localRedis({ PATH: process.env.PATH });
     onTestFinished(() => redis.close());
     const folder = await mkdtemp(join(tmpdir(), 'docket-fatal-'));

@@ -16,7 +16,7 @@ const leafNamed = (name: string): Command => {
 };
 const variablesIn = (text: string): string[] => [...text.matchAll(/\b[A-Z]+_[A-Z0-9_]+\b/g)].map(([name]) => name);
 
-/** The program with actions that do nothing; throws errors of arguments. */
+/** The program with actions that do nothing. It throws errors of arguments. */
 function parser(): Command {
   const program = createTestProgram();
   const disarm = (command: Command) => {
@@ -33,7 +33,7 @@ describe('docket --help', () => {
     expect(help.examples, 'an Example: or Examples: section').not.toEqual([]);
     expect(help.environment, 'an Environment: line').not.toBe('');
     const known = [...ALL_VARIABLE_NAMES, 'NO_COLOR', 'FORCE_COLOR'];
-    // `DOCKET_OIDC_…` stands for all that begin so.
+    // `DOCKET_OIDC_…` stands for all variables with this prefix.
     const isKnown = (name: string) => known.some((one) => one === name || (name.endsWith('_') && one.startsWith(name)));
     expect(variablesIn(help.environment).filter((name) => !isKnown(name))).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('docket --help', () => {
     }
   });
 
-  test('every option and argument has a description', () => {
+  test('describes every option and argument', () => {
     for (const { name, command } of leaves) {
       for (const { flags, description } of command.options) expect(description, `${name} ${flags}`).not.toBe('');
       for (const argument of command.registeredArguments) {
@@ -57,14 +57,14 @@ describe('docket --help', () => {
     }
   });
 
-  test('is printed on stdout; without a command it is an error', async () => {
+  test('is printed on stdout; a call without a command is an error', async () => {
     const help = await runCommand(['runs', 'show', '--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toMatch(/^Usage: docket runs show /);
     expect(await runCommand([])).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('paragraphs fit a terminal', async () => {
+  test('fits paragraphs to the terminal', async () => {
     for (const name of names) {
       const help = await runCommand([...name.split(' ').slice(1), '--help'], { terminal: { columns: 80 } });
       const prose = stripVTControlCharacters(help.stdout)

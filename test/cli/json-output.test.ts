@@ -48,7 +48,7 @@ describe('--json', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('exists for every command with a result', () => {
+  test('exists for every command that prints a result', () => {
     const without = leaves.filter((leaf) => !takesJson.includes(leaf)).map(({ name }) => name);
     expect(without.sort()).toEqual([...WITHOUT_JSON].sort());
   });
@@ -69,7 +69,7 @@ describe('--json', () => {
     ['archive verify'],
     ['budget'],
     ['tokens'],
-  ])('docket %s prints one document on stdout and nothing else', async (line) => {
+  ])('prints one document on stdout and nothing else: docket %s', async (line) => {
     const { code, stdout, stderr } = await runCommand([...line.split(' '), '--json'], { env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(JSON.parse(stdout)).toBeTypeOf('object');
@@ -90,10 +90,10 @@ describe('--json', () => {
     }
   });
 
-  // The demo starts a Redis first; a schema needs no environment.
+  // `demo` starts a Redis first, and `schema` needs no environment.
   const reads = takesJson.filter(({ name }) => name !== 'docket demo' && name !== 'docket schema');
   test.each(reads.map((leaf) => [leaf.name, leaf.command] as const))(
-    '%s prints an invalid environment as one document',
+    'prints an invalid environment as one document: %s',
     async (_, command) => {
       const [example = ''] = helpTextOf(command).examples;
       const args = shellWords(example).slice(1);

@@ -15,7 +15,7 @@ import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 import { CTRL_C, runOnTerminal } from '../support/pseudo-terminal.ts';
 import { startDocket } from '../support/running-docket.ts';
 
-// The real program. Everything that does not need a process is tested with runCommand.
+// Runs the real program. Tests that need no process use runCommand.
 describe('the docket process', () => {
   let sandbox: Sandbox;
   let env: Record<string, string>;
@@ -42,26 +42,26 @@ describe('the docket process', () => {
     expect((await docket([])).code).toBe(2);
   });
 
-  test('run prints one JSON document on stdout, and its progress on stderr', async () => {
+  test('prints one JSON document of a run on stdout, and the progress on stderr', async () => {
     const { code, stdout, stderr } = await docket([...run(), '--json'], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/plan +\d+ calls/) });
     expect(JSON.parse(stdout)).toMatchObject({ state: 'done' });
   });
 
-  test('an invalid environment is an error with exit code 2', async () => {
+  test('exits with 2 for an invalid environment', async () => {
     const { code, stdout, stderr } = await docket(['check', '--json'], { env: { LOG_LEVEL: 'loud' } });
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'config.invalid' } });
     expect(stderr).toContain('LOG_LEVEL');
   });
 
-  test('a reader that closes the pipe is no error', async () => {
+  test('exits without an error when the reader closes the pipe', async () => {
     const line = `set -o pipefail; '${process.execPath}' '${builtMain()}' schema | head -1`;
     const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line]);
     expect({ stdout, stderr }).toEqual({ stdout: '{\n', stderr: '' });
   });
 
-  test('a run finishes after its stderr was closed', async () => {
+  test('finishes a run after its stderr was closed', async () => {
     const child = spawn(process.execPath, [builtMain(), ...run()], {
       env: { PATH: process.env.PATH ?? '', ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -72,7 +72,7 @@ describe('the docket process', () => {
     expect(await readdir(out())).toContain('manifest.json');
   });
 
-  test('Ctrl-C during a run leaves a clean terminal and no files, and exits with 130', async () => {
+  test('leaves a clean terminal and no files after Ctrl-C during a run, and exits with 130', async () => {
     sandbox.setFaults([parseFault('latency=60000@/analytics/report/')]);
     let pressed = false;
     const { code, screen } = await runOnTerminal(run(), {
@@ -90,7 +90,7 @@ describe('the docket process', () => {
     expect(await readdir(out()).catch(() => [])).toEqual([]);
   });
 
-  test('start reloads definitions on SIGHUP, and exits with 0 on SIGTERM', async () => {
+  test('reloads definitions on SIGHUP, and exits with 0 on SIGTERM', async () => {
     const redis = await localRedis({ PATH: process.env.PATH });
     onTestFinished(() => redis.close());
     const jobs = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
@@ -117,7 +117,7 @@ describe('completion in bash', () => {
   });
   afterAll(() => shell.close());
 
-  test('Tab completes the name of a report', async () => {
+  test('completes the name of a report with Tab', async () => {
     const screen = await typeInto('bash --norc --noprofile -i', shell.env, [
       { when: /[$#] $/, press: 'source <(docket completion bash); echo loa""ded\n' },
       { when: /loaded\r?\n[^\n]*[$#] $/, press: 'docket explain demo/wee\t' },
@@ -127,7 +127,7 @@ describe('completion in bash', () => {
     expect(screen).toContain('docket explain demo/weekly-kpi ');
   });
 
-  test('completion does not run what was typed', async () => {
+  test('does not execute the typed words', async () => {
     const { bin, env } = shell;
     const line = `source <(docket completion bash)
       COMP_WORDS=(docket run '$(touch ${bin}/ran)' '\`touch ${bin}/ran\`' 'demo/'); COMP_CWORD=2

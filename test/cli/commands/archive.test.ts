@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('a signed archive, from its key to a fault', async () => {
+test('archive verify accepts rotated keys, and reports changed manifests and removed runs', async () => {
   expect(await command('archive', 'checkpoint')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('request.not_found'),
@@ -58,7 +58,7 @@ test('a signed archive, from its key to a fault', async () => {
     notes: [],
   });
 
-  // Another key takes over: what the first one signed stays trusted.
+  // Another key takes over. What the first key signed stays trusted.
   const rotated = await command('init', '--signing-key', key);
   expect(rotated.code).toBe(0);
   expect(await readFile(`${key}.pub`, 'utf8')).toContain(old.trim());
@@ -77,7 +77,7 @@ test('a signed archive, from its key to a fault', async () => {
   expect(await verify()).toMatchObject({ code: 0, notes: [] });
   env = { DOCKET_ARCHIVE: env.DOCKET_ARCHIVE ?? '' };
   expect(await verify()).toMatchObject({ code: 0, notes: [{ code: 'key.own' }] });
-  // A verifier that trusts the first key alone does not trust what came after.
+  // A verifier that trusts only the first key does not trust later signatures.
   expect(await verify('--public-key', join(folder, 'old.pem'))).toMatchObject({
     code: 1,
     archive_findings: [{ code: 'chain.key_unknown' }],
@@ -102,7 +102,7 @@ test('a signed archive, from its key to a fault', async () => {
     code: 1,
     stdout: expect.stringContaining('[manifest.changed]'),
   });
-  // It agrees with itself: without the key it is handed out, with the key it is not.
+  // The manifest is consistent in itself: only the check with the key finds the change.
   const get = (out: string, more: Record<string, string>) =>
     runCommand(['runs', 'get', RUNS.a, '--out', out], { env: { ...env, ...more }, cwd: folder });
   expect(await get('without', {})).toMatchObject({ code: 0 });
@@ -117,7 +117,7 @@ test('a signed archive, from its key to a fault', async () => {
   });
 });
 
-test('a reference that is none, and files that hold no key or checkpoint, are refused and not repeated', async () => {
+test('an invalid reference, key file or checkpoint is rejected without repeating its content', async () => {
   const planted = 'c2VjcmV0';
   const file = join(folder, 'no-key.pem');
   await writeFile(file, `-----BEGIN PRIVATE KEY-----\n${planted}\n-----END PRIVATE KEY-----\n`);
@@ -140,7 +140,7 @@ test('a reference that is none, and files that hold no key or checkpoint, are re
   expect(await readFile(file, 'utf8')).toContain(planted);
 });
 
-test('a lost key is replaced with its public part and a reason, which each verification names', async () => {
+test('a lost key is replaced by its public part and a reason, which every verification shows', async () => {
   const place = await mkdtemp(join(folder, 'lost-'));
   const key = join(place, 'signing.pem');
   const own = { DOCKET_ARCHIVE: `file://${place}/archive` };
@@ -172,10 +172,10 @@ test('a lost key is replaced with its public part and a reason, which each verif
     expect({ code, signed, archive_findings }).toEqual({ code: 0, signed: 2, archive_findings: [] });
     expect(notes.map((note) => note.code)).toEqual(['key.break', 'key.break']);
     expect(stdout).toContain('disk failed');
-    // The next key names it, too.
+    // The next key keeps the note.
     await run('init', '--signing-key', key);
   }
-  // A damaged file is lost as well.
+  // A damaged key file counts as lost.
   await writeFile(key, 'damaged');
   expect(await replace()).toMatchObject({ code: 0 });
 });

@@ -66,7 +66,7 @@ describe('docket budget', () => {
       env: { REDIS_URL: redis.url, DOCKET_JOBS: await jobsFolder(files), ...env },
     });
 
-  test('shows the workers’ budget of a key, once for all organizations that share it', async () => {
+  test('shows the budget of a key, once for all organizations that share it', async () => {
     const metrics = budgetOf('metrics');
     for (let n = 0; n < 29; n += 1) await metrics.acquire(ask(`run:${n}`));
     const last = await metrics.acquire(ask('run:29'));
@@ -100,7 +100,7 @@ describe('docket budget', () => {
     ]);
     const blocked = Date.parse(keys[0]?.metrics.blocked_until ?? '');
     expect(Math.abs(blocked - until)).toBeLessThan(10_000);
-    // Fifteen tokens come back by threes, a window each.
+    // Fifteen tokens come back, three per window.
     const { slowed_until } = keys[0]?.metrics ?? {};
     expect(Date.parse(slowed_until ?? '') - blocked).toBe(5 * 60_000);
     expect(keys[1]?.metrics.slowed_until).toBe(null);
@@ -114,7 +114,7 @@ describe('docket budget', () => {
     expect(documentSchema.parse(JSON.parse(stdout)).keys).toMatchObject([{ metrics: { tokens: 4, limit: 5 } }]);
   });
 
-  test('lists unreadable keys with their error, and conflicting budgets with the lowest limit', async () => {
+  test('lists keys that cannot be read with their error, and uses the lowest limit when budgets conflict', async () => {
     const files = {
       'acme/org.yaml': ORG,
       'lost/org.yaml': ORG.replace('ACME_KEY', 'LOST_KEY'),
@@ -182,7 +182,7 @@ describe('docket explain', () => {
   };
 
   test('shows the budget of the key with REDIS_URL', async () => {
-    // The first explain asks for the catalog; the second finds it, and waits for no token.
+    // The first explain fetches the catalog. The second finds it cached and needs no token.
     await explain({ REDIS_URL: redis.url });
     const metrics = budgetOf('metrics');
     for (let n = 0; n < 31; n += 1) await metrics.acquire(ask(`run:${n}`, fingerprint(key)));
@@ -192,11 +192,11 @@ describe('docket explain', () => {
     expect(budget).toMatchObject({ tokens: 0, waiting: 2 });
     expect(budget?.finish).toBeGreaterThanOrEqual(before + 60_000);
     expect(budget?.finish).toBeLessThanOrEqual(Date.now() + 60_000);
-    // Inspecting takes no token and no place in the queue.
+    // Reading the budget takes no token and no place in the queue.
     expect(await metrics.inspect(fingerprint(key))).toMatchObject({ inFlight: 29, waiting: 2 });
   });
 
-  test('omits the budget without REDIS_URL, and makes no call if Redis cannot be reached', async () => {
+  test('omits the budget without REDIS_URL, and makes no call when Redis is unreachable', async () => {
     expect(await explain({})).toMatchObject({ code: 0, stderr: '', budget: null });
     expect(await explain({ REDIS_URL: ' ' })).toMatchObject({ code: 0, stderr: '', budget: null });
     const gone = await explain({ REDIS_URL: `redis://user:hunter2@127.0.0.1:${await freePort()}` });

@@ -27,7 +27,7 @@ const json = async (args: readonly string[], env: Record<string, string>) => {
 };
 const ids = (document: { metrics: { id: string }[] }) => document.metrics.map(({ id }) => id);
 
-test('catalog has every metric with its unit, history and dimensions, for one call', async () => {
+test('catalog lists every metric with unit, history and dimensions, in one call', async () => {
   const { code, document } = await json([], await open('acme'));
   expect(code).toBe(0);
   expect(document).toMatchObject({ org: 'acme', lists: ['profiles'], limits: { max_dimensions: 2 } });
@@ -53,7 +53,7 @@ test('catalog has every metric with its unit, history and dimensions, for one ca
   );
 });
 
-test('catalog finds what contains every word, or one metric or dimension by its id', async () => {
+test('catalog finds metrics that contain every word, or one metric or dimension by its id', async () => {
   const env = await open('acme');
   const found = await json(['RFI', 'seconds'], env);
   expect(ids(found.document)).toEqual(['rfis.response_time_p50']);
@@ -64,7 +64,7 @@ test('catalog finds what contains every word, or one metric or dimension by its 
   expect(await json(['zebra'], env)).toMatchObject({ code: 1, document: { metrics: [], dimensions: [], lists: [] } });
 });
 
-test('catalog needs --org where there are several organizations', async () => {
+test('catalog needs --org when there are several organizations', async () => {
   const env = await open('acme', 'rival');
   expect(await json([], env)).toMatchObject({
     code: 2,

@@ -31,7 +31,7 @@ describe('completion of a word', () => {
     expect(await candidates('runs', '--org', 'acme', '--report', 'w')).toEqual(['weekly', 'weekly']);
   });
 
-  test('offers the options that are not given yet', async () => {
+  test('offers only options that are not given yet', async () => {
     expect(await candidates('run', '--no')).toEqual(['--no-deliver']);
     expect(await candidates('run', '--period', '2026-10', '--pe')).toEqual([]);
     expect(await candidates('runs', '--st')).toEqual(['--state']);
@@ -53,7 +53,7 @@ describe('completion of a word', () => {
     expect(await candidates('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });
 
-  test('offers ids of runs that the command can do something about, and of deliveries', async () => {
+  test('offers ids of runs that the command can act on, and of deliveries', async () => {
     const idsOf = async (...words: string[]) =>
       (await completions(...words)).map(({ value, description }) => `${value} ${description}`);
     expect(await idsOf('runs', 'show', '')).toEqual(['abcdef01 any', 'last the newest run']);
@@ -72,7 +72,7 @@ describe('completion of a word', () => {
     expect(await candidates('check', 'jobs/acme', '')).toEqual([':files']);
   });
 
-  test('takes names from file names, also of invalid files; none without the folder', async () => {
+  test('takes names from file names, even of invalid files, and offers none without the folder', async () => {
     const jobs = await jobsFolder({
       'acme/org.yaml': '',
       'acme/weekly.yaml': ': : broken',

@@ -36,7 +36,7 @@ const rowsSchema = z.object({
   deliveries: z.array(z.looseObject({ id: z.string(), run: z.string(), state: z.string(), recipient: z.string() })),
 });
 
-/** Where the archive is, and how its file `mail.txt` of a run is changed. */
+/** Where the archive is, and how to change `mail.txt` of a run in it. */
 interface Place {
   readonly url: string;
   readonly touch: (run: string) => Promise<void>;
@@ -82,12 +82,12 @@ describe.each(PLACES)('decisions by commands, with the archive in %s', (_where, 
     folder = await mkdtemp(join(tmpdir(), 'docket-decide-'));
     sandbox = await startSandbox();
     redis = await localRedis({ PATH: process.env.PATH });
-    // The first message is taken, and the connection breaks before the server says so.
+    // The server takes the first message, but the connection breaks before it says so.
     smtp = await scriptedSmtp((connection) => (connection === 0 ? { dot: 'RST' } : {}));
     await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
     await writeFile(join(folder, 'jobs', 'acme', 'org.yaml'), ORG);
     await writeFile(join(folder, 'jobs', 'acme', 'whole.yaml'), report('totals: true'));
-    // Days before the service's first: it has no figures of them.
+    // The service has no figures of days before its first.
     const before = report('totals: true').replace('previous_week', '{ from: 2015-01-05, to: 2015-01-11 }');
     await writeFile(join(folder, 'jobs', 'acme', 'early.yaml'), `${before}on_incomplete: hold\n`);
     place = await open(folder);
@@ -132,7 +132,7 @@ describe.each(PLACES)('decisions by commands, with the archive in %s', (_where, 
   const command = (...args: string[]) => runCommand(args, { env, cwd: folder });
   let sent = '';
 
-  test('an uncertain delivery is listed, and resent alone with the same Message-ID', async () => {
+  test('an unknown delivery is listed, and resent with the same Message-ID, without other messages', async () => {
     sent = await trigger('whole');
     await ended(sent, 'partly_delivered');
     const listed = await command('deliveries', '--unknown', '--json');
@@ -164,7 +164,7 @@ describe.each(PLACES)('decisions by commands, with the archive in %s', (_where, 
     }
   });
 
-  test('a held run is released', async () => {
+  test('a held run shows what is missing and who would receive it, and can be released', async () => {
     const run = await trigger('early');
     await ended(run, 'held');
     expect((await command('runs', 'retry', run, '--reason', 'r')).stderr).toContain(`docket runs release ${run}`);
@@ -220,7 +220,7 @@ describe.each(PLACES)('decisions by commands, with the archive in %s', (_where, 
     expect((await command('archive', 'verify', '--org', 'nobody')).code).toBe(2);
   });
 
-  test('--require-durable refuses a Redis that does not log its writes', async () => {
+  test('--require-durable rejects a Redis without an append-only file', async () => {
     const client = new Redis(redis.url);
     await client.config('SET', 'appendonly', 'no');
     client.disconnect();

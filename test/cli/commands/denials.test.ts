@@ -39,10 +39,10 @@ const deniedBy = async (...args: readonly string[]) => {
   return deniedSchema.parse(JSON.parse(stdout)).denied;
 };
 
-test('denies, lists and takes off the list again, by any spelling', async () => {
+test('deny adds, lists and removes addresses, in any spelling', async () => {
   const entry = { name: 'ana@xn--mnchen-3ya.example', by: 'hr', reason: 'left' };
   expect(await deniedBy('ANA@München.example', '--reason', 'left', '--by', 'hr')).toEqual([entry]);
-  // The first reason stays.
+  // The first reason is kept.
   expect(await deniedBy('ana@münchen.EXAMPLE', '--reason', 'other')).toEqual([]);
   await writeFile(join(folder, 'leavers.csv'), '\uFEFFaddress;reason\nbob@acme.example;retired\nbeta.example;\n');
   expect(await deniedBy('--file', 'leavers.csv', '--reason', 'November', '--by', 'hr')).toEqual([
@@ -56,15 +56,15 @@ test('denies, lists and takes off the list again, by any spelling', async () => 
 });
 
 test.each([
-  ['a reason is missing', ['ana@acme.example']],
+  ['a missing reason', ['ana@acme.example']],
   ['a reason of two lines', ['ana@acme.example', '--reason', 'left\nlast week']],
-  ['nobody to remove', ['--remove', '--reason', 'r']],
-  ['addresses and a file', ['ana@acme.example', '--file', 'leavers.csv', '--reason', 'r']],
-  ['a file that is not there', ['--file', 'nobody.csv', '--reason', 'r']],
-  ['a name beside the address', ['Ana <ana@acme.example>', '--reason', 'r']],
+  ['a missing name to remove', ['--remove', '--reason', 'r']],
+  ['addresses together with a file', ['ana@acme.example', '--file', 'leavers.csv', '--reason', 'r']],
+  ['a missing file', ['--file', 'nobody.csv', '--reason', 'r']],
+  ['an address with a name', ['Ana <ana@acme.example>', '--reason', 'r']],
   ['a group of addresses', ['Group: ana@acme.example;', '--reason', 'r']],
-  ['one bad address of two', ['bob@acme.example', 'ana@localhost', '--reason', 'r']],
-])('changes nothing for %s', async (_, args) => {
+  ['one invalid address of two', ['bob@acme.example', 'ana@localhost', '--reason', 'r']],
+])('deny changes nothing for %s', async (_, args) => {
   const before = await deniedBy();
   const { code, stderr } = await command('deny', ...args);
   expect([code, stderr]).toEqual([2, expect.stringContaining('usage.invalid')]);
@@ -72,19 +72,19 @@ test.each([
 });
 
 test.each(['acme.example', 'ana', 'Ana <ana@acme.example>', ' '])(
-  'says that %j is no address, and not that nothing names it',
+  'recipients --of rejects %j instead of finding nothing',
   async (of) => {
     const { code, stderr } = await command('recipients', '--of', of);
     expect([code, stderr]).toEqual([2, expect.stringContaining('usage.invalid')]);
   },
 );
 
-test('keeps a person who is called docket apart from what Docket decides by itself', async () => {
+test('marks a person who calls themselves docket, to tell them from Docket’s own decisions', async () => {
   const [entry] = await deniedBy('cy@acme.example', '--reason', 'left', '--by', 'docket');
   expect(entry?.by).toBe('docket (shell)');
 });
 
-test('finds the lines that name an address, in the definitions of this machine', async () => {
+test('finds the lines of the local definitions that name an address', async () => {
   const { code, stdout } = await command('recipients', '--of', ' LEAD@acme.example ', '--json');
   expect(code).toBe(0);
   const mentions = z.object({ mentions: z.array(z.object({ report: z.string().nullable(), field: z.string() })) });

@@ -28,12 +28,12 @@ let mail: MailCatcher;
 let folder: string;
 let redis: LocalRedis;
 beforeAll(async () => {
-  // Of its own: it looks at the identity and the schedules of the whole server.
+  // A Redis of its own: the doctor checks the identity and the schedules of the whole server.
   redis = await localRedis({ PATH: process.env.PATH });
   folder = await mkdtemp(join(tmpdir(), 'docket-doctor-'));
   sandbox = await startSandbox();
   mail = await createMailCatcher(join(folder, 'mailbox'));
-  // Of the one who approves the demo's board pack.
+  // The token of the approver of the demo's board pack.
   await writeFile(
     join(folder, 'tokens.yaml'),
     `- { name: mlro, sha256: "${'0'.repeat(64)}", role: viewer, orgs: [demo] }\n`,
@@ -64,7 +64,7 @@ const examine = async (change: Record<string, string> = {}, flags: readonly stri
 const found = (findings: z.infer<typeof findingsSchema>['findings'], what: string) =>
   findings.find((finding) => finding.what === what);
 
-test('finds everything well where it is, sends nothing and spends no metrics call', async () => {
+test('doctor finds no problem in a working setup, sends nothing and uses no metrics call', async () => {
   const before = sandbox.requests().length;
   const { code, findings } = await examine();
   const states = Object.fromEntries(findings.map(({ what, state }) => [what, state]));
@@ -116,7 +116,7 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
   ).toEqual(['/api/orgs/', '/api/orgs/']);
 });
 
-test('asks for the catalogs where it is told to, with one call of each key', async () => {
+test('doctor --catalog fetches the catalogs, one call per key', async () => {
   const before = sandbox.requests().length;
   const { findings } = await examine({}, ['--catalog']);
   expect(found(findings, 'Catalog of demo')?.detail).toMatch(/^\d+ metrics, \d+ dimensions, registry version \d+$/);
@@ -127,7 +127,7 @@ test('asks for the catalogs where it is told to, with one call of each key', asy
   expect(metrics).toHaveLength(1);
 });
 
-test('takes a key that is limited to metrics for what it is, and says of one without them that it may not', async () => {
+test('doctor accepts a key limited to metrics, and reports keys that may not read metrics, have expired or reach no organization', async () => {
   const keyOf = (wanted: string) => sandbox.keys.find(({ label }) => label === wanted)?.key ?? '';
   const limited = await examine({ DEMO_API_KEY: keyOf('metrics') }, ['--catalog']);
   expect(found(limited.findings, 'API key of demo')).toMatchObject({
@@ -152,7 +152,7 @@ test('takes a key that is limited to metrics for what it is, and says of one wit
   });
 });
 
-test('names what the catalog describes unreadably, which stops nothing', async () => {
+test('doctor warns of parts of the catalog that it cannot read, and continues', async () => {
   const server = await hostileServer();
   const other = variantService({ dimension: { values: [{ value: true, label: 'Yes' }] } });
   server.behave((request, ...rest) => {
@@ -167,11 +167,11 @@ test('names what the catalog describes unreadably, which stops nothing', async (
     state: 'warn',
     detail: expect.stringContaining('x.other (values.0.value: '),
   });
-  // The demo's reports ask for more than that catalog has: the definitions say so, which costs no call.
+  // The demo's reports need more than that catalog has. The check of the definitions finds that without a call.
   expect([code, found(findings, 'Definitions')?.state]).toEqual([1, 'fail']);
 });
 
-test('names each broken part with its remedy, one not hiding another, and no secret', async () => {
+test('doctor reports every broken part with its remedy, and no secret', async () => {
   const port = await freePort();
   const { code, findings } = await examine({
     SMTP_URL: `smtp://user:hunter2@127.0.0.1:${port}`,
@@ -185,7 +185,7 @@ test('names each broken part with its remedy, one not hiding another, and no sec
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
-test('calls nothing while the Redis that holds the budget is away, and says how to try without it', async () => {
+test('doctor makes no call while the Redis with the budget is unreachable, and says how to check without it', async () => {
   const { code, findings } = await examine({ REDIS_URL: `redis://user:hunter2@127.0.0.1:${await freePort()}` });
   expect(code).toBe(1);
   const failed = findings.filter(({ state }) => state === 'fail');

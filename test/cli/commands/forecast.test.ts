@@ -25,7 +25,7 @@ afterAll(async () => {
 const KEY = 'acme.s3cr3t-of-acme';
 const fingerprint = new Secret(KEY).fingerprint();
 const RISKS = ['low', 'medium', 'high', 'severe'];
-/** Ten calls, which it shares with no other report. */
+/** Needs ten calls that no other report makes. */
 const reportText = (schedule: string) => `version: 1
 title: Weekly
 owner: ops@acme.example
@@ -49,7 +49,7 @@ describe('docket forecast', () => {
     });
   const four = Object.fromEntries([1, 2, 3, 4].map((day) => [`acme/r${day}.yaml`, reportText('late_after: 1m')]));
 
-  test('says when each report of the window is delivered, and which will be late', async () => {
+  test('shows when each report in the window is delivered, and which will be late', async () => {
     await cacheCatalog();
     const { code, stdout, stderr } = await run({ 'acme/org.yaml': ORG, ...four });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -72,7 +72,7 @@ describe('docket forecast', () => {
     expect(await client.keys('*')).toEqual(before);
   });
 
-  test('names reports without a cached catalog; --require-complete makes that exit code 1', async () => {
+  test('lists reports without a cached catalog, and exits with 1 for them with --require-complete', async () => {
     const files = { 'acme/org.yaml': ORG, 'acme/r1.yaml': reportText('prepare: 1h') };
     const first = await run(files);
     expect(first.code).toBe(0);
@@ -85,7 +85,7 @@ describe('docket forecast', () => {
     expect((await run(files, ['--require-complete'])).code).toBe(0);
   });
 
-  test('prepared reports have no call at the slot; paused ones have no run', async () => {
+  test('makes no calls at the slot of a prepared report, and has no run of a paused one', async () => {
     await cacheCatalog();
     const files = {
       'acme/org.yaml': ORG,
@@ -100,7 +100,7 @@ describe('docket forecast', () => {
     for (const { at } of keys[0]?.minutes ?? []) expect(at < '2026-11-30T07:58').toBe(true);
   });
 
-  test('shows organizations of a key together, and one of them with --org', async () => {
+  test('counts the calls of all organizations of a key, and shows one organization with --org', async () => {
     await cacheCatalog();
     await cacheCatalog(8);
     const files = {
@@ -118,7 +118,7 @@ describe('docket forecast', () => {
     expect((await run(files, ['--hours', '0'])).code).toBe(2);
   });
 
-  test('advises the fewest reports with `prepare` that leave none late, in words and as data', async () => {
+  test('advises the fewest reports with `prepare` so that none is late, in text and in JSON', async () => {
     await cacheCatalog();
     const files = { 'acme/org.yaml': ORG, ...four };
     const { late_slots, runs } = forecastSchema.parse(JSON.parse((await run(files)).stdout));
@@ -142,7 +142,7 @@ describe('docket forecast', () => {
     );
   });
 
-  test('draws a chart of at most 80 columns, a full bar for a full minute', async () => {
+  test('draws a chart of at most 80 columns, with a full bar for a full minute', async () => {
     await cacheCatalog();
     const { stdout } = await run({ 'acme/org.yaml': ORG, ...four }, []);
     const chart = stripVTControlCharacters(stdout)

@@ -64,7 +64,7 @@ test.each([
   ['the key', 'api.unauthorized', { ACME_API_KEY: 'sbx_unknown' }],
   ['Redis', 'redis.unreachable', { REDIS_URL: 'redis://127.0.0.1:1' }],
   ['a missing key', 'config.secret_missing', { ACME_API_KEY: '' }],
-])('without --org it names what failed: %s', async (_what, code, change) => {
+])('without --org the error names what failed: %s', async (_what, code, change) => {
   const env = { COMPLIANCE_API_URL: sandbox.url, ACME_API_KEY: keyOf('acme'), ...change };
   const ended = await init('failing', [...TO, '--key-env', 'ACME_API_KEY', '--json'], env);
   expect([ended.code, ended.files]).toEqual([2, []]);
@@ -73,7 +73,7 @@ test.each([
   expect(ended.stderr).toContain('--org');
 });
 
-test('without the key it writes safe sections; the first next step sets the key', async () => {
+test('without the key init writes safe sections, and the first next step sets the key', async () => {
   const args = [...TO, '--org', 'acme', '--key-env', 'ACME_API_KEY', '--json'];
   const { code, stdout } = await init('keyless', args, { COMPLIANCE_API_URL: sandbox.url });
   const { findings, next } = initSchema.parse(JSON.parse(stdout));
@@ -104,7 +104,7 @@ test('a key given as --key-env is rejected and not repeated', async () => {
   expect(pasted.stdout + pasted.stderr).not.toContain(keyOf('acme'));
 });
 
-test('an organization with definitions is not changed', async () => {
+test('existing definitions of an organization are not changed', async () => {
   const env = { COMPLIANCE_API_URL: sandbox.url, ACME_API_KEY: keyOf('acme') };
   const first = await init('twice', [...TO, '--org', 'acme', '--offline'], env);
   expect(first.code).toBe(0);
@@ -117,7 +117,7 @@ test('an organization with definitions is not changed', async () => {
   expect(initSchema.parse(JSON.parse(beside.stdout)).kept).toContain(join(first.cwd, 'docket.env'));
 });
 
-/** Types the keys of each prompt once it is shown. */
+/** Types the keys of each prompt when it appears. */
 function typing(answers: readonly (readonly [question: string, keys: string])[]) {
   const input = new PassThrough();
   const output = new PassThrough();
@@ -129,7 +129,7 @@ function typing(answers: readonly (readonly [question: string, keys: string])[])
     if (next === undefined || !shown.includes(next[0])) return;
     left.shift();
     shown = '';
-    // Only once the prompt listens.
+    // Wait until the prompt reads input.
     setImmediate(() => input.write(next[1]));
   });
   return { input, output, left };
@@ -203,7 +203,7 @@ test('Ctrl-C during a prompt or a query leaves no file, and exits with 130', asy
     await once(service, 'listening');
     const { port } = z.object({ port: z.number() }).parse(service.address());
     const env = { COMPLIANCE_API_URL: `http://127.0.0.1:${port}`, ACME_API_KEY: keyOf('acme') };
-    // The doctor loads definitions first, and this folder has none.
+    // The doctor needs definitions, and this folder has none.
     const jobs = command[0] === 'doctor' ? { DOCKET_JOBS: join(process.cwd(), 'jobs') } : {};
     const stopped = runCommand(command, { cwd, env: { ...env, ...jobs }, stopAt: once(service, 'request') });
     expect(await stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('run.cancelled') });

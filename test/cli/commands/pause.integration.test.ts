@@ -17,11 +17,11 @@ import { freePort } from '../../support/free-port.ts';
 import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 
 const HOUR = 3_600_000;
-/** Due at the last full hour but one, or within it. */
+/** The last slot was one to two hours ago. */
 const CRON = `0 ${new Date(Date.now() - HOUR).getUTCHours()} * * *`;
 const runsSchema = z.object({ runs: z.array(z.looseObject({ report: z.string(), state: z.string() })) });
 
-describe('the pause of a rejected API key', () => {
+describe('the pause after a rejected API key', () => {
   let sandbox: Sandbox;
   let mail: MailCatcher;
   let redis: LocalRedis;
@@ -36,7 +36,7 @@ api_key: { file: ${file} }
 timezone: UTC
 recipients: { domains: [acme.example] }
 `;
-  /** Due once a day: between one hour and two before the test, and not again while it runs. */
+  /** Due once a day: one to two hours before the test, and not while it runs. */
   const report = (owner: string) => `version: 1
 title: Daily
 owner: ${owner}
@@ -92,7 +92,7 @@ deliveries:
     running = startCommand(['--concurrency', '1'], { env, cwd: folder });
     return running;
   };
-  /** As if no scheduler had run for three hours. */
+  /** Makes the scheduler believe that it last looked three hours ago. */
   const missed = async (...names: string[]) => {
     const jobs = await loadDefinitions(join(folder, 'jobs'));
     for (const name of names) {
@@ -109,7 +109,7 @@ deliveries:
       .sort();
   };
 
-  test('pauses the schedules after one call and one notice, until the key changes', async () => {
+  test('stops the schedules after one call and one notice, until the key changes', async () => {
     const before = sandbox.requests().length;
     await missed('first', 'second');
     const refused = start();
@@ -139,7 +139,7 @@ deliveries:
     });
     expect((await runCommand(['schedule'], { env })).stdout).toMatch(/^acme is paused since .*\n.*docket resume acme/m);
 
-    // The retry is advised while the run can be retried, not while it is under way.
+    // A retry is advised only while the run can be retried, not while it is queued.
     const advises = async () =>
       (await runCommand(['pause'], { env, terminal: {} })).screen.includes('docket runs retry ');
     expect(await advises()).toBe(true);
@@ -171,7 +171,7 @@ deliveries:
     for (const label of ['revoked', 'acme']) expect(texts).not.toContain(keyOf(label));
   });
 
-  test('ends when a run on demand succeeds', async () => {
+  test('ends when an on-demand run succeeds', async () => {
     await writeFile(join(folder, 'key'), keyOf('acme'));
     await redisPauses(client, { prefix: DEFAULT_KEY_PREFIX }).put({
       org: 'acme',

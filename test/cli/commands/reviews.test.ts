@@ -22,7 +22,7 @@ import { type RunOptions, runCommand } from '../../support/run-command.ts';
 const reviewSchema = z.looseObject({ phase: z.string(), content: z.string(), approvals: z.array(z.unknown()) });
 const tokens = { mia: newToken(), anna: newToken(), rival: newToken() };
 
-describe('commands that review', () => {
+describe('review commands', () => {
   let folder: string;
   let redis: LocalRedis;
   let bench: QueueHarness;
@@ -43,7 +43,7 @@ describe('commands that review', () => {
       entry('mia', 'viewer', 'acme') + entry('anna', 'operator', 'acme') + entry('rival', 'operator', 'rival'),
     );
     env = { REDIS_URL: redis.url, DOCKET_ARCHIVE: `file://${join(folder, 'archive')}`, DOCKET_ADMIN_TOKENS: file };
-    // A command that writes joins the empty Redis and the empty archive.
+    // This first command connects the empty Redis with the empty archive.
     await docket(undefined, ['comment', 'f'.repeat(32), '--text', 'x']);
   });
   afterAll(async () => {
@@ -81,7 +81,7 @@ describe('commands that review', () => {
   const codeOf = ({ stdout }: { readonly stdout: string }) =>
     z.object({ error: z.looseObject({ code: z.string() }) }).parse(JSON.parse(stdout)).error.code;
 
-  test('a run is commented and approved, each by its sign-in', async () => {
+  test('let different people comment, delegate and approve with their tokens', async () => {
     await open();
     const note = join(folder, 'note.md');
     await writeFile(note, '- Up to {{ onboarding.profiles.created }}.\r\n- Not 7,123 profiles created.\n');
@@ -108,7 +108,7 @@ describe('commands that review', () => {
       delegations: [{ from: 'Mia Lro', to: 'Dora', until: null }],
     });
     const approve = ['runs', 'approve', run.id, '--reason', 'checked'];
-    // Without a terminal nobody has looked at anything.
+    // Without a terminal nobody has seen the content, so it must be named.
     const unnamed = await docket('mia', approve);
     expect(unnamed).toMatchObject({ code: 2, stdout: '' });
     expect(unnamed.stderr).toContain(content.slice(0, 12));
@@ -132,7 +132,7 @@ describe('commands that review', () => {
     ]);
   });
 
-  test('a token decides, never a name: none, a wrong one, one of another organization', async () => {
+  test('need a valid token of the organization, and never accept a name instead', async () => {
     await open();
     const approve = ['runs', 'approve', run.id, '--reason', 'x', '--content', await contentNow(), '--json'];
     expect(codeOf(await docket(undefined, approve))).toBe('usage.invalid');
@@ -145,7 +145,7 @@ describe('commands that review', () => {
     expect(await reviews.events(run)).toHaveLength(1);
   });
 
-  test('the user of the shell comments and withdraws; the files to look at are copied once they are made', async () => {
+  test('let the shell user comment and withdraw, and copy no review files before they exist', async () => {
     await open();
     expect(await docket(undefined, ['comment', run.id, '--text', 'By hand.'])).toMatchObject({ code: 0 });
     const [, comment] = await reviews.events(run);
@@ -160,7 +160,7 @@ describe('commands that review', () => {
     expect(await reviews.get(run, contentFile(await contentNow(), 'manifest.json'))).toBeUndefined();
   });
 
-  test('on a terminal an approval shows what is approved, and asks', async () => {
+  test('show on a terminal what is approved, and ask for confirmation', async () => {
     await open();
     await docket('anna', ['comment', run.id, '--section', 'onboarding', '--text', 'As planned.']);
     const approve = ['runs', 'approve', run.id, '--reason', 'checked'];

@@ -43,7 +43,7 @@ async function laptop() {
   return { env, jobs, folder, context, place, server, marker };
 }
 
-test('start --local runs on a private Redis, which other commands use meanwhile, and stops it at its end', async () => {
+test('start --local starts a private Redis, shares it with other commands, and stops it at the end', async () => {
   const { env, folder, server, marker } = await laptop();
   const running = startCommand(['--local'], { env, cwd: folder });
   await running.logged(({ msg }) => msg === 'Docket runs');
@@ -59,7 +59,7 @@ test('start --local runs on a private Redis, which other commands use meanwhile,
   expect(await marker()).toMatchObject({ deployed: false });
 });
 
-test('start --local is refused beside REDIS_URL and with --adopt, and starts nothing', async () => {
+test('start --local is rejected with REDIS_URL or --adopt, and starts nothing', async () => {
   const { env, folder, place } = await laptop();
   for (const [args, given] of [
     [['start', '--local'], { ...env, REDIS_URL: 'redis://127.0.0.1:6379' }],
@@ -71,7 +71,7 @@ test('start --local is refused beside REDIS_URL and with --adopt, and starts not
   expect(existsSync(place.folder)).toBe(false);
 });
 
-test('start --local is refused on the archive of a deployment, which notices nothing', async () => {
+test('start --local is rejected on the archive of a deployment, and changes nothing there', async () => {
   const { env, jobs, folder, context, marker } = await laptop();
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());

@@ -24,7 +24,7 @@ test('a running scheduler reloads changed files, keeps the last good version of 
     return started;
   };
   const scheduler = start(['--role', 'scheduler'], { DOCKET_ADMIN_PORT: port });
-  /** The next such line from now on. */
+  /** The next matching line from now on. */
   const logged = (matches: (line: LogLine) => boolean) => scheduler.logged(matches, scheduler.lines.length);
   const inForce = (line: LogLine) => line.msg === 'Definitions activated';
   const put = async (text: string) => {
@@ -49,7 +49,7 @@ test('a running scheduler reloads changed files, keeps the last good version of 
   const ready = await (await fetch(`http://127.0.0.1:${port}/readyz`)).text();
   expect(ready).toContain('1 on the last good version');
 
-  // A process that never loaded the good version triggers the active version.
+  // A process that never loaded the good version opens runs of the active version.
   const tokens = { ...env, DOCKET_ADMIN_TOKENS: join(folder, 'tokens.txt') };
   const { stdout: token } = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], {
     env: tokens,
@@ -65,7 +65,7 @@ test('a running scheduler reloads changed files, keeps the last good version of 
   };
   expect(await ask('weekly')).toMatch(/^202 .*"acme"/);
   expect(await ask('none')).toMatch(/^404 /);
-  // It can be paused although its file is invalid.
+  // A report can be paused while its file is invalid.
   expect(await runCommand(['pause', 'acme/weekly', '--reason', 'wrong figures'], { env })).toMatchObject({ code: 0 });
   expect(await runCommand(['resume', 'acme/weekly', '--reason', 'right'], { env })).toMatchObject({ code: 0 });
   await admin.stop();

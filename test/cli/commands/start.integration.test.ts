@@ -109,13 +109,13 @@ describe('docket start', () => {
     const other = again.headers.get('location') ?? '';
     await worker.logged(({ msg, run }) => msg === 'Run ended' && run !== undefined && other.endsWith(run));
     const second = await fetch(`${url}${other}`, { headers: { authorization: `Bearer ${token}` } });
-    // The same questions within `max_age`: the first run's answers.
+    // The same requests within `max_age`: the second run uses the first run's responses.
     expect(await second.json()).toMatchObject({ state: 'done', calls: { made: 0 } });
 
     expect(await worker.stop()).toMatchObject({ code: 0 });
   });
 
-  test('refuses a Redis that evicts; the reason is a line of the log', async () => {
+  test('rejects a Redis that evicts keys, and logs the reason', async () => {
     const client = new Redis(redis.url);
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     const evicting = await runCommand(['start'], { env });
@@ -128,7 +128,7 @@ describe('docket start', () => {
     });
   });
 
-  test('waits for a Redis that is down, and stops at once when it is told to', async () => {
+  test('waits for a Redis that is down, and stops immediately on request', async () => {
     const port = await freePort();
     const waiting = startCommand([], {
       env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` },
@@ -141,10 +141,10 @@ describe('docket start', () => {
     expect(waiting.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  test('waits for a Redis that dies at any step of the start, and logs JSON only', async () => {
+  test('survives a Redis that fails at any step of the start, and logs only JSON', async () => {
     const own = await restartableRedis();
     onTestFinished(() => own.close());
-    // Each connection ends when it first sends one of these, as if the master failed over at that moment.
+    // Each connection breaks when it first sends one of these keys, as if the master failed over at that moment.
     const steps = [':identity', ':writable', ':versions', ':cursors'];
     const proxy = createServer((client) => {
       const upstream = connect(Number(new URL(own.url).port), '127.0.0.1');
@@ -180,7 +180,7 @@ describe('docket start', () => {
     expect(await child.stop()).toEqual([0, null]);
   });
 
-  test('an archive in a bucket brings no lines of the SDK', async () => {
+  test('prints no messages of the S3 SDK for an archive in a bucket', async () => {
     const bucket = await s3Server('archive');
     onTestFinished(() => bucket.close());
     const keys = 'access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET';
@@ -194,11 +194,11 @@ describe('docket start', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test('a token file that the service may not read is named as that, with its user', async () => {
+  test('reports a token file that it may not read, with the user that runs it', async () => {
     const tokens = join(folder, 'closed.yaml');
     await writeFile(tokens, '[]', { mode: 0o600 });
     await chown(tokens, 65_534, 65_534);
-    // A user without the power of root over files of others.
+    // Root without its power over files of other users.
     const limited = [
       'setpriv',
       '--bounding-set',
@@ -229,14 +229,14 @@ describe('docket start', () => {
   test.each([
     ['config.invalid', [], { DOCKET_ADMIN_PORT: 'ninety', LOG_FORMAT: 'json' }],
     ['usage.invalid', ['--role', 'boss'], { LOG_LEVEL: 'silent' }],
-  ])('ends with %s as a line of the log, whatever failed first', async (code, args, wrong) => {
+  ])('logs %s as JSON, whatever setting is wrong', async (code, args, wrong) => {
     const ended = await runCommand(['start', ...args], { env: { ...env, ...wrong } });
     expect(ended.code).toBe(2);
     expect(ended.stderr.trim().split('\n').map(parseLine)).toMatchObject([{ level: 'error', error: { code } }]);
   });
 
-  // The last one: this Redis belongs to another archive afterwards.
-  test('refuses the archive of another deployment, and adopts it with --adopt', async () => {
+  // This test is the last one: afterwards the Redis belongs to another archive.
+  test('rejects the archive of another deployment, and adopts it with --adopt', async () => {
     const other = { ...env, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'other')).href };
     const { id: theirs } = await createMarker(directoryStorage(join(folder, 'other')), newArchiveId(), Date.now());
     const client = new Redis(redis.url);

@@ -19,7 +19,7 @@ describe('docket tokens', () => {
   afterAll(() => rm(folder, { recursive: true }));
   const tokens = (...args: string[]) => runCommand(['tokens', ...args], { env });
 
-  it('lists tokens without themselves and their hashes', async () => {
+  it('lists tokens without the tokens themselves and their hashes', async () => {
     const made = await tokens('create', '--name', 'ci', '--role', 'operator', '--org', 'acme', '--expires', '90d');
     expect(made.stdout).toMatch(/^docket_[\w-]{43}\n$/);
     await tokens('create', '--name', 'prometheus', '--expires', '2999-12-31');
@@ -41,7 +41,7 @@ describe('docket tokens', () => {
     }
   });
 
-  it('rejects the name under which Docket decides', async () => {
+  it('rejects the name that Docket uses for its own decisions', async () => {
     expect(await tokens('create', '--name', 'docket')).toMatchObject({ code: 2, stdout: '' });
   });
 
@@ -73,7 +73,7 @@ describe('docket tokens', () => {
   );
 
   it.runIf(process.getuid?.() === 0)(
-    'a file that root creates can be read by the owner of its folder, or its group',
+    'makes a file that root creates readable to the owner of its folder, or its group',
     async () => {
       const [NOBODY, GROUP] = [65_534, 4_711];
       const made = async (uid: number, gid: number) => {
@@ -121,7 +121,7 @@ describe('docket tokens', () => {
       await redis.quit();
     });
 
-    it('accepts a new token, and rejects a revoked one and its session, within seconds', async () => {
+    it('accepts a new token within seconds, and rejects a revoked token and its session', async () => {
       const token = (await tokens('create', '--name', 'short', '--by', 'ann')).stdout.trim();
       const headers = { authorization: `Bearer ${token}` };
       const statusOf = async (given: Readonly<Record<string, string>>) =>
@@ -137,13 +137,13 @@ describe('docket tokens', () => {
       const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
       expect(await statusOf({ cookie })).toBe(200);
       await tokens('revoke', 'short', '--by', 'ann');
-      // 429 as well: while it was not accepted yet, it counted as guessing.
+      // 429 as well: before the token was accepted, its requests counted as guesses.
       await untilStatus(async () => ((await status()) === 200 ? 200 : 401), 401);
       expect(await statusOf({ cookie })).toBe(401);
       await running.logged((line) => line.msg === 'Token removed' && line.who === 'short');
     });
 
-    it('records both in the audit log', async () => {
+    it('records both changes in the audit log', async () => {
       const audit = redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock: systemClock, log: silentLog });
       const { entries } = await audit.list({ orgs: [], includeGlobal: true, who: 'ann', limit: 10 });
       expect(entries.map(({ event, why }) => [event, why])).toEqual([

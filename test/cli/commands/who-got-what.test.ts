@@ -17,7 +17,7 @@ const pageSchema = z.object({
 });
 const runsSchema = z.object({ runs: z.array(z.object({ id: z.string() })) });
 
-describe('who got what, in the terminal', () => {
+describe('lists of deliveries and runs in the terminal', () => {
   let redis: LocalRedis;
   let bench: QueueHarness;
   const started = Date.now();
@@ -46,7 +46,7 @@ describe('who got what, in the terminal', () => {
     redis = await localRedis({ PATH: process.env.PATH });
     bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
     const ledger = redisLedger(bench.producer, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
-    // An older process has opened one of them: nothing is in the index yet.
+    // An older version opened one of these deliveries, so the index does not have it yet.
     await openRunAsBefore(bench.producer, DEFAULT_KEY_PREFIX, october, RETENTION_DAYS * 86_400_000);
     await openRowAsBefore(bench.producer, DEFAULT_KEY_PREFIX, rowOf(october, 'Board@acme.example'), started, 'unknown');
     for (const order of [again, weekly]) {
@@ -76,7 +76,7 @@ describe('who got what, in the terminal', () => {
     return pageSchema.parse(JSON.parse(stdout));
   };
 
-  test('a recipient, in any case, and a month give each delivery of that month, newest run first', async () => {
+  test('show all deliveries to a recipient in a month, in any case of letters, newest run first', async () => {
     const { deliveries, next } = await received('--to', 'BOARD@acme.example', '--period', '2026-10');
     expect(next).toBeNull();
     expect(deliveries).toMatchObject([
@@ -89,13 +89,13 @@ describe('who got what, in the terminal', () => {
     expect((await received('--to', 'board@', '--org', 'globex')).deliveries).toEqual([]);
   });
 
-  test('it goes on behind a cursor', async () => {
+  test('continue after a cursor', async () => {
     const first = await received('--to', 'board@acme.example', '--limit', '1');
     const rest = await received('--to', 'board@acme.example', '--after', first.next ?? '');
     expect([...first.deliveries, ...rest.deliveries].map(({ run }) => run)).toEqual([weekly.id, again.id, october.id]);
   });
 
-  test('runs are filtered by parts as well', async () => {
+  test('filter runs by parts of names, errors and recipients, and by period', async () => {
     const idsOf = async (...args: string[]) =>
       runsSchema.parse(JSON.parse((await command(['runs', ...args, '--json'])).stdout)).runs.map(({ id }) => id);
     expect(await idsOf('--match', 'ACME pack')).toEqual([again.id, october.id]);
@@ -109,17 +109,20 @@ describe('who got what, in the terminal', () => {
     ['deliveries', '--after', `1-${'a'.repeat(32)}`],
     ['deliveries', '--period', 'nonsense'],
     ['runs', '--period', 'nonsense'],
-  ])('%s %s is refused where it means nothing', async (...args) => {
+  ])('reject meaningless options: %s %s', async (...args) => {
     const { code, stderr } = await command(args);
     expect([code, stderr.includes('usage.invalid')]).toEqual([2, true]);
   });
 
-  test.each([60, 80, 120])('nothing wraps at %i columns, and the state and the period are there', async (columns) => {
-    const { screen } = await command(['deliveries', '--to', 'board@', '--period', '2026-10'], columns);
-    const lines = stripVTControlCharacters(screen).split('\n');
-    expect(lines.filter((line) => line.length > columns && !line.startsWith('  docket '))).toEqual([]);
-    expect(
-      lines.filter((line) => /ago {2}(sent|unknown) /.test(line) && line.includes(columns < 80 ? '' : '2026-10')),
-    ).toHaveLength(2);
-  });
+  test.each([60, 80, 120])(
+    'do not wrap at %i columns, keep the state, and show the period if there is room',
+    async (columns) => {
+      const { screen } = await command(['deliveries', '--to', 'board@', '--period', '2026-10'], columns);
+      const lines = stripVTControlCharacters(screen).split('\n');
+      expect(lines.filter((line) => line.length > columns && !line.startsWith('  docket '))).toEqual([]);
+      expect(
+        lines.filter((line) => /ago {2}(sent|unknown) /.test(line) && line.includes(columns < 80 ? '' : '2026-10')),
+      ).toHaveLength(2);
+    },
+  );
 });

@@ -107,12 +107,12 @@ const answers: fc.Arbitrary<Answers> = fc
     url: fc.constantFrom('http://127.0.0.1:8600', 'https://api.example.com/v1/a&b;c', "https://api.example.com/it's"),
   })
   .map(({ name, ...rest }) => {
-    // As `complete` leaves it out: the service may name an organization in any way.
+    // `completeAnswers` drops names that cannot be written: the service may give an organization any name.
     const known = completeAnswers({ ...rest, ...(name === undefined ? {} : { name }) }, { errors: [] });
     return known;
   });
 
-/** A catalog as some other organization may have it: fewer metrics, other dimensions and granularities, odd labels. */
+/** A catalog of another organization: fewer metrics, other dimensions and granularities, unusual labels. */
 const variants = fc
   .record({
     of: fc.nat(3),
@@ -139,12 +139,12 @@ const variants = fc
     };
   });
 
-/** As the comment in the file says. */
+/** Activates the suggested targets as the comment in the file says. */
 const withTargets = (text: string): string =>
   text.includes('\n#   - ') ? text.replace('targets: []', 'targets:').replace(/^# (?= {2})/gm, '') : text;
 
 describe('the files of a first organization', () => {
-  test('have no fault, ask only for what the catalog has, and say what was answered, for any answer', async () => {
+  test('are valid, use only what the catalog has, and contain what was answered, for any answers', async () => {
     await fc.assert(
       fc.asyncProperty(answers, fc.option(variants, { nil: undefined }), async (given, variant) => {
         const catalog = variant?.();
@@ -177,7 +177,7 @@ describe('the files of a first organization', () => {
     );
   });
 
-  test('suggest targets that hold once they are no comments any more', async () => {
+  test('suggest targets in comments, which are valid once activated', async () => {
     await fc.assert(
       fc.asyncProperty(answers, fc.option(variants, { nil: undefined }), async (given, variant) => {
         const catalog = variant?.();
@@ -208,7 +208,7 @@ describe('the files of a first organization', () => {
     }
   });
 
-  test.each(['weekly', 'monthly'] as const)('suggest groups and a trend that work in a %s one', async (report) => {
+  test.each(['weekly', 'monthly'] as const)('suggest groups and a trend that work in a %s report', async (report) => {
     const [answer] = fc.sample(answers, 1);
     if (answer === undefined) throw new Error('no answers');
     const places = place();
@@ -228,7 +228,7 @@ describe('the files of a first organization', () => {
     await rm(places.folder, { recursive: true });
   });
 
-  test('keep the spaces of an answer, also those that only Unicode takes for some', async () => {
+  test('keep the spaces of an answer, even those that only Unicode counts as spaces', async () => {
     const key = { file: '/run/secrets/key\u00a0' };
     const answer = fc.sample(answers, 1)[0];
     if (answer === undefined) throw new Error('no answers');
@@ -238,10 +238,10 @@ describe('the files of a first organization', () => {
     await rm(places.folder, { recursive: true });
   });
 
-  test('take what the key has: without a feature there is no section of it', () => {
+  test('use only metrics that the key can read, without sections of other features', () => {
     const ids = (catalog: Catalog | undefined) => sectionsOf('board-pack', catalog).map(({ id }) => id);
     expect(ids(catalogs[0])).toContain('transactions');
-    // Lakeside Trust uses no transactions.
+    // Lakeside Trust does not use transactions.
     expect(ids(catalogs[2])).not.toContain('transactions');
     expect(ids(undefined)).not.toContain('transactions');
     const known = catalogs[0];
@@ -252,7 +252,7 @@ describe('the files of a first organization', () => {
     ]);
   });
 
-  test('fetch completed periods ahead, but not where there is nothing to fetch ahead', () => {
+  test('fetch completed periods ahead, unless there is nothing to fetch ahead', () => {
     const current = catalogs.map((catalog) => ({ ...catalog, metrics: catalog.metrics.filter(isCurrentCount) }));
     const prepared = (name: RecipeName, catalog?: Catalog, dataReady?: number) =>
       /^schedule:.*prepare: 1h.*fetched from/m.test(reportYaml(name, { ...OPTIONS, dataReady }, catalog).text);
@@ -263,10 +263,10 @@ describe('the files of a first organization', () => {
   });
 });
 
-describe('writing', () => {
+describe('writing the files', () => {
   const file = (path: string, shared = false) => ({ path, text: 'x\n', shared });
 
-  test('replaces nothing, and lists what is there', async () => {
+  test('replaces no file, and lists the existing ones', async () => {
     const { folder: own } = place();
     await writeFiles([file(join(own, 'acme/org.yaml')), file(join(own, 'acme/old.yml'))]);
     await expect(assertNoExistingFiles([file(join(own, 'acme/new.yaml'))], join(own, 'acme'))).rejects.toMatchObject({
@@ -275,11 +275,11 @@ describe('writing', () => {
     });
   });
 
-  test('leaves nothing behind when one of them cannot be written: neither files nor folders', async () => {
+  test('removes all new files and folders when one file cannot be written', async () => {
     const { folder: own } = place();
     await writeFiles([file(join(own, 'jobs/a/org.yaml'))]);
     const before = (await readdir(own, { recursive: true })).sort();
-    // Somebody else was faster with the last one.
+    // Somebody else has created the last file meanwhile.
     const wanted = [file(join(own, 'jobs/b/org.yaml')), file(join(own, 'env/x')), file(join(own, 'jobs/a/org.yaml'))];
     await expect(writeFiles(wanted)).rejects.toMatchObject({ code: 'usage.invalid' });
     expect((await readdir(own, { recursive: true })).sort()).toEqual(before);
@@ -290,7 +290,7 @@ describe('writing', () => {
     expect((await readdir(own, { recursive: true })).sort()).toEqual([...before, 'plain'].sort());
   });
 
-  test('keeps what belongs to all organizations as it is', async () => {
+  test('keeps existing files that all organizations share', async () => {
     const { folder: own } = place();
     await writeFiles([file(join(own, 'docket.env'), true)]);
     await writeFile(join(own, 'docket.env'), 'mine\n');
@@ -300,8 +300,8 @@ describe('writing', () => {
   });
 });
 
-describe('answers', () => {
-  test('a key that was pasted is refused wherever a place is requested, and not repeated', () => {
+describe('the answers', () => {
+  test('are rejected without repeating them if they contain a key instead of its place', () => {
     for (const key of [
       'sbx_acme.8FJzfA_Zpsh3KHGZKk_ZkrztVNRMoZxB',
       'ab12.Zk9XqLw82hT5mN3vRc7D',
@@ -316,13 +316,13 @@ describe('answers', () => {
     expect(validateKeyFile('/run/secrets/acme')).toBeUndefined();
   });
 
-  test('no password gets into a file by a URL', () => {
+  test('cannot bring a password into a file by a URL', () => {
     expect(validateUrl('https://me:hunter2@api.example.com')).toBeDefined();
     expect(validateSmtpUrl('smtp://me:hunter2@mail.example.com')).toBeDefined();
     expect(validateSmtpUrl('smtp://mail.example.com:587')).toBeUndefined();
   });
 
-  test('several addresses, and names as folders', () => {
+  test('can be several addresses, and give a folder name for an organization', () => {
     expect(validateAddresses('a@acme.example, b@acme.example')).toBeUndefined();
     expect(validateAddresses('a@acme.example, b')).toBeDefined();
     expect(validateAddresses(' ')).toBeDefined();
@@ -342,7 +342,7 @@ describe('answers', () => {
     expect(quoteForShell("it's")).toBe("'it'\\''s'");
   });
 
-  test('all that is missing is said at once', () => {
+  test('name everything that is missing at once', () => {
     expect(() => completeAnswers({}, { errors: [] })).toThrow(
       expect.objectContaining({ expected: expect.stringMatching(/--url.*--key-env.*--org.*--to/) }),
     );

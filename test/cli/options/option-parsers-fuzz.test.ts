@@ -12,7 +12,7 @@ import { cases, hostileText, mutatedText, readOrUndefined, within } from '../../
 const AT = { now: Date.parse('2026-11-21T08:30:00Z'), zone: 'Europe/Zurich' };
 const instantOf = (text: string) => parseInstant('--since', text, AT);
 
-describe('an instant of a flag', () => {
+describe('an instant in an option', () => {
   it.each([
     ['2026-11-21T08:00:00Z', '2026-11-21T08:00:00.000Z'],
     ['2026-11-21T08:00Z', '2026-11-21T08:00:00.000Z'],
@@ -24,19 +24,19 @@ describe('an instant of a flag', () => {
     ['today', '2026-11-20T23:00:00.000Z'],
     ['Yesterday', '2026-11-19T23:00:00.000Z'],
     ['2026-11-01', '2026-10-31T23:00:00.000Z'],
-    // Summer time.
+    // In summer time.
     ['2026-07-01', '2026-06-30T22:00:00.000Z'],
-  ])('%s is %s', (text, expected) => expect(new Date(instantOf(text)).toISOString()).toBe(expected));
+  ])('is read from %s as %s', (text, expected) => expect(new Date(instantOf(text)).toISOString()).toBe(expected));
 
   // JavaScript reads the first two as days of 2001, and the third as the second of March.
   it.each(['5 Z', 'Nov 5 Z', '2026-02-30T00:00:00Z', '2026-11-21T08:00:00', '1h30', 'x-1000', ''])(
-    '%s is refused, not guessed at',
+    'is rejected instead of guessed: %s',
     (text) => expect(() => instantOf(text)).toThrow(expect.objectContaining({ code: 'usage.invalid' })),
   );
 });
 
 it(
-  'the value after a flag is what was written, or refused in words',
+  'the value of an option is read exactly or rejected with an error, whatever was typed',
   () => {
     const text = fc.oneof(
       mutatedText([
@@ -56,7 +56,7 @@ it(
         const instant = readOrUndefined(() => instantOf(given), given);
         if (instant !== undefined && /^\d+ *[mhdw]$/.test(given.trim())) expect(instant).toBeLessThanOrEqual(AT.now);
         else if (instant !== undefined) {
-          // The instant of the day that was written, within what a zone can move it.
+          // The instant is on the typed day, give or take a time zone.
           const day = Date.parse(`${given.trim().slice(0, 10)}T00:00:00Z`);
           expect(Math.abs(instant - day - 43_200_000), given).toBeLessThanOrEqual(2.5 * 86_400_000);
         }

@@ -44,7 +44,7 @@ describe('short ids on the command line', () => {
   };
   const call = (...args: string[]) => runCommand(args, { env, cwd: folder });
 
-  it('are enough for every command about a run, and the command goes by all of the id', async () => {
+  it('are accepted by every command about a run, which uses the full id', async () => {
     const { id, deliveries } = await desk.ended('partly_delivered', ['refused', 'unknown']);
     await seal(id);
     const short = id.slice(0, 8);
@@ -69,7 +69,7 @@ describe('short ids on the command line', () => {
     expect(JSON.parse(released.stdout)).toMatchObject({ id: held.id, state: 'queued' });
   });
 
-  it('name the run whose uncertain deliveries are decided about at once', async () => {
+  it('name the run whose unknown deliveries are decided about at once', async () => {
     const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'refused']);
     await seal(id);
     const resolve = (...args: string[]) => call('deliveries', 'resolve', ...args, '--reason', 'asked', '--json');
@@ -86,7 +86,7 @@ describe('short ids on the command line', () => {
     }
   });
 
-  it('that several runs have, that are too short, or that nothing has, exit with 2 and their code', async () => {
+  it('that are ambiguous, too short or unknown exit with 2 and their code', async () => {
     for (const last of ['1', '2'])
       await bench.runs.open(anOrder({ id: `abcdef0${last}`.repeat(4).replace(/^.{8}/, 'abcdef01') }));
     const commands = [
@@ -110,7 +110,7 @@ describe('short ids on the command line', () => {
     expect(delivery).toMatchObject({ code: 2, stderr: expect.stringContaining('[delivery.not_found]') });
   });
 
-  it('find what is in the archive alone, with Redis and without', async () => {
+  it('find runs that only the archive has, with and without Redis', async () => {
     const id = `5eed${'0123456789abcdef'.repeat(2)}`.slice(0, 32);
     await seal(id);
     expect(JSON.parse((await call('runs', 'show', '5eed0123', '--json')).stdout)).toMatchObject({ id, record: null });

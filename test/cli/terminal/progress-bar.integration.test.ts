@@ -18,7 +18,7 @@ describe('progress of docket run', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-bar-'));
-    // Four runs of one key would wait for the service's budget.
+    // A sandbox per test: several runs with one key would wait for its budget.
     sandbox = await startSandbox();
     const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
     env = { COMPLIANCE_API_URL: sandbox.url, DEMO_API_KEY: key };
@@ -28,7 +28,7 @@ describe('progress of docket run', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('draws the calls as a bar, and clears it and shows the cursor at the end', async () => {
+  test('draws the calls as a bar; at the end it clears the bar and shows the cursor', async () => {
     const { code, screen } = await runCommand(args(), { env, terminal: {} });
     expect(code).toBe(0);
     expect(screen).toContain(HIDE_CURSOR);
@@ -38,7 +38,7 @@ describe('progress of docket run', () => {
     expect(stripVTControlCharacters(screen)).toMatch(/demo\/weekly-kpi \S+: done, \d+ API calls/);
   });
 
-  test('never draws a line that is wider than the terminal', async () => {
+  test('never draws a line wider than the terminal', async () => {
     const { screen } = await runCommand(args(), { env, terminal: { columns: 50 } });
     const drawn = screen.split(new RegExp(`${ESCAPE}\\[[0-9;?]*[A-Za-z]|\r?\n`)).filter((text) => /[█░]/.test(text));
     expect(drawn.length).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ const csv = Array.from({ length: 14 }, (_, index) => [
 const FILES = [{ name: 'KPIs 2026-W47.xlsx', bytes: 35_840 }, ...csv, { name: 'KPIs.pdf', bytes: 2048 }];
 
 describe('the files of a run', () => {
-  test('are one line for each output', () => {
+  test('are listed in one line per output', () => {
     const groups = groupFiles(FILES);
     expect(groups.map(({ kind, files, companions }) => [kind, files.length, companions.length])).toEqual([
       ['XLSX', 1, 0],
@@ -26,7 +26,7 @@ describe('the files of a run', () => {
     expect(tables).toContain('21 KB');
   });
 
-  test('have paths relative to the working directory, where they are inside', () => {
+  test('have paths relative to the working directory if they are inside', () => {
     expect(relativePath('/srv/reports/out/acme', { cwd: '/srv/reports' })).toBe('out/acme');
     expect(relativePath('out/acme', { cwd: '/srv/reports' })).toBe('out/acme');
     expect(relativePath('/tmp/pack', { cwd: '/srv/reports' })).toBe('/tmp/pack');
@@ -43,7 +43,7 @@ describe('the deliveries of a run', () => {
       detail,
     }));
 
-  test('are one line for each result; nobody who may not have it is left out', () => {
+  test('are one line per result, which names every recipient of a failed delivery', () => {
     const lines = deliveryLines([
       ...of(40, 'sent', '250 Ok 1'),
       ...of(6, 'refused', '550 No'),
@@ -87,13 +87,13 @@ describe('the progress of a run', () => {
     const observe = showRunProgress('acme/weekly', bars, () => 1_000, { ending });
     for (const [index, event] of EVENTS.entries()) {
       observe(event);
-      // The files are reported in one go.
+      // All file events arrive before the next turn.
       if (EVENTS[index + 1]?.type !== 'rendered') await Promise.resolve();
     }
     return lines.map((line) => line.replace(/^acme\/weekly +/, '').replace(/ +/g, ' '));
   };
 
-  test('is one line for each stage, and one for a long wait', async () => {
+  test('is one line per stage, and one for a long wait', async () => {
     expect((await linesOf(false, true)).map((line) => line.split(' ')[0])).toEqual([
       'plan',
       'wait',
@@ -106,11 +106,11 @@ describe('the progress of a run', () => {
     expect(plan).toBe('plan 3 calls for 2 sections');
     expect(fetch).toBe('fetch 3 calls, 1 cached, 1 min 1 s');
     expect(render).toMatch(/^render 1 XLSX file, 14 CSV files, 1 PDF file \(.*\), 340 ms$/);
-    // The state of a recipient is the last one.
+    // The last state of a recipient counts.
     expect(deliver).toBe('deliver 1 sent, 1.9 s');
   });
 
-  test('leaves waits to the bar of a terminal, and the end to the result that follows', async () => {
+  test('leaves waits to the progress bar on a terminal, and the end to the printed result', async () => {
     expect((await linesOf(true, false)).map((line) => line.split(' ')[0])).toEqual([
       'plan',
       'fetch',

@@ -11,7 +11,7 @@ const news = (change: Partial<MutableRunFields>, live: Partial<LiveProgress> | n
     live === null ? null : { stage: 'fetch', done: 0, of: 0, tokens: null, ahead: null, finish: null, at: 0, ...live },
 });
 
-/** Without the report at the beginning. */
+/** The text without the name of the report. */
 const textOf = ({ text }: { readonly text: string }) => text.replace(/^acme\/weekly +/, '');
 
 describe('the lines of a watched run', () => {
@@ -53,7 +53,7 @@ describe('the lines of a watched run', () => {
     for (const each of seen) expect(snapshotLines(each, each, 1_000)).toEqual([]);
   });
 
-  it('show why it waits, who cancelled it, and its error', () => {
+  it('show why a run waits, who cancelled it, and its error', () => {
     const error = { code: 'api.unavailable', message: 'Not now.' } as const;
     const waiting = news({ state: 'waiting', until: 31_000, error });
     const linesBetween = (before: RunSnapshot | undefined, after: RunSnapshot) =>

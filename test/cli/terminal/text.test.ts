@@ -6,7 +6,7 @@ import { cellWidth } from '../../../src/cli/terminal/table/cell-width.ts';
 import { wrapText } from '../../../src/cli/terminal/wrap.ts';
 
 describe('wrapped text', () => {
-  test('is below its value after a label, else indented', () => {
+  test('is aligned with the value after a label, or indented', () => {
     expect(wrapText('ok    Redis: a b c d', 12)).toBe('ok    Redis:\n      a b c\n      d');
     expect(wrapText('  2. one two', 10)).toBe('  2. one\n     two');
     expect(wrapText('  one two three', 9)).toBe('  one two\n    three');
@@ -27,7 +27,7 @@ describe('times', () => {
   const { relative, exact, zone } = localTimes(NOW, { TZ: 'Europe/Zurich' });
   const before = (text: string) => relative(NOW - Number(text));
 
-  test('are relative within hours, then of the local clock', () => {
+  test('are relative for some hours, then local dates', () => {
     expect([relative(NOW - 40_000), relative(NOW - 200_000), relative(NOW - 5 * 3_600_000)]).toEqual([
       '40 s ago',
       '3 min ago',
@@ -61,7 +61,7 @@ describe('the next commands', () => {
     return String(stderr.read() ?? '');
   };
 
-  test('are printed for people alone, with a comment behind or above them', () => {
+  test('are printed on a terminal only, with a comment after or above them', () => {
     expect(nextOn(undefined)).toBe('');
     expect(nextOn(80)).toBe('\nNext:\n  docket runs show 7cbbba3b  # why it failed\n');
     expect(nextOn(40)).toBe('\nNext:\n  # why it failed\n  docket runs show 7cbbba3b\n');

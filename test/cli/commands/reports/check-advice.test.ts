@@ -32,13 +32,13 @@ async function check(rest: string, env: Readonly<Record<string, string>> = {}) {
 const WEEKLY = 'schedule: { cron: "0 8 * * MON" }\nperiod: previous_week\n';
 const XLSX = 'outputs: [{ format: xlsx }]\n';
 
-describe('advice on schedules', () => {
+describe('docket check', () => {
   test.each([
     ['0 8 1 * MON', 'schedule.cron'],
     ['0 8 31 * *', 'schedule.cron'],
     ['0 8 15,30 * *', 'schedule.cron'],
     ['0 8 31 JAN,APR *', 'schedule.cron'],
-  ])('warns of the cron "%s"', async (cron, path) => {
+  ])('warns of the cron "%s", which skips months or matches extra days', async (cron, path) => {
     const found = await check(`schedule: { cron: "${cron}" }\nperiod: month_to_date\n${XLSX}`);
     expect(found).toMatchObject({ code: 0, faults: [], warnings: [path] });
   });
@@ -48,7 +48,7 @@ describe('advice on schedules', () => {
     'schedule: { cron: "0 8 * * *" }\nperiod: previous_week\n',
     'schedule: { cron: "0 8 * * MON" }\nperiod: { from: 2026-01-01, to: 2026-01-31 }\n',
     'schedule: [{ cron: "0 8 * * MON" }, { cron: "0 9 * * MON" }]\nperiod: last_4_weeks\n',
-  ])('warns where two slots have the same ended period: %j', async (rest) => {
+  ])('warns if two slots have the same completed period: %j', async (rest) => {
     expect(await check(rest + XLSX)).toMatchObject({ code: 0, faults: [], warnings: ['period'] });
   });
 
@@ -58,13 +58,13 @@ describe('advice on schedules', () => {
     ['directory: { path: "out/{{ period.label }}" }', 0],
     ['s3: { bucket: reports, key: "latest/{{ file.name }}" }', 1],
     ['s3: { bucket: reports }', 0],
-  ])('warns of a file of one name in all slots: %s', async (delivery, count) => {
+  ])('warns if all slots write the same file name: %s', async (delivery, count) => {
     const rest = `${WEEKLY}outputs: [{ format: xlsx, name: latest.xlsx }]\ndeliveries:\n  - ${delivery}\n`;
     const { warnings, faults } = await check(rest);
     expect([faults, warnings]).toEqual([[], Array.from({ length: count }, () => 'deliveries.0')]);
   });
 
-  test('says nothing of what is usual', async () => {
+  test('does not warn of common schedules and periods', async () => {
     for (const rest of [
       WEEKLY,
       'schedule: { cron: "0 8 * * *" }\nperiod: month_to_date\n',
@@ -94,7 +94,7 @@ describe('a workbook with a password', () => {
     mail('attach: [xlsx], body: notice, subject: "{{ headline }}", subject_figures: true'),
     `${WEEKLY}${outputs}deliveries:\n  - directory: { path: "o/{{ period.label }}" }\n`,
     `${WEEKLY}${outputs}deliveries:\n  - directory: { path: "o/{{ period.label }}", files: [xlsx, totals] }\n`,
-  ])('is an error where a new definition sends its figures beside it in the clear: %j', async (rest) => {
+  ])('is an error if a new definition also sends its figures unprotected: %j', async (rest) => {
     expect(await check(rest)).toMatchObject({ code: 1, faults: ['deliveries.0'], codes: ['delivery.unprotected'] });
   });
 
@@ -106,18 +106,18 @@ describe('a workbook with a password', () => {
     mail('attach: [xlsx], body: notice, subject: "Weekly {{ period.label }}"'),
     `${WEEKLY}${outputs}deliveries:\n  - directory: { path: "o/{{ period.label }}", files: [xlsx] }\n`,
     `${WEEKLY}outputs: [{ format: xlsx }, { format: csv }]\ndeliveries:\n  - email: { to: [a@acme.example], attach: [csv] }\n`,
-  ])('is none where nothing is sent in the clear, or that is meant: %j', async (rest) => {
+  ])('is accepted if nothing is sent unprotected, or if the delivery allows that: %j', async (rest) => {
     expect(await check(rest)).toMatchObject({ code: 0, faults: [] });
   });
 
-  test('keeps figures out of the subject, which is a warning until the delivery says whether it may', async () => {
+  test('keeps figures out of the subject, with a warning until the delivery says whether they may be there', async () => {
     const warnings = async (fields: string) => (await check(mail(`attach: [xlsx], body: notice${fields}`))).warnings;
     expect(await warnings('')).toEqual(['deliveries.0']);
     expect(await warnings(', subject: "Weekly {{ period.label }}"')).toEqual([]);
     expect(await warnings(', subject_figures: false')).toEqual([]);
   });
 
-  test('is a warning in the version that is active, and an error once that has changed', async () => {
+  test('is only a warning in the active version, and an error once the definition changes', async () => {
     const redis = await localRedis({ PATH: process.env.PATH });
     try {
       const env = { REDIS_URL: redis.url };

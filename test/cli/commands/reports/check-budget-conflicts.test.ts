@@ -6,7 +6,7 @@ import { runCommand } from '../../../support/run-command.ts';
 const org = (key: string, budget: string) => `${ORG.replace('ACME_KEY', key)}${budget}`;
 const report = REPORT.replace(/^ {2}- email.*\n/m, '');
 
-/** Two organizations with one key under two names, and one with a key of its own. */
+/** Two organizations with one key under two names, and one with another key. */
 const folderOf = (eu: string) =>
   jobsFolder({
     'acme/org.yaml': org('ACME_KEY', 'budget: { calls: 30 }\n'),
@@ -43,11 +43,11 @@ test('check reports two budgets for one key, in each file that sets one', async 
   expect((await check(folder, KEYS)).faults).toHaveLength(2);
   expect((await check(folder, KEYS, join(folder, 'acme-eu'))).faults).toEqual([both[1]]);
   expect(await check(folder, KEYS, join(folder, 'other'))).toEqual({ code: 0, faults: [] });
-  // Without the keys, two different references may be two keys.
+  // Without the values, two references can be two keys.
   expect(await check(folder, {})).toEqual({ code: 0, faults: [] });
 });
 
-test('check reports it without the keys if both files refer to the same key', async () => {
+test('check reports them without the values if both files refer to the same key', async () => {
   const { code, faults } = await check(await folderOf('ACME_KEY'), {});
   expect(code).toBe(1);
   expect(faults).toMatchObject([
@@ -56,7 +56,7 @@ test('check reports it without the keys if both files refer to the same key', as
   ]);
 });
 
-test('doctor reports it, even if nothing else can be reached', async () => {
+test('doctor reports them, even if nothing else can be reached', async () => {
   const { stdout } = await runCommand(['doctor', '--json'], {
     env: { DOCKET_JOBS: await folderOf('EU_KEY'), REDIS_URL: inject('redisUrl'), ...KEYS },
   });

@@ -43,7 +43,7 @@ outputs:
 `;
 const FILES = { 'org.yaml': ORG, 'targets.yaml': TARGETS, 'card.yaml': REPORT };
 
-/** The file with the change, and the place of the mark `«` in it, counted as an editor counts. */
+/** The changed file, and the line and column of the mark `«`, as an editor counts them. */
 function marked(text: string, from: string, to: string) {
   expect(text.split(from)).toHaveLength(2);
   const changed = text.replace(from, () => to);
@@ -55,7 +55,7 @@ function marked(text: string, from: string, to: string) {
 
 type Files = Readonly<Record<string, string>>;
 
-/** Checks organizations, each with a folder of its own, in one call: each call starts a thread. */
+/** Checks organizations, each in its own folder, with one command: every command starts a thread. */
 const check = async (organizations: Readonly<Record<string, Files>>) => {
   const folder = await jobsFolder(
     Object.fromEntries(
@@ -74,8 +74,8 @@ const check = async (organizations: Readonly<Record<string, Files>>) => {
   return { folder, env, code: json.code, faults, faultsOf };
 };
 
-test('check finds nothing in targets and readings that the catalog allows', async () => {
-  // A time that summer time skips is a time.
+test('check accepts targets and readings that the catalog allows', async () => {
+  // A time that summer time skips is valid.
   const skipped = { 'org.yaml': ORG.replace('22:30', '02:30') };
   expect(await check({ acme: {}, skipped })).toMatchObject({ code: 0, faults: [] });
 });
@@ -199,7 +199,7 @@ describe('check names the place of', () => {
     expect(`${message} ${rule} ${got} ${next}`).toMatch(expected);
   });
 
-  test('each of them, and no more', async () => {
+  test('every error, and of no other', async () => {
     const { code, faults } = await checkAll();
     expect(code).toBe(1);
     expect(faults).toHaveLength(FAULTS.length);

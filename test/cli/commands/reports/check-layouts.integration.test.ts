@@ -26,7 +26,7 @@ test.each<[string, string, string, string | undefined, (string | undefined)[]]>(
   ['a target of a month', METRICS, 'csv', TARGETS.replace('per: week', 'per: month'), ['none']],
   ['all rows in no file', METRICS, 'xlsx', TARGETS, ['none']],
   ['a list, whose rows have no targets', 'list: profiles\n    ordering: -id', 'csv', TARGETS, ['none']],
-])('check warns of exceptions that do not show what they promise: %s', async (_, section, output, targets, got) => {
+])('check warns of exceptions that show nothing: %s', async (_, section, output, targets, got) => {
   const folder = await jobsFolder({
     'acme/org.yaml': ORG,
     'acme/weeks.yaml': report(section, output),

@@ -15,7 +15,7 @@ const COMMENTED = REPORT.replace('    chart: line', '    commentary: optional');
 const CORRECTED = `${REPORT}corrections: { watch: 35d, materiality: 1% }\n`;
 
 const builtIn = (name: string): Promise<string> => readFile(`templates/${name}`, 'utf8');
-/** Templates as they were before there were comments, approvals and corrections. */
+/** Templates from before comments, approvals and corrections existed. */
 const OLDER: Readonly<Record<string, string>> = {
   [HTML]:
     '<mjml><mj-body><mj-section><mj-column><mj-text>No comments, approval: {{ title }}</mj-text></mj-column></mj-section></mj-body></mjml>',
@@ -33,7 +33,7 @@ test.each<[string, string, readonly string[], readonly [string, string][]]>([
   ['comments', COMMENTED, [TEXT, PACK], [[TEXT, 'comments']]],
   ['corrections', CORRECTED, [HTML], [[HTML, 'correction']]],
   ['none of them', REPORT, [HTML, TEXT, PACK], []],
-])('check warns of own templates that do not show what a report has: %s', async (_, report, files, expected) => {
+])('check warns of custom templates that omit part of a report: %s', async (_, report, files, expected) => {
   const templates = await jobsFolder(Object.fromEntries(files.map((name) => [name, OLDER[name] ?? ''])));
   const jobs = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': report });
   const env = { DOCKET_JOBS: jobs, DOCKET_TEMPLATES: templates };
@@ -47,7 +47,7 @@ test.each<[string, string, readonly string[], readonly [string, string][]]>([
     expect(warnings[index].expected).toContain(`${names}, for acme/weekly`);
 });
 
-test('own templates with the variables are no warning', async () => {
+test('check does not warn of custom templates that use the variables', async () => {
   const files = Object.fromEntries(
     await Promise.all([HTML, TEXT, PACK].map(async (name) => [name, await builtIn(name)])),
   );

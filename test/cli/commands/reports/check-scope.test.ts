@@ -15,7 +15,7 @@ async function check(...env: [string, string][]) {
   return { code, said: JSON.parse(stdout) };
 }
 
-test('docket check fails for a secret of another organization, and warns of it with DOCKET_REPORT_SCOPE=warn', async () => {
+test('docket check rejects a secret of another organization, and only warns with DOCKET_REPORT_SCOPE=warn', async () => {
   const line = REPORT.split('\n').length;
   const found = [expect.objectContaining({ got: 'GLOBEX_KEY', line })];
   expect(await check()).toMatchObject({ code: 1, said: { faults: found, warnings: [] } });
@@ -25,7 +25,7 @@ test('docket check fails for a secret of another organization, and warns of it w
   });
 });
 
-test('docket check finds deliveries without destinations where they are required', async () => {
+test('docket check requires destinations for every delivery with DOCKET_REQUIRE_DESTINATIONS=on', async () => {
   const { code, said } = await check(['DOCKET_REQUIRE_DESTINATIONS', 'on'], ['DOCKET_REPORT_SCOPE', 'warn']);
   expect(code).toBe(1);
   expect(said.faults).toHaveLength(2);

@@ -26,7 +26,7 @@ afterAll(async () => {
   await redis.close();
 });
 
-/** As a scheduler that starts with this folder. */
+/** Activates the folder like a scheduler at its start. */
 async function activate(folder: string): Promise<void> {
   const client = await openRedis(redis.url, 'producer', silentLog);
   const jobs = await loadDefinitions(folder);
@@ -108,7 +108,7 @@ test('diff shows changed schedules, recipients, targets and calls, and which inv
   expect(text.stderr).toContain('broken.yaml:5:');
 });
 
-test('calls are counted in the fiscal year of the organization', async () => {
+test('diff counts calls in the fiscal year of the organization', async () => {
   const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
   const org = `${ORG.replace('org: 7', 'org: current')}fiscal_year_start: { month: 4, day: 6 }\n`;
   const report = REPORT.replace('previous_week', 'previous_year').replace(
@@ -124,7 +124,7 @@ test('calls are counted in the fiscal year of the organization', async () => {
   );
   const { stdout } = await runCommand(['diff', '--json'], { env });
   const { changes } = JSON.parse(stdout);
-  // The year before is the previous period, which the same call answers; of months as in a calendar year it is not.
+  // `previous_year` equals `previous_period` for a fiscal year, so one call serves both. With calendar years it would not.
   expect(changes.find(({ report: name }: { report: string }) => name === 'fiscal/year')).toMatchObject({
     fields: ['compare'],
     calls: { before: 1, after: 1 },

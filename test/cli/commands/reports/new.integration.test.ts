@@ -64,7 +64,7 @@ describe.each(RECIPE_NAMES)('a new report from %s', (recipe) => {
     for (const id of document.left_out) expect(asked).not.toContain(id);
   });
 
-  test('passes it without a catalog, and with weeks that begin on Sunday', async () => {
+  test('passes check without a catalog, and with weeks that begin on Sunday', async () => {
     const { env } = await open(`${ORG}week_start: SUN\n`);
     const { code, document } = await json(
       ['new', 'acme/mine', '--from', recipe, '--offline', '--title', 'A: "b"'],
@@ -77,7 +77,7 @@ describe.each(RECIPE_NAMES)('a new report from %s', (recipe) => {
   });
 });
 
-test('new overwrites nothing', async () => {
+test('new overwrites no file', async () => {
   const { folder, env } = await open();
   const args = ['new', 'acme/backlog', '--from', 'backlog', '--offline'];
   await runCommand(args, { env });
@@ -90,11 +90,11 @@ test('new overwrites nothing', async () => {
 test.each([
   ['a recipient that org.yaml does not allow', ['acme/x', '--to', 'lead@evil.example'], ORG, 'usage.invalid'],
   ['no recipient', ['acme/x'], ORG.replace(', addresses: [lead@acme.example]', ''), 'usage.invalid'],
-  ['no organization', ['rival/x'], ORG, 'definition.not_found'],
-  ['a name of a settings file', ['acme/targets'], ORG, 'usage.invalid'],
+  ['an unknown organization', ['rival/x'], ORG, 'definition.not_found'],
+  ['the name of a settings file', ['acme/targets'], ORG, 'usage.invalid'],
   ['a name that leaves the folder', ['acme/../x'], ORG, 'usage.invalid'],
   ['an organization with errors', ['acme/x'], ORG.replace('Europe/Zurich', 'Mars'), 'definition.invalid'],
-])('new writes nothing with %s', async (_, args, org, code) => {
+])('new writes nothing for %s', async (_, args, org, code) => {
   const { env } = await open(org);
   const { document } = await json(['new', ...args, '--from', 'export', '--offline'], env);
   expect(document.error.code).toBe(code);

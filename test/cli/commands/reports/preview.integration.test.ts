@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('docket preview', () => {
-  test('creates e-mail and files from sample data without key and service, and marks them as a sample', async () => {
+  test('creates marked e-mail and files from sample data, without key and service', async () => {
     const out = join(folder, 'out');
     const ended = await runCommand([
       'preview',
@@ -52,7 +52,7 @@ describe('docket preview', () => {
     expect(text).toContain('made at 08:00, only on Monday (Europe/Zurich)');
   });
 
-  test('judges sample figures by the targets, and has readings of the sample instead of stored ones', async () => {
+  test('judges sample figures by the targets, and uses sample readings instead of stored ones', async () => {
     const args = [
       'preview',
       'demo/weekly-kpi',
@@ -63,7 +63,7 @@ describe('docket preview', () => {
       '--out',
       join(folder, 'out'),
     ];
-    // An archive without readings: those of the sample are not stored.
+    // The archive has no readings, so they must come from the sample.
     const env = { DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href };
     const ended = await runCommand(args, { env });
     expect(ended).toMatchObject({ code: 0 });
@@ -81,7 +81,7 @@ describe('docket preview', () => {
     expect(judged).toContain('backlog:reviews.overdue');
   });
 
-  test('uses DOCKET_TEMPLATES; reports an invalid one with its line, and leaves no files', async () => {
+  test('uses DOCKET_TEMPLATES, reports an invalid template with its line, and then leaves no files', async () => {
     const [templates, out] = [join(folder, 'templates'), join(folder, 'out')];
     await mkdir(join(templates, 'email'), { recursive: true });
     await writeFile(join(templates, 'email', 'report.txt.liquid'), 'Hello\n{{ titel }}');

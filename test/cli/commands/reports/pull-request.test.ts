@@ -11,7 +11,7 @@ import { runCommand } from '../../../support/run-command.ts';
 const run = promisify(execFile);
 beforeAll(async () => void (await program('git', 'git')));
 
-/** A repository with these definitions below `jobs/`, committed. */
+/** A repository with these definitions in `jobs/`, committed. */
 async function repository(files: Readonly<Record<string, string>>) {
   const root = dirname(await jobsFolder(files));
   const git = (...args: readonly string[]) =>
@@ -52,7 +52,7 @@ describe('a broken definition', () => {
   const BROKEN = REPORT.replace('previous_week', '"last, week: 100%"');
   const line = BROKEN.split('\n').findIndex((each) => each.startsWith('period:')) + 1;
 
-  test('is annotated at its line in a pull request on GitHub', async () => {
+  test('is annotated at its line in a GitHub pull request', async () => {
     const { docket } = await repository({
       'acme/org.yaml': ORG,
       'acme/weekly.yaml': BROKEN,
@@ -62,13 +62,13 @@ describe('a broken definition', () => {
     expect(code).toBe(1);
     const [name, value, ...others] = stdout.split('\n').filter((each) => each.startsWith('::error '));
     expect(others).toEqual([]);
-    // A comma and a colon end a property, and a percent sign begins an escape.
+    // A comma or colon would end a property, and a percent sign would begin an escape.
     expect(name).toMatch(/^::error file=jobs\/acme\/a%2C b\.yaml,line=1,col=1,title=file\.invalid::/);
     expect(value).toMatch(new RegExp(`^::error file=jobs/acme/weekly\\.yaml,line=${line},col=9,[^:]*::`));
     expect(value).toContain('got "last, week: 100%25"');
   });
 
-  test('is a result of SARIF with its place and rule', async () => {
+  test('is a SARIF result with its place and rule', async () => {
     const { docket } = await repository({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': BROKEN });
     const { code, stdout } = await docket('check', '--offline', '--format', 'sarif');
     expect(code).toBe(1);
@@ -91,7 +91,7 @@ describe('a broken definition', () => {
 });
 
 describe('a comment on a pull request', () => {
-  test('shows changed recipients and slots, and what is new or removed, without Redis', async () => {
+  test('shows changed recipients and slots, and new and removed reports, without Redis', async () => {
     const { root, docket, edit } = await repository({
       'acme/org.yaml': ORG,
       'acme/weekly.yaml': REPORT,
@@ -122,7 +122,7 @@ describe('a comment on a pull request', () => {
     ]);
   });
 
-  test('takes nothing in a definition for markup', async () => {
+  test('escapes markup in a definition', async () => {
     const { docket, edit } = await repository({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     await edit('acme/weekly.yaml', REPORT.replace('path: out', 'path: "out` <img src=x> `"'));
     const { stdout } = await docket('diff', '--base', 'HEAD', '--format', 'markdown');
@@ -130,7 +130,7 @@ describe('a comment on a pull request', () => {
     expect(targets?.match(/`/g)).toHaveLength(2);
   });
 
-  test('compares with nothing where the folder did not exist in the revision', async () => {
+  test('shows every report as added if the revision has no such folder', async () => {
     const { git, docket, root } = await repository({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     await git('checkout', '--quiet', '--orphan', 'empty');
     await git('rm', '--quiet', '-r', '--cached', 'jobs');
@@ -138,19 +138,19 @@ describe('a comment on a pull request', () => {
     const { code, stdout } = await docket('diff', '--base', 'empty', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout).changes).toMatchObject([{ report: 'acme/weekly', change: 'added' }]);
-    // Neither the index nor the working tree was touched.
+    // Neither the index nor the working tree changed.
     const { stdout: status } = await run('git', ['-C', root, 'status', '--porcelain']);
     expect(status).toBe('?? jobs/\n');
   });
 
-  test.each(['missing', '--output=x', ''])('refuses the revision %j', async (revision) => {
+  test.each(['missing', '--output=x', ''])('is not made for the revision %j', async (revision) => {
     const { docket } = await repository({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const { code, stdout, stderr } = await docket('diff', `--base=${revision}`);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('[usage.invalid]');
   });
 
-  test('says what is missing outside of a repository', async () => {
+  test('is an error with a remedy outside of a repository', async () => {
     const root = dirname(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
     const { code, stderr } = await runCommand(['diff', '--base', 'HEAD'], { env: { DOCKET_JOBS: 'jobs' }, cwd: root });
     expect(code).toBe(2);

@@ -27,7 +27,7 @@ const comments = (...args: Parameters<typeof report>) =>
     plainCommentText(blocks),
   ]);
 
-test('a sample has a comment where the report may have one, with figures of the section', () => {
+test('a sample has a comment wherever the report allows one, with figures of the section', () => {
   expect(comments([section('onboarding', 'required'), section('workload')])).toEqual([
     ['onboarding', expect.stringContaining('6,390, +1.6%')],
   ]);

@@ -4,14 +4,14 @@ import { jitterMs } from '../../../../src/definitions/schedules/slots.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 import { runCommand } from '../../../support/run-command.ts';
 
-/** In a year that is far enough: these are the next slots whenever the test runs. */
+/** The schedules are far in the future, so that the next slots do not depend on the time of the test. */
 const report = (schedule: string) => REPORT.replace(/^schedule: .*$/m, `schedule: ${schedule}`);
 const YEAR = 'start: 2060-01-01, end: 2060-01-11';
 const env = async (files: Readonly<Record<string, string>>) => ({
   DOCKET_JOBS: await jobsFolder({ 'acme/org.yaml': `${ORG}calendar: { country: CH }\n`, ...files }),
 });
 
-test('lists the slots of all schedules with UTC and local time, the rule and the start of each run', async () => {
+test('lists the next slots of all schedules with UTC and local time, rule and start of the run', async () => {
   const jobs = await env({
     'acme/weekly.yaml': report(
       `[{ cron: "0 8 * * SAT", ${YEAR}, shift: next_business_day, jitter: 10m }, { cron: "30 2 * * *", timezone: UTC, ${YEAR}, on: { business_day: 2 }, catch_up: all, catch_up_window: 7d }]`,
@@ -21,7 +21,7 @@ test('lists the slots of all schedules with UTC and local time, the rule and the
   expect(code).toBe(0);
   const monday = '2060-01-05T07:00:00.000Z';
   const begins = Date.parse(monday) + jitterMs('acme', 'weekly', Date.parse(monday), { jitter: 600 });
-  // The 2nd is a Friday and the first business day; Saturday the 10th would move beyond the end.
+  // The 2nd is a Friday and the first business day. Saturday the 10th would move past the end.
   expect(JSON.parse(stdout)).toEqual({
     slots: [
       {
@@ -49,7 +49,7 @@ test('lists the slots of all schedules with UTC and local time, the rule and the
   expect(table).toContain(new Date(begins).toISOString());
 });
 
-test('names a report whose schedules have ended, but not one without a schedule', async () => {
+test('names reports whose schedules have ended, but not reports without a schedule', async () => {
   const jobs = await env({
     'acme/over.yaml': report('{ cron: "0 8 * * *", end: 2020-01-01 }'),
     'acme/manual.yaml': REPORT.replace(/^schedule: .*\n/m, ''),
@@ -59,7 +59,7 @@ test('names a report whose schedules have ended, but not one without a schedule'
   expect(stderr).toMatch(/^acme\/over .*\n$/);
 });
 
-test('an unknown calendar is an error with its position', async () => {
+test('check reports an unknown calendar with its position', async () => {
   const jobs = await jobsFolder({
     'acme/org.yaml': `${ORG}calendar: { country: Swizerland }\n`,
     'acme/weekly.yaml': REPORT,

@@ -9,7 +9,7 @@ const excerpt = (line: string, part: string, width = 40) => {
   return { source, caret, marked: [...source].slice(caret.indexOf('^'), caret.length).join('') };
 };
 
-test('marks the part of the line', () => {
+test('an excerpt marks the part of the line', () => {
   expect(excerpt('  title: Weekly', 'Weekly')).toEqual({
     source: '  title: Weekly',
     caret: '         ^^^^^^',
@@ -17,7 +17,7 @@ test('marks the part of the line', () => {
   });
 });
 
-test('cuts a long line around the part', () => {
+test('an excerpt shortens a long line around the part', () => {
   const line = `${'a'.repeat(100)} here ${'b'.repeat(100)}`;
   const { source, marked } = excerpt(line, 'here');
   expect(marked).toBe('here');
@@ -27,12 +27,12 @@ test('cuts a long line around the part', () => {
   expect(atEnd).toMatchObject({ marked: 'end', source: expect.stringMatching(/^…•{30,} end$/u) });
 });
 
-test('shows a tab, and nothing that a terminal obeys', () => {
+test('an excerpt shows a tab, and no control characters', () => {
   expect(excerpt('\tid: x', 'id')).toMatchObject({ source: '→id: x', marked: 'id' });
   expect(excerpt('a\u001b[2J\u202eb', 'b')).toMatchObject({ source: 'a·[2J·b', marked: 'b' });
 });
 
-test('counts a wide character as two columns', () => {
+test('an excerpt counts a wide character as two columns', () => {
   expect(excerpt('名: x', 'x')).toMatchObject({ caret: '    ^' });
 });
 
@@ -41,13 +41,13 @@ test.each([
   ['{ password: hunter2hunter2, x: 1 }'],
   ['url: "smtps://me:hunter2@mail.example"'],
   ['search: Bearer abcdefghijkl'],
-])('hides the secret of %s', (line) => {
+])('an excerpt masks the secret of %s', (line) => {
   const masked = maskSecrets(line);
   expect(masked).toHaveLength(line.length);
   expect(masked).not.toMatch(/8FJzfA|hunter2|abcdefgh/);
 });
 
-test('fits, and the mark begins inside, whatever the line is', () => {
+test('an excerpt fits the width, and the mark begins inside, for any line', () => {
   const input = fc.record({
     line: fc.string({ unit: 'binary', maxLength: 200 }).filter((line) => !line.includes('\n')),
     column: fc.integer({ min: 1, max: 220 }),

@@ -17,7 +17,7 @@ const listedSchema = z.object({
   next: z.string().nullable(),
 });
 
-describe('docket backfill, and the runs that it opens', () => {
+describe('backfills and queued runs', () => {
   let redis: LocalRedis;
   let folder: string;
   let env: Record<string, string>;
@@ -75,7 +75,7 @@ deliveries:
   const listed = async (...args: string[]) =>
     listedSchema.parse(JSON.parse((await command('runs', '--json', ...args)).stdout));
 
-  test('opens one run per period once; lists, cancels and pages through them', async () => {
+  test('docket backfill opens one run per period, only once; the runs can be listed, cancelled and paged', async () => {
     const first = await fill('--by', 'ada');
     expect(first.map(({ opened, state, period }) => [opened, state, period.label])).toEqual([
       [true, 'queued', '2026-01'],
@@ -105,7 +105,7 @@ deliveries:
     expect(anew.every(({ opened }) => opened)).toBe(true);
   });
 
-  test('`docket run --queue` opens a run of another period with the highest priority', async () => {
+  test('docket run --queue opens a run of another period with the highest priority', async () => {
     const opened = await command('run', 'acme/rolling', '--period', '2026-09', '--queue', '--json');
     expect(JSON.parse(opened.stdout)).toMatchObject({
       state: 'queued',
@@ -117,7 +117,7 @@ deliveries:
     expect((await command('run', 'acme/rolling', '--queue', '--out', 'x')).code).toBe(2);
   });
 
-  test('refuses days that have not begun, and those that are not over unless they are meant', async () => {
+  test('docket run, preview and explain reject days that have not begun; unfinished days need --unfinished', async () => {
     const run = (...args: string[]) => command('run', 'acme/rolling', '--queue', '--json', ...args);
     const before = (await listed('--org', 'acme', '--report', 'rolling')).runs.length;
     const year = new Date().getUTCFullYear();
@@ -132,7 +132,7 @@ deliveries:
     expect((await run('--period', 'current_month')).code).toBe(0);
   });
 
-  test('lists sections with current counts, and opens the runs nevertheless', async () => {
+  test('docket backfill lists sections with current counts, and opens the runs nevertheless', async () => {
     const countedSchema = z.object({
       undefined_counts: z.object({
         known: z.boolean(),
@@ -159,7 +159,7 @@ deliveries:
       return undefined_counts;
     };
     try {
-      // Without a catalog each section without a granularity may have some.
+      // Without a catalog, each section without a granularity may have current counts.
       expect(await counted({})).toEqual({
         known: false,
         sections: [queue, { section: 'types', metrics: ['alerts.created'] }],
@@ -171,7 +171,7 @@ deliveries:
     }
   });
 
-  test('says what a long range costs, and opens nothing without a yes', async () => {
+  test('docket backfill shows the cost of a long range, and opens nothing without confirmation', async () => {
     const sandbox = await openSandbox();
     onTestFinished(() => sandbox.close());
     const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
@@ -181,7 +181,7 @@ deliveries:
     const before = await count();
     const explained = await runCommand(['explain', 'acme/monthly', '--period', '2024-01', '--json'], { env: service });
     const { tokens } = z.looseObject({ tokens: z.int().min(1) }).parse(JSON.parse(explained.stdout));
-    // At 30 calls a minute.
+    // The limit is 30 calls a minute.
     const cost = `21 runs, up to ${21 * tokens} calls, about ${Math.ceil((21 * tokens) / 30)} minute`;
 
     for (const flags of [[], ['--json']]) {
@@ -208,12 +208,12 @@ deliveries:
     expect(filledSchema.parse(JSON.parse(again.stdout)).runs.map(({ opened }) => opened)).toEqual(
       Array(21).fill(false),
     );
-    // Twenty runs need no question.
+    // Up to twenty runs need no confirmation.
     const short = await runCommand([...args.slice(0, -1), '2025-08'], { env: service, cwd: folder });
     expect([short.code, short.stderr.includes('20 runs')]).toEqual([0, true]);
   });
 
-  test('refuses invalid periods and recipients, and opens nothing', async () => {
+  test('docket backfill rejects invalid periods and recipients, and opens nothing', async () => {
     const before = (await listed()).runs.length;
     const days = ['--from', '2026-01', '--to', '2026-03'];
     const rolling = await command('backfill', 'acme/rolling', ...days);

@@ -30,7 +30,7 @@ const selectionSchema = z.object({
   items: z.array(z.object({ id: z.string(), result: z.string().nullable() })),
 });
 
-test('a filter prints what it means and changes nothing; the printed command decides about exactly that', async () => {
+test('a filter only prints the matching runs, and the printed command decides about exactly those', async () => {
   const ids = await open(3, 'board');
   const filter = ['--org', 'acme', '--report', 'board', '--state', 'queued'];
   const preview = await command(['runs', 'cancel', ...filter, '--reason', 'by mistake']);
@@ -51,7 +51,7 @@ test('a filter prints what it means and changes nothing; the printed command dec
   expect(await bench.runs.list({ states: ['queued'], limit: 10 })).toHaveLength(4);
 });
 
-test('two processes confirm the same preview: each run is cancelled once, and both come to the same result', async () => {
+test('two processes that confirm the same preview cancel each run once, and see the same result', async () => {
   const ids = await open(6, 'kpi');
   const { stdout } = await command(['runs', 'cancel', ...ids, '--reason', 'by mistake', '--json']);
   const { digest } = z.object({ digest: z.string() }).parse(JSON.parse(stdout));
@@ -64,7 +64,7 @@ test('two processes confirm the same preview: each run is cancelled once, and bo
   expect(items.map(({ result }) => result)).toEqual(ids.map(() => 'decided'));
 });
 
-test('neither ids nor filters, and both, are refused', async () => {
+test('a decision without ids and filters, or with both, is rejected', async () => {
   const [id = ''] = await open(1, 'one');
   for (const args of [[], [id, id.slice(0, 8), '--org', 'acme']]) {
     const { code, stderr } = await command(['runs', 'retry', ...args, '--reason', 'x']);

@@ -58,7 +58,7 @@ const nextCommands = (stdout: string): string[] =>
     .filter((line) => line.startsWith('  docket '))
     .map((line) => line.trim()) ?? [];
 
-test('a deferred recipient gets the files by the printed command, from a worker, and the other nothing twice', async () => {
+test('a deferred recipient gets the files after the printed retry command, and the other recipient nothing twice', async () => {
   const { env, folder, state, sentTo } = await world();
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
@@ -76,7 +76,7 @@ test('a deferred recipient gets the files by the printed command, from a worker,
   expect([sentTo('lead'), sentTo('mlro')]).toEqual([1, 1]);
 });
 
-test('without Redis the next step is a run that sends it to all again', async () => {
+test('without Redis the printed command sends the report to everyone again', async () => {
   const { env, folder, state, sentTo } = await world();
   const ended = await runCommand(['run', 'acme/weekly'], { env, cwd: folder });
   expect(ended.code).toBe(3);
@@ -86,7 +86,7 @@ test('without Redis the next step is a run that sends it to all again', async ()
   expect([sentTo('lead'), sentTo('mlro')]).toEqual([2, 1]);
 });
 
-test('a run that waits for a deferred recipient advises nothing that is refused', async () => {
+test('a run that waits for a deferred recipient advises no command that would be rejected', async () => {
   const { env, folder, state, sentTo } = await world();
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());

@@ -137,7 +137,7 @@ deliveries:
     await exited;
   };
 
-  test('without REDIS_URL is ended by the next command, and the owner is notified once by a worker', async () => {
+  test('is ended by the next command without REDIS_URL, and a worker notifies the owner once', async () => {
     await killWhileSending(env);
     const { run: id } = await refused(env);
     const given = { env: { ...env, DOCKET_ADMIN_PORT: String(await freePort()) }, cwd: folder };
@@ -157,7 +157,7 @@ deliveries:
     own.disconnect();
     await opened?.close();
     expect(await refused(env)).toMatchObject({ run: id, people: 0, uncertain: 1 });
-    // The others have got files that the archive does not have.
+    // A retry needs files that this archive does not have.
     expect(await runCommand(['runs', 'retry', id, '--reason', 'the rest'], given)).toMatchObject({ code: 2 });
     const before = mails.messages().length;
     const worker = startCommand(['--local'], given);
@@ -167,7 +167,7 @@ deliveries:
     expect(to.flatMap((mail) => mail.to)).toEqual(['ops@acme.example']);
   });
 
-  test('with Redis becomes unknown after its lease, notifies the owner, and can be resolved', async () => {
+  test('becomes unknown with Redis after its lease, notifies the owner, and can be resolved', async () => {
     await killWhileSending(withRedis());
     const given = { env: withRedis(), cwd: folder };
     const listed = async (...args: string[]) =>
@@ -210,7 +210,7 @@ deliveries:
     expect(decided).toMatchObject({ code: 0 });
     expect(await refused(withRedis())).toMatchObject({ run: id, people: 1, uncertain: 0 });
 
-    // The worker sends the rest, and nothing twice.
+    // The worker sends only what is left.
     const before = mails.messages().length;
     expect(await runCommand(['runs', 'retry', id, '--reason', 'the rest'], given)).toMatchObject({ code: 0 });
     await mails.waitForMessages(before + 1);

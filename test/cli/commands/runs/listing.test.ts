@@ -103,10 +103,10 @@ describe('listings and runs on a terminal', () => {
     });
   const screenOf = async (line: string, columns: number): Promise<readonly string[]> =>
     stripVTControlCharacters((await command(line, { columns })).screen).split('\n');
-  /** Commands are to be copied, and never broken. */
+  /** Commands never wrap, so that they can be copied. */
   const isCommand = (line: string): boolean => line.startsWith('  docket ');
 
-  test.each([60, 80, 120])('nothing wraps at %i columns', async (columns) => {
+  test.each([60, 80, 120])('do not wrap at %i columns', async (columns) => {
     for (const line of [
       'runs',
       'deliveries',
@@ -128,7 +128,7 @@ describe('listings and runs on a terminal', () => {
     }
   });
 
-  test('runs have short ids, relative times and names that stay different', async () => {
+  test('have short ids, relative times and shortened names that stay different', async () => {
     const [header = '', ...rows] = (await screenOf('runs', 80)).slice(0, 7);
     expect(header.split(/ +/)).toEqual(expect.arrayContaining(['CREATED', 'STATE', 'REPORT', 'RUN']));
     const cells = rows.map((row) => row.split(/ {2,}/));
@@ -140,7 +140,7 @@ describe('listings and runs on a terminal', () => {
     expect(names.filter((name) => name.endsWith('apac'))).toHaveLength(1);
   });
 
-  test('a pipe and --wide get every column, exact', async () => {
+  test('have every column with exact values in a pipe and with --wide', async () => {
     const { stdout, stderr } = await command('runs');
     const [header, first] = stdout.split('\n');
     expect(header?.split(/ +/)).toEqual([
@@ -162,7 +162,7 @@ describe('listings and runs on a terminal', () => {
     expect(wide).toBe(stdout);
   });
 
-  test('what needs somebody is followed by the command to type next', async () => {
+  test('suggest the next command for everything that needs a person', async () => {
     const commandsIn = (lines: readonly string[]) => lines.filter(isCommand).map((line) => line.trim().split('  ')[0]);
     expect(commandsIn(await screenOf('runs', 120))).toEqual([
       `docket runs show ${held.id.slice(0, 8)}`,
@@ -189,7 +189,7 @@ describe('listings and runs on a terminal', () => {
     );
   });
 
-  test('a run has its reason, what to do, its steps and its record; everything is in --json', async () => {
+  test('show error, remedy, steps and record of a run, and everything with --json', async () => {
     const { stdout } = await command(`runs show ${failed.id}`);
     for (const part of ['api.forbidden', 'Give it the scope.', 'Timeline', failed.id, 'docket runs retry'])
       expect(stdout).toContain(part);
@@ -198,7 +198,7 @@ describe('listings and runs on a terminal', () => {
     expect(document.timeline.at(-1)).toMatchObject({ kind: 'ended', outcome: 'failed' });
   });
 
-  test('last is the newest run, also of an organization or a report', async () => {
+  test('accept last for the newest run, also of an organization or a report', async () => {
     const idOf = async (line: string) => JSON.parse((await command(`${line} --json`)).stdout).id;
     expect(await idOf('runs show last')).toBe(newest.id);
     expect(await idOf(`runs show last --org ${LONG}`)).toBe(held.id);
@@ -207,7 +207,7 @@ describe('listings and runs on a terminal', () => {
     expect((await command(`runs show ${held.id} --org acme`)).stderr).toContain('[usage.invalid]');
   });
 
-  test('a short id says that Redis is away; without it the existence of the run is unknown', async () => {
+  test('report an unreachable Redis for a short id', async () => {
     const { code, stderr } = await runCommand(['runs', 'show', held.id.slice(0, 8)], {
       env: { REDIS_URL: 'redis://127.0.0.1:1' },
       cwd: folder,
@@ -216,7 +216,7 @@ describe('listings and runs on a terminal', () => {
     expect(stderr).toContain('[redis.unreachable]');
   });
 
-  test('completion offers ids with what they are, and nothing while Redis is away', async () => {
+  test('offer ids with descriptions for completion, and none while Redis is unreachable', async () => {
     const complete = async (url: string, ...words: string[]) =>
       (await runCommand(['__complete', '--', ...words], { env: { REDIS_URL: url, DOCKET_JOBS: 'nowhere' } })).stdout
         .split('\n')
@@ -232,7 +232,7 @@ describe('listings and runs on a terminal', () => {
     expect(deliveries).toEqual([[expect.any(String), expect.stringContaining('acme/board-pack')]]);
     expect(await complete('redis://127.0.0.1:1', 'runs', 'release', '')).toEqual([]);
     expect(await complete('not a url', 'runs', 'release', '')).toEqual([]);
-    // One that accepts and says nothing.
+    // This server accepts connections and never answers.
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const address = silent.address();

@@ -67,7 +67,7 @@ describe('docket run without REDIS_URL', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
   });
 
-  /** A machine with definitions of its own; the archive may be another's, too. */
+  /** A machine with its own definitions. Several machines can share the archive. */
   const laptop = async (more: Record<string, string> = {}, report = REPORT) => {
     const env = {
       COMPLIANCE_API_URL: sandbox.url,
@@ -98,17 +98,17 @@ describe('docket run without REDIS_URL', () => {
     };
   };
   const codeOf = ({ stdout }: { readonly stdout: string }) => errorSchema.parse(JSON.parse(stdout)).error.code;
-  /** Requests to the service and mails. */
+  /** Counts requests to the service and mails. */
   const done = () => [sandbox.requests().length, mails.messages().length];
 
-  test('is recorded in a private Redis, which stops with it and leaves no key of the command', async () => {
+  test('records the run in a private Redis, which stops afterwards and keeps no trace of the process', async () => {
     const { run, runs, server, context, place } = await laptop();
     const ended = await run(['--out', 'out']);
     expect(ended).toMatchObject({ code: 0 });
     const { run: id } = JSON.parse(ended.stdout);
     await expect.poll(async () => processName(await server())).toBe(undefined);
     expect(existsSync(place.socket)).toBe(false);
-    // Published to --out alone; the archive knows what was sent.
+    // The files are published to --out only. The archive records what was sent.
     expect(await readdir(join(folder, 'out'))).toEqual(expect.arrayContaining(['manifest.json', 'receipts.json']));
     expect(await readdir(join(folder, 'archive', '.ledger', 'acme', 'weekly'))).toEqual([id]);
     expect(existsSync(join(folder, 'archive', 'acme'))).toBe(false);
@@ -123,7 +123,7 @@ describe('docket run without REDIS_URL', () => {
     expect(keys).toEqual([]);
   });
 
-  test('of two machines with one archive the second finds it delivered', async () => {
+  test('rejects a report that another machine delivered into the same archive', async () => {
     const [one, other] = [await laptop(), await laptop()];
     expect(await one.run()).toMatchObject({ code: 0 });
     const before = done();
@@ -134,7 +134,7 @@ describe('docket run without REDIS_URL', () => {
     expect(marker).toMatchObject({ deployed: false });
   });
 
-  test('that delivers nothing to anybody gives its period back to machines that share the archive', async () => {
+  test('releases the period for other machines when nobody received anything', async () => {
     const refusing = await scriptedSmtp({ RCPT: { say: '550 5.1.1 Unknown' } });
     onTestFinished(() => refusing.close());
     const [one, other] = [await laptop({ SMTP_URL: refusing.url }), await laptop()];
@@ -142,7 +142,7 @@ describe('docket run without REDIS_URL', () => {
     expect(await other.run()).toMatchObject({ code: 0 });
   });
 
-  test('leaves nothing to a deployment on the same archive but what was sent', async () => {
+  test('leaves a deployment on the same archive nothing except the record of what was sent', async () => {
     const redis = await localRedis({ PATH: process.env.PATH });
     onTestFinished(() => redis.close());
     const { env, context, run } = await laptop();
@@ -161,7 +161,7 @@ describe('docket run without REDIS_URL', () => {
     const after = await production();
     expect(after).toMatchObject({ known: before.known, keys: before.keys });
     expect(after.files.sort()).toEqual([...new Set([...before.files, '.claims', '.ledger'])].sort());
-    // What the laptop sent is not sent again by production.
+    // Production does not send again what the laptop sent.
     const again = await runCommand(['run', 'acme/weekly', '--json'], {
       env: { ...env, REDIS_URL: redis.url },
       cwd: folder,
@@ -171,8 +171,8 @@ describe('docket run without REDIS_URL', () => {
 
   test.each([
     ['without redis-server', { PATH: '/nowhere' }, 'redis.unreachable'],
-    ['where its REDIS_URL cannot be reached', { REDIS_URL: 'redis://127.0.0.1:1' }, 'redis.unreachable'],
-  ])('is an error before any call %s, and --no-deliver needs none', async (_, more, code) => {
+    ['if Redis is unreachable at REDIS_URL', { REDIS_URL: 'redis://127.0.0.1:1' }, 'redis.unreachable'],
+  ])('fails before any call %s, but --no-deliver needs no redis-server', async (_, more, code) => {
     const { run, place } = await laptop(more);
     const before = done();
     expect(codeOf(await run())).toBe(code);
@@ -181,7 +181,7 @@ describe('docket run without REDIS_URL', () => {
     if (!('REDIS_URL' in more)) expect(await run(['--no-deliver'])).toMatchObject({ code: 0 });
   });
 
-  test('is an error before any call where the folder for its data cannot be made', async () => {
+  test('fails before any call if the folder for its data cannot be created', async () => {
     const { run, env } = await laptop();
     await writeFile(join(dirname(env.DOCKET_JOBS), '.docket'), '');
     const before = done();
@@ -189,7 +189,7 @@ describe('docket run without REDIS_URL', () => {
     expect(done()).toEqual(before);
   });
 
-  test('is an error before any call where it would wait for people', async () => {
+  test('fails before any call if it would need an approval', async () => {
     const { run, runs } = await laptop({}, REPORT.replace('sections:', 'approval: { by: [lead] }\nsections:'));
     const before = done();
     expect(codeOf(await run())).toBe('review.not_approved');
@@ -219,7 +219,7 @@ describe('docket run without REDIS_URL', () => {
     const ended = await run([], { stopAt });
     expect(ended.code).toBe(130);
     const [recorded] = await runs();
-    // Where it was stopped before it was recorded there is none.
+    // A run that was stopped early may not be recorded.
     if (stage !== 'starting' || recorded !== undefined) expect(recorded).toMatchObject({ state: 'cancelled' });
   });
 });

@@ -53,7 +53,7 @@ outputs:
 deliveries:
 ${deliveries}`;
 
-describe('a report that was delivered for its period before', () => {
+describe('a report that was already delivered for its period', () => {
   let sandbox: Sandbox;
   let redis: LocalRedis;
   let client: Redis;
@@ -102,7 +102,7 @@ describe('a report that was delivered for its period before', () => {
     expect(ended.code, ended.stderr).toBe(0);
     return runSchema.parse(JSON.parse(ended.stdout));
   };
-  /** The details of `already_delivered`; checks that nothing was called or sent. */
+  /** Returns the details of `already_delivered`, and checks that nothing was called or sent. */
   const refused = async (given: Record<string, string>, ...args: string[]) => {
     const [calls, left] = [sandbox.requests().length, mails.messages().length];
     const ended = await run(given, ...args);
@@ -118,7 +118,7 @@ describe('a report that was delivered for its period before', () => {
     return mails.messages().length - before;
   };
 
-  test('with Redis is in the ledger, the archive and the records, and refused the second time', async () => {
+  test('is in ledger, archive and records with Redis, and is refused the second time', async () => {
     const first = await made(onRedis(), '--out', 'out');
     expect((await readdir(join(folder, 'out'))).sort()).toEqual(
       expect.arrayContaining(['attempts', 'mail.html', 'manifest.json', 'messages', 'receipts.json']),
@@ -138,22 +138,22 @@ describe('a report that was delivered for its period before', () => {
     expect(await refused(onRedis())).toEqual(
       expect.objectContaining({ run: first.run, people: 2, targets: 0, uncertain: 0 }),
     );
-    // Another name of the same days.
+    // The same days as a range.
     const { period } = JSON.parse(await readFile(join(folder, 'out', 'manifest.json'), 'utf8'));
     expect(await refused(onRedis(), '--period', `${period.from}..${period.to}`)).toMatchObject({ run: first.run });
-    // Without Redis data, the archive is searched.
+    // Without Redis data Docket searches the archive.
     await client.flushall();
     expect(await refused(onRedis())).toMatchObject({ run: first.run, people: 2 });
     expect(await refused(env)).toMatchObject({ run: first.run, people: 2 });
   });
 
-  test('is sent again with --again and DOCKET_REPEAT=allow', async () => {
+  test('is sent again with --again or DOCKET_REPEAT=allow', async () => {
     await made(onRedis());
     expect(await sentBy(() => made(onRedis(), '--again'))).toBe(2);
     expect(await sentBy(() => made({ ...onRedis(), DOCKET_REPEAT: 'allow' }))).toBe(2);
   });
 
-  test('does not stop --no-deliver and other periods', async () => {
+  test('does not block --no-deliver and other periods', async () => {
     await made(onRedis());
     expect(await sentBy(() => made(onRedis(), '--no-deliver'))).toBe(0);
     expect(await sentBy(() => made(onRedis(), '--period', '2026-W40'))).toBe(2);
@@ -168,7 +168,7 @@ describe('a report that was delivered for its period before', () => {
     expect(await queue('--again')).toMatchObject({ code: 0 });
   });
 
-  test('without Redis is in a ledger in the archive folder', async () => {
+  test('is in a ledger in the archive folder without Redis', async () => {
     const first = await made(env, '--out', 'out');
     const rows = await readdir(join(folder, 'archive', '.ledger', 'acme', 'weekly', first.run));
     expect(rows).toContain('run.json');
@@ -178,7 +178,7 @@ describe('a report that was delivered for its period before', () => {
     expect(await sentBy(() => made({ ...env, DOCKET_REPEAT: 'allow' }))).toBe(2);
   });
 
-  test('without Redis is not started if its ledger cannot be written', async () => {
+  test('is not started without Redis if the ledger cannot be written', async () => {
     const file = join(folder, 'no-folder');
     await writeFile(file, '');
     const archive = { ...env, DOCKET_ARCHIVE: pathToFileURL(file).href };
@@ -187,7 +187,7 @@ describe('a report that was delivered for its period before', () => {
     expect(await sentBy(() => made(archive, '--no-deliver'))).toBe(0);
   });
 
-  test('with Redis stores the figures that were sent, as workers do', async () => {
+  test('stores the sent figures with Redis, as workers do', async () => {
     const states = async (...args: string[]) => {
       const ended = await runCommand(['run', 'acme/changed', '--json', ...args], { env: onRedis(), cwd: folder });
       expect(ended.code, ended.stderr).toBe(0);
@@ -201,7 +201,7 @@ describe('a report that was delivered for its period before', () => {
     expect(await states('--period', '2026-W40')).toEqual(['sent']);
   });
 
-  test('is not refused if it is only delivered to a local folder', async () => {
+  test('is not refused if it is only written to a local folder', async () => {
     for (const given of [env, onRedis(), env, onRedis()]) {
       const ended = await runCommand(['run', 'acme/folder', '--json'], { env: given, cwd: folder });
       expect(ended.code, ended.stderr).toBe(0);
@@ -211,7 +211,7 @@ describe('a report that was delivered for its period before', () => {
   test.each([
     ['with Redis', () => onRedis()],
     ['without Redis', () => env],
-  ])('is sent once by two commands at the same moment, %s', async (_, environment) => {
+  ])('is sent once by two simultaneous commands, %s', async (_, environment) => {
     const ended: Awaited<ReturnType<typeof run>>[] = [];
     const left = await sentBy(
       async () => void ended.push(...(await Promise.all(['a', 'b'].map((out) => run(environment(), '--out', out))))),
@@ -220,7 +220,7 @@ describe('a report that was delivered for its period before', () => {
     expect(ended.map(({ code }) => code).sort(), JSON.stringify(ended)).toEqual([0, 2]);
     const lost = ended.find(({ code }) => code === 2);
     expect(refusalSchema.parse(JSON.parse(lost?.stdout ?? '')).error.code).toBe('already_delivered');
-    // Both insist.
+    // With --again both send.
     expect(await sentBy(() => Promise.all(['c', 'd'].map((out) => run(environment(), '--again', '--out', out))))).toBe(
       4,
     );
@@ -229,7 +229,7 @@ describe('a report that was delivered for its period before', () => {
   test.each([
     ['with Redis', () => onRedis()],
     ['without Redis', () => env],
-  ])('is sent by the next command where everything was refused, %s', async (_, environment) => {
+  ])('is sent by the next command if every recipient was refused, %s', async (_, environment) => {
     const refusing = await scriptedSmtp({ RCPT: { say: '550 5.1.1 Unknown' } });
     onTestFinished(() => refusing.close());
     const first = await run({ ...environment(), SMTP_URL: refusing.url });
@@ -237,7 +237,7 @@ describe('a report that was delivered for its period before', () => {
     expect(await sentBy(() => made(environment()))).toBe(2);
   });
 
-  test('prompts on a terminal, and sends nothing without a yes', async () => {
+  test('prompts on a terminal, and sends nothing without confirmation', async () => {
     await made(env);
     const answering = (key: string) => {
       let pressed = false;

@@ -46,7 +46,7 @@ describe('docket run, without Redis', () => {
     await rm(dirname(out), { recursive: true, force: true });
   });
 
-  /** Everything a run needs, and no Redis. */
+  /** The environment that a run needs, without Redis. */
   const env = async (change: Record<string, string> = {}) => ({
     COMPLIANCE_API_URL: sandbox.url,
     DEMO_API_KEY: key,
@@ -80,7 +80,7 @@ describe('docket run, without Redis', () => {
     }
   });
 
-  test('fails if the service cannot be reached, and leaves no files', async () => {
+  test('fails if the service is unreachable, and leaves no files', async () => {
     const port = await freePort();
     const ended = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
       env: await env({ COMPLIANCE_API_URL: `http://127.0.0.1:${port}` }),
@@ -115,7 +115,7 @@ describe('docket run, without Redis', () => {
     await expectNoFiles();
   });
 
-  test('makes no call without a mail server', async () => {
+  test('makes no call if no mail server is configured', async () => {
     const before = sandbox.requests().length;
     const ended = await runCommand(['run', 'demo/weekly-kpi', '--out', out], { env: await env() });
     expect(ended.code).toBe(2);
@@ -131,7 +131,7 @@ describe('docket run, without Redis', () => {
     expect(ended.stderr).toContain('demo/weekly-kpi');
   });
 
-  test('makes no call for an unusable output folder, and does not change it', async () => {
+  test('makes no call for an unusable output folder, and does not change the folder', async () => {
     const before = sandbox.requests().length;
     await writeFile(out, 'a file');
     const file = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
@@ -162,7 +162,7 @@ describe('docket run and check, with a Redis', () => {
   let client: Redis;
   let key: string;
   beforeAll(async () => {
-    // As the service of the specification, but for the length of its minute.
+    // The sandbox follows the specification, but its minute is shorter.
     sandbox = await startSandbox({ windowMs: WINDOW_MS, cacheSeconds: 0 });
     key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
     redis = await localRedis({ PATH: process.env.PATH });
@@ -181,11 +181,11 @@ describe('docket run and check, with a Redis', () => {
   const command = async (args: readonly string[], url: string) => {
     const folder = await files();
     const env = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key, DOCKET_JOBS: join(folder, 'jobs'), REDIS_URL: url };
-    // Beside the definitions: nothing is delivered into their folder.
+    // The working directory is beside the definitions, so that nothing is delivered into their folder.
     return runCommand(args, { env, cwd: folder });
   };
 
-  test('a run beside a worker that uses the whole budget causes no 429', async () => {
+  test('cause no 429 in a run beside a worker that uses the whole budget', async () => {
     const secret = new Secret(key);
     const service = createClient({ baseUrl: sandbox.url, key: secret, clock: systemClock });
     const limits = { calls: RATE_LIMITS.metrics.calls, windowMs: WINDOW_MS };
@@ -230,7 +230,7 @@ describe('docket run and check, with a Redis', () => {
     expect(calls.filter(({ status }) => status === 429)).toEqual([]);
   });
 
-  test('a run without its Redis makes no call and fails', async () => {
+  test('make no call and fail in a run whose Redis is unreachable', async () => {
     const before = sandbox.requests().length;
     const url = `redis://user:hunter2@127.0.0.1:${await freePort()}`;
     const ended = await command(['run', 'acme/weekly', '--no-deliver', '--json'], url);
@@ -241,7 +241,7 @@ describe('docket run and check, with a Redis', () => {
     expect(ended.stdout + ended.stderr).not.toContain('hunter2');
   });
 
-  test('a check without its Redis skips the catalogs, and checks the files', async () => {
+  test('skip the catalogs in a check whose Redis is unreachable, and check the files', async () => {
     const before = sandbox.requests().length;
     const ended = await command(['check', '--json'], `redis://127.0.0.1:${await freePort()}`);
     expect(ended).toMatchObject({ code: 0 });

@@ -71,7 +71,7 @@ describe('docket runs watch', () => {
     );
   });
 
-  test('exits with 3 for a held run, with 1 for a cancelled one', async () => {
+  test('exits with 3 for a held run, and with 1 for a cancelled run', async () => {
     const held = await opened();
     start(async () => result('held'));
     const watched = await runCommand(['runs', 'watch', held], { env });
@@ -81,7 +81,7 @@ describe('docket runs watch', () => {
     expect((await runCommand(['runs', 'watch', cancelled], { env })).code).toBe(1);
   });
 
-  test('stops watching after --timeout, and the run continues', async () => {
+  test('stops watching after --timeout, while the run continues', async () => {
     const id = await opened();
     const { code, stdout } = await runCommand(['runs', 'watch', id, '--timeout', '1s', '--json'], { env });
     expect(code).toBe(1);
@@ -90,7 +90,7 @@ describe('docket runs watch', () => {
     await bench.runs.update(id, { state: 'cancelled' });
   });
 
-  test('fails for an unknown run, and for --wait without --queue', async () => {
+  test('fails for an unknown run; --wait fails without --queue', async () => {
     const { code, stderr } = await runCommand(['runs', 'watch', 'f'.repeat(32)], { env });
     expect(code).toBe(2);
     expect(stderr).toContain('[run.not_found]');
