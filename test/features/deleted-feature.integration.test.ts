@@ -11,7 +11,7 @@ const names = (await readdir('src/features', { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-/** Removes a feature: its folder, and what the lists in `src/features/` import of it. */
+/** Removes a feature: its folder, and its imports in the lists of `src/features/`. */
 async function deleteFeature(features: string, name: string): Promise<void> {
   await rm(join(features, name), { recursive: true });
   for (const file of (await readdir(features)).filter((each) => each.endsWith('.ts'))) {
@@ -23,19 +23,19 @@ async function deleteFeature(features: string, name: string): Promise<void> {
   }
 }
 
-/** What of a feature is refused where it is gone: fields of a workbook in a report, and arguments of a command. */
+/** What Docket rejects without a feature: fields of a workbook in a report, and arguments of a command. */
 const REFUSED: Readonly<Record<string, { readonly output: string; readonly args: readonly string[] }>> = {
   'workbook-template': { output: ', template: board.xlsx', args: ['init', '--workbook', 'board.xlsx'] },
 };
 
-describe('Docket without', () => {
+describe('Docket without one of its features', () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await startSandbox();
   });
   afterAll(() => sandbox.close());
 
-  test.each(names)('%s is built, shows its help, checks reports and delivers a run', async (name) => {
+  test.each(names)('can be built, shows its help, checks reports and delivers a run: without %s', async (name) => {
     const folder = await mkdtemp(resolve('node_modules/.docket-without-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     for (const part of ['src', 'templates', 'package.json']) await cp(part, join(folder, part), { recursive: true });

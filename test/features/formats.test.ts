@@ -3,7 +3,7 @@ import { FORMATS, withFormatsOf } from '../../src/features/formats.ts';
 import { FORMATS as BUILT_IN } from '../../src/render/formats/registry.ts';
 import { outlineFormat } from '../support/outline-format.ts';
 
-test('a format of a feature is known, and takes the place of the built-in one of its name', () => {
+test('a format of a feature is added, or replaces the built-in format of the same name', () => {
   const names = BUILT_IN.map(({ format }) => format);
   expect(FORMATS.map(({ format }) => format)).toEqual(names);
   const csv = { ...outlineFormat, format: 'csv' };

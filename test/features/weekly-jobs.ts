@@ -15,6 +15,6 @@ outputs: [{ format: xlsx }, { format: csv }]
 deliveries: [{ directory: { path: sent } }]
 `;
 
-/** A folder with a report that delivers into the folder `sent`. @param output further fields of its workbook */
+/** A folder with a report that delivers into the folder `sent`. @param output more fields of its workbook */
 export const weeklyJobs = (output = ''): Promise<string> =>
   jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT.replace('format: xlsx', `format: xlsx${output}`) });

@@ -53,7 +53,7 @@ describe('Docket without features', () => {
     expect(await readdir(join(root, 'sent'), { recursive: true })).toContainEqual(expect.stringMatching(/\.xlsx$/));
   });
 
-  test('serves neither the routes nor the pages of features', async () => {
+  test('does not serve the routes and pages of features', async () => {
     const app = createTestAdmin([anna.entry], {}, { parts: [] });
     const all = createTestAdmin([anna.entry]);
     const pathsOf = async (of: typeof app) => {
@@ -74,7 +74,7 @@ describe('Docket without features', () => {
     expect((await send('GET', '/search?q=kpi')).status).toBe(404);
   });
 
-  test('delivers nothing of a stored run whose definition has a field that it does not know', async () => {
+  test('delivers nothing for a stored run whose definition has an unknown field', async () => {
     const { root, env } = await machine();
     const prefix = randomPrefix();
     const config = readConfig({ ...env, REDIS_URL: inject('redisUrl') });

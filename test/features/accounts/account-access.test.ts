@@ -27,14 +27,14 @@ const access = (rules: readonly AccountRule[], claims = ada, claimGrants = false
   accountAccess(claims, { rules, claimGrants });
 
 describe('the access of an account', () => {
-  it('is not that of a look-alike, and that of another spelling', () => {
+  it('distinguishes look-alike addresses, and accepts other spellings of the same address', () => {
     const rule: AccountRule = { email: 'kim@z\u00fcrich.example', role: 'operator', orgs: '*' };
     const of = (email: string) => access([rule], { ...ada, email });
     expect(of('\u212Aim@z\u00fcrich.example')).toBeUndefined();
     expect(of('KIM@xn--zrich-kva.example')).toEqual({ role: 'operator', orgs: '*' });
   });
 
-  it('is none without an entry that means it', () => {
+  it('is none without a matching entry', () => {
     expect(access([])).toBeUndefined();
     expect(access([{ subject: 'u2', role: 'viewer', orgs: '*' }])).toBeUndefined();
     expect(access([{ group: 'acme', role: 'viewer', orgs: '*' }])).toBeUndefined();
@@ -53,7 +53,7 @@ describe('the access of an account', () => {
     expect(access([rule], { ...ada, emailVerified: false })).toBeUndefined();
   });
 
-  it('comes from values of the claim only where that is configured', () => {
+  it('comes from values of the claim only if that is configured', () => {
     expect(access([], ada, false)).toBeUndefined();
     expect(access([], ada, true)).toEqual({ role: 'viewer', orgs: ['rival'] });
     const odd = [
@@ -66,7 +66,7 @@ describe('the access of an account', () => {
     expect(access([], { ...ada, groups: odd }, true)).toBeUndefined();
   });
 
-  it('is never more than one entry gives: those of viewers do not widen those of operators', () => {
+  it('is that of a single role: entries for viewers do not widen those for operators', () => {
     const rules: AccountRule[] = [
       { subject: 'u1', role: 'viewer', orgs: '*' },
       { group: 'acme-ops', role: 'operator', orgs: ['beta', 'acme'] },
@@ -77,8 +77,8 @@ describe('the access of an account', () => {
   });
 });
 
-describe('claims', () => {
-  it('are read at a name with dots, or along a path', () => {
+describe('the claims of an account', () => {
+  it('are read by a name with dots, or along a path', () => {
     const groups = (claims: object, name: string) => parseClaims({ ...claims }, 'u1', name).groups;
     expect(groups({ realm_access: { roles: ['a'] } }, 'realm_access.roles')).toEqual(['a']);
     expect(groups({ 'https://acme.example/roles': ['b'] }, 'https://acme.example/roles')).toEqual(['b']);
@@ -88,27 +88,27 @@ describe('claims', () => {
     expect(groups({ groups: {} }, 'groups.constructor.name')).toEqual([]);
   });
 
-  it('say when the provider left groups out', () => {
+  it('show whether the provider left groups out', () => {
     const omitted = (claims: object) => parseClaims({ ...claims }, 'u1', 'groups').groupsOmitted;
     expect(omitted({ _claim_names: { groups: 'src1' } })).toBe(true);
     expect(omitted({ hasgroups: true })).toBe(true);
     expect(omitted({ groups: [] })).toBe(false);
   });
 
-  it('of UserInfo do not verify another address of the ID token', () => {
+  it('from UserInfo do not verify a different address in the ID token', () => {
     const userInfo = { email: 'eve@evil.example', email_verified: true };
     const merged = parseClaims({ ...mergeClaims(userInfo, { email: 'ada@acme.example' }) }, 'u1', 'groups');
     expect(merged).toMatchObject({ email: 'ada@acme.example', emailVerified: false });
     expect(parseClaims({ ...mergeClaims(userInfo, {}) }, 'u1', 'groups')).toMatchObject({ emailVerified: true });
   });
 
-  it('that UserInfo lacks stay as they were, where no ID token came', () => {
+  it('keep their values when UserInfo lacks them and no ID token came', () => {
     const bare = parseClaims({}, 'u1', 'groups');
     expect(keepMissing(bare, ada, {}, 'groups')).toEqual(ada);
     expect(keepMissing(bare, ada, { groups: [] }, 'groups').groups).toEqual([]);
   });
 
-  it('make a name that nobody else can take', () => {
+  it('give a name that nobody else can get', () => {
     expect(accountName(ISSUER, ada)).toBe('Ada@acme.example');
     const eve = accountName(ISSUER, { ...ada, subject: 'u9', emailVerified: false });
     expect(eve).toMatch(/^Ada@acme\.example \([0-9a-f]{12}\)$/);
@@ -121,7 +121,7 @@ describe('claims', () => {
 });
 
 describe('a sealed text', () => {
-  it('opens with the same secrets and purpose alone, and unchanged', () => {
+  it('opens only unchanged, and with the same secrets and purpose', () => {
     const seal = createSeal('secret', 'id', 'purpose');
     const sealed = seal.seal('text');
     expect(seal.open(sealed)).toBe('text');
@@ -157,13 +157,13 @@ describe('the file of accounts', () => {
     'subject: a',
     '- group: a\n  role: viewer',
     '- group: ""\n  role: viewer\n  orgs: "*"',
-  ])('is refused: %j', async (text) => {
+  ])('is rejected: %j', async (text) => {
     const path = join(folder, 'invalid.yaml');
     await writeFile(path, text);
     await expect(readAccounts(path)).rejects.toMatchObject({ code: 'config.invalid', where: path });
   });
 
-  it('is read again when it changes; a fault leaves the last good version, its removal nothing', async () => {
+  it('is reloaded when it changes; an error keeps the last good version, a missing file removes all access', async () => {
     const path = join(folder, 'accounts.yaml');
     const clock = manualClock(0);
     const log = recordingLog();
@@ -184,11 +184,11 @@ describe('the file of accounts', () => {
 });
 
 it.each([
-  ['an e-mail address in any case', { email: 'Ann@acme.example' }, true],
-  ['the subject behind its issuer', { subject: 'u1' }, true],
-  ['a group, which only the provider knows', { group: 'board' }, true],
-  ['another address', { email: 'x@acme.example' }, false],
-])('an account may get access by %s', (_, who, expected) => {
+  ['the e-mail address, in any case', { email: 'Ann@acme.example' }, true],
+  ['the subject together with its issuer', { subject: 'u1' }, true],
+  ['a group, whose members only the provider knows', { group: 'board' }, true],
+  ['the address of somebody else', { email: 'x@acme.example' }, false],
+])('checks whether an entry for %s can admit an account', (_, who, expected) => {
   const rules: readonly AccountRule[] = [{ ...who, role: 'viewer', orgs: ['acme'] } as AccountRule];
   const own = ['ann@acme.example', 'https://login.example u1'];
   expect(mayAdmit({ rules, claimGrants: false })(own, 'acme')).toBe(expected);

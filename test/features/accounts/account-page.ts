@@ -35,7 +35,7 @@ export const CALLBACK_URL = `${PAGE_ORIGIN}/sign-in/callback`;
 interface Options {
   readonly issuer: string;
   readonly secret: string;
-  /** Asked for at each request, for they may change. */
+  /** Read at every request, since they can change. */
   readonly rules: () => readonly AccountRule[];
   readonly entries?: readonly TokenEntry[];
   readonly rolesClaim?: string;
@@ -44,7 +44,7 @@ interface Options {
   readonly timeoutMs?: number;
 }
 
-/** A process with the page, and sign-in at a provider. Several share the sessions of one Redis. */
+/** A process with the page and a sign-in at a provider. Several processes share the sessions of one Redis. */
 export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix: string }, options: Options) {
   const { clock = manualClock(NOW), entries = [], rules, timeoutMs = 10_000 } = options;
   const log = recordingLog();
@@ -113,23 +113,23 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
 }
 export type AccountPage = ReturnType<typeof openAccountPage>;
 
-/** A browser before the page. */
+/** A browser that uses the page. */
 export function accountBrowser(page: Pick<AccountPage, 'app'>) {
   const client = cookieClient(page);
   const fromProvider = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-  /** Begins; returns where the browser is sent. */
+  /** Starts a sign-in. Returns where the browser is sent. */
   const begin = async (to = '/'): Promise<URL> => {
     const response = await client.send('GET', `/sign-in/account?to=${encodeURIComponent(to)}`);
     return new URL(response.headers.get('location') ?? `data:,${response.status}`);
   };
-  /** The provider's redirect, in this browser. */
+  /** Follows the provider's redirect in this browser. */
   const callback = (url: URL): Promise<Response> =>
     client.send('GET', url.pathname + url.search, { headers: fromProvider });
   return {
     ...client,
     begin,
     callback,
-    /** From the sign-in page to the page after. */
+    /** Signs in, from the sign-in page to the next page. */
     signIn: async (sub: string, to = '/') => callback(await signInAtProvider(await begin(to), sub)),
     me: async () => {
       const response = await client.send('GET', '/api/me');

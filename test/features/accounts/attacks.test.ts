@@ -34,8 +34,8 @@ afterEach(() => {
 });
 const tokenRequests = () => idp.requests.filter((line) => line === 'POST /token').length;
 
-describe('a callback', () => {
-  it('of another browser is refused without a word to the provider', async () => {
+describe('a callback of the sign-in', () => {
+  it('from another browser is rejected without a request to the provider', async () => {
     const [ada, eve] = [accountBrowser(page), accountBrowser(page)];
     const stolen = await signInAtProvider(await ada.begin(), 'ada');
     const before = tokenRequests();
@@ -46,7 +46,7 @@ describe('a callback', () => {
     expect(eve.jar.has('docket')).toBe(false);
   });
 
-  it('with a stolen code and the state of the thief is refused: the code needs its verifier', async () => {
+  it('with a stolen code and the thief’s own state is rejected, since the code needs its verifier', async () => {
     const [ada, eve] = [accountBrowser(page), accountBrowser(page)];
     const code = (await signInAtProvider(await ada.begin(), 'ada')).searchParams.get('code') ?? '';
     const own = await signInAtProvider(await eve.begin(), 'eve');
@@ -63,7 +63,7 @@ describe('a callback', () => {
     expect(victim.jar.has('docket')).toBe(false);
   });
 
-  it('counts once: the same address again is refused, with the cookie of the sign-in as well', async () => {
+  it('works once: its URL is rejected the second time, even with the cookie of the sign-in', async () => {
     const browser = accountBrowser(page);
     const url = await signInAtProvider(await browser.begin(), 'ada');
     const flow = browser.jar.get('docket-sign-in') ?? '';
@@ -75,7 +75,7 @@ describe('a callback', () => {
     expect(browser.jar.has('docket')).toBe(false);
   });
 
-  it('after ten minutes, with a forged cookie, or with two states is refused', async () => {
+  it('is rejected after ten minutes, with a forged cookie, and with two states', async () => {
     const browser = accountBrowser(page);
     const url = await signInAtProvider(await browser.begin(), 'ada');
     const flow = browser.jar.get('docket-sign-in') ?? '';
@@ -92,7 +92,7 @@ describe('a callback', () => {
     expect((await browser.callback(url)).status).toBe(400);
   });
 
-  it('with an error shows it to the browser that began, and to no other', async () => {
+  it('with an error shows the error only to the browser that started the sign-in', async () => {
     const browser = accountBrowser(page);
     const { searchParams } = await browser.begin();
     const url = new URL(CALLBACK_URL);
@@ -111,7 +111,7 @@ describe('a callback', () => {
     expect(html).not.toContain('<script>alert');
   });
 
-  it('of another issuer (RFC 9207) is refused', async () => {
+  it('from another issuer (RFC 9207) is rejected', async () => {
     const browser = accountBrowser(page);
     const url = await signInAtProvider(await browser.begin(), 'ada');
     url.searchParams.set('iss', 'https://login.example');
@@ -119,7 +119,7 @@ describe('a callback', () => {
     expect(browser.jar.has('docket')).toBe(false);
   });
 
-  it('makes an address that tries again and again wait', async () => {
+  it('is throttled for an address that keeps trying', async () => {
     const browser = accountBrowser(page);
     const url = new URL(`${CALLBACK_URL}?code=x&state=y`);
     const statuses = [];
@@ -133,8 +133,8 @@ describe('an ID token', () => {
   const now = Math.floor(Date.now() / 1_000);
   it.each([
     ['for another client', { aud: 'other' }],
-    ['for several clients, without one that it was made for', { aud: ['docket', 'other'], azp: 'other' }],
-    ['of another issuer', { iss: 'https://login.example' }],
+    ['for several clients, none of which is the authorized party', { aud: ['docket', 'other'], azp: 'other' }],
+    ['from another issuer', { iss: 'https://login.example' }],
     ['that has expired', { iat: now - 900, exp: now - 600 }],
     ['from the future', { nbf: now + 600 }],
     ['with the nonce of another sign-in', { nonce: 'other' }],
@@ -165,7 +165,7 @@ describe('an ID token', () => {
       'the algorithm of a shared secret',
       (claims: unknown, key: Parameters<typeof signJwt>[1]) => signJwt(claims, key, { alg: 'HS256' }),
     ],
-    ['nothing', () => undefined],
+    ['a missing value', () => undefined],
   ] as const)('with %s signs nobody in', async (_, forge) => {
     idp.faults.tokens = (json, key) => ({ ...json, id_token: forge(readClaims(String(json.id_token)), key) });
     const browser = accountBrowser(page);
@@ -175,7 +175,7 @@ describe('an ID token', () => {
 });
 
 describe('an attacker who can write to Redis', () => {
-  it('can neither copy a session under another id, nor make one, nor change its account', async () => {
+  it('cannot copy a session to another id, create one, or change its account', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
     const keyOf = (id: string) => `${prefix}:session:${createHash('sha256').update(id).digest('hex')}`;
@@ -190,7 +190,7 @@ describe('an attacker who can write to Redis', () => {
     expect((await browser.me()).status).toBe(401);
   });
 
-  it('without the secret of the client cannot read what a cookie opens', async () => {
+  it('cannot use a session without the secret of the client', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
     const other = openAccountPage(
@@ -223,7 +223,7 @@ describe('the path to continue at', () => {
     expect(new URL(safeRedirectPath(to), CALLBACK_URL).origin).toBe(new URL(CALLBACK_URL).origin);
   });
 
-  it('leads to no other site where the cookie of the sign-in was changed', async () => {
+  it('leads to no other site if the cookie of the sign-in was changed', async () => {
     const browser = accountBrowser(page);
     const url = await signInAtProvider(await browser.begin('/runs'), 'ada');
     const flow = Buffer.from(browser.jar.get('docket-sign-in') ?? '', 'base64url').toString('utf8');
@@ -233,14 +233,14 @@ describe('the path to continue at', () => {
     expect(await (await browser.callback(url)).text()).toContain('content="0; url=/"');
   });
 
-  it('adds no header and no attribute', async () => {
+  it('adds no markup to the page', async () => {
     const browser = accountBrowser(page);
     const html = await (await browser.signIn('ada', '/runs?org="><script>alert(1)</script>')).text();
     expect(html).not.toContain('<script>alert');
   });
 });
 
-it('begins only where its cookies travel protected, and at the address that the provider sends back to', async () => {
+it('a sign-in starts only where its cookies are protected, at the origin that the provider redirects to', async () => {
   const url = 'https://docket.example.com/sign-in/callback';
   const behind = openAccountPage({ redis, prefix }, { ...idp, redirectUrl: url, rules: () => [] });
   const browser = accountBrowser(behind);

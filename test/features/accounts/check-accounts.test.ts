@@ -51,39 +51,39 @@ const check = async (change: Readonly<Record<string, string>> = {}) => {
 const FINE = { 'OpenID provider': 'ok', 'OpenID client': 'ok', 'OpenID redirect URL': 'ok', 'File of accounts': 'ok' };
 
 describe('docket doctor', () => {
-  it('has nothing to say of sign-in where no provider is configured', async () => {
+  it('reports nothing about sign-in if no provider is configured', async () => {
     expect(
       await checkAccounts({ config: readConfig({}, [OIDC_CONFIG]), env: {}, clock: systemClock, log: silentLog }),
     ).toEqual([]);
   });
 
-  it('tries issuer, client and redirect URL at the provider', async () => {
+  it('checks issuer, client and redirect URL at the provider', async () => {
     expect(await check()).toEqual(FINE);
   });
 
   it.each([
     ['OpenID client', 'the secret', { OIDC_SECRET: 'another secret' }],
     ['OpenID redirect URL', 'the redirect URL', { DOCKET_OIDC_REDIRECT_URL: 'http://localhost:9/sign-in/callback' }],
-  ])('fails %s for %s that the provider does not know', async (what, _, change) => {
+  ])('reports a failure of %s if the provider does not know %s', async (what, _, change) => {
     expect(await check(change)).toEqual({ ...FINE, [what]: 'fail' });
   });
 
   it.each([
     ['does not answer', 'http://127.0.0.1:1'],
-    ['calls itself otherwise', 'other name'],
-  ])('fails for an issuer that %s', async (_, issuer) => {
+    ['has another name', 'other name'],
+  ])('reports a failure for an issuer that %s', async (_, issuer) => {
     const other = issuer.startsWith('http') ? issuer : idp.issuer.replace('127.0.0.1', 'localhost');
     expect(await check({ DOCKET_OIDC_ISSUER: other })).toEqual({ 'OpenID provider': 'fail', 'File of accounts': 'ok' });
   });
 
-  it('fails without the secret, and without a proxy that ends TLS', async () => {
+  it('reports a missing secret, and an HTTPS address without a proxy that ends TLS', async () => {
     expect(await check({ OIDC_SECRET: '' })).toEqual({ 'OpenID client': 'fail' });
     const https = { DOCKET_OIDC_REDIRECT_URL: 'https://docket.example.com/sign-in/callback' };
     expect(await check(https)).toMatchObject({ 'OpenID redirect URL': 'fail' });
   });
 });
 
-it('metadata lack what a sign-in needs, or list other scopes', () => {
+it('metadata without an endpoint is a failure, and without a scope or PKCE a warning', () => {
   const endpoints = { authorization_endpoint: 'x', token_endpoint: 'x', jwks_uri: 'x' };
   const settings = { issuer: 'https://login.example', scopes: undefined };
   const state = (metadata: object, scopes?: string[]) =>
@@ -95,7 +95,7 @@ it('metadata lack what a sign-in needs, or list other scopes', () => {
   expect(state({ ...endpoints, code_challenge_methods_supported: ['plain'] })).toBe('warn');
 });
 
-it('a redirect URL is accepted where the provider sends back to it', () => {
+it('a redirect URL is accepted only if the provider redirects to it', () => {
   const state = (status: number, location: string | null) => evaluateRedirect(CALLBACK, { status, location }).state;
   expect(state(303, `${CALLBACK}?error=login_required`)).toBe('ok');
   expect(state(303, `${CALLBACK}?error=unauthorized_client`)).toBe('fail');
@@ -104,7 +104,7 @@ it('a redirect URL is accepted where the provider sends back to it', () => {
   expect(state(200, null)).toBe('warn');
 });
 
-it('a file of accounts that others may write, or without entries, is warned of', () => {
+it('an empty file of accounts, or one that others may write, is a warning', () => {
   expect(
     [evaluateAccounts(2, 0o600), evaluateAccounts(0, 0o600), evaluateAccounts(1, 0o620)].map(({ state }) => state),
   ).toEqual(['ok', 'warn', 'warn']);

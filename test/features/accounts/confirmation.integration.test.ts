@@ -9,7 +9,7 @@ import { type AccountPage, accountBrowser, CALLBACK_URL, openAccountPage } from 
 
 const MINUTE = 60_000;
 const account = { email: 'ada@acme.example', email_verified: true, groups: ['ops'] };
-/** Polls of an open page: no person caused them. */
+/** A poll of an open page, which no person caused. */
 const POLL = { headers: { 'sec-fetch-mode': 'cors' } };
 
 let redis: Redis;
@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 
 describe('a running session of an account', () => {
-  it('is confirmed by the provider at least every 15 minutes, also by polls alone', async () => {
+  it('is confirmed by the provider at least every 15 minutes, even if only polls arrive', async () => {
     for (let minute = 0; minute < 60; minute += 1) {
       page.clock.advance(MINUTE);
       expect(await status()).toBe(200);
@@ -47,7 +47,7 @@ describe('a running session of an account', () => {
     expect(refreshes()).toBeLessThanOrEqual(6);
   });
 
-  it('ends when the provider refuses the account', async () => {
+  it('ends when the provider rejects the account', async () => {
     idp.accounts.delete('ada');
     page.clock.advance(9 * MINUTE);
     expect(await status()).toBe(200);
@@ -59,13 +59,13 @@ describe('a running session of an account', () => {
     expect(await status()).toBe(401);
   });
 
-  it('ends when the session at the provider was ended, or its refresh token revoked', async () => {
+  it('ends when its refresh token is revoked', async () => {
     for (const id of idp.stored.keys()) if (id.startsWith('RefreshToken:')) idp.stored.delete(id);
     page.clock.advance(11 * MINUTE);
     expect(await status()).toBe(401);
   });
 
-  it('takes over what has changed of its groups', async () => {
+  it('takes over changes of the groups', async () => {
     idp.accounts.set('ada', { sub: 'ada', ...account, groups: ['staff'] });
     page.clock.advance(11 * MINUTE);
     expect((await browser.me()).body).toMatchObject({ principal: { role: 'viewer' }, still: true });
@@ -74,7 +74,7 @@ describe('a running session of an account', () => {
     expect(await status()).toBe(401);
   });
 
-  it('outlives a provider that is away for a while, gives no access once that is too long, and goes on afterwards', async () => {
+  it('survives a short outage of the provider, gives no access after 30 minutes, and continues afterwards', async () => {
     idp.faults.down = true;
     for (let minute = 0; minute < 29; minute += 1) {
       page.clock.advance(MINUTE);
@@ -89,7 +89,7 @@ describe('a running session of an account', () => {
     expect(await status()).toBe(200);
   });
 
-  it('asks a provider that does not answer no more than once in 20 seconds, for all sessions', async () => {
+  it('asks an unresponsive provider at most once in 20 seconds, for all sessions', async () => {
     const other = accountBrowser(page);
     await other.signIn('ada');
     page.clock.advance(11 * MINUTE);
@@ -103,7 +103,7 @@ describe('a running session of an account', () => {
     expect(idp.requests.length).toBe(1);
   });
 
-  it.each(['invalid_client', 'server_error'])('outlives %s, which is not about the account', async (error) => {
+  it.each(['invalid_client', 'server_error'])('survives %s, which is not about the account', async (error) => {
     idp.faults.refuses = { status: error === 'invalid_client' ? 401 : 400, error };
     page.clock.advance(16 * MINUTE);
     expect(await status()).toBe(200);
@@ -116,7 +116,7 @@ describe('a running session of an account', () => {
     ['another client', { aud: 'other' }, 200],
     ['another issuer', { iss: 'https://login.example' }, 200],
     ['the past', { exp: 1_000, iat: 900 }, 200],
-  ])('does not take over an ID token of %s', async (_, change, now) => {
+  ])('ignores an ID token of %s', async (_, change, now) => {
     idp.faults.tokens = (json, key) => ({
       ...json,
       id_token: signJwt({ ...readClaims(String(json.id_token)), groups: ['staff'], ...change }, key),
@@ -129,7 +129,7 @@ describe('a running session of an account', () => {
     expect(await status()).toBe(401);
   });
 
-  it('uses its refresh token once, whatever asks at the same time in whichever process', async () => {
+  it('uses its refresh token once, even for simultaneous requests in several processes', async () => {
     const others = [page, open(page.clock), open(page.clock)].map((each) => {
       const same = accountBrowser(each);
       same.jar.set('docket', browser.jar.get('docket') ?? '');
@@ -144,7 +144,7 @@ describe('a running session of an account', () => {
     }
   });
 
-  it('keeps its refresh token when a person uses the page in between', async () => {
+  it('keeps its refresh token while a person uses the page', async () => {
     for (let step = 0; step < 8; step += 1) {
       page.clock.advance(6 * MINUTE);
       const both = await Promise.all([browser.send('GET', '/'), browser.me(), browser.send('GET', '/runs')]);
@@ -152,7 +152,7 @@ describe('a running session of an account', () => {
     }
   });
 
-  it('ends after two hours without a person, and after twelve in any case', async () => {
+  it('ends after two hours with polls only', async () => {
     for (let minute = 0; minute < 119; minute += 7) {
       page.clock.advance(7 * MINUTE);
       await status();
@@ -162,7 +162,7 @@ describe('a running session of an account', () => {
   });
 });
 
-it('without a refresh token a session ends after 15 minutes', async () => {
+it('a session without a refresh token ends after 15 minutes', async () => {
   idp.faults.tokens = ({ refresh_token: _, ...json }) => json;
   await browser.send('GET', '/');
   const short = accountBrowser(page);

@@ -6,7 +6,7 @@ import { secretSource } from '../../../src/base/secrets/secret.ts';
 import { boundedFetch } from '../../../src/features/accounts/provider-fetch.ts';
 import { httpProxy } from '../../support/http-proxy.ts';
 
-test('the sign-in provider is reached through a proxy', async () => {
+test('requests to the sign-in provider go through the proxy', async () => {
   const provider = createServer((_, response) => response.writeHead(200, { 'x-of': 'provider' }).end('{}'));
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void provider.close());

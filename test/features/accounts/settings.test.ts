@@ -19,7 +19,7 @@ const faults = (env: Readonly<Record<string, string | undefined>>): string => {
 };
 
 describe('the variables of the sign-in', () => {
-  it('are whole with issuer, client, secret, redirect and a source of access', () => {
+  it('are complete with issuer, client, secret, redirect URL and a source of access', () => {
     expect(oidcSettings(readConfig(WHOLE, [OIDC_CONFIG]))).toEqual({
       issuer: 'https://login.example/tenant',
       clientId: 'docket',
@@ -39,7 +39,7 @@ describe('the variables of the sign-in', () => {
     'DOCKET_OIDC_CLIENT_SECRET',
     'DOCKET_OIDC_ACCOUNTS',
     'DOCKET_PUBLIC_URL',
-  ])('are refused without %s', (name) => {
+  ])('are rejected without %s', (name) => {
     expect(faults({ ...WHOLE, [name]: undefined })).toContain(name);
   });
 
@@ -53,20 +53,20 @@ describe('the variables of the sign-in', () => {
     ['DOCKET_OIDC_CLIENT_SECRET', 'hunter2hunter2'],
     ['DOCKET_OIDC_SCOPES', 'profile email'],
     ['DOCKET_PUBLIC_URL', 'http://docket.example.com'],
-  ])('refuse %s=%s, and repeat no secret', (name, value) => {
+  ])('reject %s=%s without repeating a secret', (name, value) => {
     const text = faults({ ...WHOLE, [name]: value });
     expect(text).toContain(name);
     expect(text).not.toContain('hunter2');
   });
 
   it.each(['http://localhost:9000', 'http://127.0.0.1:9000', 'http://[::1]:9000/realms/a'])(
-    'take %s on this machine',
+    'accept %s on this machine',
     (url) => {
       expect(faults({ ...WHOLE, DOCKET_OIDC_ISSUER: url })).toBe('');
     },
   );
 
-  it('read scopes and the claim with roles, whose values then give access by themselves', () => {
+  it('set the scopes and the claim with roles, whose values then give access', () => {
     const config = readConfig({ ...WHOLE, DOCKET_OIDC_SCOPES: 'openid, email', DOCKET_OIDC_ROLES_CLAIM: 'roles' }, [
       OIDC_CONFIG,
     ]);

@@ -43,7 +43,7 @@ afterEach(() => {
 const sessionKeys = () => redis.keys(`${prefix}:session:*`);
 
 describe('a sign-in with an account', () => {
-  it('leads to the provider with PKCE, state and nonce, and to the page it began at', async () => {
+  it('leads to the provider with PKCE, state and nonce, and back to the page where it started', async () => {
     const browser = accountBrowser(page);
     const url = await browser.begin('/runs?org=acme');
     expect(url.origin).toBe(idp.issuer);
@@ -77,7 +77,7 @@ describe('a sign-in with an account', () => {
     ]);
   });
 
-  it('keeps what it has to match in a cookie that no script reads, and that is gone afterwards', async () => {
+  it('keeps its state in a cookie that no script can read, and deletes the cookie afterwards', async () => {
     const browser = accountBrowser(page);
     const response = await browser.send('GET', '/sign-in/account');
     const [cookie = ''] = response.headers.getSetCookie();
@@ -86,13 +86,13 @@ describe('a sign-in with an account', () => {
     expect([...browser.jar.keys()]).toEqual(['docket']);
   });
 
-  it('offers the account first and the token second', async () => {
+  it('is offered before the token', async () => {
     const html = await (await accountBrowser(page).send('GET', '/sign-in?to=/runs')).text();
     expect(html.indexOf('href="/sign-in/account?to=%2Fruns"')).toBeGreaterThan(0);
     expect(html.indexOf('name="token"')).toBeGreaterThan(html.indexOf('href="/sign-in/account'));
   });
 
-  it('stores nothing that anybody could use: neither tokens, nor the id of the session, nor claims', async () => {
+  it('stores nothing usable: no tokens, session id or claims', async () => {
     let given: Record<string, unknown> = {};
     idp.faults.tokens = (json) => {
       given = json;
@@ -109,14 +109,14 @@ describe('a sign-in with an account', () => {
     expect(JSON.stringify(page.log.lines)).not.toContain(String(refresh));
   });
 
-  it('is none for an earlier version, which leaves it as it is', async () => {
+  it('creates a session that older versions ignore', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
     const keys = (await sessionKeys()).filter((key) => /:[0-9a-f]{64}$/.test(key));
     for (const key of keys) expect(JSON.parse((await redis.get(key)) ?? '')).not.toHaveProperty('mark');
   });
 
-  it('ends at sign-out here, and asks the provider to end its own and the refresh token', async () => {
+  it('ends at sign-out, and also ends the provider’s session and revokes the refresh token', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
     const copied = browser.jar.get('docket') ?? '';
@@ -138,7 +138,7 @@ describe('a sign-in with an account', () => {
 });
 
 describe('an account without access', () => {
-  it('is told which account was seen, and what an administrator does', async () => {
+  it('sees the rejected account, and what an administrator can do', async () => {
     rules = [];
     const browser = accountBrowser(page);
     const response = await browser.signIn('ada');
@@ -159,7 +159,7 @@ describe('an account without access', () => {
     );
   });
 
-  it('gets none by the unverified address of another, nor the name of a token', async () => {
+  it('gets no access by somebody else’s unverified address, and never the plain name of another account', async () => {
     expect((await accountBrowser(page).signIn('bob')).status).toBe(403);
     rules = [{ subject: 'bob', role: 'viewer', orgs: '*' }];
     const browser = accountBrowser(page);
@@ -168,7 +168,7 @@ describe('an account without access', () => {
     expect(principal.name).toMatch(/^ada@acme\.example \([0-9a-f]{12}\)$/);
   });
 
-  it('loses a running session within seconds', async () => {
+  it('loses a running session with the next request', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
     rules = [];
@@ -178,8 +178,8 @@ describe('an account without access', () => {
   });
 });
 
-describe('a provider that does not answer', () => {
-  it('is said on the page, where tokens still sign in', async () => {
+describe('a provider', () => {
+  it('that does not answer is reported on the page, where tokens still work', async () => {
     idp.faults.down = true;
     const browser = accountBrowser(page);
     const response = await browser.send('GET', '/sign-in/account?to=/runs');
@@ -192,7 +192,7 @@ describe('a provider that does not answer', () => {
     expect((await browser.me()).body).toMatchObject({ principal: { kind: 'token', subject: 'token:ops' } });
   });
 
-  it('is said as well when it is away for the callback, or does not answer in time', async () => {
+  it('that fails or times out during the callback is reported as well', async () => {
     const slow = openAccountPage({ redis, prefix }, { ...idp, rules: () => rules, timeoutMs: 200 });
     const browser = accountBrowser(slow);
     const first = await signInAtProvider(await browser.begin(), 'ada');
@@ -206,7 +206,7 @@ describe('a provider that does not answer', () => {
     expect((await browser.signIn('ada')).status).toBe(200);
   });
 
-  it('that has changed its keys since is believed at once, and its old keys no more', async () => {
+  it('that rotates its keys is trusted at once, and its old keys are not', async () => {
     const browser = accountBrowser(page);
     await browser.signIn('ada');
     let old: Parameters<typeof signJwt>[1] | undefined;

@@ -34,7 +34,7 @@ const textOf = (html: string): string =>
     .filter((line) => line !== '')
     .join('\n');
 
-test('the texts of the sign-in with an account', async () => {
+test('the texts of the sign-in with an account match the recorded ones', async () => {
   const views = {
     'sign-in': SignIn({ assets, to: '/', accounts }),
     refused: SignIn({
@@ -58,7 +58,7 @@ test('the texts of the sign-in with an account', async () => {
   await expect(texts.join('\n')).toMatchFileSnapshot('wording.txt');
 });
 
-test('the texts of errors of the provider', async () => {
+test('the error texts of the provider match the recorded ones', async () => {
   const texts = (['oidc.unavailable', 'oidc.client_refused', 'oidc.refused', 'oidc.invalid_response'] as const).map(
     (code) => formatError(providerError(code, 'https://login.example', 'HTTP 400')),
   );

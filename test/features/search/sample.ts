@@ -11,7 +11,7 @@ export const NOTHING_FOUND: SearchResult = {
   mentions: [],
   recipients: group(),
 };
-/** More runs than are shown, and a recipient that got nothing for the period. */
+/** More runs than fit the page, and a recipient that received nothing in the period. */
 export const found: SearchResult = {
   period: { from: '2026-10-01', to: '2026-10-31', label: '2026-10' },
   words: ['board'],

@@ -19,7 +19,7 @@ const entries: TokenEntry[] = [
   { name: 'ops', sha256: tokens.acme.sha256, role: 'viewer', orgs: ['acme'] },
   { name: 'them', sha256: tokens.rival.sha256, role: 'operator', orgs: ['rival'] },
 ];
-/** 21 November of this year or the last: Redis drops the indexes of what is older than the records. */
+/** The current month, since Redis drops index entries older than the retention. */
 const clock = manualClock(Date.now());
 const month = new Date(clock.now()).toISOString().slice(0, 7);
 
@@ -35,12 +35,12 @@ const rowsSchema = z.object({
   next: z.string().nullable(),
 });
 
-describe('searches over the API', () => {
+describe('the search API', () => {
   let bench: QueueHarness;
   let desk: DecisionHarness;
   let app: AdminApp;
   let contract: ApiContract;
-  /** Run ids by what they are. */
+  /** The run ids by name. */
   const runs = { october: '', again: '', weekly: '', rival: '' };
   const pack = reportDefinition('board-pack');
   const definition = {
@@ -120,7 +120,7 @@ describe('searches over the API', () => {
     return resultSchema.parse(body);
   };
 
-  it('answers who got a month: each delivery of the recipient for it, newest run first, with the total', async () => {
+  it('finds the deliveries to a recipient in a month, newest run first, with their total', async () => {
     const { recipients, reports, period } = await search(`BOARD@ ${month}`);
     expect([period?.label, reports.total, recipients.total]).toEqual([month, 0, 1]);
     expect(recipients.matches).toMatchObject([
@@ -134,7 +134,7 @@ describe('searches over the API', () => {
     expect((await search('board@')).recipients.matches).toMatchObject([{ total: 3 }]);
   });
 
-  it('finds reports by words of title, id and organization, and runs by four digits or by their period', async () => {
+  it('finds reports by words of title, id and organization, and runs by four digits or by period', async () => {
     expect((await search('PACK board')).reports).toMatchObject({ total: 1, matches: [{ report: 'board-pack' }] });
     expect((await search('acme')).reports.total).toBe(2);
     expect((await search(runs.weekly.slice(0, 4).toUpperCase())).runs.matches).toContainEqual(
@@ -146,7 +146,7 @@ describe('searches over the API', () => {
     expect((await search(`kpi ${month}`)).runs.total).toBe(0);
   });
 
-  it('knows nothing of another organization', async () => {
+  it('shows nothing of another organization', async () => {
     for (const text of ['board@', 'pack', runs.october.slice(0, 8), `${month}`]) {
       const { reports, runs: found, recipients } = await search(text, 'rival');
       const text_ = JSON.stringify([reports, found, recipients]);
@@ -156,14 +156,14 @@ describe('searches over the API', () => {
     expect(await ask('/api/deliveries?to=board@&org=acme', 'rival')).toMatchObject({ status: 404 });
   });
 
-  it('refuses what is no search', async () => {
+  it('rejects missing, empty and long queries and unknown parameters', async () => {
     for (const path of ['/api/search', '/api/search?q=', '/api/search?q=a&x=1', `/api/search?q=${'a'.repeat(201)}`]) {
       expect(await ask(path), path).toMatchObject({ status: 422 });
     }
     expect((await search('nobody@nowhere')).recipients).toEqual({ matches: [], total: 0, is_minimum: false });
   });
 
-  it('lists who got what: state, period, contents and answer', async () => {
+  it('lists deliveries with state, period, contents and answer', async () => {
     const { body } = await ask(`/api/deliveries?to=board@acme.example&period=${month}`);
     const { deliveries, next } = rowsSchema.parse(body);
     expect(next).toBeNull();
@@ -179,7 +179,7 @@ describe('searches over the API', () => {
     const files = rowsSchema.parse((await ask('/api/deliveries?to=sent/board')).body).deliveries;
     expect(files).toMatchObject([{ run: runs.october, content: { kind: 'files', formats: ['xlsx', 'csv'] } }]);
     const weekly = rowsSchema.parse((await ask('/api/deliveries?to=acme.example&match=kpi')).body).deliveries;
-    // The definition of the run is no longer kept.
+    // The definition of the run is no longer stored.
     expect(weekly.map(({ state, content, title }) => [state, content, title]).sort()).toEqual([
       ['pending', null, null],
       ['unknown', null, null],
@@ -200,7 +200,7 @@ describe('searches over the API', () => {
     expect(seen.sort()).toEqual([runs.october, runs.again, runs.weekly].sort());
   });
 
-  it('filters runs by parts of names, codes and addresses, and refuses an invalid filter', async () => {
+  it('filters runs by parts of names, codes and addresses, and rejects an invalid filter', async () => {
     const idsOf = async (query: string) =>
       z
         .object({ runs: z.array(z.object({ id: z.string() })) })

@@ -12,11 +12,11 @@ import { textCollector } from '../../support/page-texts.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 import { found, NOTHING_FOUND } from './sample.ts';
 
-/** The elements of a name that have this attribute, as their tags are written. */
+/** The opening tags of an element that contain this text. */
 const tags = (html: string, name: string, part: string): string[] =>
   [...html.matchAll(new RegExp(`<${name}\\b[^>]*>`, 'g'))].map(([tag]) => tag).filter((tag) => tag.includes(part));
 
-describe('the search of the page', () => {
+describe('the search on the page', () => {
   const anna = createToken('anna');
   const prefix = randomPrefix();
   let redis: Redis;
@@ -40,7 +40,7 @@ describe('the search of the page', () => {
     };
   };
 
-  it('is in the header of each page, as a form that needs no script', async () => {
+  it('is in the header of every page, as a form that works without a script', async () => {
     const get = await open();
     for (const path of ['/', '/runs', '/search?q=a%22b']) {
       const { html } = await get(path);
@@ -50,7 +50,7 @@ describe('the search of the page', () => {
     expect(tags((await get('/search?q=a%22b')).html, 'input', 'name="q"')[0]).toContain('value="a&quot;b"');
   });
 
-  it('shows reports, runs and recipients with what each got, the number of all, and where the others are', async () => {
+  it('shows reports, runs and recipients with their deliveries, the totals, and links to the rest', async () => {
     const get = await open();
     const { html } = await get('/search?q=board%40+october');
     expect([...html.matchAll(/<h2 id="(\w+)">([^<]*)</g)].map(([, id, heading]) => [id, heading])).toEqual([
@@ -64,7 +64,7 @@ describe('the search of the page', () => {
     for (const { row } of received) expect(tags(html, 'a', `href="/deliveries/${row.id}"`)).toHaveLength(1);
   });
 
-  it('says without a text, and without a result, what can be searched', async () => {
+  it('explains what can be searched when the query is empty', async () => {
     const get = await open();
     for (const path of ['/search', '/search?q=+']) {
       const { status, html } = await get(path);
@@ -77,7 +77,7 @@ describe('the search of the page', () => {
     }
   });
 
-  it('passes the filters of the lists on, and shows one that cannot be used beside them', async () => {
+  it('passes on the filters of the lists, and shows an error beside an invalid filter', async () => {
     const refuse = async (filter: RunsFilter | ReceivedFilter) => {
       asked.push(filter);
       if (filter.period === 'nonsense') throw new DocketError('usage.invalid', 'Invalid period.');
@@ -92,7 +92,7 @@ describe('the search of the page', () => {
         return { deliveries: received, next: null };
       },
     });
-    // What the page after the sign-in has asked.
+    // Ignore the requests of the page after the sign-in.
     asked = [];
     await get('/runs?match=board+pack&to=a%40&error=smtp&period=october');
     await get('/deliveries?to=a%40&period=october&state=sent');
@@ -107,7 +107,7 @@ describe('the search of the page', () => {
     }
   });
 
-  it('has these texts', async () => {
+  it('shows the recorded texts', async () => {
     const get = await open();
     const newTexts = textCollector();
     newTexts((await get('/')).html);

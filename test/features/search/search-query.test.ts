@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { parseSearch } from '../../../src/features/search/find-matches.ts';
 
-/** Saturday. */
+/** A Saturday. */
 const NOW = Date.parse('2026-11-21T13:12:00Z');
 
-describe('what somebody typed', () => {
+describe('a typed search', () => {
   test.each([
     ['board@ october', ['board@'], '2026-10-01', '2026-10-31'],
     ['October board@', ['board@'], '2026-10-01', '2026-10-31'],
@@ -19,7 +19,7 @@ describe('what somebody typed', () => {
     ['q3 2025 pack', ['pack'], '2025-07-01', '2025-09-30'],
     ['2026-11-01..2026-11-15', [], '2026-11-01', '2026-11-15'],
     ['previous_month', [], '2026-10-01', '2026-10-31'],
-  ])('%s names a period, and the rest is searched for', (text, words, from, to) => {
+  ])('%s has a period, and the rest are words', (text, words, from, to) => {
     expect(parseSearch(text, text === 'w53' ? Date.parse('2021-01-02T00:00:00Z') : NOW)).toMatchObject({
       words,
       period: { from, to },
@@ -27,11 +27,11 @@ describe('what somebody typed', () => {
     });
   });
 
-  test.each(['board', 'octopus', 'w54', '2026-13', 'q5', 'maybe', 'w53'])('%s is a word and no period', (text) => {
+  test.each(['board', 'octopus', 'w54', '2026-13', 'q5', 'maybe', 'w53'])('%s is a word, not a period', (text) => {
     expect(parseSearch(text, NOW)).toMatchObject({ words: [text], period: null });
   });
 
-  test('from four hex digits on it may be the start of an id, and a year as well', () => {
+  test('may be the start of an id from four hex digits on, and a year at the same time', () => {
     expect(parseSearch('2F6c', NOW).idPrefix).toBe('2f6c');
     expect(parseSearch('2026', NOW)).toMatchObject({ idPrefix: '2026', period: { from: '2026-01-01' } });
     for (const text of ['2f6', '2f6g', '2f6c board', 'a'.repeat(33), ''])

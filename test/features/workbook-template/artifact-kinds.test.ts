@@ -18,7 +18,7 @@ test.each([
   ['BOARD.XLTM', 'keep', '.xlsm', MACROS],
   ['board.xlsm', 'remove', '.xlsx', PLAIN],
 ] as const)(
-  'the template %s with macros %s makes a file %s, whatever its name ends with',
+  'the template %s with macros %s gives a file %s, whatever its configured name',
   (template, macros, ...kind) => {
     const { extension, mediaType } = keepsMacros({ template, macros }) ? WITH_MACROS : WITHOUT_MACROS;
     expect([extension, mediaType]).toEqual(kind);
@@ -28,7 +28,7 @@ test.each([
   },
 );
 
-test('a manifest names the media type of a workbook only where it has macros, and older ones are read', () => {
+test('a manifest stores the media type only of a workbook with macros, and older manifests can be read', () => {
   expect(MACROS).not.toBe(PLAIN);
   expect(storedKind(artifact(PLAIN))).toEqual({ format: 'xlsx' });
   expect(storedKind(artifact(MACROS))).toEqual({ format: 'xlsx', media_type: MACROS });

@@ -6,7 +6,7 @@ import { runCommand } from '../../support/run-command.ts';
 
 const WITH_TEMPLATE = REPORT.replace('format: xlsx,', 'format: xlsx, template: board.xlsx,');
 
-/** A report with the starter template that is written for it. */
+/** A report and a starter template for it. */
 async function starterFolder() {
   const jobs = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
   const board = join(jobs, 'acme/board.xlsx');
@@ -21,7 +21,7 @@ async function starterFolder() {
   return { jobs, board, init, check, writeReport };
 }
 
-test('a starter template passes the check, and nothing is overwritten', async () => {
+test('a starter template passes the check, and init does not overwrite it', async () => {
   const { board, init, check, writeReport } = await starterFolder();
   const { code, stdout } = await init();
   expect([code, JSON.parse(stdout)]).toEqual([
@@ -35,7 +35,7 @@ test('a starter template passes the check, and nothing is overwritten', async ()
   expect(await readFile(board)).toEqual(before);
 });
 
-test('problems of a template have its file, sheet and cell, and exit 1', async () => {
+test('problems of a template name file, sheet and cell, and the check exits with 1', async () => {
   const { board, init, check, writeReport } = await starterFolder();
   await init();
   await writeReport(WITH_TEMPLATE.replace('profiles.created, profiles.decided', 'profiles.decided'));
@@ -53,7 +53,7 @@ test('problems of a template have its file, sheet and cell, and exit 1', async (
   expect(lines).toContain(`${board}:onboarding!C4: `);
 });
 
-test('a file that is no workbook is an error of its own', async () => {
+test('a template that is not a workbook is an error', async () => {
   const { board, check, writeReport } = await starterFolder();
   await writeFile(board, 'no zip');
   await writeReport(WITH_TEMPLATE);
@@ -64,7 +64,7 @@ test('a file that is no workbook is an error of its own', async () => {
 test.each([
   ['a report that does not exist', ['--report', 'acme/monthly'], 'definition.not_found'],
   ['another kind of file', ['--workbook', 'board.ods'], 'usage.invalid'],
-])('a starter template of %s is refused', async (_, flags, code) => {
+])('init rejects a starter template for %s', async (_, flags, code) => {
   const { init } = await starterFolder();
   expect((await init(...flags)).stderr).toContain(`[${code}]`);
 });

@@ -17,7 +17,7 @@ const REPORT = definitionOf([{ id: 'rate', metrics: ['profiles.approval_rate', '
   corrections: { watch: 3 * 86_400, materiality: 0.02, on_correction: 'send' },
 });
 
-test('a corrected edition is made from the template of the first one, even if the file has changed or is gone', async () => {
+test('a corrected edition uses the template of the first edition, even if the file has changed or is gone', async () => {
   const template = await createStarterWorkbook(outlineOfDefinition(REPORT), {
     title: 'Board',
     locale: 'en-GB',

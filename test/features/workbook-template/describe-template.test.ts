@@ -64,8 +64,8 @@ async function write(content: Uint8Array | string): Promise<string> {
   return path;
 }
 
-describe('a template of a workbook', () => {
-  it('is described by what its tables, columns and names get', async () => {
+describe('the description of a template', () => {
+  it('shows what tables, columns and names are bound to', async () => {
     const path = await write(
       workbook(['profile.type', 'Profiles.Created'], {
         'docket.org': 'Front!$B$2:$C$2',
@@ -94,7 +94,7 @@ describe('a template of a workbook', () => {
     });
   });
 
-  it('is checked cell by cell, errors first', async () => {
+  it('lists problems cell by cell, errors first', async () => {
     const path = await write(
       workbook(['profile.type', 'Own'], {
         'docket.org': 'Front!$C$2',
@@ -114,7 +114,7 @@ describe('a template of a workbook', () => {
     ]);
   });
 
-  it('may have columns of its own: a warning where they have no formulas, if labels are known', async () => {
+  it('warns of custom columns without formulas, if the labels of metrics are known', async () => {
     const warned = async (outline: typeof OUTLINE) =>
       (await describeWorkbookTemplate(path, outline)).problems.flatMap(({ at }) => at?.cell ?? []);
     let path = await write(workbook(['profile.type', 'Own'], {}));
@@ -123,7 +123,7 @@ describe('a template of a workbook', () => {
     expect(await warned(OUTLINE)).toEqual([]);
   });
 
-  it('is a problem of its own where it is no workbook, or not there', async () => {
+  it('reports a file that is missing or not a workbook as a problem', async () => {
     const path = await write('no workbook');
     const invalid = [expect.objectContaining({ severity: 'error', code: 'workbook.invalid' })];
     expect((await describeWorkbookTemplate(path, OUTLINE)).problems).toEqual(invalid);

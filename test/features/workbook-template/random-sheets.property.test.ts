@@ -9,8 +9,10 @@ import { fill } from './support/fill-recorded.ts';
 import { packageFacts } from './support/package-facts.ts';
 import { buildSheet, figuresOfSheet, randomSheet } from './support/random-sheets.ts';
 
-// test/e2e/workbook-templates.test.ts lets LibreOffice compute such sheets.
-test('random tables and formulas become what a writer builds at their size', { timeout: within(10) }, async () => {
+// LibreOffice computes such sheets in test/e2e/workbook-templates.test.ts.
+test('filled random sheets equal the sheets that a writer builds with the same figures', {
+  timeout: within(10),
+}, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-random-sheets-'));
   const [template, filled] = [join(folder, 'template.xlsx'), join(folder, 'filled.xlsx')];
   try {

@@ -10,8 +10,8 @@ import { inDialect, XML_DIALECTS } from './support/xml-dialects.ts';
 
 const DIALECTS_OF = ['everything', 'pivot-tables', 'unbound-tables', 'names'];
 
-// Each template, filled, is the workbook that its own tool has built with these figures: the same values, formulas, ranges,
-// anchors and cached points; every other part is the template's, byte for byte.
+// A filled template must equal the workbook that its own tool builds with the same figures: values, formulas, ranges,
+// anchors and cached points. All other parts must equal the template's, byte for byte.
 describe('templates made by other tools', () => {
   const expected = expectedFacts();
   let folder: string;
@@ -32,7 +32,7 @@ describe('templates made by other tools', () => {
     }
   });
 
-  test.each(Object.entries(XML_DIALECTS))('are filled alike with %s', async (_, change) => {
+  test.each(Object.entries(XML_DIALECTS))('are filled in the same way with %s', async (_, change) => {
     for (const recorded of recordedTemplates().filter(({ name }) => DIALECTS_OF.includes(name))) {
       const template = inDialect(await readFile(templatePath(recorded)), change);
       const path = join(folder, `dialect.${recorded.ending}`);
@@ -44,7 +44,7 @@ describe('templates made by other tools', () => {
     }
   });
 
-  test('are filled with the same bytes each time', async () => {
+  test('are filled with the same bytes every time', async () => {
     const recorded = recordedTemplates().find(({ name }) => name === 'everything');
     if (recorded === undefined) throw new Error('the template is gone');
     const files = await Promise.all(

@@ -8,7 +8,7 @@ import { REPORT } from '../../support/jobs-folder.ts';
 const KINDS = { targets: TARGETS, formats: FORMATS };
 const NAME = { org: 'acme', report: 'weekly' };
 
-test('without the feature a report with a template is refused at its field, and so is one that was stored', () => {
+test('without the feature a template in a report or in a stored report is an error at its field', () => {
   const text = REPORT.replace('format: xlsx,', 'format: xlsx, template: board.xlsx,');
   const { diagnostics } = createDefinitionParser(KINDS).report(text, 'weekly.yaml', NAME, undefined);
   expect(diagnostics).toMatchObject([{ line: 21, got: '"template"' }]);

@@ -17,7 +17,7 @@ const FIGURES = figuresOf({ onboarding: 10, groups: 2 });
 const withTemplate = (template: string, more: object = {}) => [{ format: 'xlsx', template, ...more }] as const;
 
 describe('an output with a template', () => {
-  it('is the filled template, the same bytes each time, and tells what was filled', async () => {
+  it('is the filled template, with the same bytes every time, and records what was filled', async () => {
     const outputs = withTemplate('side-by-side.xlsx');
     const one = artifactNamed(await render(FIGURES, outputs, { orgFolder }), '.xlsx');
     const other = artifactNamed(await render(FIGURES, outputs, { orgFolder }), '.xlsx');
@@ -44,7 +44,7 @@ describe('an output with a template', () => {
     expect(await readdir(into)).toEqual([locked.name]);
   });
 
-  it('keeps macros or leaves them out', async () => {
+  it('keeps macros or removes them', async () => {
     const kept = artifactNamed(await render(FIGURES, withTemplate('macros.xlsm'), { orgFolder }), '.xlsm');
     expect(kept.mediaType).toBe('application/vnd.ms-excel.sheet.macroEnabled.12');
     expect([...readParts(kept.path).keys()]).toContain('xl/vbaProject.bin');
@@ -54,7 +54,7 @@ describe('an output with a template', () => {
     expect(readParts(removed.path).get('[Content_Types].xml')).not.toMatch(/macroEnabled/);
   });
 
-  it('has rows in a table that Excel had marked as empty', async () => {
+  it('has rows in a table that Excel marked as empty', async () => {
     const organization = await folder();
     const parts = unzipSync(readFileSync(join(orgFolder, 'side-by-side.xlsx')));
     const table = 'xl/tables/table1.xml';
@@ -72,7 +72,7 @@ describe('an output with a template', () => {
     }
   });
 
-  it('is refused where it is not in the folder, or no workbook, and leaves no file', async () => {
+  it('fails for a template outside the folder or that is not a workbook, and leaves no file', async () => {
     const [into, organization] = [await folder(), await folder()];
     await writeFile(join(organization, 'board.xlsx'), 'no workbook');
     for (const [template, from] of [
@@ -90,7 +90,7 @@ describe('an output with a template', () => {
     expect(await readdir(into)).toEqual([]);
   });
 
-  it('that is another file than the report was loaded with is said so, and fails for another attempt only', async () => {
+  it('records that the template has changed since the report was loaded, and can be retried if it is unreadable', async () => {
     const definition = { sections: [], files: { 'line-chart.xlsx': 'f'.repeat(64) } };
     const other = await render(FIGURES, withTemplate('line-chart.xlsx'), { orgFolder, definition });
     expect(artifactNamed(other, '.xlsx').workbook).toMatchObject({ defined_sha256: 'f'.repeat(64) });
@@ -116,7 +116,7 @@ describe('an output with a template', () => {
     await expect(failing()).rejects.toMatchObject({ code: 'template.invalid', retryable: false });
   });
 
-  it('is refused with the place of the first error, and how many more there are', () => {
+  it('fails with the place of the first error and the number of further errors', () => {
     const problem = {
       code: 'workbook.obstacle',
       expected: 'rows of its own',

@@ -13,7 +13,7 @@ import { CATALOG, definitionOf, type SectionInput } from '../../../support/repor
 
 const range = (text: string) => parseRange(text) ?? expect.fail(text);
 
-/** A table from B4 on, with two rows of data. @param headers with a formula behind `=` for a calculated column */
+/** A table from B4 on, with two rows of data. @param headers a header with `=` has a formula, so its column is calculated */
 const table = (name: string, headers: readonly string[], more: Partial<TemplateTable> = {}): TemplateTable => ({
   part: `xl/tables/${name}.xml`,
   sheet: 'Board',
@@ -53,15 +53,15 @@ const KPIS: SectionInput = {
   dimensions: ['profile.type'],
   totals: true,
 };
-/** Of a report that is never made with figures missing. */
+/** The problems in a report that fails when figures are missing. */
 const problemsOf = (sections: readonly SectionInput[], book: TemplateWorkbook) =>
   bindTemplate(book, outlineOfDefinition(definitionOf(sections, { on_incomplete: 'fail' }), CATALOG)).problems.map(
     ({ severity, code, at, got }) => [severity, code, at === undefined ? '' : `${at.sheet}!${at.cell}`, got] as const,
   );
 const KPI_HEADERS = ['profile.type', 'profiles.created', 'profiles.approval_rate'];
 
-describe('tables', () => {
-  it('binds by the id of a section, with `_` for `-` and in any case, or by alternative text', () => {
+describe('the tables of a template', () => {
+  it('bind by section id, with `_` for `-` and in any case, or by alternative text', () => {
     const sections = ['a-b', 'q1', 'c'].map((id) => ({ ...KPIS, id }));
     const tables = [
       table('A_B', KPI_HEADERS),
@@ -81,7 +81,7 @@ describe('tables', () => {
     expect(problems).toEqual([]);
   });
 
-  it('refuses a name of two sections, which alternative text tells apart', () => {
+  it('are ambiguous if two sections match the name, unless alternative text tells them apart', () => {
     const sections = ['a-b', 'a_b'].map((id) => ({ ...KPIS, id }));
     expect(problemsOf(sections, workbook([table('a_b', KPI_HEADERS)]))[0]?.slice(0, 3)).toEqual([
       'error',
@@ -92,7 +92,7 @@ describe('tables', () => {
     expect(problemsOf(sections, workbook(titled))).toEqual([]);
   });
 
-  it('names header cells that ask for what the report has not', () => {
+  it('have errors at headers for figures that the report does not have', () => {
     const headers = [...KPI_HEADERS, 'profiles.created.previous_year', 'profiles.opened', 'Own', 'Share=1/2'];
     expect(problemsOf([KPIS], workbook([table('kpis', headers)]))).toEqual([
       ['error', 'workbook.unknown', 'Board!E4', '"profiles.created.previous_year"'],
@@ -100,7 +100,7 @@ describe('tables', () => {
     ]);
   });
 
-  it('refuses alternative text that names no section, a table for a text, and one without a column of its section', () => {
+  it('are rejected if the alternative text names no section, the section is a text, or no column is bound', () => {
     const text: SectionInput = { id: 'intro', layout: 'text', description: 'Hello' };
     const tables = [
       table('x', KPI_HEADERS, { title: 'docket:kpi' }),
@@ -115,7 +115,7 @@ describe('tables', () => {
     ]);
   });
 
-  it('warns of a table named almost like a section without a table, and of no other', () => {
+  it('cause a warning if the name is almost that of a section without a table', () => {
     const warned = (...names: string[]) =>
       problemsOf([KPIS], workbook(names.map((each) => table(each, KPI_HEADERS)))).filter(
         ([, code]) => code === 'workbook.unknown',
@@ -126,7 +126,7 @@ describe('tables', () => {
     expect(warned('kpis', 'kpis2')).toEqual([]);
   });
 
-  it('says what of the report is shown nowhere', () => {
+  it('cause a warning for figures that are shown nowhere', () => {
     const other: SectionInput = { id: 'other', metrics: ['screening.hits'] };
     const list: SectionInput = { id: 'roster', list: 'profiles' };
     const sections = [KPIS, other, list];
@@ -140,7 +140,7 @@ describe('tables', () => {
     ]);
   });
 
-  it('misses cells for what is missing, approval, comments and corrections', () => {
+  it('cause warnings if cells for completeness, approval, comments or corrections are missing', () => {
     const commented = { ...KPIS, commentary: 'optional' } as const;
     const definition = definitionOf([commented], { approval: { by: ['a@acme.example'] } as never });
     const outline = outlineOfDefinition(definition, CATALOG);
@@ -155,7 +155,7 @@ describe('tables', () => {
   });
 });
 
-describe('names', () => {
+describe('the names of a template', () => {
   const outline = outlineOfDataset(dataset([onboarding, workload]));
   const bind = (...names: readonly DefinedName[]) => bindTemplate(workbook([], names), outline);
   const errors = (...names: readonly DefinedName[]) =>
@@ -173,11 +173,11 @@ describe('names', () => {
     ['docket.onboarding.profiles.created', 'onboarding.profiles.created'],
     ['docket.onboarding.profiles.created.change', 'onboarding.profiles.created.change_previous_period'],
     ['docket.workload.alerts.open.status', 'workload.alerts.open.status'],
-  ])('binds %s', (text, bound) => {
+  ])('bind %s', (text, bound) => {
     expect(bind(name(text, 'B2')).names.map(({ target }) => nameText(target))).toEqual([bound]);
   });
 
-  it('refuses names that mean nothing, with the closest one', () => {
+  it('are rejected with the closest match if they mean nothing', () => {
     expect(errors(name('docket.period.lable', 'B2'), name('docketing', 'B3'), name('docket.headline.6', 'B4'))).toEqual(
       [
         { code: 'workbook.unknown', cell: 'B2', next: expect.stringContaining('docket.period.label') },
@@ -193,7 +193,7 @@ describe('names', () => {
     );
   });
 
-  it('refuses names without a cell, on sheets without cells, inside a bound table, and two for one cell', () => {
+  it('are rejected without a cell, on chart sheets, in bound tables, and if two share a cell', () => {
     const chart = { ...name('docket.org', 'A1'), target: { sheet: 'Chart', range: range('A1') } };
     expect(errors(name('docket.org'), chart).map(({ code }) => code)).toEqual(['workbook.unknown', 'workbook.unknown']);
     const inTable = { ...name('docket.org', 'B5'), target: { sheet: 'Board', range: range('B5') } };
@@ -208,11 +208,11 @@ describe('names', () => {
     expect(errors(name('docket.org', 'B2:C3'), name('docket.title', 'C3'))).toEqual([
       { code: 'workbook.ambiguous', cell: 'C3', next: expect.anything() },
     ]);
-    // One in the workbook and one on its sheet are the same.
+    // A name of the workbook and the same name of its sheet count as one.
     expect(errors(name('docket.org', 'B2'), { ...name('docket.org', 'B2'), scope: 'Front' })).toEqual([]);
   });
 
-  it('needs totals, and takes a single row for them', () => {
+  it('need totals, or a section with a single row', () => {
     const rows: SectionInput = { ...KPIS, totals: false };
     const single: SectionInput = { id: 'single', metrics: ['profiles.created'] };
     const book = workbook(
@@ -225,8 +225,8 @@ describe('names', () => {
   });
 });
 
-describe('outlines', () => {
-  it('gives durations the unit that the report asks for, and follows replacements', () => {
+describe('the outline of a report', () => {
+  it('has the units that the report sets, and follows replaced metrics', () => {
     const catalog = {
       ...CATALOG,
       metrics: CATALOG.metrics.map((metric) =>
@@ -255,7 +255,7 @@ describe('outlines', () => {
     ]);
   });
 
-  it('knows that current counts are not compared, unless they are read every day', () => {
+  it('has no comparison of current counts, unless they are read daily', () => {
     const definition = definitionOf([{ id: 'a', metrics: ['alerts.open'] }], { compare: 'previous_period' });
     const readings = { at: '23:00', metrics: ['alerts.open'], by: [] } as never;
     expect(outlineOfDefinition(definition, CATALOG).sections[0]?.comparisons).toEqual([]);
@@ -264,7 +264,7 @@ describe('outlines', () => {
     ]);
   });
 
-  it('lets a run ask for what its definition promises although the service did not give it', () => {
+  it('has everything that the definition promises, even if the service did not give it', () => {
     const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'], totals: true }], {
       compare: 'previous_year',
       to_date: 'year',

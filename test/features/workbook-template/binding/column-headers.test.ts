@@ -28,7 +28,7 @@ const SECTION: SectionOutline = {
     metric('exposure', 'Exposure', 'chf', { formerly: 'old_exposure' }),
     metric('other_rate', 'Same', 'ratio'),
     metric('third_rate', 'same ', 'ratio'),
-    // Called as another one's change.
+    // The id equals the change of another metric.
     metric('exposure.change', 'Movement', 'chf'),
   ],
 };
@@ -72,7 +72,7 @@ describe('headers of a bound table', () => {
     ['old_exposure (CHF)', { column: 'exposure', figure: value }],
     ['exposure.change', { column: 'exposure.change', figure: value }],
     ['Same [third_rate] (%)', { column: 'third_rate', figure: value }],
-  ])('reads %j', (header, target) => {
+  ])('bind %j', (header, target) => {
     expect(read(header)).toEqual({ kind: 'bound', target });
   });
 
@@ -83,11 +83,11 @@ describe('headers of a bound table', () => {
     ['Profils created', { kind: 'unknown', id: false, closest: 'Profiles created' }],
     ['profiles.creatd', { kind: 'unknown', id: true, closest: 'profiles.created' }],
     ['Notes of the board', { kind: 'unknown', id: false }],
-  ])('does not bind %j', (header, reading) => {
+  ])('do not bind %j', (header, reading) => {
     expect(read(header)).toEqual(reading);
   });
 
-  it('says which figure the section does not have', () => {
+  it('name a figure that the section does not have', () => {
     const plain = headerReader({ ...SECTION, comparisons: ['previous_period'], toDate: null });
     expect(plain('Approval rate.previous_year')).toEqual({
       kind: 'figure',

@@ -45,7 +45,7 @@ import {
 import { cases } from '../../../support/fuzz.ts';
 
 const UNITS = ['count', 'ratio', 'seconds', 'chf', null] as const;
-/** Two metrics may share one. */
+/** Two metrics can share a label. */
 const LABELS = ['Created', 'created', 'Rate (gross)', 'Zeit bis Entscheid', 'A, change'] as const;
 const KINDS: readonly (readonly ComparisonKind[])[] = [
   [],
@@ -61,7 +61,7 @@ const figure = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
 );
 
-/** A section with figures of all kinds, and statuses of some. */
+/** A section with all kinds of figures, and statuses of some. */
 const section = fc
   .record({
     labels: fc.array(fc.tuple(fc.constantFrom(...LABELS), fc.constantFrom(...UNITS)), { minLength: 1, maxLength: 4 }),
@@ -140,12 +140,12 @@ const section = fc
     return { made, data: dataset([made], { targets, judgements }) };
   });
 
-/** What a cell gets, in the form of Docket's own workbook. */
+/** The value of a cell, in the form of Docket's own workbook. */
 const asOwn = (value: CellValue): unknown => (typeof value === 'object' ? (value?.serial ?? UNDEFINED_TEXT) : value);
 const ownValue = (value: ReturnType<typeof toCellValue>): unknown =>
   value instanceof Date ? excelDate(value)?.serial : value;
 
-/** Units alone tell columns of one label apart in Docket's own headers; a template names them. */
+/** Docket's own headers tell columns with equal labels apart by their units only. A template names the metric. */
 const distinct = ({ columns }: Table, header: string, { name, label }: Column): string => {
   const shared = columns.filter((each) => each.label.toLowerCase() === label.toLowerCase()).length > 1;
   return shared && !header.includes(`[${name}]`) ? `${header} [${name}]` : header;
@@ -164,7 +164,7 @@ const valuesOf = (data: Dataset, { id }: Table, columns: readonly (ColumnTarget 
 ];
 
 describe('values of bound columns and names', () => {
-  it.each(['en-GB', 'de-CH'])("are those of Docket's own workbook and CSV, by its headers (%s)", (locale) => {
+  it.each(['en-GB', 'de-CH'])("equal those of Docket's own workbook and CSV, by its headers (%s)", (locale) => {
     fc.assert(
       fc.property(section, ({ made, data }) => {
         const views = viewColumns(made, locale);
@@ -176,7 +176,7 @@ describe('values of bound columns and names', () => {
         expect(valuesOf(data, made, bound, locale).map((cells) => cells.map(asOwn))).toEqual(
           own.map((each) => views.map(({ read, quantity }) => ownValue(toCellValue(read(each), quantity)))),
         );
-        // Of CSV files: raw values, so durations in seconds.
+        // The same for the raw values of CSV files, where durations are in seconds.
         const raw = rawColumns(made).filter(({ role, source }) => role !== 'change' && source.kind === 'metric');
         expect(
           valuesOf(
@@ -201,7 +201,7 @@ describe('values of bound columns and names', () => {
     );
   });
 
-  it('are those of the figure that each name and header says in full', () => {
+  it('equal those of the figure that a full name or header names', () => {
     fc.assert(
       fc.property(section, ({ made, data }) => {
         const outline = outlineOfDataset(data);
@@ -237,7 +237,7 @@ const OPTIONS = { locale: 'de-CH', madeAt: Date.UTC(2026, 10, 16, 7), classifica
 const value = (data: Dataset, target: NameTarget) => nameValue(data, target, OPTIONS);
 
 describe('instants', () => {
-  it('are shown by the clock of their zone, also on days on which it is changed', () => {
+  it('use the clock of their zone, also on days when it changes', () => {
     const clock = createInstantReader('Europe/Zurich');
     const hours = (text: string) => ((clock(new Date(text))?.serial ?? 0) % 1) * 24;
     const texts = [
@@ -253,7 +253,7 @@ describe('instants', () => {
 });
 
 describe('values of a report', () => {
-  it('has days and instants by the clock of the period, undefined figures empty, and units of headers', () => {
+  it('use the days and clock of the period, are empty for undefined figures, and follow the units of headers', () => {
     const data = dataset([onboarding]);
     const [bucket, hours, rate] = boundTo(data, ['bucket', 'Time to decision (median) (h)', 'profiles.approval_rate']);
     const rows = valuesOf(data, onboarding, [bucket ?? null, null, hours ?? null, rate ?? null]);
@@ -264,7 +264,7 @@ describe('values of a report', () => {
     expect(value(data, { kind: 'date', of: 'made_at' })).toEqual({ serial: 46342 + 8 / 24 });
   });
 
-  it('takes units from the definition, and seconds without them', () => {
+  it('use the units of the definition, or seconds', () => {
     const data = dataset([table({ id: 'a', columns: [{ ...durationColumn, shownIn: 'days' }], rows: [] })]);
     const sections = [{ id: 'a', metrics: [durationColumn.name] }] as never;
     const definition = { sections, units: { 'profiles.time_to_decision_p90': 'hours' } } as const;
@@ -272,7 +272,7 @@ describe('values of a report', () => {
     expect([unitIn(outlineOfDataset(data)), unitIn(outlineOfDataset(data, definition))]).toEqual([undefined, 'hours']);
   });
 
-  it('reads the fields of a list as numbers, days, instants, texts and truth values', () => {
+  it('convert fields of a list to numbers, days, instants, texts and booleans', () => {
     const field = (name: string): Column => ({ name, label: name, kind: 'field', type: 'string', unit: null });
     const roster = table({
       id: 'roster',
@@ -291,7 +291,7 @@ describe('values of a report', () => {
     ]);
   });
 
-  it('reads the unit behind the name of a duration, and of nothing else', () => {
+  it('use a unit after the name of a duration, and after no other name', () => {
     const totals = { values: { [durationColumn.name]: 7200 } };
     const data = dataset([table({ id: 'a', columns: [durationColumn, ratioColumn], rows: [], totals })]);
     const read = (rest: string) => readName(`docket.a.${rest}`, outlineOfDataset(data));
@@ -301,7 +301,7 @@ describe('values of a report', () => {
     expect(read(`${ratioColumn.name}.hours`).kind).toBe('unknown');
   });
 
-  it('says of a section what its cells cannot show', () => {
+  it('include the notes of a section that its cells cannot show', () => {
     const data = dataset([onboarding]);
     const words = messagesFor('de-CH');
     const lines = [
@@ -312,7 +312,7 @@ describe('values of a report', () => {
     expect(value(data, { kind: 'notes', section: 'onboarding' })).toBe(lines.join('\n'));
   });
 
-  it('prints comments, approval, corrections and completeness as its own files do', () => {
+  it("print comments, approval, corrections and completeness like Docket's own files", () => {
     const data = dataset([onboarding], {
       headlines: ['One', 'Two'],
       comments: [

@@ -24,7 +24,7 @@ function outline(more: Parameters<typeof definitionOf>[1] = {}): ReportOutline {
   });
 }
 
-/** What is wrong with a cell of this name and this number format. */
+/** The problems of a cell with this name and this number format. */
 function problems(name: string, format: string | undefined, more?: Parameters<typeof definitionOf>[1]) {
   const read = readName(name, outline(more));
   if (read.kind !== 'bound') throw new Error(`${name} is ${read.kind}`);
@@ -34,7 +34,7 @@ function problems(name: string, format: string | undefined, more?: Parameters<ty
   return cells.flatMap((cell) => unitProblems(cell, format)).map(({ severity, next }) => [severity, next]);
 }
 
-test('a duration of a workbook without a unit gets a warning; with one, or with units of the report, none', () => {
+test('a duration without a unit causes a warning, unless its name or the report sets the unit', () => {
   const name = `docket.kpis.${P50}`;
   expect(problems(name, undefined)).toEqual([['warning', 'add .hours or .seconds']]);
   expect(problems(`${name}.hours`, undefined)).toEqual([]);
@@ -43,7 +43,7 @@ test('a duration of a workbook without a unit gets a warning; with one, or with 
   expect(problems(name, '0.0 "days"', { workbook_units: 'report' })).toEqual([]);
 });
 
-test('a number format that names another unit than the cell gets is an error', () => {
+test('a number format with another unit than the cell is an error', () => {
   const name = `docket.kpis.${P50}`;
   expect(problems(name, '#,##0.0 "h"')).toEqual([['error', 'add .hours or .seconds, as the format says']]);
   expect(problems(`${name}.hours`, '#,##0.0 "h"')).toEqual([]);
@@ -57,7 +57,7 @@ test('formats name units in quotes or by escaped letters, in English and German'
   ).toEqual(['hours', 'days', 'hours', undefined, undefined, 'days', 'seconds']);
 });
 
-test('a header names seconds as a name does', () => {
+test('a header can name seconds, like a name can', () => {
   const [section] = outline({ workbook_units: 'report' }).sections;
   if (section === undefined) throw new Error('no section');
   const read = headerReader(section);

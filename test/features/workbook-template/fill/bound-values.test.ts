@@ -11,7 +11,7 @@ const range = (text: string) => {
   return parsed;
 };
 
-/** A table in B2:D3 (the middle column is the template's own) with a name in B5 below it. */
+/** A table in B2:D3, whose middle column belongs to the template, with a name in B5 below. */
 function cellsOf(rows: readonly (readonly CellValue[])[]) {
   const name = 'board';
   const table = { part: '', sheet: 'Board', name, range: range('B2:D3'), headerRows: 1, totalsRows: 0, columns: [] };
@@ -39,7 +39,7 @@ function cellsOf(rows: readonly (readonly CellValue[])[]) {
   return { cells, readRows: () => read };
 }
 
-test('values of the filled sheet, where each of them is bound', () => {
+test('charts get the values of the filled sheet if every cell is bound', () => {
   const { cells, readRows } = cellsOf([
     [1, null, 'a'],
     [2, null, null],
@@ -61,7 +61,7 @@ test('values of the filled sheet, where each of them is bound', () => {
   ]);
 });
 
-test('no more rows are read than a chart remembers; an empty table has one empty row', () => {
+test('a chart reads no more rows than its cache can hold, and gets one empty row of an empty table', () => {
   const rows = Array.from({ length: MAX_CACHED_POINTS + 5 }, (_, index) => [index, null, index]);
   const { cells, readRows } = cellsOf(rows);
   expect(cells.values('Board', range(`B3:B${rows.length + 2}`))).toBeUndefined();

@@ -21,23 +21,23 @@ describe('cells', () => {
     [false, '<c r="B4" s="3" t="b"><v>0</v></c>'],
     [{ serial: 46_000.5 }, '<c r="B4" s="3"><v>46000.5</v></c>'],
     ['=1+1', '<c r="B4" s="3" t="inlineStr"><is><t xml:space="preserve">=1+1</t></is></c>'],
-  ])('%o', (value, xml) => {
+  ])('write %o', (value, xml) => {
     expect(cellXml('B4', ' s="3"', value, FORMAT)).toBe(xml);
   });
 
-  test('a text beyond the limit is cut with a mark, never within a character', () => {
+  test('shorten a long text with a mark, never within a character', () => {
     expect(textXml('x'.repeat(MAX_CELL_TEXT))).toHaveLength(MAX_CELL_TEXT);
     expect(textXml('x'.repeat(MAX_CELL_TEXT + 1))).toBe(`${'x'.repeat(MAX_CELL_TEXT - 1)}…`);
     expect(textXml(`${'x'.repeat(MAX_CELL_TEXT - 2)}😀😀`)).toBe(`${'x'.repeat(MAX_CELL_TEXT - 2)}…`);
   });
 
-  test('a text beyond the limit is not cut within a figure, a word or a grapheme', () => {
+  test('do not cut a long text within a figure, a word or a grapheme', () => {
     const before = 'x '.repeat((MAX_CELL_TEXT - 5) / 2).trimEnd();
     for (const end of ['34,300 more', '34\u00a0300 more', 'more', '👩‍👩‍👧‍👧👩‍👩‍👧‍👧'])
       expect([end, textXml(`${before} ${end} x`).slice(before.length)]).toEqual([end, end === 'more' ? ' more…' : '…']);
   });
 
-  test('any text is read as it was, but for line ends and halves of characters', () => {
+  test('keep any text except line ends and lone surrogates', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom('_x000A_', '_', 'x', '&', '<', '\r', '\u0001', '\ud800', '\ufffe', '😀') }),

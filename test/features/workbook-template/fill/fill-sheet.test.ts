@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dataOf, fillSample, MAIN, type Sample } from './sheet-fixture.ts';
 
-/** The rows of a filled sheet, one a line. */
+/** The rows of a filled sheet, one per line. */
 const rowsOf = async (sample: Sample): Promise<string[]> =>
   dataOf((await fillSample(sample)).xml).split(/(?<=<\/row>|<row [^>]*\/>)/);
 
@@ -10,8 +10,8 @@ const HEADER = '<row r="2" spans="1:3"><c r="B2" t="s"><v>0</v></c><c r="C2" t="
 const ONE =
   '<row r="3" spans="1:3" ht="20" customHeight="1"><c r="A3" s="9"/><c r="B3" s="4"><v>1</v></c><c r="C3" s="5"><v>2</v></c></row>';
 
-describe('rows of tables', () => {
-  test('values take the styles of their cells; inserted rows take those of the last row of data', async () => {
+describe('the rows of a bound table', () => {
+  test('keep the styles of their cells; inserted rows get those of the last row of data', async () => {
     const rows = await rowsOf({
       xml: `${HEADER}${ONE}<row r="5"><c r="A5" s="1"><v>7</v></c><c r="B5" t="s"><v>3</v></c></row>`,
       tables: [
@@ -38,7 +38,7 @@ describe('rows of tables', () => {
   test.each([
     ['no rows', { rows: [] }],
     ['a list', { rows: [['x', null, null]], clearsSamples: true }],
-  ])('the sample does not stay in columns of %s that get nothing; their formulas do', async (_, { rows, ...more }) => {
+  ])('keep no sample values in unbound columns of %s, but keep their formulas', async (_, { rows, ...more }) => {
     const [, filled] = await rowsOf({
       xml: `${HEADER}<row r="3"><c r="B3" s="1"><v>1</v></c><c r="C3" s="2" t="s"><v>9</v></c><c r="D3"><f>B3</f></c></row>`,
       tables: [{ range: 'B2:D3', columns: ['one', '!own', '=B3'], rows, ...more }],
@@ -46,7 +46,7 @@ describe('rows of tables', () => {
     expect(filled).toContain('<c r="C3" s="2"/><c r="D3"><f>B3</f></c>');
   });
 
-  test('rows and cells that the template has not get the style of their row or column', async () => {
+  test('get the style of their row or column if the template has no such cells', async () => {
     const { xml } = await fillSample({
       xml: `<worksheet xmlns="${MAIN}"><cols><col min="2" max="2" style="6"/></cols><sheetData>${HEADER}<row r="4" s="8" customFormat="1"/></sheetData></worksheet>`,
       tables: [
@@ -68,7 +68,7 @@ describe('rows of tables', () => {
     );
   });
 
-  test('a sheet without rows, with a prefix', async () => {
+  test('are written into a sheet without rows and with a prefix', async () => {
     const { xml } = await fillSample({
       xml: `<x:worksheet xmlns:x="${MAIN}">\n<x:sheetData/></x:worksheet>\n`,
       tables: [{ range: 'B2:B3', columns: ['one'], rows: [['a'], [2]] }],
@@ -82,7 +82,7 @@ describe('rows of tables', () => {
     );
   });
 
-  test('fewer rows: values go, styles stay, the totals row moves up, and nothing else moves', async () => {
+  test('can be fewer than in the template: values go, styles stay, the totals row moves up, nothing else moves', async () => {
     const row = (number: number, style: number) =>
       `<row r="${number}"><c r="A${number}"><v>${number}</v></c><c r="B${number}" s="${style}"><v>1</v></c><c r="C${number}" s="${style}"><f>B${number}*2</f><v>2</v></c></row>`;
     const totals =
@@ -102,7 +102,7 @@ describe('rows of tables', () => {
     ]);
   });
 
-  test('no rows: one row stays, empty but for the formulas of the template', async () => {
+  test('leave one empty row with the formulas of the template if there is no data', async () => {
     const rows = await rowsOf({
       xml: `${HEADER}<row r="3"><c r="B3" s="4"><v>1</v></c><c r="C3"><f>B3*2</f><v>2</v></c></row>`,
       tables: [{ range: 'B2:C3', columns: ['one', '!two'], rows: [] }],
@@ -110,7 +110,7 @@ describe('rows of tables', () => {
     expect(rows).toEqual([HEADER, '<row r="3"><c r="B3" s="4"/><c r="C3"><f>B3*2</f></c></row>']);
   });
 
-  test('the shorter of two tables side by side ends with empty cells', async () => {
+  test('end with empty cells if the neighbour table is longer', async () => {
     const rows = await rowsOf({
       xml: '<row r="2"><c r="A2" s="1"><v>1</v></c><c r="C2" s="2"><v>1</v></c><c r="D2" s="3"><f>C2+1</f></c></row>',
       tables: [
@@ -126,8 +126,8 @@ describe('rows of tables', () => {
   });
 });
 
-describe('formulas', () => {
-  test('columns of the template continue, filled down from the last row or as calculated columns', async () => {
+describe('the formulas of a filled sheet', () => {
+  test('continue in columns of the template, filled down or as calculated columns', async () => {
     const rows = await rowsOf({
       xml:
         '<row r="2"><c r="A2"><v>1</v></c><c r="B2" s="3"><f>A2/A$4</f><v>1</v></c><c r="C2"><f>SUM(A$2:A2)</f></c><c r="D2" cm="1"><f t="array" ref="D2">SUM(A2*2)</f><v>2</v></c><c r="E2" t="str"><v>x</v></c></row>' +
@@ -148,7 +148,7 @@ describe('formulas', () => {
     ]);
   });
 
-  test('shared formulas are written out where growth changes one of them, and stay otherwise', async () => {
+  test('are written out if they are shared and growth changes one of them', async () => {
     const shared = (column: string, id: number, base: string) =>
       `<c r="${column}3"><f t="shared" ref="${column}3:${column}4" si="${id}">${base}</f><v>1</v></c>`;
     const rows = await rowsOf({
@@ -173,7 +173,7 @@ describe('formulas', () => {
     );
   });
 
-  test('results of array formulas and data tables are left out, and their addresses move', async () => {
+  test('lose stored results of array formulas and data tables, and move', async () => {
     const rows = await rowsOf({
       xml:
         '<row r="2"><c r="A2"><v>1</v></c></row>' +
@@ -190,7 +190,7 @@ describe('formulas', () => {
   });
 });
 
-test('heights that fit the texts of the sample are left out, those that somebody has set stay', async () => {
+test('automatic row heights are removed, and heights that a person set stay', async () => {
   const rows = await rowsOf({
     xml: '<row r="1" ht="15"><c r="A1"/></row><row r="3" ht="15"><c r="A3"/></row><row r="5" ht="40" customHeight="1"><c r="A5"/></row><row r="6" ht="16"/>',
     tables: [{ range: 'A2:A3', columns: ['n'], rows: [['long'], ['texts']] }],
@@ -205,8 +205,8 @@ test('heights that fit the texts of the sample are left out, those that somebody
   ]);
 });
 
-describe('names', () => {
-  test('a name moves with its cell, which keeps its style; white space of the template stays', async () => {
+describe('a filled sheet', () => {
+  test('moves a name with its cell, and keeps the cell’s style and the white space', async () => {
     const { xml } = await fillSample({
       xml: '\n  <row r="1">\n <c r="A1" s="7" t="s"><v>0</v></c>\n</row>\n<row r="3"><c r="A3"><v>1</v></c></row><row r="6"><c r="B6" s="2"><f>A3</f></c></row>',
       tables: [{ range: 'A2:A3', columns: ['n'], rows: [[1], [2]] }],
@@ -218,20 +218,20 @@ describe('names', () => {
     );
   });
 
-  test('a sheet that gets nothing and refers to nothing that moves does not change', async () => {
+  test('does not change if it gets no values and refers to nothing that moves', async () => {
     const xml = `<?xml version="1.0" encoding="UTF-8"?>\r\n<worksheet xmlns="${MAIN}"><sheetData><row><c><v>1</v></c><c t="s"><v>2</v></c></row><row r="4"><c r="B4"><f>A1</f><v>1</v></c></row></sheetData><!-- end --></worksheet>\r\n`;
     const { changes } = await fillSample({ xml });
     expect(changes).toBe(false);
   });
 });
 
-test('rows out of order are refused', async () => {
+test('rows out of order are rejected', async () => {
   await expect(fillSample({ xml: '<row r="3"/><row r="2"/>', names: { A1: 1 } })).rejects.toMatchObject({
     code: 'template.invalid',
   });
 });
 
-test('below the last row of Excel formats are lost; content is refused', async () => {
+test('below the last row of Excel formats are dropped, and content is an error', async () => {
   const tables = [{ range: 'A1:A2', columns: ['n'], rows: [[1], [2], [3]] }];
   const last = '<row r="1048574"><c r="A1048574"><v>7</v></c></row><row r="1048575"><c r="A1048575" s="1"/></row>';
   const rows = await rowsOf({ xml: `${HEADER.replaceAll('2', '1')}${last}<row r="1048576" ht="12.8"/>`, tables });

@@ -11,22 +11,22 @@ import type { TemplateTable, TemplateWorkbook } from '../../../../src/features/w
 
 export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-/** A table of the sheet `Board`; a column of the template's own begins with `=` (its formula) or `!`. */
+/** A table of the sheet `Board`. A column that belongs to the template starts with `=` (its formula) or `!`. */
 export interface SampleTable {
   readonly name?: string;
   readonly range: string;
   readonly columns: readonly string[];
   readonly totals?: boolean;
   readonly rows: readonly (readonly CellValue[])[];
-  /** Of a list. */
+  /** Set for a list. */
   readonly clearsSamples?: boolean;
 }
 
 export interface Sample {
-  /** What stands inside `sheetData`, or the whole document. */
+  /** The content of `sheetData`, or the whole document. */
   readonly xml: string;
   readonly tables?: readonly SampleTable[];
-  /** Values by the address of the name's cell. */
+  /** Values by the address of the named cell. */
   readonly names?: Readonly<Record<string, CellValue>>;
   readonly date1904?: boolean;
 }
@@ -41,7 +41,7 @@ const packageOf = (xml: string): TemplatePackage => ({
   contentType: () => undefined,
   relationships: () => Promise.resolve([]),
   readText: () => Promise.resolve(xml),
-  // Small pieces, which end within tags and characters.
+  // Small pieces, which split tags and characters.
   openPart: () =>
     Promise.resolve(
       Readable.from(
@@ -73,7 +73,7 @@ function tableOf({ name = 'board', range, columns, totals = false }: SampleTable
   };
 }
 
-/** Fills the sheet `Board`; the whole part, and whether it changes at all. */
+/** Fills the sheet `Board`. Returns the whole part, and whether it changes at all. */
 export async function fillSample({
   xml,
   tables = [],
@@ -114,5 +114,5 @@ export async function fillSample({
   return { xml: filled, changes: scan.changes };
 }
 
-/** What stands inside `sheetData`. */
+/** The content of `sheetData`. */
 export const dataOf = (xml: string): string => /<(?:x:)?sheetData>([\s\S]*)<\/(?:x:)?sheetData>/.exec(xml)?.[1] ?? '';

@@ -12,7 +12,7 @@ const table = (sheet: string, name: string): TemplateTable => ({
   columns: [{ header: 'x' }],
 });
 
-test('results are stale where a formula reads a filled sheet by its name, a table or a name, also through others', () => {
+test('stored results are stale if a formula reads a filled sheet by sheet, table or name, even indirectly', () => {
   const formulas = {
     'by sheet': "SUM('Board ''26'!A1:A9)",
     'by table': 'SUM(ONBOARDING[Created])',

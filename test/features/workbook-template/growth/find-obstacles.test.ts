@@ -12,7 +12,7 @@ interface Example {
   readonly other?: string;
   readonly pivot?: string;
   readonly names?: readonly DefinedName[];
-  /** Besides `cases` in A1:C5, with a totals row: of their names and ranges. */
+  /** More bound tables by name and range, besides `cases` in A1:C5 with a totals row. */
   readonly bound?: Readonly<Record<string, string>>;
   readonly unbound?: Readonly<Record<string, string>>;
 }
@@ -72,7 +72,7 @@ const name = (formula: string, scope: string | null): DefinedName => ({ name: 'n
 
 it.each<[string, Example, string[]]>([
   [
-    'merged cells in the table, and where rows are inserted',
+    'merged cells in the table and where rows are inserted',
     { sheet: merge('B2:C2', 'A3:B3', 'E4:E6', 'E1:F4', 'E5:E6', 'A5:C5') },
     ['error workbook.obstacle Board!B2:C2', 'error workbook.obstacle Board!E4:E6'],
   ],
@@ -101,7 +101,7 @@ it.each<[string, Example, string[]]>([
   ['a pivot table beside', { pivot: 'E3:G8' }, ['error workbook.obstacle Board!E3:G8']],
   ['a pivot table below', { pivot: 'A8:C12' }, []],
   [
-    'references that do not follow',
+    'references that growth does not follow',
     {
       sheet: `${data(row(9, '<c><f>1+indirect("B"&amp;2)</f></c><c><f>INDIRECT("Board!B2")+OFFSET(A1,1,0)</f></c>'))}
         <dataValidation sqref="A9"><formula1>INDIRECT($A$1)</formula1></dataValidation>`,
@@ -132,7 +132,7 @@ it.each<[string, Example, string[]]>([
     ['warning workbook.obstacle Board!4:4', 'warning workbook.not_followed Board!E4'],
   ],
   [
-    'rows of data that nobody would see',
+    'hidden rows of data',
     {
       sheet: data(
         row(1, '', ' hidden="1"'),
@@ -149,12 +149,16 @@ it.each<[string, Example, string[]]>([
     ['error workbook.invalid Board!B3', 'error workbook.invalid Other!2:2'],
   ],
   [
-    'formulas that Excel would not read',
+    'formulas that Excel could not read',
     {
       sheet: data(row(1, `<c r="C1"><f>${"''".repeat(600)}</f></c>`)),
       other: data(row(1, `<c r="B1"><f>A1+${'1+'.repeat(9_000)}1</f></c><c r="C1"><f>${"''".repeat(600)}</f></c>`)),
     },
     ['error workbook.invalid Board!C1', 'error workbook.invalid Other!B1'],
   ],
-  ['nothing', { sheet: data(row(4, '<c r="B4"><f>SUM(A$2:A4)</f></c>')), other: merge('A1:A9') }, []],
+  [
+    'no obstacle in a sheet that can grow',
+    { sheet: data(row(4, '<c r="B4"><f>SUM(A$2:A4)</f></c>')), other: merge('A1:A9') },
+    [],
+  ],
 ])('finds %s', async (_, example, expected) => expect(await problemsOf(example)).toEqual(expected));

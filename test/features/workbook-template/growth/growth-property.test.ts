@@ -32,10 +32,10 @@ describe('createReferenceMap', () => {
   }));
   const mapOf = (plan: readonly RowBand[]) => createReferenceMap(new Map([['Board', plan]]));
 
-  it('moves rows as inserting them one after the other does, and keeps their order', () => {
+  it('moves rows as inserting them one by one would, and keeps their order', () => {
     fc.assert(
       fc.property(bands, ranges, (plan, range) => {
-        // The rows of the grown sheet, as rows of the template; 0 for those that were inserted.
+        // The rows of the grown sheet, as rows of the template. 0 stands for an inserted row.
         const grown: number[] = [];
         for (let row = 1; row <= 80; row += 1) {
           grown.push(row);
@@ -53,7 +53,7 @@ describe('createReferenceMap', () => {
     );
   });
 
-  it('grows at once as in two steps', () => {
+  it('gives the same ranges when a table grows at once or in two steps', () => {
     fc.assert(
       fc.property(bands, ranges, fc.nat(9), (plan, range, more) => {
         const halfway = mapOf(plan);
@@ -71,7 +71,7 @@ describe('createReferenceMap', () => {
     );
   });
 
-  it('keeps ranges within a sheet, in order, and over the rows left, however a table shrinks or grows', () => {
+  it('keeps ranges within the sheet, in order and over the remaining rows, however a table grows or shrinks', () => {
     fc.assert(
       fc.property(bands, ranges, fc.integer({ min: 1, max: MAX_ROW }), fc.boolean(), (plan, range, rows, totals) => {
         const [band, ...others] = plan;
@@ -87,7 +87,7 @@ describe('createReferenceMap', () => {
   });
 });
 
-it('reads any text in pieces that are the text', () => {
+it('parseFormula splits any text into pieces that add up to the text', () => {
   const pieces = fc.constantFrom(
     "'",
     '"',

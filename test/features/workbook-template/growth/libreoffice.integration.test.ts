@@ -7,7 +7,7 @@ import { createReferenceMap } from '../../../../src/features/workbook-template/g
 import { program } from '../../../support/debian.ts';
 import { runMacro } from '../../../support/libreoffice-macro.ts';
 
-/** Row 5 ends the data, and LibreOffice inserts in front of it: references to that row alone are left out. */
+/** References to row 5 alone are left out: row 5 ends the data, and LibreOffice inserts in front of it. */
 const MOVED = [
   'SUM(B2:B5)',
   'SUM(B2:B4)+B3',
@@ -22,7 +22,7 @@ const MOVED = [
 ];
 const FILLED = ['B5*2-B4', 'SUM(B$2:B5)/SUM(B$2:B$5)', '$A5&"B5"&D$1', 'SUM($Other!A5:$C5)', 'SUM(5:$5)+SUM(A:$A)'];
 
-/** As LibreOffice writes formulas. */
+/** A formula in LibreOffice's syntax. */
 const calc = (formula: string): string => `=${formula.replaceAll('!', '.').replaceAll(',', ';')}`;
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-it('maps and fills formulas as LibreOffice does when rows are inserted and cells filled down', async () => {
+it('formulas are mapped and filled down as LibreOffice does it', async () => {
   const result = join(folder, 'formulas.txt');
   const own = 'documents.Sheets.getByName("Board")';
   await runMacro(await program('soffice', 'libreoffice-calc'), join(folder, 'profile'), [

@@ -11,7 +11,7 @@ const band = (rows: number): RowBand => ({
 });
 const mapOf = (rows: number) => createReferenceMap(new Map([["Bo'ard", [band(rows)]]]));
 
-/** On the sheet of the table. */
+/** Maps a formula on the sheet of the table. */
 const on = (rows: number) => (formula: string) => mapFormula(formula, "Bo'ard", mapOf(rows));
 
 describe('mapFormula', () => {
@@ -42,14 +42,14 @@ describe('mapFormula', () => {
   it.each([
     ['SUM(B2:B5)', 'SUM(B2:B3)'],
     ['SUM(B1:B5,B4:B5)', 'SUM(B1:B3,B3:B3)'],
-    // Beyond the columns of the table nothing is cleared.
+    // A range beyond the columns of the table keeps its end, since nothing is cleared there.
     ['SUM(E2:E5,B2:E5,2:5)', 'SUM(E2:E5,B2:E5,2:5)'],
     ['B6+E6+B5+B7', 'B4+E6+B5+B7'],
     ['A1:D6', 'A1:D4'],
     ['A1:D7', 'A1:D7'],
   ])('shrinks %s', (formula, shrunk) => expect(on(2)(formula)).toBe(shrunk));
 
-  it('keeps what is relative to the row of a formula in a table', () => {
+  it('keeps references relative to the row of a formula in a table', () => {
     const map = (formula: string, row: number, filled: boolean) =>
       mapFormula(formula, "Bo'ard", mapOf(14), { row, filled });
     expect(map('SUM(B$2:B5)/SUM(B$2:B$5)', 5, true)).toBe('SUM(B$2:B5)/SUM(B$2:B$15)');
@@ -57,12 +57,12 @@ describe('mapFormula', () => {
     expect(map('SUM(B5:D5)', 9, false)).toBe('SUM(B5:D15)');
   });
 
-  it('takes a single cell for a table of one row where told', () => {
+  it('treats a single cell as a table of one row on request', () => {
     expect(mapFormula("'Bo''ard'!$B$5", 'Chart', mapOf(14), undefined, 'body')).toBe("'Bo''ard'!$B$5:$B$15");
     expect(mapFormula("'Bo''ard'!$B$6", 'Chart', mapOf(14), undefined, 'body')).toBe("'Bo''ard'!$B$16");
   });
 
-  it('returns the formula as it is while nothing moves', () => expect(on(4)('SUM(B2:B5)')).toBe('SUM(B2:B5)'));
+  it('returns the formula unchanged while nothing moves', () => expect(on(4)('SUM(B2:B5)')).toBe('SUM(B2:B5)'));
 });
 
 describe('createFillDown', () => {
@@ -72,7 +72,7 @@ describe('createFillDown', () => {
     ['Other!A1:$A$1+A:A+$A:$A+5:$5', 1, 1, 'Other!B2:$A$1+B:B+$A:$A+6:$5'],
     ['Other!A1+Jan:Dec!B1+XFD2', -1, 1, 'Other!#REF!+Jan:Dec!#REF!+#REF!'],
     ['cases[@A1]&"A1"&A1#', 1, 0, 'cases[@A1]&"A1"&A2#'],
-  ])('of %s by %i rows and %i columns', (formula, rows, columns, filled) =>
+  ])('fills %s down by %i rows and %i columns', (formula, rows, columns, filled) =>
     expect(createFillDown(formula)(rows, columns)).toBe(filled),
   );
 });

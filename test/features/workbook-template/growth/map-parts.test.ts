@@ -11,7 +11,7 @@ import { readWorkbook } from '../../../../src/features/workbook-template/workboo
 
 const FOLDER = join(import.meta.dirname, '../../../recorded/workbook-parts');
 
-/** Rows of data of the table `created`, with text in its first column and the number of the row in the second. */
+/** Rows of data of the table `created`: text in the first column, the row number in the second. */
 function boundRows(sheet: string, first: number, rows: number): BoundCells {
   const value = (row: number, column: number): CellValue | undefined => {
     if (row < first || row >= first + rows || column > 2) return undefined;
@@ -33,7 +33,7 @@ function boundRows(sheet: string, first: number, rows: number): BoundCells {
   };
 }
 
-/** What `mapParts` changes when the table `created` gets so many rows, and the texts of the template. */
+/** The parts that `mapParts` changes when the table `created` gets this many rows, and all texts of the template. */
 async function grow(file: string, first: number, rows: number) {
   const template = await openPackage(join(FOLDER, file), file);
   try {
@@ -52,13 +52,13 @@ async function grow(file: string, first: number, rows: number) {
   }
 }
 
-/** What stands between the tags of an element, or in an attribute, wherever it occurs. */
+/** Every match of a pattern, for example the content of an element or an attribute. */
 const all = (text: string | undefined, pattern: RegExp): string[] =>
   [...(text ?? '').matchAll(pattern)].map(([, found]) => found ?? '');
 
 test('parts made by XlsxWriter follow a table that grows', async () => {
   const { changed, texts } = await grow('xlsxwriter.xlsx', 5, 5);
-  // Chart 3 is over another sheet, drawing 2 is on it.
+  // Chart 3 shows another sheet, and drawing 2 is on that sheet.
   expect(changed).toEqual([
     'xl/charts/chart1.xml',
     'xl/charts/chart2.xml',
@@ -72,7 +72,7 @@ test('parts made by XlsxWriter follow a table that grows', async () => {
   ]);
   expect(all(texts.get('xl/workbook.xml'), />('Board pack'![^<]*)</g)).toEqual([
     "'Board pack'!$B$5:$B$9",
-    // A cell in a name is that cell, even in the last row.
+    // A name of a single cell stays with it, even in the last row.
     "'Board pack'!$B$7",
     "'Board pack'!$A$1:$F$26",
     "'Board pack'!$4:$4",
@@ -85,12 +85,12 @@ test('parts made by XlsxWriter follow a table that grows', async () => {
 
   const drawing = texts.get('xl/drawings/drawing1.xml');
   expect(all(drawing, /<xdr:row>(\d+)</g).map(Number)).toEqual([
-    // The picture below the table; the chart beside it, which is sized with its cells.
+    // The picture below the table, and the chart beside it, which is sized with its cells.
     ...[21, 21],
     ...[1, 17],
     ...[31, 45],
     ...[21, 27],
-    // Neither moved nor sized.
+    // This one is neither moved nor sized.
     ...[1, 7],
   ]);
   expect(all(drawing, /textlink="([^"]+)"/g)).toEqual(["'Board pack'!$F$22"]);
@@ -106,7 +106,7 @@ test('parts made by XlsxWriter follow a table that grows', async () => {
   ]);
 });
 
-test('charts hold the values of bound cells, and none where a formula computes them', async () => {
+test('charts store the values of bound cells, and none of cells with a formula', async () => {
   const { texts } = await grow('xlsxwriter.xlsx', 5, 4);
   const chart = texts.get('xl/charts/chart1.xml') ?? '';
   expect(all(chart, /<c:f>([^<]*)</g)).toEqual([
@@ -121,20 +121,20 @@ test('charts hold the values of bound cells, and none where a formula computes t
     '<c:numCache><c:formatCode>General</c:formatCode><c:ptCount val="4"/><c:pt idx="0"><c:v>1</c:v></c:pt><c:pt idx="1"><c:v>2</c:v></c:pt><c:pt idx="2"><c:v>3</c:v></c:pt><c:pt idx="3"><c:v>4</c:v></c:pt></c:numCache></c:numRef></c:val>',
   );
   expect(all(chart, /<c:v>([^<]*)</g)).toEqual([
-    // The header of the table; the title and the label show a formula, the error bars a calculated column.
+    // The header of the table. The title and the label show a formula, the error bars a calculated column.
     'onboarding.profiles.created',
     ...['1', '1', '1'],
     ...['month 1', 'month 2', 'month 3', 'month 4'],
     ...['1', '2', '3', '4'],
   ]);
-  // Its cells have only moved.
+  // The cells of this chart only moved.
   expect(all(texts.get('xl/charts/chart2.xml'), /<c:(?:f|v)>([^<]*)</g)).toEqual([
     ...["'Board pack'!$E$24:$E$25", 'a', 'b'],
     ...["'Board pack'!$F$24:$F$25", '1', '2'],
   ]);
 });
 
-test('a table that becomes shorter takes its totals row along, and its comment replaces that of a row that is gone', async () => {
+test('a table that shrinks moves its totals row up, and drops comments of removed rows', async () => {
   const { changed, texts } = await grow('xlsxwriter.xlsx', 5, 1);
   expect(all(texts.get('xl/tables/table1.xml'), /ref="([^"]*)"/g)).toEqual(['A4:C6', 'A4:C5']);
   expect(all(texts.get('xl/comments1.xml'), /<comment ref="([^"]*)"/g)).toEqual(['B6', 'F20']);
@@ -146,7 +146,7 @@ test('a table that becomes shorter takes its totals row along, and its comment r
   expect(changed).not.toContain('xl/tables/table2.xml');
 });
 
-test('as many rows as in the template change charts over them and nothing else', async () => {
+test('a table that keeps its size changes only the charts that show it', async () => {
   const { changed, texts } = await grow('xlsxwriter.xlsx', 5, 3);
   expect(changed).toEqual(['xl/charts/chart1.xml']);
   expect(texts.get('xl/workbook.xml')).toContain('fullCalcOnLoad="1"');
@@ -171,7 +171,7 @@ test('parts made by openpyxl follow a table that grows', async () => {
   expect(all(texts.get('xl/drawings/commentsDrawing1.vml'), /<ns2:Row>(\d+)</g)).toEqual(['12']);
 });
 
-test('a chart beside a table that is sized with its cells is named; one below it, or fixed, is not', async () => {
+test('a warning names a chart beside a table that would be stretched, but no other drawing', async () => {
   const template = await openPackage(join(FOLDER, 'xlsxwriter.xlsx'), 'xlsxwriter.xlsx');
   try {
     const { sheets, tables } = await readWorkbook(template);

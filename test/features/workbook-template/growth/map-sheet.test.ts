@@ -14,7 +14,7 @@ function mapSheet(rows: number, inner: string, sheet = 'Board'): { xml: string; 
   const plan = planOf(rows);
   const mapper = createSheetMapper(sheet, plan, createReferenceMap(plan));
   const open = '<worksheet xmlns="m" xmlns:r="r" xmlns:x14="x" xmlns:xm="y" xmlns:xdr="z" xmlns:mc="c">';
-  // In batches of two, as a stream gives them.
+  // In batches of two tokens, as a stream might give them.
   const tokens = [...tokenizeXml(`${open}${inner}</worksheet>`)];
   let xml = '';
   for (let at = 0; at < tokens.length; at += 2) for (const raw of mapper.map(tokens.slice(at, at + 2))) xml += raw;
@@ -29,7 +29,7 @@ const SHEET: readonly (readonly [string, string])[] = [
     '<sheetView topLeftCell="A7"><pane ySplit="1" topLeftCell="A2" state="frozen"/><selection activeCell="B5" sqref="B5 B18:C19"/></sheetView>',
   ],
   ['<protectedRange sqref="B5 F9" name="x"/>', '<protectedRange sqref="B5:B15 F19" name="x"/>'],
-  // Beside the table: areas of one row stay, those over its rows grow.
+  // Areas beside the table: areas of one row stay, areas over all its rows grow.
   ['<protectedRange sqref="F5 F5:G5 F2:F5" name="x"/>', '<protectedRange sqref="F5 F5:G5 F2:F15" name="x"/>'],
   [
     '<conditionalFormatting sqref="F5 F9"><cfRule type="expression"><formula>F5&gt;0</formula></cfRule></conditionalFormatting>',
@@ -89,7 +89,7 @@ const SHEET: readonly (readonly [string, string])[] = [
 describe('createSheetMapper', () => {
   it.each(SHEET)('grows %s', (before, after) => expect(mapSheet(14, before)).toEqual({ xml: after, changed: true }));
 
-  it('continues the sparklines of a table in inserted rows', () => {
+  it('continues the sparklines of a table in the inserted rows', () => {
     const line = (row: number) =>
       `<x14:sparkline><xm:f>Board!A${row}:C${row}</xm:f><xm:sqref>D${row}</xm:sqref></x14:sparkline>`;
     expect(mapSheet(6, line(4) + line(5)).xml).toBe(line(4) + line(5) + line(6) + line(7));

@@ -34,7 +34,7 @@ import { createReferenceMap } from '../../../../src/features/workbook-template/g
 import { parseRange } from '../../../../src/features/workbook-template/workbook/addresses.ts';
 import type { DefinedName } from '../../../../src/features/workbook-template/workbook/workbook.ts';
 
-/** `Data!A4:B7` with data in rows 5 to 7 gets five rows: two are inserted behind row 7. */
+/** The table `Data!A4:B7` with data in rows 5 to 7 gets five rows: two are inserted after row 7. */
 const table = { name: 'created', fromColumn: 1, toColumn: 2, totalsRow: false };
 const plan = new Map([['Data', [{ first: 5, last: 7, rows: 5, tables: [table] }]]]);
 const map = createReferenceMap(plan);
@@ -63,7 +63,7 @@ const sources = {
 };
 const part = (text: string) => ({ name: 'part.xml', text });
 
-test('series by name, of several areas, hidden by a filter, with levels and labels from cells', () => {
+test('series of charts follow names, areas, filters, levels and labels, and get new caches', () => {
   const cache = '<c:strCache><c:ptCount val="1"/><c:pt idx="0"><c:v>old</c:v></c:pt></c:strCache>';
   const numbers = '<c:numCache><c:formatCode>0.0</c:formatCode><c:ptCount val="1"/></c:numCache>';
   const chart = (inside: string): string | undefined => mapChart(part(`<c:chart>${inside}</c:chart>`), sources);
@@ -97,10 +97,10 @@ test('series by name, of several areas, hidden by a filter, with levels and labe
       '<c15:datalabelsRange><c15:f>Data!$A$5:$A$7</c15:f><c15:dlblRangeCache><c:ptCount val="0"/></c15:dlblRangeCache></c15:datalabelsRange>',
     ),
   ).toContain('<c15:f>Data!$A$5:$A$9</c15:f><c15:dlblRangeCache>');
-  // Text where the chart remembers numbers is left to Excel; what no formula computes stays, and a broken reference.
+  // A number cache over text is dropped for Excel to fill. Caches over cells without formulas and broken references stay.
   expect(chart(`<c:val><c:numRef><c:f>Data!$A$5:$A$7</c:f>${numbers}</c:numRef></c:val>`)).not.toContain('numCache');
   expect(chart(`<c:val><c:numRef><c:f>Other!$A$5:$A$7</c:f>${numbers}</c:numRef></c:val>`)).toBeUndefined();
-  // No data comes beside the table: nothing is added, and what the chart remembers holds.
+  // No data comes beside the table, so the cache stays valid.
   expect(chart(`<c:val><c:numRef><c:f>Data!$H$5:$H$7</c:f>${numbers}</c:numRef></c:val>`)).toBeUndefined();
   expect(chart(`<c:val><c:numRef><c:f>#REF!</c:f>${numbers}</c:numRef></c:val>`)).toBeUndefined();
   expect(chart(`<c:val><c:numRef><c:f>Computed!$A$5:$A$7</c:f>${numbers}</c:numRef></c:val>`)).not.toContain(
@@ -114,7 +114,7 @@ test('dates in charts count from the first day of the workbook', () => {
   expect(mapChart(part(chart), dated)).toContain('<c:v>44561</c:v>');
 });
 
-test('newer charts', () => {
+test('newer charts (cx) follow their data', () => {
   const chart = (inside: string): string | undefined => mapChartex(part(`<cx:data>${inside}</cx:data>`), sources);
   expect(
     chart(
@@ -128,7 +128,7 @@ test('newer charts', () => {
   );
 });
 
-test('names of the workbook, those of a chart among them, and calculation on load', () => {
+test('names of the workbook and of charts follow, and the workbook is calculated on load', () => {
   const xml =
     '<workbook><sheets/><definedNames><definedName name="_xlchart.v1.0" hidden="1">Data!$B$7</definedName><definedName name="Last">Data!$B$7</definedName><definedName name="Rows" localSheetId="0">SUM(A5:A7)&amp;"A7"</definedName></definedNames><oleSize ref="A1"/></workbook>';
   const sheets = [{ name: 'Data', part: 'xl/worksheets/sheet1.xml', kind: 'worksheet' as const }];
@@ -142,7 +142,7 @@ test('names of the workbook, those of a chart among them, and calculation on loa
   expect(mapWorkbookPart(part(calculated), { sheets }, new Set(), map)).toBeUndefined();
 });
 
-test('caches of pivot tables follow their source and are refreshed', () => {
+test('pivot caches follow their source and are refreshed', () => {
   const cache = (source: string): string =>
     `<pivotCacheDefinition r:id="rId1"><cacheSource type="worksheet">${source}</cacheSource><cacheFields><worksheetSource ref="A4:B7" sheet="Data"/></cacheFields></pivotCacheDefinition>`;
   expect(mapPivotCache(part(cache('<worksheetSource ref="A4:B7" sheet="Data"/>')), sources)).toMatch(
@@ -162,18 +162,18 @@ test('caches of pivot tables follow their source and are refreshed', () => {
   const pivot = (ref: string): string =>
     `<pivotTableDefinition><location ref="${ref}" firstHeaderRow="1"/></pivotTableDefinition>`;
   expect(mapPivotTable(part(pivot('D10:E14')), 'Data', map)).toBe(pivot('D12:E16'));
-  // It ends with the last row of data, and does not grow with the table.
+  // This pivot table ends with the last row of data, and does not grow with the table.
   expect(mapPivotTable(part(pivot('D3:E7')), 'Data', map)).toBeUndefined();
 });
 
-test('tables that are not bound move, and do not grow', () => {
+test('unbound tables move without growing', () => {
   const xml = (ref: string): string => `<table ref="${ref}"><autoFilter ref="${ref}"/></table>`;
   expect(mapTable(part(xml('D4:E7')), 'Data', false, map)).toBeUndefined();
   expect(mapTable(part(xml('A4:B7')), 'Data', true, map)).toBe(xml('A4:B9'));
   expect(mapTable(part(xml('D8:E9')), 'Data', false, map)).toBe(xml('D10:E11'));
 });
 
-test('the formula of a column is that of its cells', () => {
+test('formulas of table columns grow like those of cells', () => {
   const xml = (formula: string, total: string): string =>
     `<table ref="A4:B7"><tableColumn><calculatedColumnFormula>${formula}</calculatedColumnFormula><totalsRowFormula>${total}</totalsRowFormula></tableColumn></table>`;
   expect(mapTable(part(xml('SUM(A$5:A7)/SUM(A$5:A$7)', 'SUM(A5:A7)')), 'Data', true, map)).toBe(
@@ -181,7 +181,7 @@ test('the formula of a column is that of its cells', () => {
   );
 });
 
-test('threaded comments, controls, cells of XML maps, parameters of connections, saved views', () => {
+test('comments, controls, XML maps, connection parameters and saved views move with their cells', () => {
   const moved = moveComments(['B7', 'B8'], 'Data', map);
   expect(mapComments(part('<T><threadedComment ref="B8"/><threadedComment ref="B8" parentId="1"/></T>'), moved)).toBe(
     '<T><threadedComment ref="B10"/><threadedComment ref="B10" parentId="1"/></T>',
@@ -201,7 +201,7 @@ test('threaded comments, controls, cells of XML maps, parameters of connections,
   expect(mapNamedViews(part(view('D4:E7')), 'Data', bound, map)).toBeUndefined();
 });
 
-test('VML that is no well-formed XML, as Excel writes it', () => {
+test('VML that is not well-formed XML moves with its cells', () => {
   const control = (anchor: string, more: string, link: string): string =>
     `<v:shape><div>Text<br>Text</div><x:ClientData ObjectType="Drop"><x:Anchor>\n${anchor}</x:Anchor>${more}<x:FmlaLink>${link}</x:FmlaLink></x:ClientData></v:shape>`;
   const moves = '<x:SizeWithCells/>';
@@ -215,7 +215,7 @@ test('VML that is no well-formed XML, as Excel writes it', () => {
   expect(mapVml('<x:ClientData ObjectType="Note">', 'Data', new Map(), map)).toBeUndefined();
 });
 
-test('pictures of cells, and shapes inside charts', () => {
+test('pictures of cells and shapes inside charts follow their references', () => {
   const picture =
     '<xdr:wsDr><xdr:pic><a14:cameraTool cellRange="Data!$A$4:$B$7" spid="_x0000_s1"/></xdr:pic></xdr:wsDr>';
   expect(mapDrawing(part(picture), 'Data', map)).toContain('cellRange="Data!$A$4:$B$9"');
@@ -224,14 +224,14 @@ test('pictures of cells, and shapes inside charts', () => {
   expect(mapChartShapes(part(shapes), map)).toContain('textlink="Data!$B$11"');
 });
 
-test('a drawing that is not sized keeps its height among rows of other heights', () => {
+test('a drawing that is not sized with cells keeps its height among rows of other heights', () => {
   const drawing = (anchor: string): string => `<xdr:wsDr>${anchor}</xdr:wsDr>`;
   const anchor = (editAs: string, to: string): string =>
     drawing(
       `<xdr:twoCellAnchor editAs="${editAs}"><xdr:from><xdr:row>4</xdr:row><xdr:rowOff>100</xdr:rowOff></xdr:from><xdr:to>${to}</xdr:to></xdr:twoCellAnchor>`,
     );
   const at = (row: number, offset: number): string => `<xdr:row>${row}</xdr:row><xdr:rowOff>${offset}</xdr:rowOff>`;
-  // Rows of data are twice as high as those below: rows 5 to 7, and to 9 in the filled workbook.
+  // Rows of data are twice as high as the rows below: rows 5 to 7, and rows 5 to 9 in the filled workbook.
   const heights = {
     before: (row: number) => (row <= 7 ? 2000 : 1000),
     after: (row: number) => (row <= 9 ? 2000 : 1000),
@@ -243,7 +243,7 @@ test('a drawing that is not sized keeps its height among rows of other heights',
   expect(lastRowOfKeptSizes(template, 'Data', map)).toBe(10);
 });
 
-test('heights of rows in the template and in the filled workbook', async () => {
+test('row heights are known for the template and for the filled workbook', async () => {
   const sheet =
     '<worksheet><sheetFormatPr defaultRowHeight="10"/><sheetData><row r="7" ht="20.5"/><row r="8" hidden="1"/><row ht="30"/><row r="10" ht="99"/></sheetData></worksheet>';
   const bands = [{ first: 5, last: 7, rows: 5, tables: [table] }];

@@ -20,7 +20,7 @@ const codeOf = (run: () => unknown): string | undefined => {
 };
 
 describe('planGrowth', () => {
-  it('lets tables grow together that start and end together, by the largest need', () => {
+  it('lets aligned tables grow together, by the largest need', () => {
     const plan = planGrowth([
       { table: table('below', 'A20:C22'), rows: 0 },
       { table: table('right', 'F3:G7', 1), rows: 9 },
@@ -42,7 +42,7 @@ describe('planGrowth', () => {
   });
 
   it.each([
-    ['other rows of data', 'A3:C6', 'F3:G7'],
+    ['different rows of data', 'A3:C6', 'F3:G7'],
     ['a header in the rows of data', 'A3:C6', 'F5:G6'],
     ['a header beside the last row of data', 'A3:C6', 'F6:G9'],
   ])('refuses tables side by side with %s', (_, left, right) => {

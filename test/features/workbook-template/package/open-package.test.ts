@@ -17,14 +17,14 @@ import {
 
 const INVALID = expect.objectContaining({ code: 'template.invalid' });
 
-/** The bytes with all that say `from` saying `to`. */
+/** The bytes with every `from` replaced by `to`. */
 function replaced(bytes: Uint8Array, from: Buffer, to: Buffer): Uint8Array {
   const changed = Buffer.from(bytes);
   for (let at = changed.indexOf(from); at >= 0; at = changed.indexOf(from, at + to.length)) to.copy(changed, at);
   return changed;
 }
 
-/** The bytes with a field of every header of the central directory changed. */
+/** The bytes after a change of every header in the central directory. */
 function patched(bytes: Uint8Array, patch: (header: Buffer, index: number) => void): Uint8Array {
   const changed = Buffer.from(bytes);
   const signature = Buffer.from('PK\u0001\u0002');
@@ -37,7 +37,7 @@ function patched(bytes: Uint8Array, patch: (header: Buffer, index: number) => vo
 }
 
 describe('a package', () => {
-  test('has parts, types and relationships, whatever the case of their names', async () => {
+  test('has parts, types and relationships, in any case of their names', async () => {
     const pack = await openBytes(
       zipped({
         'xl/_rels/workbook.xml.rels': relationships(
@@ -69,7 +69,7 @@ describe('a package', () => {
     await expect(pack.readText('xl/workbook.xml')).rejects.toEqual(INVALID);
   });
 
-  test('has texts without a byte order mark, in UTF-8 alone', async () => {
+  test('gives texts without a byte order mark, and only in UTF-8', async () => {
     const pack = await openBytes(
       zipped({
         'xl/a.xml': '\ufeff<a/>',
@@ -82,7 +82,7 @@ describe('a package', () => {
     await expect(pack.readText('xl/c.xml')).rejects.toEqual(INVALID);
   });
 
-  test('holds shared strings of 5 MB without reading them', async () => {
+  test('gives shared strings of 5 MB as a stream', async () => {
     const strings = `<sst>${'<si><t>Onboarding</t></si>'.repeat(200_000)}</sst>`;
     const pack = await openBytes(zipped({ 'xl/sharedStrings.xml': strings }));
     expect((await readWorkbook(pack)).tables).toHaveLength(1);
@@ -90,7 +90,7 @@ describe('a package', () => {
   });
 });
 
-describe('no package', () => {
+describe('a file that is not a package', () => {
   const minimal = zipped();
   const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`${index}`, new Uint8Array()]));
   const signature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
@@ -103,28 +103,28 @@ describe('no package', () => {
     ['a zip of something else', zipSync({ mimetype: Buffer.from('application/vnd.oasis.opendocument.spreadsheet') })],
     ['half a workbook', minimal.subarray(0, minimal.length / 2)],
     ['a workbook without its start', minimal.subarray(100)],
-    ['more parts than 10,000', zipSync({ ...many })],
-    ['a bomb', zipped({ 'xl/a.bin': new Uint8Array(8 * 1024 * 1024) })],
+    ['more than 10,000 parts', zipSync({ ...many })],
+    ['a zip bomb', zipped({ 'xl/a.bin': new Uint8Array(8 * 1024 * 1024) })],
     ['sizes of 5 GB', patched(minimal, (header) => header.writeUInt32LE(0xf0000000, 24))],
     ['an encrypted part', patched(minimal, (header) => header.writeUInt16LE(1, 8))],
     ['a strongly encrypted part', patched(minimal, (header) => header.writeUInt16LE(0x41, 8))],
     ['an unknown compression', patched(minimal, (header) => header.writeUInt16LE(93, 10))],
     ['parts that overlap', patched(minimal, (header) => header.writeUInt32LE(0, 42))],
     [
-      'a part behind the end',
+      'a part after the end of the file',
       patched(minimal, (header, at) => at === 6 && header.writeUInt32LE(minimal.length - 8, 42)),
     ],
-    ['content types that are no XML', zipped({ '[Content_Types].xml': 'PK' })],
+    ['content types that are not XML', zipped({ '[Content_Types].xml': 'PK' })],
     ['content types with a DOCTYPE', zipped({ '[Content_Types].xml': '<!DOCTYPE a><Types/>' })],
     ...['../a.xml', 'xl/../../a', '/a.xml', 'C:/a.xml', 'xl\\a.xml', './a.xml', 'xl/a\u0085.xml', 'xl/./a'].map(
       (name): [string, Uint8Array] => [`the name ${JSON.stringify(name)}`, zipped({ [name]: 'x' })],
     ),
-    ['a part twice', zipped({ 'xl/WORKBOOK.xml': 'x' })],
+    ['a repeated part in another case', zipped({ 'xl/WORKBOOK.xml': 'x' })],
     [
-      'a part twice under the same name',
+      'a repeated part',
       replaced(zipped({ 'xl/workboo2.xml': 'x' }), Buffer.from('xl/workboo2.xml'), Buffer.from('xl/workbook.xml')),
     ],
-  ])('is %s', async (_, bytes) => {
+  ])('is rejected: %s', async (_, bytes) => {
     const path = temporaryFile();
     await writeFile(path, bytes);
     await expect(openPackage(path, 'board.xlsx')).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('no package', () => {
     });
   });
 
-  test('is a file of more than 64 MB, a folder, or nothing', async () => {
+  test('is rejected: more than 64 MB, a folder, and a missing file', async () => {
     const large = temporaryFile();
     await writeFile(large, minimal);
     await truncate(large, 64 * 1024 * 1024 + 1);
@@ -152,8 +152,8 @@ describe('a damaged part', () => {
     ['a size that is too small', (header) => header.writeUInt32LE(header.readUInt32LE(24) - 1, 24)],
     ['a size that is too large', (header) => header.writeUInt32LE(header.readUInt32LE(24) + 1, 24)],
     ['compressed bytes that end early', (header) => header.writeUInt32LE(header.readUInt32LE(20) - 2, 20)],
-  ])('has %s', async (_, patch) => {
-    // The last entry: its header alone is changed.
+  ])('is rejected alone, with %s', async (_, patch) => {
+    // Change the header of the last entry only.
     const bytes = patched(
       zipped(),
       (header, index) => index === Object.keys(minimalParts()).length - 1 && patch(header),

@@ -33,9 +33,9 @@ const useTemplate = (bytes: Uint8Array) =>
     }),
   );
 
-describe('any bytes', () => {
+describe('random bytes', () => {
   test(
-    'near a workbook are a workbook, or refused',
+    'in a workbook give a workbook or an error',
     async () => {
       let used = 0;
       let refused = 0;
@@ -48,7 +48,7 @@ describe('any bytes', () => {
           async (example, edits, cut) => {
             const bytes = Buffer.from(example);
             for (const [at, value, atEnd] of edits) {
-              // Half of them in the central directory, which is at the end.
+              // Half of the edits hit the central directory, which is at the end.
               const index = atEnd ? bytes.length - 1 - (at % Math.min(bytes.length, 1_500)) : at % bytes.length;
               bytes[index] = value;
             }
@@ -66,7 +66,7 @@ describe('any bytes', () => {
   );
 });
 
-describe('any XML', () => {
+describe('random XML', () => {
   const words = [
     '/xl/workbook.xml',
     '../..',
@@ -81,7 +81,7 @@ describe('any XML', () => {
   ];
 
   test(
-    'near that of a workbook is read, or refused',
+    'in a workbook is read or rejected',
     async () => {
       const parts = minimalParts();
       await fc.assert(
@@ -100,7 +100,7 @@ describe('any XML', () => {
     within(10),
   );
 
-  test('that is read is as it was written', () => {
+  test('that can be read keeps every character', () => {
     const texts = Object.entries(unzipSync(template('everything.xlsx')))
       .filter(([name]) => /\.(?:xml|rels|vml)$/.test(name))
       .map(([, bytes]) => Buffer.from(bytes).toString().slice(0, 4_000));

@@ -32,7 +32,7 @@ const onSheet = (...each: readonly string[]): Parts => ({
 });
 
 describe('a template', () => {
-  test('without anything from outside has no problems', async () => {
+  test('without external content has no problems', async () => {
     const fine = `"a|b"&amp;IMAGE_1&amp;'x|y'!A1&amp;intake[[#This Row],[a|b]]&amp;intake[1]&amp;MYIMAGE(1)&amp;"IMAGE(1)"&amp;CONCATENATE("[1]x!",1,"'C:\\\\[x]S'!A1")&amp;[0]!own&amp;'Jan:Dec'!A1&amp;CUBE_1&amp;MYCUBEVALUE(1)&amp;intake[[a]:[b]]&amp;'My ''own'' S'!A1`;
     expect(
       await problemsOf({
@@ -47,10 +47,10 @@ describe('a template', () => {
 
   test.each<[string, Parts, TemplateProblem['at']]>([
     ['DDE in a cell', sheetWith("cmd|'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
-    ['DDE behind an entity', sheetWith("cmd&#124;'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
+    ['DDE written with an entity', sheetWith("cmd&#124;'/c calc'!A0"), { sheet: 'Board', cell: 'C7' }],
     ['a remote image', sheetWith('_xlfn.IMAGE("https://example.com/a.png")'), { sheet: 'Board', cell: 'C7' }],
-    ['a function behind a comment', sheetWith('IM<!-- -->AGE("x")'), { sheet: 'Board', cell: 'C7' }],
-    ['a function behind an instruction', sheetWith('IM<?a b?>AGE("x")'), { sheet: 'Board', cell: 'C7' }],
+    ['a function split by a comment', sheetWith('IM<!-- -->AGE("x")'), { sheet: 'Board', cell: 'C7' }],
+    ['a function split by an instruction', sheetWith('IM<?a b?>AGE("x")'), { sheet: 'Board', cell: 'C7' }],
     ['a web service', sheetWith('1+webservice ("https://example.com")'), { sheet: 'Board', cell: 'C7' }],
     ['real-time data', sheetWith('RTD("a",,"b")'), { sheet: 'Board', cell: 'C7' }],
     ['a history of prices', sheetWith('_xlfn.STOCKHISTORY("MSFT",A1)'), { sheet: 'Board', cell: 'C7' }],
@@ -60,17 +60,17 @@ describe('a template', () => {
     ['a translation', sheetWith('_xlfn.TRANSLATE("a","en","de")'), { sheet: 'Board', cell: 'C7' }],
     ['Python', sheetWith('_xlfn._xlws.PY(0,1,A1)'), { sheet: 'Board', cell: 'C7' }],
     ['a data type', sheetWith('_xlfn.FIELDVALUE(A1,"Price")'), { sheet: 'Board', cell: 'C7' }],
-    ['a workbook of a server', sheetWith("'\\\\host\\share\\[x.xlsx]My data'!$A$1"), { sheet: 'Board', cell: 'C7' }],
-    ['a workbook of the web', sheetWith("SUM('https://example.com/[x.xlsx]S'!A1:A9)"), { sheet: 'Board', cell: 'C7' }],
-    ['an imported text', sheetWith('_xlfn.IMPORTTEXT("C:\\a.txt")'), { sheet: 'Board', cell: 'C7' }],
+    ['a workbook on a server', sheetWith("'\\\\host\\share\\[x.xlsx]My data'!$A$1"), { sheet: 'Board', cell: 'C7' }],
+    ['a workbook on the web', sheetWith("SUM('https://example.com/[x.xlsx]S'!A1:A9)"), { sheet: 'Board', cell: 'C7' }],
+    ['imported text', sheetWith('_xlfn.IMPORTTEXT("C:\\a.txt")'), { sheet: 'Board', cell: 'C7' }],
     ['an imported table', sheetWith('_xlfn.IMPORTCSV("https://example.com/a.csv")'), { sheet: 'Board', cell: 'C7' }],
-    ['DDE of LibreOffice', sheetWith('DDE("soffice","a.ods","A1")'), { sheet: 'Board', cell: 'C7' }],
+    ['DDE in LibreOffice', sheetWith('DDE("soffice","a.ods","A1")'), { sheet: 'Board', cell: 'C7' }],
     ['an add-in', sheetWith('_xll.BDP("x","PX_LAST")'), { sheet: 'Board', cell: 'C7' }],
-    ['sheets of a workbook by its name', sheetWith('SUM([x.xlsx]Jan:Dec!A1)'), { sheet: 'Board', cell: 'C7' }],
-    ['a workbook by its name', sheetWith('1+[x.xlsx]Data!A1'), { sheet: 'Board', cell: 'C7' }],
+    ['sheets of another workbook', sheetWith('SUM([x.xlsx]Jan:Dec!A1)'), { sheet: 'Board', cell: 'C7' }],
+    ['another workbook by name', sheetWith('1+[x.xlsx]Data!A1'), { sheet: 'Board', cell: 'C7' }],
     ['a name of another workbook', sheetWith("'C:\\x.xlsx'!rate*2"), { sheet: 'Board', cell: 'C7' }],
     [
-      'a workbook of a server in a conditional format',
+      'a workbook on a server in a conditional format',
       {
         'xl/worksheets/sheet1.xml':
           '<worksheet><sheetData/><conditionalFormatting sqref="A1"><cfRule type="expression"><formula>\'\\\\h\\[x.xlsx]S\'!A1&gt;1</formula></cfRule></conditionalFormatting></worksheet>',
@@ -78,7 +78,7 @@ describe('a template', () => {
       { sheet: 'Board' },
     ],
     [
-      'a workbook of a server as the limit of an icon',
+      'a workbook on a server as the limit of an icon',
       {
         'xl/worksheets/sheet1.xml':
           '<worksheet><sheetData/><cfRule><iconSet><cfvo type="formula" val="[x.xlsx]S!$A$1"/></iconSet></cfRule></worksheet>',
@@ -86,7 +86,7 @@ describe('a template', () => {
       { sheet: 'Board' },
     ],
     [
-      'a workbook of a server in a validation',
+      'a workbook on a server in a validation',
       {
         'xl/worksheets/sheet1.xml':
           "<worksheet><sheetData/><dataValidations><dataValidation><formula1>'\\\\h\\[x.xlsx]S'!$A$1:$A$9</formula1></dataValidation></dataValidations></worksheet>",
@@ -94,7 +94,7 @@ describe('a template', () => {
       { sheet: 'Board' },
     ],
     [
-      'a workbook of a server in a chart',
+      'a workbook on a server in a chart',
       {
         ...types(
           ['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml'],
@@ -108,7 +108,7 @@ describe('a template', () => {
       { sheet: 'Board' },
     ],
     [
-      'a workbook of a server in a shape',
+      'a workbook on a server in a shape',
       {
         ...types(['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml']),
         ...onSheet(relationship('rId2', 'drawing', '../drawings/drawing1.xml')),
@@ -117,7 +117,7 @@ describe('a template', () => {
       { sheet: 'Board' },
     ],
     [
-      'a workbook of a server in a shape of a chart',
+      'a workbook on a server in a shape of a chart',
       {
         ...types(
           ['xl/drawings/drawing1.xml', 'application/vnd.openxmlformats-officedocument.drawing+xml'],
@@ -136,7 +136,7 @@ describe('a template', () => {
       { sheet: 'Board' },
     ],
     [
-      'a workbook of a server in a form control of VML',
+      'a workbook on a server in a form control of VML',
       {
         ...types(['xl/drawings/vmlDrawing1.vml', 'application/vnd.openxmlformats-officedocument.vmlDrawing']),
         ...onSheet(relationship('rId2', 'vmlDrawing', '../drawings/vmlDrawing1.vml')),
@@ -210,13 +210,13 @@ describe('a template', () => {
       },
       undefined,
     ],
-  ])('with %s is refused', async (_, parts, at) => {
+  ])('with %s is rejected', async (_, parts, at) => {
     const problems = await problemsOf(parts);
     expect(problems).toEqual([expect.objectContaining({ severity: 'error', code: 'workbook.external' })]);
     expect(problems[0]?.at).toEqual(at);
   });
 
-  test('names each file outside of it once, with the first cell', async () => {
+  test('names every external file once, with the first cell that uses it', async () => {
     const cells = ['B2', 'B3', 'B4'].map((at) => `<c r="${at}"><f>'\\\\host\\[x.xlsx]S'!A1+[1]S!A1</f></c>`);
     const problems = await problemsOf({
       ...workbookWith(
@@ -264,10 +264,10 @@ describe('a template', () => {
       'Excel 4.0 macros',
       { ...workbookWith(relationship('rId2', 'xlMacrosheet', 'macros.xml')), 'xl/macros.xml': '<a/>' },
     ],
-    ['a relationship twice', onSheet(relationship('rId1', 'hyperlink', '#Board!A1'))],
+    ['a repeated relationship', onSheet(relationship('rId1', 'hyperlink', '#Board!A1'))],
     ['a sheet in UTF-16', { 'xl/worksheets/sheet1.xml': Buffer.from('<worksheet/>', 'utf16le') }],
-    ['relationships that are no XML', { 'docProps/_rels/app.xml.rels': '<Relationships>' }],
-  ])('with %s is refused', async (_, parts) => {
+    ['relationships that are not XML', { 'docProps/_rels/app.xml.rels': '<Relationships>' }],
+  ])('with %s is rejected', async (_, parts) => {
     expect(await problemsOf(parts)).toEqual([expect.objectContaining({ severity: 'error', code: 'workbook.invalid' })]);
   });
 
@@ -296,7 +296,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('with a damaged part is refused', async () => {
+  test('with a damaged part is rejected', async () => {
     const bytes = Buffer.from(zipped({ 'xl/media/a.png': 'png' }));
     const header = bytes.subarray(bytes.lastIndexOf('PK\u0001\u0002'));
     header.writeUInt32LE(1, 16);
@@ -308,7 +308,7 @@ describe('a template', () => {
   test.each<[string, Parts, string]>([
     ['a missing part', onSheet(relationship('rId2', 'drawing', 'NULL')), 'workbook.invalid'],
     [
-      'a part without a type',
+      'a part without a content type',
       { ...onSheet(relationship('rId2', 'image', '../a.png')), 'xl/a.png': 'png' },
       'workbook.invalid',
     ],
@@ -317,7 +317,7 @@ describe('a template', () => {
       { ...workbookWith(relationship('rId2', 'connections', 'connections.xml')), 'xl/connections.xml': '<a/>' },
       'workbook.external',
     ],
-  ])('with %s has a warning', async (_, parts, code) => {
+  ])('with %s causes a warning', async (_, parts, code) => {
     expect(await problemsOf(parts)).toEqual([expect.objectContaining({ severity: 'warning', code })]);
   });
 });

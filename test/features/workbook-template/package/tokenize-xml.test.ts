@@ -33,8 +33,8 @@ async function streamed(bytes: Buffer, sizes: readonly number[]): Promise<readon
 const open = (raw: string): XmlOpen =>
   [...tokenizeXml(`${raw}${raw.endsWith('/>') ? '' : '</a>'}`)].find((token) => token.kind === 'open')!;
 
-describe('tokens', () => {
-  test('are the document, with names, attributes and texts as they mean', () => {
+describe('the tokens of a document', () => {
+  test('have every character, and decoded names, attributes and texts', () => {
     const tokens = [...tokenizeXml(DOCUMENT)];
     expect(rawOf(tokens)).toBe(DOCUMENT);
     const [a, b] = tokens.filter((token) => token.kind === 'open');
@@ -51,7 +51,7 @@ describe('tokens', () => {
     expect(tokens.flatMap((token) => (token.kind === 'close' ? [token.raw] : []))).toEqual(['', '</x:a \n>']);
   });
 
-  test('are the same however the bytes arrive', async () => {
+  test('do not depend on how the bytes arrive', async () => {
     const whole = [...tokenizeXml(DOCUMENT)];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }), async (sizes) => {
@@ -61,7 +61,7 @@ describe('tokens', () => {
     );
   });
 
-  test('of a long document come before its end', () => {
+  test('arrive before a long document ends', () => {
     const text = `<a>${'<b/>'.repeat(20_000)}`;
     let seen = 0;
     expect(() => {
@@ -75,25 +75,25 @@ describe('tokens', () => {
     ['an unknown entity', '<a>&b;</a>'],
     ['another encoding', '<?xml version="1.0" encoding="UTF-16"?><a/>'],
     ['crossed tags', '<a><b></a></b>'],
-    ['an attribute twice', '<a b="" b=""/>'],
+    ['a repeated attribute', '<a b="" b=""/>'],
     ['two roots', '<a/><a/>'],
     ['a control character', '<a>\u0001</a>'],
     ['a reference to a control character', '<?xml version="1.1"?><a>&#1;</a>'],
-    ['a comment that does not end', '<a/><!-- -- >'],
-    ['nothing', ''],
+    ['an unterminated comment', '<a/><!-- -- >'],
+    ['an empty document', ''],
     ['deep nesting', '<a>'.repeat(1_001) + '</a>'.repeat(1_001)],
     ['a huge text', `<a>${' '.repeat(4 * 1024 * 1024 + 65_536)}</a>`],
-  ])('refuse %s', (_, text) => {
+  ])('reject %s', (_, text) => {
     expect(() => [...tokenizeXml(text, 'xl/part.xml')]).toThrow(expect.objectContaining({ code: 'template.invalid' }));
   });
 
-  test('refuse bytes that are not UTF-8', async () => {
+  test('reject bytes that are not UTF-8', async () => {
     await expect(streamed(Buffer.from('<a>ä</a>', 'latin1'), [3])).rejects.toMatchObject({ code: 'template.invalid' });
   });
 });
 
 describe('changed attributes', () => {
-  test('leave the rest as written', () => {
+  test('keep the rest of the tag as written', () => {
     const tag = open(`<a ref = 'B4:C6'  id="1" name="x&amp;y" />`);
     expect(changeAttributes(tag, { ref: 'B4:C9' })).toBe(`<a ref="B4:C9"  id="1" name="x&amp;y" />`);
     expect(changeAttributes(tag, { ref: 'B4:C6', id: '2' })).toBe(`<a ref = 'B4:C6'  id="2" name="x&amp;y" />`);
@@ -105,7 +105,7 @@ describe('changed attributes', () => {
 });
 
 describe('escaped text', () => {
-  test('reads as it was', () => {
+  test('is read as it was written, except for forbidden characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const written = `<a b="${escapeXmlAttribute(text)}">${escapeXmlText(text)}</a>`;
@@ -123,7 +123,7 @@ describe('escaped text', () => {
     );
   });
 
-  test('of Excel is decoded', () => {
+  test('is decoded from Excel’s escapes', () => {
     expect(decodeExcelText('a_x000a_b _x005F_x0041_ _x12_')).toBe('a\nb _x0041_ _x12_');
   });
 });

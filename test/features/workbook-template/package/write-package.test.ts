@@ -57,7 +57,7 @@ const withMacros = (): Record<string, string> => ({
 });
 
 describe('a written package', () => {
-  test('has the entries of the template, in their order, with their times and compressed bytes', async () => {
+  test('keeps the entries of the template with their order, times and compressed bytes', async () => {
     const pack = await openBytes(zipped({ 'xl/media/': '', 'xl/media/größe.png': 'png' }));
     const path = temporaryFile();
     await writePackage(path, pack, new Map(), NEVER);
@@ -78,7 +78,7 @@ describe('a written package', () => {
     await copy.close();
   });
 
-  test('has changed and new parts, and the same bytes each time', async () => {
+  test('has changed and new parts, and the same bytes every time', async () => {
     const pack = await openBytes(zipped());
     const long = 'ä😀'.repeat(40_000);
     const changes: PackageChanges = new Map<string, PartChange>([
@@ -104,12 +104,12 @@ describe('a written package', () => {
       'xl/worksheets/sheet1.xml': `<a>bytes${long}</a>`,
     });
     expect(Buffer.from(await written(pack, changes)).equals(bytes)).toBe(true);
-    // Checks sizes and checksums, those behind the data included.
+    // Opening it again checks sizes and checksums, also those after the data.
     const copy = await openBytes(bytes);
     expect(await copy.readText('xl/worksheets/sheet1.xml')).toBe(`<a>bytes${long}</a>`);
   });
 
-  test('has no trace of parts that were left out', async () => {
+  test('keeps no trace of removed parts', async () => {
     const pack = await openBytes(
       zipped({
         'xl/tables/_rels/table1.xml.rels': relationships(relationship('rId1', 'queryTable', '../queryTable1.xml')),
@@ -130,7 +130,7 @@ describe('a written package', () => {
     expect(texts['_rels/.rels']).toBe(minimalParts()['_rels/.rels']);
   });
 
-  test('ends with the error of a change, or the signal', async () => {
+  test('fails with the error of a change, or when the signal aborts', async () => {
     const pack = await openBytes(zipped());
     const failing: PackageChanges = new Map<string, PartChange>([
       [
@@ -147,14 +147,14 @@ describe('a written package', () => {
   });
 });
 
-describe('the kind of a workbook', () => {
-  test('stays where it is a workbook', async () => {
+describe('the content type of a workbook', () => {
+  test('stays if it is a workbook without macros', async () => {
     const pack = await openBytes(zipped());
     expect(await changeWorkbookKind(pack, 'keep')).toEqual(new Map());
     expect(await changeWorkbookKind(pack, 'remove')).toEqual(new Map());
   });
 
-  test('is a workbook with macros if the template has macros and they are kept', async () => {
+  test('allows macros if the template has macros and they are kept', async () => {
     const pack = await openBytes(zipped(withMacros()));
     const texts = textsOf(await written(pack, await changeWorkbookKind(pack, 'keep')));
     expect(texts['xl/vbaProject.bin']).toBe('macros');
@@ -163,7 +163,7 @@ describe('the kind of a workbook', () => {
     expect(texts['[Content_Types].xml']).not.toContain('.template.');
   });
 
-  test('is a workbook without macros if the macros of the template are removed', async () => {
+  test('allows no macros if the macros of the template are removed', async () => {
     const pack = await openBytes(zipped(withMacros()));
     const texts = textsOf(await written(pack, await changeWorkbookKind(pack, 'remove')));
     expect(Object.keys(texts).filter((name) => name.includes('vba'))).toEqual([]);

@@ -10,7 +10,7 @@ import { readWorkbook } from '../../../../src/features/workbook-template/workboo
 import { readParts } from '../../../support/read-files.ts';
 import { CATALOG, definitionOf } from '../../../support/reports.ts';
 
-/** Two metrics of one label, a duration, ids that are cells or written alike, a list, a text, and one row alone. */
+/** Two metrics with one label, a duration, ids that look like cells or alike, a list, a text, and a section of one row. */
 const DEFINITION = definitionOf(
   [
     {
@@ -42,8 +42,8 @@ const LABELLED: typeof CATALOG = {
 test.each([
   ['a catalog', 'en-GB', LABELLED],
   ['a catalog, in German', 'de-CH', LABELLED],
-  ['ids alone', 'en-GB', undefined],
-])('a starter template with %s binds wholly', async (_, locale, catalog) => {
+  ['ids only', 'en-GB', undefined],
+])('a starter template with %s binds completely', async (_, locale, catalog) => {
   const outline = outlineOfDefinition(DEFINITION, catalog);
   const options = { title: 'Board pack', locale, judged: new Set(['profiles.created']), madeAt: 0 };
   const bytes = await createStarterWorkbook(outline, options);

@@ -9,8 +9,8 @@ import { RECORDED, type RecordedTemplate } from './recorded.ts';
 const run = promisify(execFile);
 
 /**
- * Builds every template with its own tool at each of these sizes (`template`: with its sample rows), and what LibreOffice
- * makes of them: FOLDER/<name>/<size>.<ending>. With names, these alone.
+ * Builds every template with its own tool at these sizes (`template`: with its sample rows), and the versions that
+ * LibreOffice saves: FOLDER/<name>/<size>.<ending>. With `names`, builds only these.
  */
 export async function buildTemplates(
   folder: string,

@@ -1,13 +1,13 @@
 import { unzipSync } from 'fflate';
 import { packageFacts } from './package-facts.ts';
 
-/** Parts that filling may always change, whatever they refer to. */
+/** Parts that filling may always change. */
 const MAY_CHANGE =
   /^(\[Content_Types\]\.xml|xl\/workbook\.xml|xl\/_rels\/workbook\.xml\.rels|xl\/pivotCache\/pivotCacheDefinition\d+\.xml)$/;
 const CALC_CHAIN = 'xl/calcChain.xml';
 
 /**
- * What is wrong with a filled template; nothing: it is what its tool would have built with these figures.
+ * The differences between a filled template and what its tool would have built with these figures; empty if there are none.
  * @param compared a pattern of the parts that are compared with the tool's
  */
 export function checkFilled(
@@ -42,7 +42,10 @@ export function checkFilled(
   return problems;
 }
 
-/** Stored points of charts: what tools write for an empty cell differs, and numbers as text are left to who draws them. */
+/**
+ * Ignores harmless differences between cached points: tools write empty cells differently, and Docket leaves numbers stored
+ * as text to the program that draws the chart.
+ */
 function comparable(expected: readonly string[], got: readonly string[]): [readonly string[], readonly string[]] {
   const empty = (line: string) => line.replace(/^(?:num|str)Cache 1 points(?: 0:0?)?$/, 'cache of an empty cell');
   const texts = (lines: readonly string[]) => lines.filter((line) => line.startsWith('strCache')).length;
@@ -62,7 +65,7 @@ function byPart(facts: readonly string[]): Map<string, string[]> {
   return parts;
 }
 
-/** A sheet whose formulas read filled cells keeps everything but their results, which are the sample's. */
+/** True if a sheet whose formulas read filled cells lost only the results, which belong to the sample. */
 function onlyLosesResults(
   part: string,
   before: Readonly<Record<string, Uint8Array>>,
@@ -73,14 +76,14 @@ function onlyLosesResults(
   return one !== undefined && other !== undefined && withoutResults(one) === withoutResults(other);
 }
 
-/** Values that are none of formulas are compared as facts. */
+/** Drops all values. Values without a formula are compared as facts. */
 const withoutResults = (sheet: string): string =>
   sheet.replace(/<((?:\w+:)?)v>[^<]*<\/\1v>/g, '').replace(/(<(?:\w+:)?c\s[^>]*?)\s+t\s*=\s*(?:"\w+"|'\w+')/g, '$1');
 
 const equal = (one: Uint8Array | undefined, other: Uint8Array | undefined) =>
   one !== undefined && other !== undefined && Buffer.compare(one, other) === 0;
 
-/** The first lines that only one of them has, those expected with `-`. */
+/** The first lines that only one of them has; expected lines start with `-`. */
 export function differences(expected: readonly string[], got: readonly string[], most = 8): string {
   if (expected.join('\n') === got.join('\n')) return '';
   const [missing, more] = [minus(expected, got), minus(got, expected)];

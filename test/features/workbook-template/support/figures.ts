@@ -11,13 +11,13 @@ import {
   table,
 } from '../../../support/dataset.ts';
 
-/** Rows of data of each section. */
+/** The number of data rows per section. */
 export interface Size {
   readonly onboarding: number;
   readonly groups: number;
 }
 
-/** As in test/recorded/workbooks/generators/design.py. */
+/** The same sizes as in test/recorded/workbooks/generators/design.py. */
 export const SIZES = {
   '0': { onboarding: 0, groups: 0 },
   '1': { onboarding: 1, groups: 1 },
@@ -30,7 +30,7 @@ export type SizeName = keyof typeof SIZES;
 const DAY_MS = 86_400_000;
 const DAY_0 = Date.parse('2026-01-01T00:00:00Z');
 
-/** The figures of test/recorded/workbooks/generators/figures.py. */
+/** The same figures as in test/recorded/workbooks/generators/figures.py. */
 const day = (index: number): Row =>
   row({
     bucket: new Date(DAY_0 + index * DAY_MS).toISOString().slice(0, 10),
@@ -47,7 +47,7 @@ const group = (index: number): Row =>
 
 const rows = (of: (index: number) => Row, count: number) => Array.from({ length: count }, (_, index) => of(index));
 
-/** What the templates of test/recorded/workbooks are filled with. */
+/** The figures for the templates of test/recorded/workbooks. */
 export function figuresOf({ onboarding, groups }: Size): Dataset {
   const tables: Table[] = [
     table({

@@ -4,7 +4,7 @@ import type { Dataset } from '../../../../src/fetch/dataset.ts';
 import type { FilledWorkbook } from '../../../../src/render/artifact.ts';
 import { MADE_AT } from '../../../support/dataset.ts';
 
-/** Fills a template of a test. */
+/** Fills a template with figures, as a run does. */
 export const fill = (
   path: string,
   to: string,

@@ -6,7 +6,7 @@ interface Open {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Attributes of a flat OpenDocument file that say which cells something is about, by element. */
+/** For each element of a flat OpenDocument file, the attributes that name cells. */
 const ABOUT: Readonly<Record<string, readonly string[]>> = {
   'table:named-range': ['table:name', 'table:cell-range-address', 'table:base-cell-address'],
   'table:named-expression': ['table:name', 'table:expression'],
@@ -22,12 +22,12 @@ const ABOUT: Readonly<Record<string, readonly string[]>> = {
   'table:table': ['table:print-ranges'],
   'table:detective': [],
 };
-/** More repeated cells than this are the empty rest of a sheet. */
+/** A longer repetition is the empty rest of a sheet. */
 const MAX_REPEATED = 20_000;
 
 /**
- * What LibreOffice makes of a workbook that it has saved as flat OpenDocument: every formula with its value, every range of
- * a name, chart, rule, validation and pivot table. Lines in the order of the file; numbers to 12 digits.
+ * What LibreOffice reads in a workbook, from its flat OpenDocument copy: every formula with its value, and every range of a
+ * name, chart, rule, validation and pivot table. The lines have the order of the file, numbers have 12 digits.
  */
 export async function libreofficeFacts(file: string): Promise<string[]> {
   const facts: string[] = [];
@@ -40,7 +40,7 @@ export async function libreofficeFacts(file: string): Promise<string[]> {
   parser.on('opentag', ({ name, attributes: read }) => {
     const attributes = read as Record<string, string>;
     open.push({ name, attributes });
-    // Charts are documents of their own, with a table of what they show.
+    // Charts are nested documents with a table of their data.
     if (name === 'office:document') depth += 1;
     if (depth === 1) {
       if (name === 'table:table') [sheet, row, column] = [attributes['table:name'] ?? '', 0, 0];
@@ -76,7 +76,7 @@ export async function libreofficeFacts(file: string): Promise<string[]> {
   return facts;
 }
 
-/** A list of one cell may be written as a range: `[.$C$5:.$C$5]` is `[.$C$5]`. */
+/** Writes a list of one cell in one way: `[.$C$5:.$C$5]` becomes `[.$C$5]`. */
 const asCells = (condition: string) => condition.replace(/\[([^\]:]*)\.([^\].:]+):\.\2\]/g, '[$1.$2]');
 
 function contentOf(attributes: Readonly<Record<string, string>>, validations: ReadonlyMap<string, string>): string[] {

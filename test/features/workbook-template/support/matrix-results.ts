@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { SIZES, type SizeName } from './figures.ts';
 import { RECORDED, type RecordedTemplate } from './recorded.ts';
 
-/** What one template came to at one size when it was last tried. */
+/** The last result of one template at one size. */
 interface Outcome {
-  /** `2026-11-23`. */
+  /** For example `2026-11-23`. */
   readonly on: string;
-  /** Lines that say what is wrong; none: it passed. */
+  /** Lines that say what is wrong; empty if it passed. */
   readonly problems: readonly string[];
 }
 
-/** By the name of the template. */
+/** Results by the name of the template. */
 export type MatrixResults = Record<
   string,
   { tool: string; features: readonly string[]; sizes: Partial<Record<SizeName, Outcome>> }
@@ -20,7 +20,7 @@ export type MatrixResults = Record<
 const FILE = join(RECORDED, 'matrix.json');
 const sizes = Object.keys(SIZES) as SizeName[];
 
-/** The results of former runs: a run of some templates or sizes leaves those of the others. */
+/** The stored results. A run of some templates or sizes keeps the results of the others. */
 export const readResults = (): MatrixResults => JSON.parse(readFileSync(FILE, 'utf8')) as MatrixResults;
 
 /** Writes results in the order of their names. */
@@ -30,13 +30,13 @@ export function writeResults(results: MatrixResults): void {
   writeFileSync(FILE, `{\n${lines.join(',\n')}\n}\n`);
 }
 
-/** Templates that are no more are left out. */
+/** Drops templates that no longer exist. */
 export function withoutGone(results: MatrixResults, templates: readonly RecordedTemplate[]): MatrixResults {
   const names = templates.map(({ name }) => name);
   return Object.fromEntries(Object.entries(results).filter(([name]) => names.includes(name)));
 }
 
-/** The tables of docs/internals/workbook-templates.md: runs by size, features by tool, and what failed. */
+/** The tables of docs/internals/workbook-templates.md: runs by size, features by tool, and failures. */
 export function describeResults(results: MatrixResults): string {
   return [`${tableOfRuns(results)}\n`, tableOfFeatures(results), ...failures(results)].join('\n');
 }

@@ -8,21 +8,21 @@ import { recalculate } from './recalculate.ts';
 import type { RecordedTemplate } from './recorded.ts';
 import { newErrors } from './validate.ts';
 
-/** A template to be filled at a size, and what has to come out. */
+/** A template to fill at one size, and the expected result. */
 export interface TemplateCase {
   readonly recorded: RecordedTemplate;
   readonly size: SizeName;
   readonly path: string;
   /** Lines of `packageFacts`. */
   readonly facts: readonly string[];
-  /** Lines of `libreofficeFacts`, or the workbook that gives them; null: LibreOffice is not asked. */
+  /** Lines of `libreofficeFacts`, or the workbook that gives them; null skips LibreOffice. */
   readonly libreoffice: readonly string[] | { readonly built: string } | null;
 }
 
-/** By the names of template and size; none: all is well. */
+/** Problems by template and size; empty if there are none. */
 export type Problems = ReadonlyMap<string, readonly string[]>;
 
-/** Fills each template, compares it with what its tool has built, validates it, and lets LibreOffice compute it. */
+/** Fills each template, compares it with what its tool has built, validates it, and computes it in LibreOffice. */
 export async function checkTemplates(cases: readonly TemplateCase[], folder: string): Promise<Problems> {
   const problems = new Map<string, string[]>();
   const filled = new Map<TemplateCase, string>();
@@ -63,7 +63,7 @@ async function expectedOf({ libreoffice }: TemplateCase, built: string | undefin
 }
 
 const compare = (expected: readonly string[], got: readonly string[]): string[] => {
-  // Pivot tables are in the order of their places.
+  // The order of pivot tables in the file depends on their places, so sort the lines.
   const difference = differences(expected.toSorted(), got.toSorted());
   return difference === '' ? [] : [`LibreOffice: ${difference}`];
 };

@@ -1,23 +1,23 @@
 import { unzipSync } from 'fflate';
 import { SaxesParser } from 'saxes';
 
-/** Attributes that hold a reference, an anchor or what belongs to one. */
+/** Attributes that hold a reference or an anchor, or belong to one. */
 const ATTRIBUTES = new Set([
   ...['ref', 'sqref', 'location', 'activeCell', 'topLeftCell', 'textlink', 'fmlaLink', 'fmlaRange', 'totalsRowCount'],
   ...['totalsRowFunction', 'sheet', 'name', 'localSheetId', 'editAs'],
 ]);
-/** Elements whose text does. */
+/** Elements whose text holds a reference or an anchor. */
 const TEXTS = new Set([
   ...['f', 'formula', 'formula1', 'formula2', 'sqref', 'definedName', 'calculatedColumnFormula', 'totalsRowFormula'],
   ...['row', 'col', 'rowOff', 'colOff', 'Anchor', 'Row', 'Column', 'FmlaLink', 'FmlaRange'],
 ]);
-/** Elements of which only those attributes count; `name` and `id` mean something else elsewhere. */
+/** Elements whose `name` and `sheet` count; elsewhere these attributes mean something else. */
 const NAMED = new Set(['worksheetSource', 'definedName', 'tableColumn', 'table']);
 const SKIPPED = /^(docProps|customXml|_rels|\[Content_Types\]|xl\/(theme|styles|persons|sharedStrings|_rels))/;
 
 /**
- * What a workbook says about its cells: values with their styles, formulas, ranges, anchors, names and cached points, one
- * line each, in the order of its parts. Two workbooks of one tool with the same lines are the same to a reader.
+ * What a workbook says about its cells: values with styles, formulas, ranges, anchors, names and cached points, one per
+ * line, in the order of the parts. Two workbooks of one tool with equal lines look the same to a reader.
  */
 export function packageFacts(bytes: Uint8Array): string[] {
   const parts = unzipSync(bytes);
@@ -39,7 +39,7 @@ interface Element {
   text: string;
 }
 
-/** Calls `end` for each element with the elements around it, outermost first, and its own text. */
+/** Calls `end` for each element with its text and its ancestors, outermost first. */
 function walk(xml: string, end: (element: Element, around: readonly Element[]) => void): void {
   const parser = new SaxesParser();
   const open: Element[] = [];
@@ -82,7 +82,7 @@ function factsOf({ local, attributes, text }: Element): string[] {
     .map(([name, value]) => `${local} ${name}=${value}`);
   const all =
     TEXTS.has(local) && text.trim() !== '' ? [...facts, `${local} ${text.trim().replace(/\s+/g, ' ')}`] : facts;
-  // A range of one cell may be written either way.
+  // Tools write a range of one cell in two ways.
   return all.map((fact) => fact.replace(/(\$?[A-Z]{1,3}\$?\d+):\1(?![\d:])/g, '$1'));
 }
 
@@ -106,7 +106,7 @@ function partFacts(xml: string): string[] {
 function sheetFacts(xml: string, strings: readonly string[]): string[] {
   const facts: string[] = [];
   let [formula, value, inline] = ['', '', ''];
-  /** The ranges of array formulas: their other cells hold what the first one computed. */
+  /** The ranges of array formulas. Their other cells hold results, which are skipped. */
   const arrays: string[] = [];
   walk(xml, (element, around) => {
     const { local, attributes, text } = element;

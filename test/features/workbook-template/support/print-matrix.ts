@@ -1,6 +1,7 @@
-// Fills all templates of all tools at all sizes and tells what came out: npx tsx test/features/workbook-template/support/print-matrix.ts [--write] [--sizes=0,10] [names]
-// With names or sizes, these alone. With --write, the results are kept beside those of former runs, and the tables of
-// docs/internals/workbook-templates.md are written from them.
+// Fills all templates of all tools at all sizes and prints the results: npx tsx
+// test/features/workbook-template/support/print-matrix.ts [--write] [--sizes=0,10] [names]
+// Names and sizes limit the run. --write stores the results beside the earlier ones and updates the tables of
+// docs/internals/workbook-templates.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,9 +15,9 @@ import { packageFacts } from './package-facts.ts';
 import type { RecordedTemplate } from './recorded.ts';
 
 const PAGE = fileURLToPath(new URL('../../../../docs/internals/workbook-templates.md', import.meta.url));
-/** Templates of one start of LibreOffice. */
+/** Templates per start of LibreOffice. */
 const BATCH = 16;
-/** Batches at once: while LibreOffice computes one, another is filled and compared. */
+/** Batches at the same time: while LibreOffice computes one, another one is filled and compared. */
 const LANES = 2;
 
 const words = process.argv.slice(2);
@@ -51,7 +52,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Returns how many failed. */
+/** Returns the number of failures. */
 async function runBatch(
   { size, templates, work }: { size: SizeName; templates: readonly RecordedTemplate[]; work: string },
   results: MatrixResults,
@@ -73,7 +74,7 @@ async function runBatch(
 async function caseOf(recorded: RecordedTemplate, size: SizeName, work: string): Promise<TemplateCase> {
   const { name, ending, tool, libreoffice } = recorded;
   const built = join(folder, name, `${size}.${ending}`);
-  // Files that LibreOffice opens in one start have different names.
+  // LibreOffice writes all results into one folder, so the names must differ.
   const link = join(work, `${name}.built.${ending}`);
   await symlink(built, link);
   return {
@@ -85,12 +86,12 @@ async function caseOf(recorded: RecordedTemplate, size: SizeName, work: string):
   };
 }
 
-/** LibreOffice rounds the anchors that it saves, and loses count of heights behind some ten thousand rows. */
+/** Skips drawings of LibreOffice, which rounds the anchors that it saves and miscounts heights after some ten thousand rows. */
 function withoutDrawings(recorded: RecordedTemplate): RecordedTemplate {
   return { ...recorded, compared: recorded.compared ?? '^(?!xl/drawings/)' };
 }
 
-/** In one go: the lanes write the same files. */
+/** Synchronous, because the lanes write the same files. */
 function keep(results: MatrixResults): void {
   writeResults(results);
   const page = readFileSync(PAGE, 'utf8');

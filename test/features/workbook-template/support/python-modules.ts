@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { program } from '../../../support/debian.ts';
 
 const run = promisify(execFile);
-/** The distribution's: its packages are of no use to another one. */
+/** The Python of the distribution: its packages do not work with another one. */
 const PYTHON = '/usr/bin/python3';
 
-/** The path of a Python that has these modules, installed from the distribution's packages when they are missing. */
+/** Returns the path of a Python with these modules. Installs the distribution's packages if they are missing. */
 export async function pythonModules(packages: Readonly<Record<string, string>>): Promise<string> {
   await program('python3', 'python3');
   const missing = async () =>

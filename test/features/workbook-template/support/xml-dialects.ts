@@ -4,7 +4,7 @@ const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const PARTS =
   /^xl\/(workbook|worksheets\/sheet\d+|tables\/table\d+|comments\d*|pivot\w+\/pivot\w+\d+|sharedStrings)\.xml$/;
 
-/** The same XML as other programs write it. */
+/** Ways in which other programs write the same XML. */
 export const XML_DIALECTS: Readonly<Record<string, (xml: string) => string>> = {
   'a prefix for each element': (xml) =>
     xml
@@ -17,7 +17,7 @@ export const XML_DIALECTS: Readonly<Record<string, (xml: string) => string>> = {
     xml.replace(/(ref|sqref)="([A-Z])/g, (_, name: string, letter: string) => `${name}="&#${letter.charCodeAt(0)};`),
 };
 
-/** A workbook with its main parts in another dialect. */
+/** A workbook whose main parts are written in another dialect. */
 export function inDialect(workbook: Uint8Array, change: (xml: string) => string): Uint8Array {
   const parts = Object.entries(unzipSync(workbook));
   return zipSync(

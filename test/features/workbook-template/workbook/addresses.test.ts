@@ -18,8 +18,8 @@ const cell = fc.record({
   column: fc.integer({ min: 1, max: MAX_COLUMN }),
 });
 
-describe('addresses', () => {
-  test('name every column', () => {
+describe('addresses of cells', () => {
+  test('can name every column', () => {
     expect([1, 26, 27, 702, 703, MAX_COLUMN].map(columnLetters)).toEqual(['A', 'Z', 'AA', 'ZZ', 'AAA', 'XFD']);
     fc.assert(
       fc.property(cell, ({ column }) => {
@@ -29,7 +29,7 @@ describe('addresses', () => {
     );
   });
 
-  test('of ranges read as they are written, in any order of their corners', () => {
+  test('of ranges are read as they are written, with the corners in any order', () => {
     fc.assert(
       fc.property(cell, cell, (a, b) => {
         const range = {
@@ -51,14 +51,14 @@ describe('addresses', () => {
   });
 
   test.each(['', 'A', '1', 'A0', 'XFE1', 'A1048577', 'A1:B2:C3', 'A1:B', 'A:1', 'ABCD1', 'A1 ', '#REF!', '$$A1'])(
-    'refuse %j',
+    'cannot be %j',
     (text) => {
       expect(parseCell(text)).toBeUndefined();
       expect(parseRange(text)).toBeUndefined();
     },
   );
 
-  test('of a sheet have its name as people see it', () => {
+  test('include the sheet by its visible name', () => {
     const range = parseRange('B4:C9');
     expect(parseSheetRange('Board!$B$4:$C$9')).toEqual({ sheet: 'Board', range });
     expect(parseSheetRange("'It''s a board!'!B4:C9")).toEqual({ sheet: "It's a board!", range });
@@ -67,7 +67,7 @@ describe('addresses', () => {
     }
   });
 
-  test('quote names of sheets that formulas would take for something else', () => {
+  test('quote sheet names that could be taken for something else', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, maxLength: 31 }).filter((name) => !/[:[\]]/.test(name)),

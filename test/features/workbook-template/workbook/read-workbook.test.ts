@@ -12,7 +12,7 @@ const range = (row: number, column: number, toRow = row, toColumn = column) => (
 });
 
 describe('a workbook', () => {
-  test('has sheets, tables and names', async () => {
+  test('is read with its sheets, tables and names', async () => {
     expect(await read()).toEqual({
       sheets: [{ name: 'Board', part: 'xl/worksheets/sheet1.xml', kind: 'worksheet' }],
       tables: [
@@ -26,7 +26,7 @@ describe('a workbook', () => {
           columns: [{ header: 'bucket' }, { header: 'created' }],
         },
       ],
-      // The formula has the sheet's name in another case.
+      // The formula writes the sheet's name in another case.
       names: [
         { name: 'docket.org', scope: null, formula: 'board!$B$2', target: { sheet: 'Board', range: range(2, 2) } },
       ],
@@ -35,7 +35,7 @@ describe('a workbook', () => {
     });
   });
 
-  test('of another writer has prefixes, escapes, scopes and extensions', async () => {
+  test('of another writer is read with prefixes, escapes, scopes and extensions', async () => {
     const workbook = await read({
       'xl/workbook.xml':
         '<x:workbook xmlns:x="http://purl.oclc.org/ooxml/spreadsheetml/main" xmlns:rel="x"><x:workbookPr date1904="true"/><x:bookViews><x:workbookView><x:extLst><x:sheet name="no" rel:id="rId1"/></x:extLst></x:workbookView></x:bookViews><x:sheets><x:sheet name="Über&amp;_x0041_" rel:id="rId1"/><x:sheet name="Chart" rel:id="rId2"/></x:sheets><x:definedNames><x:definedName name="a" localSheetId="1">\'Über&amp;A\'!B2:<![CDATA[C3]]></x:definedName><x:definedName name="b">#REF!</x:definedName></x:definedNames><x:extLst><x:definedName name="c">A!B2</x:definedName></x:extLst></x:workbook>',
@@ -77,11 +77,11 @@ describe('a workbook', () => {
     ['without a main part', { '_rels/.rels': relationships() }],
     ['whose main part is missing', { 'xl/workbook.xml': null }],
     [
-      'whose main part is outside',
+      'whose main part is external',
       { '_rels/.rels': relationships(relationship('rId1', 'officeDocument', 'http://example.com', true)) },
     ],
     [
-      'that is a document of Word',
+      'that is a Word document',
       {
         '[Content_Types].xml': minimalParts()['[Content_Types].xml']!.replace(
           'spreadsheetml.sheet.main',
@@ -104,7 +104,7 @@ describe('a workbook', () => {
     ['whose table is missing', { 'xl/tables/table1.xml': null }],
     ['whose table has no range', { 'xl/tables/table1.xml': '<table displayName="t"><tableColumns/></table>' }],
     [
-      'whose table has no row of data',
+      'whose table has no data row',
       {
         'xl/tables/table1.xml':
           '<table displayName="t" ref="A1"><tableColumns><tableColumn name="a"/></tableColumns></table>',
@@ -117,8 +117,8 @@ describe('a workbook', () => {
           '<table displayName="t" ref="A1:B3"><tableColumns><tableColumn name="a"/></tableColumns></table>',
       },
     ],
-    ['that is no XML', { 'xl/workbook.xml': 'workbook' }],
-  ])('%s is refused', async (_, parts) => {
+    ['that is not XML', { 'xl/workbook.xml': 'workbook' }],
+  ])('%s is rejected', async (_, parts) => {
     await expect(read(parts)).rejects.toMatchObject({ code: 'template.invalid', where: 'board.xlsx' });
   });
 });
